@@ -1,0 +1,62 @@
+# Finds LLVM and MLIR, sets the flags that code linked with them needs.
+
+find_program(FOVEA_LLVM_CONFIG NAMES llvm-config-22 llvm-config
+             DOC "llvm-config of LLVM 22")
+if(FOVEA_LLVM_CONFIG AND NOT LLVM_DIR)
+  execute_process(COMMAND ${FOVEA_LLVM_CONFIG} --cmakedir
+                  OUTPUT_VARIABLE fovea_llvm_cmake_dir
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  set(LLVM_DIR ${fovea_llvm_cmake_dir})
+  get_filename_component(MLIR_DIR ${fovea_llvm_cmake_dir}/../mlir ABSOLUTE)
+endif()
+find_package(LLVM 22.1 REQUIRED CONFIG)
+find_package(MLIR REQUIRED CONFIG)
+
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+set(LLVM_RUNTIME_OUTPUT_INTDIR ${PROJECT_BINARY_DIR}/bin)
+set(LLVM_LIBRARY_OUTPUT_INTDIR ${PROJECT_BINARY_DIR}/lib)
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS})
+add_definitions(${LLVM_DEFINITIONS_LIST})
+
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+if(LLVM_ENABLE_RTTI)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-frtti>)
+else()
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
+endif()
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-parameter>)
+  add_link_options(-fuse-ld=lld)
+endif()
+if(FOVEA_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(FOVEA_SANITIZE)
+  add_compile_options(-fsanitize=${FOVEA_SANITIZE} -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${FOVEA_SANITIZE})
+endif()
+
+# The two shared libraries hold everything; mixing them with the component
+# archives would register every dialect twice. A portable build takes the
+# archives instead.
+add_library(fovea_mlir INTERFACE)
+if(FOVEA_STATIC_LLVM)
+  execute_process(COMMAND ${FOVEA_LLVM_CONFIG} --link-static --libs nvptx passes core irreader orcjit x86
+                  OUTPUT_VARIABLE fovea_llvm_libs OUTPUT_STRIP_TRAILING_WHITESPACE)
+  separate_arguments(fovea_llvm_libs NATIVE_COMMAND ${fovea_llvm_libs})
+  execute_process(COMMAND ${FOVEA_LLVM_CONFIG} --libdir
+                  OUTPUT_VARIABLE fovea_llvm_libdir OUTPUT_STRIP_TRAILING_WHITESPACE)
+  file(GLOB fovea_mlir_libs ${fovea_llvm_libdir}/libMLIR*.a)
+  list(FILTER fovea_mlir_libs EXCLUDE REGEX "Test|CAPI")
+  target_link_libraries(fovea_mlir INTERFACE
+    -Wl,--start-group ${fovea_mlir_libs} -L${fovea_llvm_libdir} ${fovea_llvm_libs} -Wl,--end-group
+    -l:libzstd.a -l:libz.a -lpthread -ldl -lm)
+  add_link_options(-Wl,--gc-sections -Wl,--icf=all -Wl,-s -static-libstdc++ -static-libgcc)
+else()
+  target_link_libraries(fovea_mlir INTERFACE MLIR LLVM)
+endif()

@@ -1,0 +1,14 @@
+// Causal attention, aligned to the top left: query i sees keys 0 to i.
+//
+// Batch and sequence lengths are facts of the call: one kernel serves them all.
+func.func @causal(%q: tensor<?x?x?x32xbf16>, %k: tensor<?x?x?x32xbf16>, %v: tensor<?x?x?x32xbf16>)
+    -> (tensor<?x?x?x32xbf16>, tensor<?x?x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    }
+    : tensor<?x?x?x32xbf16>, tensor<?x?x?x32xbf16>, tensor<?x?x?x32xbf16>
+    -> tensor<?x?x?x32xbf16>, tensor<?x?x?xf32>
+  return %o, %lse : tensor<?x?x?x32xbf16>, tensor<?x?x?xf32>
+}

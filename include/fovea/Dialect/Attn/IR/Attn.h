@@ -1,0 +1,36 @@
+//===- Attn.h - The attn dialect --------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_ATTN_IR_ATTN_H
+#define FOVEA_DIALECT_ATTN_IR_ATTN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "fovea/Dialect/Attn/IR/AttnDialect.h.inc"
+#include "fovea/Dialect/Attn/IR/AttnEnums.h.inc"
+
+#include "fovea/Dialect/Attn/IR/AttnAttrInterfaces.h.inc"
+#include "fovea/Dialect/Attn/IR/AttnOpInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "fovea/Dialect/Attn/IR/AttnAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "fovea/Dialect/Attn/IR/AttnOps.h.inc"
+
+#endif // FOVEA_DIALECT_ATTN_IR_ATTN_H

@@ -1,0 +1,72 @@
+//===- AttnInterfaces.td - Interfaces of the attn dialect --*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_ATTN_IR_ATTNINTERFACES_TD
+#define FOVEA_DIALECT_ATTN_IR_ATTNINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def SequenceFormAttrInterface : AttrInterface<"SequenceFormAttrInterface"> {
+  let cppNamespace = "::fovea::attn";
+  let description = [{
+    How the sequences of a batch lie in the tensors of `attn.forward`. A form
+    takes a fixed number of integer tensors as operands.
+  }];
+  let methods = [
+    InterfaceMethod<"The keyword that introduces the form in `attn.forward`.",
+      "::llvm::StringRef", "getKeyword", (ins)>,
+    InterfaceMethod<"The names of the operands that the form takes, in order.",
+      "::llvm::SmallVector<::llvm::StringRef>", "getOperandNames", (ins)>,
+    InterfaceMethod<"Checks the types of the form's operands; one per name.",
+      "::llvm::LogicalResult", "verifyOperands",
+      (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
+           "::mlir::TypeRange":$types, "int64_t":$batch)>,
+    InterfaceMethod<"The symbolic dimension names of operand `index`.",
+      "::llvm::SmallVector<::llvm::StringRef>", "getOperandDims",
+      (ins "unsigned":$index)>,
+    InterfaceMethod<[{True if K and V are pools of pages: their batch dimension
+      counts pages and their sequence dimension the rows of one page.}],
+      "bool", "hasPagedKeys", (ins), "",
+      /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<"True if `attn-to-tile` can lower the form.",
+      "bool", "isLowered", (ins)>
+  ];
+}
+
+def KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let cppNamespace = "::fovea::attn";
+  let description = [{
+    An op that becomes one kernel. It names its operands and results and their
+    dimensions; the kernel's ABI, the launch metadata, the interpreter and the
+    runtime's checks are all derived from that.
+
+    Dimension names are shared: two dimensions with one name have one size.
+    `memoryOrder` maps kernel dimension `d` to the host tensor's dimension:
+    kernels see queries as (B, Hq, Sq, D) however they lie in memory.
+  }];
+  let methods = [
+    InterfaceMethod<"The operand's name in the ABI, for example `q`.",
+      "std::string", "getOperandName", (ins "unsigned":$index)>,
+    InterfaceMethod<"The result's name in the ABI, for example `o`.",
+      "std::string", "getResultName", (ins "unsigned":$index)>,
+    InterfaceMethod<"Names of the operand's dimensions, in host order.",
+      "::llvm::SmallVector<std::string>", "getOperandDimNames",
+      (ins "unsigned":$index)>,
+    InterfaceMethod<"Names of the result's dimensions, in host order.",
+      "::llvm::SmallVector<std::string>", "getResultDimNames",
+      (ins "unsigned":$index)>,
+    InterfaceMethod<"Kernel dimension to host dimension of the operand.",
+      "::llvm::SmallVector<int64_t>", "getOperandMemoryOrder",
+      (ins "unsigned":$index)>,
+    InterfaceMethod<"Kernel dimension to host dimension of the result.",
+      "::llvm::SmallVector<int64_t>", "getResultMemoryOrder",
+      (ins "unsigned":$index)>
+  ];
+}
+
+#endif // FOVEA_DIALECT_ATTN_IR_ATTNINTERFACES_TD

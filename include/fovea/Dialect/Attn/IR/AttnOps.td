@@ -1,0 +1,201 @@
+//===- AttnOps.td - Operations of the attn dialect ---------*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_ATTN_IR_ATTNOPS_TD
+#define FOVEA_DIALECT_ATTN_IR_ATTNOPS_TD
+
+include "fovea/Dialect/Attn/IR/AttnAttrs.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+def Attn_ForwardOp : Attn_Op<"forward", [
+    AttrSizedOperandSegments, IsolatedFromAbove, Pure, SingleBlock,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+  let summary = "attention, forward";
+  let description = [{
+    In exact arithmetic, for batch entry `b`, query head `h`, query `i`, key `j`:
+
+    ```
+    s[i,j] = score_mod(scale * sum_d q[b,h,i,d] * k[b,h/g,j,d], b, h, i, j)
+    s[i,j] = -inf where mask_mod(b, h, i, j) is false
+    P      = softmax(s) over j
+    O[i]   = sum_j P[i,j] * v[b,h/g,j]
+    LSE[i] = log(sum_j exp(s[i,j]))            natural logarithm, f32
+    ```
+
+    with `g = Hq / Hkv` query heads per key head. A row with nothing to attend
+    to gives `O = 0` and `LSE = -inf`, never NaN. A NaN in Q or K reaches only
+    the rows that use it.
+
+    Shapes, with `layout(bhsd)` (the default) or `layout(bshd)`:
+
+    | value | bhsd | bshd |
+    |---|---|---|
+    | q | (B, Hq, Sq, D) | (B, Sq, Hq, D) |
+    | k | (B, Hkv, Skv, D) | (B, Skv, Hkv, D) |
+    | v | (B, Hkv, Skv, Dv) | (B, Skv, Hkv, Dv) |
+    | o | (B, Hq, Sq, Dv) | (B, Sq, Hq, Dv) |
+    | lse, optional | (B, Hq, Sq), f32 | the same |
+
+    Head dims are static, all others static or dynamic; Hq is a multiple of
+    Hkv; each sequence length is at most 2^30. Q, K and V are all f16, all bf16
+    or all f32; O has that type or f32. What strides the tensors have is a fact
+    of the call.
+
+    `scale` is a constant or a run-time f32; without one it is `1/sqrt(D)`.
+
+    The regions are pure, have one block and see nothing but their arguments:
+    `score_mod` the score and the coordinates, `mask_mod` the coordinates, both
+    then the captured values in the order of `captures`. They may read captured
+    tensors with `tensor.extract`; `attn.query_length` and `attn.key_length`
+    tell how long the sequences are. `kv_bounds` is made by
+    `attn-analyze-mask`: for the queries `i0` to `i1`, both included, it yields
+    `lb, fb, fe, ub`: all visible keys lie in `[lb, ub)`, and in `[fb, fe)` every
+    key is visible to every query.
+
+    Example:
+
+    ```mlir
+    %o, %lse = attn.forward %q, %k, %v scale(0.125)
+      captures(%slopes : tensor<16xf32>)
+      score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %sl: tensor<16xf32>) {
+        %slope = tensor.extract %sl[%h] : tensor<16xf32>
+        %d = arith.subi %j, %i : index
+        %di = arith.index_cast %d : index to i32
+        %df = arith.sitofp %di : i32 to f32
+        %bias = arith.mulf %slope, %df : f32
+        %r = arith.addf %s, %bias : f32
+        attn.yield %r : f32
+      }
+      mask_mod(%b: index, %h: index, %i: index, %j: index, %sl: tensor<16xf32>) {
+        %keep = arith.cmpi sge, %i, %j : index
+        attn.yield %keep : i1
+      }
+      : tensor<4x16x?x64xbf16>, tensor<4x4x?x64xbf16>, tensor<4x4x?x64xbf16>
+      -> tensor<4x16x?x64xbf16>, tensor<4x16x?xf32>
+    ```
+  }];
+  let arguments = (ins
+    AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+    Optional<F32>:$scaleValue, Variadic<AnyType>:$captures,
+    Variadic<AnyRankedTensor>:$sequenceOperands,
+    OptionalAttr<F64Attr>:$scale,
+    DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout,
+    SequenceFormAttrInterface:$sequence);
+  let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
+  let regions = (region AnyRegion:$scoreMod, AnyRegion:$maskMod,
+                        AnyRegion:$kvBounds);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    /// Dimension of q, k, v and o that holds sequences, and heads.
+    int64_t getSequenceDim() { return getLayout() == Layout::BHSD ? 2 : 1; }
+    int64_t getHeadDim() { return getLayout() == Layout::BHSD ? 1 : 2; }
+    ::mlir::RankedTensorType getQueryType() {
+      return ::mlir::cast<::mlir::RankedTensorType>(getQuery().getType());
+    }
+    ::mlir::RankedTensorType getKeyType() {
+      return ::mlir::cast<::mlir::RankedTensorType>(getKey().getType());
+    }
+    ::mlir::RankedTensorType getValueType() {
+      return ::mlir::cast<::mlir::RankedTensorType>(getValue().getType());
+    }
+    ::mlir::RankedTensorType getOutputType() {
+      return ::mlir::cast<::mlir::RankedTensorType>(getOutput().getType());
+    }
+    /// The constant scale, or the default; none if the scale is a run-time one.
+    std::optional<double> getConstantScale();
+    /// Number of region arguments before the captured values.
+    static constexpr unsigned kScoreModArguments = 5;
+    static constexpr unsigned kMaskModArguments = 4;
+    static constexpr unsigned kKVBoundsArguments = 4;
+    /// Longest sequence that an op may see; lets coordinates be i32.
+    static constexpr int64_t kMaxSequenceLength = int64_t(1) << 30;
+  }];
+}
+
+def Attn_MergeOp : Attn_Op<"merge", [
+    Pure, SameVariadicOperandSize,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+  let summary = "combines attention over parts of the keys";
+  let description = [{
+    Given (O, LSE) of the same queries over disjoint sets of keys, gives (O,
+    LSE) over their union:
+
+    ```
+    LSE = log(sum_p exp(LSE_p))       O = sum_p exp(LSE_p - LSE) * O_p
+    ```
+
+    A row whose parts all have `LSE_p = -inf` gives `O = 0`, `LSE = -inf`; a part
+    with `LSE_p = -inf` has no influence, whatever its O holds. Split KV, ring
+    attention and cascade inference share this op.
+
+    Outputs are (B, Hq, Sq, Dv) or, with `layout(bshd)`, (B, Sq, Hq, Dv), f16,
+    bf16 or f32; LSEs (B, Hq, Sq), f32.
+
+    Example:
+
+    ```mlir
+    %o, %lse = attn.merge (%o0, %lse0), (%o1, %lse1)
+      : tensor<2x8x?x64xf32>, tensor<2x8x?xf32> -> tensor<2x8x?x64xbf16>, tensor<2x8x?xf32>
+    ```
+  }];
+  let arguments = (ins
+    Variadic<AnyRankedTensor>:$outputs, Variadic<AnyRankedTensor>:$lses,
+    DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout);
+  let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Attn_YieldOp : Attn_Op<"yield", [
+    Pure, Terminator, ReturnLike, ParentOneOf<["ForwardOp"]>]> {
+  let summary = "ends a region of an attn op";
+  let description = [{
+    Yields the modified score from `score_mod`, the i1 from `mask_mod`, the four
+    bounds from `kv_bounds`.
+
+    Example:
+
+    ```mlir
+    attn.yield %keep : i1
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$results);
+  let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
+}
+
+class Attn_LengthOp<string mnemonic, string what> : Attn_Op<mnemonic, [
+    Pure]> {
+  let summary = "number of " # what # " in the current sequence";
+  let description = [{
+    Within a region of `attn.forward`: how many }] # what # [{ the sequence of
+    batch entry `b` has. With them a causal mask aligned to the bottom right is
+    `j - key_length <= i - query_length`.
+
+    Example:
+
+    ```mlir
+    %n = attn.}] # mnemonic # [{
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Attn_QueryLengthOp : Attn_LengthOp<"query_length", "queries">;
+def Attn_KeyLengthOp : Attn_LengthOp<"key_length", "keys">;
+
+#endif // FOVEA_DIALECT_ATTN_IR_ATTNOPS_TD

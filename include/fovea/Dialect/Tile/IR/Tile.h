@@ -1,0 +1,63 @@
+//===- Tile.h - The tile dialect --------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_TILE_IR_TILE_H
+#define FOVEA_DIALECT_TILE_IR_TILE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/JSON.h"
+
+namespace fovea::tile {
+/// A static tensor of rank 2 whose encoding says that it lives in registers.
+bool isRegisterTile(mlir::Type type);
+
+/// Checks what every register tile has: rank 2, static positive extents.
+llvm::LogicalResult
+verifyRegisterTile(llvm::ArrayRef<int64_t> shape,
+                   llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+} // namespace fovea::tile
+
+#include "fovea/Dialect/Tile/IR/TileDialect.h.inc"
+#include "fovea/Dialect/Tile/IR/TileEnums.h.inc"
+
+#include "fovea/Dialect/Tile/IR/TileAttrInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "fovea/Dialect/Tile/IR/TileAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "fovea/Dialect/Tile/IR/TileOps.h.inc"
+
+namespace fovea::tile {
+/// The tensor with that name among #tile.tensor attributes, or null.
+TensorAttr lookupTensor(mlir::ArrayAttr tensors, llvm::StringRef name);
+
+/// The abi op of `kernel`, which stands beside it; null if there is none.
+AbiOp lookupAbi(mlir::Operation *kernel);
+
+/// A tile of `shape` and element type with the encoding of `like`.
+mlir::RankedTensorType tileLike(mlir::RankedTensorType like,
+                                llvm::ArrayRef<int64_t> shape,
+                                mlir::Type elementType);
+} // namespace fovea::tile
+
+#endif // FOVEA_DIALECT_TILE_IR_TILE_H

@@ -1,0 +1,122 @@
+//===- TileAttrs.td - Attributes of the tile dialect -------*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_TILE_IR_TILEATTRS_TD
+#define FOVEA_DIALECT_TILE_IR_TILEATTRS_TD
+
+include "fovea/Dialect/Tile/IR/TileBase.td"
+include "fovea/Dialect/Tile/IR/TileInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
+
+def Tile_RegAttr
+    : Tile_Attr<"Reg", "reg",
+                [RegisterEncodingAttrInterface,
+                 DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "a tile in registers, no matter where";
+  let description = [{
+    The encoding of tiles before `warp-assign-layouts` says which thread holds
+    what.
+  }];
+}
+
+def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
+  let summary = "tile sizes, stages, warps of a kernel";
+  let description = [{
+    The choices that shape a kernel's code, made in one place (see
+    `fovea/Target/Schedule.h`) and overridable with `--schedule`:
+
+    | field | meaning | unit |
+    |---|---|---|
+    | tile_m | queries a CTA holds | rows |
+    | tile_n | keys of one loop step | rows |
+    | warps | warps that compute | |
+    | stages | buffers each of K and V | |
+    | query_in_registers | Q's fragments stay in registers | 0 or 1 |
+    | min_blocks | CTAs that one SM should hold; bounds the registers | |
+  }];
+  let parameters = (ins "int64_t":$tileM, "int64_t":$tileN, "int64_t":$warps,
+                        "int64_t":$stages, "int64_t":$queryInRegisters,
+                        "int64_t":$minBlocks);
+  let assemblyFormat = [{
+    `<` `tile_m` `=` $tileM `,` `tile_n` `=` $tileN `,` `warps` `=` $warps `,`
+    `stages` `=` $stages `,` `query_in_registers` `=` $queryInRegisters `,`
+    `min_blocks` `=` $minBlocks `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Tile_Access : I32EnumAttr<"Access", "what a kernel does with a tensor", [
+    I32EnumAttrCase<"Read", 0, "read">,
+    I32EnumAttrCase<"Write", 1, "write">
+  ]> {
+  let cppNamespace = "::fovea::tile";
+}
+
+def Tile_TensorAttr : Tile_Attr<"Tensor", "tensor"> {
+  let summary = "a tensor that the host passes";
+  let description = [{
+    Name, access, type in the host's order of dimensions, and the dimensions'
+    names. Dimensions with one name have one size. `alignment` is what the
+    pointer, and every stride but the innermost, must be a multiple of, in
+    bytes; the innermost stride of a tensor with alignment above its element
+    size must be 1.
+
+    Example: `#tile.tensor<"q", read, tensor<?x?x?x64xbf16>, ["B", "Hq", "Sq", "D"], 16>`
+  }];
+  let parameters = (ins
+    StringRefParameter<>:$name,
+    "::fovea::tile::Access":$access,
+    "::mlir::RankedTensorType":$type,
+    "::mlir::ArrayAttr":$dims,
+    "int64_t":$alignment);
+  let assemblyFormat = [{
+    `<` $name `,` $access `,` $type `,` $dims `,` $alignment `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+class Tile_Parameter<string attrName, string attrMnemonic>
+    : Tile_Attr<attrName, attrMnemonic,
+                [DeclareAttrInterfaceMethods<ParameterAttrInterface>]>;
+
+def Tile_MemRefParameterAttr : Tile_Parameter<"MemRefParameter", "memref"> {
+  let summary = "a whole tensor, as a memref argument";
+  let description = [{
+    The kernel's argument is a memref over the tensor `tensor`, whose dimension
+    `d` is the host's dimension `order[d]`. Refined by `warp-to-nvvm`.
+  }];
+  let parameters = (ins StringRefParameter<>:$tensor,
+                        "::mlir::DenseI64ArrayAttr":$order);
+  let assemblyFormat = "`<` $tensor `,` $order `>`";
+}
+
+def Tile_PointerParameterAttr : Tile_Parameter<"PointerParameter", "pointer"> {
+  let summary = "a tensor's address, 64 bits";
+  let parameters = (ins StringRefParameter<>:$tensor);
+  let assemblyFormat = "`<` $tensor `>`";
+}
+
+def Tile_SizeParameterAttr : Tile_Parameter<"SizeParameter", "size"> {
+  let summary = "the size of the dimension with a name, in elements, i32";
+  let parameters = (ins StringRefParameter<>:$size);
+  let assemblyFormat = "`<` $size `>`";
+}
+
+def Tile_StrideParameterAttr : Tile_Parameter<"StrideParameter", "stride"> {
+  let summary = "a tensor's stride along a host dimension, in elements, i64";
+  let parameters = (ins StringRefParameter<>:$tensor, "int64_t":$dim);
+  let assemblyFormat = "`<` $tensor `,` $dim `>`";
+}
+
+def Tile_ScalarParameterAttr : Tile_Parameter<"ScalarParameter", "scalar"> {
+  let summary = "a scalar that the host passes by value";
+  let parameters = (ins StringRefParameter<>:$name, "::mlir::Type":$type);
+  let assemblyFormat = "`<` $name `,` $type `>`";
+}
+
+#endif // FOVEA_DIALECT_TILE_IR_TILEATTRS_TD

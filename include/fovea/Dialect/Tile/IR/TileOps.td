@@ -1,0 +1,364 @@
+//===- TileOps.td - Operations of the tile dialect ---------*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_TILE_IR_TILEOPS_TD
+#define FOVEA_DIALECT_TILE_IR_TILEOPS_TD
+
+include "fovea/Dialect/Tile/IR/TileAttrs.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_AbiOp : Tile_Op<"abi", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "how a host calls a kernel";
+  let description = [{
+    Stands beside the kernel that it describes, in one `gpu.module`. Holds the
+    tensors that the host passes, one parameter attribute for each argument of
+    the kernel, the number of CTAs as a function of the sizes named in
+    `grid_sizes`, threads of a CTA, bytes of dynamic shared memory, the target
+    and the schedule. Passes refine it; the launch metadata is its printed form.
+
+    Example:
+
+    ```mlir
+    tile.abi @causal target("sm_80")
+      schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
+      tensors([#tile.tensor<"q", read, tensor<?x8x?x64xbf16>, ["B", "Hq", "Sq", "D"], 16>])
+      parameters([#tile.memref<"q", [0, 1, 2, 3]>])
+      grid(["B", "Sq"] affine_map<()[b, s] -> (b * 8 * (s ceildiv 128))>)
+      threads(128) shared_memory(0)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, StrAttr:$target,
+                       Tile_ScheduleAttr:$schedule, ArrayAttr:$tensors,
+                       ArrayAttr:$parameters, StrArrayAttr:$gridSizes,
+                       AffineMapAttr:$grid, I64Attr:$threads,
+                       I64Attr:$sharedMemory);
+  let assemblyFormat = [{
+    $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
+    `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
+    `grid` `(` $gridSizes $grid `)` `threads` `(` $threads `)`
+    `shared_memory` `(` $sharedMemory `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "coordinates along one dimension";
+  let description = [{
+    A row tile (`dim 0`) or column tile (`dim 1`) that counts from 0.
+
+    Example:
+
+    ```mlir
+    %r = tile.iota dim 0 : tensor<128x1xi32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = "`dim` $dim attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "repeats a scalar, row tile or column tile";
+  let description = [{
+    The operand is a scalar or a tile; each of its dimensions is 1 or the
+    result's.
+
+    Example:
+
+    ```mlir
+    %w = tile.broadcast %m : tensor<128x1xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins AnyType:$source);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "what a reduction computes", [
+    I32EnumAttrCase<"Add", 0, "add">,
+    I32EnumAttrCase<"Max", 1, "max">
+  ]> {
+  let cppNamespace = "::fovea::tile";
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "combines a tile's elements along one dimension";
+  let description = [{
+    The result's extent `E` along `dim` divides the operand's; element `e` of it
+    combines the operand's elements `e`, `e + E`, `e + 2E`, ... . `E = 1` is the
+    usual reduction; a target's partial sums, one for each class of columns that
+    a thread holds, are `E > 1`. `max` keeps NaN. The order of additions is not
+    specified.
+
+    Example:
+
+    ```mlir
+    %m = tile.reduce max dim 1 %s : tensor<128x64xf32, #tile.reg> to tensor<128x1xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Tile_ReduceKind:$kind, I64Attr:$dim,
+                       Tile_AnyTile:$source);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = [{
+    $kind `dim` $dim $source attr-dict `:` type($source) `to` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "reads a box of a memref into a tile";
+  let description = [{
+    Tile dimension `t` runs along the memref's dimension `dims[t]`, from the
+    given index on; `dims[t] = -1` says that the tile's extent there is 1 and
+    stands for no dimension. Elements outside the memref are 0 and not read;
+    with `limit`, so are those at or past it along the memref's dimension
+    `dims[0]`. Indices may be negative.
+
+    Example:
+
+    ```mlir
+    %k = tile.load %K[%b, %h, %j, %c0] limit(%n) dims [2, 3]
+      : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> to tensor<64x64xbf16, #tile.reg>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
+                       Optional<Index>:$limit, DenseI64ArrayAttr:$dims);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims attr-dict
+    `:` type($source) `to` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_GatherOp : Tile_Op<"gather", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "reads single elements of a memref into a tile";
+  let description = [{
+    One operand a memref dimension, each an index or a tile of i32 or i64, all
+    broadcast to the result's shape. Elements where `mask` (broadcast too) is
+    false, or whose indices lie outside the memref, are 0 and not read.
+
+    Example:
+
+    ```mlir
+    %x = tile.gather %table[%h, %bucket] mask(%keep)
+      : memref<?x32xf32, strided<[?, ?]>>, index, tensor<128x64xi32, #tile.reg>,
+        tensor<128x64xi1, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<AnyType>:$indices,
+                       Optional<Tile_I1Tile>:$mask);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` (`mask` `(` $mask^ `)`)? attr-dict
+    `:` type($source) `,` type($indices) (`,` type($mask)^)? `to` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "writes a tile into a box of a memref";
+  let description = [{
+    The reverse of `tile.load`; elements outside the memref are dropped.
+
+    Example:
+
+    ```mlir
+    tile.store %o, %O[%b, %h, %i, %c0] dims [2, 3]
+      : tensor<128x64xbf16, #tile.reg>, memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+    ```
+  }];
+  let arguments = (ins Tile_AnyTile:$value, AnyMemRef:$target,
+                       Variadic<Index>:$indices, DenseI64ArrayAttr:$dims);
+  let assemblyFormat = [{
+    $value `,` $target `[` $indices `]` `dims` $dims attr-dict
+    `:` type($value) `,` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "matrix product, added to an accumulator";
+  let description = [{
+    `result = acc + a * b`, with `a` of `MxK` and `b` of `KxN`, or `NxK` with
+    `transpose_b`. Products and sums are f32; the order of additions is not
+    specified.
+
+    Example:
+
+    ```mlir
+    %s = tile.dot %q, %k, %zero transpose_b
+      : tensor<128x64xbf16, #tile.reg>, tensor<64x64xbf16, #tile.reg>, tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Tile_AnyTile:$a, Tile_AnyTile:$b, Tile_F32Tile:$acc,
+                       UnitAttr:$transposeB);
+  let results = (outs Tile_F32Tile:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc (`transpose_b` $transposeB^)? attr-dict
+    `:` type($a) `,` type($b) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_IfAnyOp : Tile_Op<"if_any", [
+    SingleBlock, RecursiveMemoryEffects, RecursivelySpeculatable,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "runs its body if any row asks for it";
+  let description = [{
+    `condition` is a row tile of i1. The results are the body's where any row's
+    condition holds, else `inits`. The body gets `inits` as arguments and must
+    leave rows whose condition is false as they are: a target may decide for
+    any set of rows on its own (a warp votes for the rows that it holds), and
+    the result may not depend on which. The interpreter checks it.
+
+    Example:
+
+    ```mlir
+    %acc1 = tile.if_any %moved init(%acc0 : tensor<128x64xf32, #tile.reg>) : tensor<128x1xi1, #tile.reg> {
+    ^bb0(%a: tensor<128x64xf32, #tile.reg>):
+      %f = tile.broadcast %factor : tensor<128x1xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+      %r = arith.mulf %a, %f : tensor<128x64xf32, #tile.reg>
+      tile.yield %r : tensor<128x64xf32, #tile.reg>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_I1Tile:$condition, Variadic<Tile_AnyTile>:$inits);
+  let results = (outs Variadic<Tile_AnyTile>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $condition `init` `(` $inits `:` type($inits) `)` `:` type($condition)
+    attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
+    SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "weighted sum of value rows under a softmax";
+  let description = [{
+    With `s = scale * scores(j)` over all blocks `j = lower, lower + step, ...`
+    below `upper`, gives for each row
+
+    ```
+    m    a reference point: any number such that the sums below are finite;
+         -inf for a row whose scores are all -inf
+    l    = sum exp(s - m)
+    acc  = sum exp(s - m) * v
+    ```
+
+    `scores` gets the block's first key and whether the block is *partial*, that
+    is outside `[full_lower, full_upper)`; it yields an `MxN` f32 tile, `N` the
+    step, and may omit masking where `%partial` is false. Masked elements are
+    -inf. `values` gets the block's first key and yields the `NxDv` tile of
+    values; the weights are rounded to its element type before the product.
+    `weights`, optional, gets the block's first key and `exp(s - m)` and yields
+    the weights for `acc`, for dropout; `l` does not see it. `scale` is positive.
+
+    Rewritten by `tile-fuse-online-softmax` into a loop.
+
+    Example:
+
+    ```mlir
+    %m, %l, %acc = tile.softmax_sum %lb to %ub step 64 full(%fb, %fe) scale(0.125)
+      scores(%j: index, %partial: i1) {
+        ...
+        tile.yield %s : tensor<128x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        ...
+        tile.yield %v : tensor<64x64xbf16, #tile.reg>
+      } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Index:$lower, Index:$upper, Index:$fullLower,
+                       Index:$fullUpper, I64Attr:$step, F32Attr:$scale);
+  let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
+  let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
+                        AnyRegion:$weights);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Tile_SoftmaxMergeOp : Tile_Op<"softmax_merge", [
+    Pure, AllTypesMatch<["mA", "mB", "m"]>, AllTypesMatch<["lA", "lB", "l"]>,
+    AllTypesMatch<["accA", "accB", "acc"]>]> {
+  let summary = "joins two softmax states";
+  let description = [{
+    Two states (m, l, acc) of the same rows over disjoint keys become that of
+    their union. Used for split KV and `attn.merge`.
+
+    Example:
+
+    ```mlir
+    %m, %l, %acc = tile.softmax_merge (%m0, %l0, %acc0), (%m1, %l1, %acc1)
+      : tensor<128x1xf32, #tile.reg>, tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Tile_F32Tile:$mA, Tile_F32Tile:$lA, Tile_F32Tile:$accA,
+                       Tile_F32Tile:$mB, Tile_F32Tile:$lB, Tile_F32Tile:$accB);
+  let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
+  let assemblyFormat = [{
+    `(` $mA `,` $lA `,` $accA `)` `,` `(` $mB `,` $lB `,` $accB `)` attr-dict
+    `:` type($mA) `,` type($lA) `,` type($accA)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
+    Pure, AllTypesMatch<["m", "l", "lse"]>, AllTypesMatch<["acc", "output"]>]> {
+  let summary = "output and log-sum-exp from a softmax state";
+  let description = [{
+    `output = acc / l`, `lse = m + log(l)`; rows with `l = 0` give 0 and -inf.
+
+    Example:
+
+    ```mlir
+    %o, %lse = tile.softmax_finish %m, %l, %acc
+      : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
+  let results = (outs Tile_F32Tile:$output, Tile_F32Tile:$lse);
+  let assemblyFormat = [{
+    $m `,` $l `,` $acc attr-dict `:` type($m) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [
+    Pure, Terminator, ReturnLike,
+    ParentOneOf<["SoftmaxSumOp", "IfAnyOp"]>]> {
+  let summary = "ends a region of a tile op";
+  let description = [{
+    Yields the region's tiles.
+
+    Example:
+
+    ```mlir
+    tile.yield %s : tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$results);
+  let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
+}
+
+#endif // FOVEA_DIALECT_TILE_IR_TILEOPS_TD

@@ -1,0 +1,14 @@
+//===- Passes.td - Passes of the warp dialect --------------*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_WARP_TRANSFORMS_PASSES_TD
+#define FOVEA_DIALECT_WARP_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+#endif // FOVEA_DIALECT_WARP_TRANSFORMS_PASSES_TD

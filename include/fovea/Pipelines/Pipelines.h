@@ -1,0 +1,51 @@
+//===- Pipelines.h - Whole ways down ----------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_PIPELINES_PIPELINES_H
+#define FOVEA_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+#include <string>
+
+namespace fovea {
+
+/// Options that all pipelines share.
+struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
+  Option<std::string> target{
+      *this, "target", llvm::cl::desc("Chip to compile for, for example sm_80"),
+      llvm::cl::init("sm_80")};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("'auto', or fields to override, for example "
+                     "\"tile_n=32,stages=3\""),
+      llvm::cl::init("auto")};
+  Option<std::string> recurrence{
+      *this, "recurrence",
+      llvm::cl::desc("Online softmax: three-pass, normalized, deferred or "
+                     "conditional"),
+      llvm::cl::init("deferred")};
+};
+
+/// attn to tile programs with their softmax loops fused.
+void buildToTilePipeline(mlir::OpPassManager &pm,
+                         const CompileOptions &options);
+/// attn to warp programs, layouts and shared memory assigned.
+void buildToWarpPipeline(mlir::OpPassManager &pm,
+                         const CompileOptions &options);
+/// attn to the NVVM dialect.
+void buildToNVVMPipeline(mlir::OpPassManager &pm,
+                         const CompileOptions &options);
+
+/// Registers fovea-to-tile, fovea-to-warp, fovea-to-nvvm and fovea-compile.
+void registerPipelines();
+
+} // namespace fovea
+
+#endif // FOVEA_PIPELINES_PIPELINES_H

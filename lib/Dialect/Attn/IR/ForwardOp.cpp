@@ -1,0 +1,593 @@
+//===- ForwardOp.cpp - attn.forward -*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace fovea::attn;
+
+void ForwardOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getOutput(), "o");
+  if (getLse())
+    setName(getLse(), "lse");
+}
+
+std::optional<double> ForwardOp::getConstantScale() {
+  if (getScaleValue())
+    return std::nullopt;
+  if (std::optional<APFloat> scale = getScale())
+    return scale->convertToDouble();
+  return 1.0 / std::sqrt(double(getQueryType().getDimSize(3)));
+}
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Operands and types of a clause such as `captures(%a, %b : t, u)`.
+struct TypedOperands {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
+  SMLoc loc;
+};
+} // namespace
+
+static ParseResult parseTypedOperands(OpAsmParser &parser,
+                                      TypedOperands &clause) {
+  return failure(parser.getCurrentLocation(&clause.loc) ||
+                 parser.parseOperandList(clause.operands) ||
+                 parser.parseColon() || parser.parseTypeList(clause.types));
+}
+
+/// Parses the clause of the sequence form that `keyword` names.
+static ParseResult parseSequenceForm(OpAsmParser &parser, StringRef keyword,
+                                     Attribute &form, TypedOperands &clause) {
+  MLIRContext *context = parser.getContext();
+  if (parser.parseLParen() || parseTypedOperands(parser, clause))
+    return failure();
+  if (keyword == LengthsAttr::getMnemonic()) {
+    form = LengthsAttr::get(context);
+  } else if (keyword == PackedAttr::getMnemonic()) {
+    form = PackedAttr::get(context);
+  } else {
+    int64_t page;
+    if (parser.parseComma() || parser.parseKeyword("page") ||
+        parser.parseEqual() || parser.parseInteger(page))
+      return failure();
+    form = PagedAttr::get(context, page);
+  }
+  return parser.parseRParen();
+}
+
+/// Parses `(%x: t, ...) { ... }`.
+static ParseResult parseModRegion(OpAsmParser &parser, Region &region) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseRegion(region, arguments))
+    return failure();
+  if (region.empty())
+    region.emplaceBlock();
+  return success();
+}
+
+// attn.forward %q, %k, %v clause* attr-dict? : q, k, v -> o, lse
+ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
+  MLIRContext *context = parser.getContext();
+  Builder &builder = parser.getBuilder();
+  SmallVector<OpAsmParser::UnresolvedOperand> qkv;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOperandList(qkv, 3))
+    return failure();
+
+  Region *scoreMod = result.addRegion();
+  Region *maskMod = result.addRegion();
+  Region *kvBounds = result.addRegion();
+  TypedOperands captures, sequenceOperands, scaleOperand;
+  Attribute form = DenseAttr::get(context);
+  llvm::StringSet<> seen;
+  StringRef keyword;
+  SMLoc keywordLoc = parser.getCurrentLocation();
+  while (succeeded(parser.parseOptionalKeyword(
+      &keyword, {"scale", "layout", "captures", "score_mod", "mask_mod",
+                 "kv_bounds", "lengths", "packed", "paged"}))) {
+    bool isForm =
+        keyword == "lengths" || keyword == "packed" || keyword == "paged";
+    if (!seen.insert(isForm ? StringRef("sequence form") : keyword).second)
+      return parser.emitError(keywordLoc, "'")
+             << (isForm ? StringRef("sequence form") : keyword)
+             << "' is given twice";
+    if (keyword == "scale") {
+      double scale;
+      OpAsmParser::UnresolvedOperand operand;
+      if (parser.parseLParen())
+        return failure();
+      OptionalParseResult parsed = parser.parseOptionalOperand(operand);
+      if (parsed.has_value()) {
+        if (failed(*parsed) ||
+            parser.parseColonType(scaleOperand.types.emplace_back()))
+          return failure();
+        scaleOperand.operands.push_back(operand);
+      } else {
+        if (parser.parseFloat(scale))
+          return failure();
+        result.addAttribute(getScaleAttrName(result.name),
+                            builder.getF64FloatAttr(scale));
+      }
+      if (parser.parseRParen())
+        return failure();
+    } else if (keyword == "layout") {
+      StringRef name;
+      SMLoc layoutLoc;
+      if (parser.parseLParen() || parser.getCurrentLocation(&layoutLoc) ||
+          parser.parseKeyword(&name) || parser.parseRParen())
+        return failure();
+      std::optional<Layout> layout = symbolizeLayout(name);
+      if (!layout)
+        return parser.emitError(layoutLoc, "expected 'bhsd' or 'bshd', found '")
+               << name << "'";
+      result.addAttribute(getLayoutAttrName(result.name),
+                          LayoutAttr::get(context, *layout));
+    } else if (keyword == "captures") {
+      if (parser.parseLParen() || parseTypedOperands(parser, captures) ||
+          parser.parseRParen())
+        return failure();
+    } else if (isForm) {
+      if (parseSequenceForm(parser, keyword, form, sequenceOperands))
+        return failure();
+    } else {
+      Region *region = keyword == "score_mod"  ? scoreMod
+                       : keyword == "mask_mod" ? maskMod
+                                               : kvBounds;
+      if (parseModRegion(parser, *region))
+        return failure();
+    }
+    keywordLoc = parser.getCurrentLocation();
+  }
+  result.addAttribute(getSequenceAttrName(result.name), form);
+
+  SmallVector<Type> types, results;
+  SMLoc typesLoc;
+  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parser.getCurrentLocation(&typesLoc) || parser.parseTypeList(types) ||
+      parser.parseArrow() || parser.parseTypeList(results))
+    return failure();
+  if (types.size() != 3)
+    return parser.emitError(typesLoc,
+                            "expected the types of q, k and v, found ")
+           << types.size() << " types";
+  if (results.size() > 2)
+    return parser.emitError(typesLoc, "expected one or two results, found ")
+           << results.size();
+  if (parser.resolveOperands(qkv, types, loc, result.operands) ||
+      parser.resolveOperands(scaleOperand.operands, scaleOperand.types, loc,
+                             result.operands) ||
+      parser.resolveOperands(captures.operands, captures.types, captures.loc,
+                             result.operands) ||
+      parser.resolveOperands(sequenceOperands.operands, sequenceOperands.types,
+                             sequenceOperands.loc, result.operands))
+    return failure();
+  int32_t segments[] = {1,
+                        1,
+                        1,
+                        int32_t(scaleOperand.operands.size()),
+                        int32_t(captures.operands.size()),
+                        int32_t(sequenceOperands.operands.size())};
+  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
+                      builder.getDenseI32ArrayAttr(segments));
+  result.addTypes(results);
+  return success();
+}
+
+static void printTypedOperands(OpAsmPrinter &p, StringRef keyword,
+                               OperandRange operands) {
+  p << ' ' << keyword << '(' << operands << " : " << operands.getTypes();
+}
+
+static void printModRegion(OpAsmPrinter &p, StringRef keyword, Region &region) {
+  if (region.empty())
+    return;
+  p.printNewline();
+  p << "  " << keyword << '(';
+  llvm::interleaveComma(region.getArguments(), p, [&](BlockArgument argument) {
+    p << argument << ": " << argument.getType();
+  });
+  p << ") ";
+  p.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
+void ForwardOp::print(OpAsmPrinter &p) {
+  p << ' ' << getQuery() << ", " << getKey() << ", " << getValue();
+  if (getScaleValue())
+    p << " scale(" << getScaleValue() << " : " << getScaleValue().getType()
+      << ')';
+  else if (FloatAttr scale = getScaleAttr()) {
+    p << " scale(";
+    p.printAttributeWithoutType(scale);
+    p << ')';
+  }
+  if (getLayout() != Layout::BHSD)
+    p << " layout(" << stringifyLayout(getLayout()) << ')';
+  if (!getSequenceOperands().empty()) {
+    printTypedOperands(p, getSequence().getKeyword(), getSequenceOperands());
+    if (auto paged = dyn_cast<PagedAttr>(getSequence()))
+      p << ", page = " << paged.getPage();
+    p << ')';
+  }
+  if (!getCaptures().empty()) {
+    printTypedOperands(p, "captures", getCaptures());
+    p << ')';
+  }
+  printModRegion(p, "score_mod", getScoreMod());
+  printModRegion(p, "mask_mod", getMaskMod());
+  printModRegion(p, "kv_bounds", getKvBounds());
+  if (!getScoreMod().empty() || !getMaskMod().empty() ||
+      !getKvBounds().empty()) {
+    p.printNewline();
+    p << " ";
+  }
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {getScaleAttrName(), getLayoutAttrName(),
+                           getSequenceAttrName(),
+                           getOperandSegmentSizesAttrName()});
+  p << " : " << getQuery().getType() << ", " << getKey().getType() << ", "
+    << getValue().getType() << " -> ";
+  llvm::interleaveComma((*this)->getResultTypes(), p);
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+static bool isAttentionFloat(Type type) {
+  return isa<Float16Type, BFloat16Type, Float32Type>(type);
+}
+
+/// Two extents agree unless both are static and differ.
+static bool agree(int64_t a, int64_t b) {
+  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
+}
+
+static bool isCaptureType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.getRank() <= 4 && !tensor.getEncoding() &&
+           (isAttentionFloat(tensor.getElementType()) ||
+            tensor.getElementType().isSignlessInteger(1) ||
+            tensor.getElementType().isSignlessInteger(8) ||
+            tensor.getElementType().isSignlessInteger(32) ||
+            tensor.getElementType().isSignlessInteger(64));
+  return type.isIndex() || type.isF32() || type.isSignlessInteger(32) ||
+         type.isSignlessInteger(64);
+}
+
+LogicalResult ForwardOp::verify() {
+  struct Named {
+    StringRef name;
+    RankedTensorType type;
+  };
+  Named tensors[] = {{"query", getQueryType()},
+                     {"key", getKeyType()},
+                     {"value", getValueType()},
+                     {"output", getOutputType()}};
+  for (const Named &tensor : tensors) {
+    if (tensor.type.getRank() != 4)
+      return emitOpError() << tensor.name << " must have rank 4, found "
+                           << tensor.type;
+    if (tensor.type.getEncoding())
+      return emitOpError() << tensor.name << " must have no encoding, found "
+                           << tensor.type;
+    if (!isAttentionFloat(tensor.type.getElementType()))
+      return emitOpError() << tensor.name << " must be f16, bf16 or f32, found "
+                           << tensor.type.getElementType();
+    if (tensor.type.isDynamicDim(3))
+      return emitOpError() << "head dim of the " << tensor.name
+                           << " must be static, found " << tensor.type;
+    for (int64_t size : tensor.type.getShape())
+      if (size == 0)
+        return emitOpError()
+               << tensor.name << " must not be empty, found " << tensor.type;
+  }
+  Type element = getQueryType().getElementType();
+  if (getKeyType().getElementType() != element ||
+      getValueType().getElementType() != element)
+    return emitOpError()
+           << "query, key and value must have one element type, found "
+           << element << ", " << getKeyType().getElementType() << " and "
+           << getValueType().getElementType();
+  if (getOutputType().getElementType() != element &&
+      !getOutputType().getElementType().isF32())
+    return emitOpError() << "output must be " << element << " or f32, found "
+                         << getOutputType().getElementType();
+
+  int64_t h = getHeadDim(), s = getSequenceDim();
+  auto q = getQueryType().getShape(), k = getKeyType().getShape(),
+       v = getValueType().getShape(), o = getOutputType().getShape();
+  if (!getSequence().hasPagedKeys() && !agree(q[0], k[0]))
+    return emitOpError() << "query and key must have one batch size, found "
+                         << q[0] << " and " << k[0];
+  if (!agree(k[0], v[0]) || !agree(k[h], v[h]) || !agree(k[s], v[s]))
+    return emitOpError()
+           << "key and value must agree in all but the head dim, found "
+           << getKeyType() << " and " << getValueType();
+  if (q[3] != k[3])
+    return emitOpError() << "query and key must have one head dim, found "
+                         << q[3] << " and " << k[3];
+  if (!ShapedType::isDynamic(q[h]) && !ShapedType::isDynamic(k[h]) &&
+      q[h] % k[h] != 0)
+    return emitOpError()
+           << "the number of query heads must be a multiple of the number of "
+              "key heads, found "
+           << q[h] << " and " << k[h];
+  if (!agree(q[0], o[0]) || !agree(q[1], o[1]) || !agree(q[2], o[2]))
+    return emitOpError()
+           << "output must have the query's batch, heads and sequence, found "
+           << getOutputType() << " for " << getQueryType();
+  if (o[3] != v[3])
+    return emitOpError() << "output and value must have one head dim, found "
+                         << o[3] << " and " << v[3];
+  for (auto [name, type] :
+       {std::pair<StringRef, RankedTensorType>("query", getQueryType()),
+        {"key", getKeyType()}}) {
+    int64_t length = type.getDimSize(s);
+    if (length > kMaxSequenceLength)
+      return emitOpError() << name << " sequence must be at most 2^30 long, "
+                           << "found " << length;
+    int64_t elements = 1;
+    for (int64_t size : type.getShape())
+      if (!ShapedType::isDynamic(size) &&
+          llvm::MulOverflow(elements, size, elements))
+        return emitOpError()
+               << name << " has more than 2^63 elements: " << type;
+  }
+  if (getLse()) {
+    auto lse = cast<RankedTensorType>(getLse().getType());
+    if (lse.getRank() != 3 || !lse.getElementType().isF32() ||
+        !agree(lse.getDimSize(0), q[0]) || !agree(lse.getDimSize(1), q[h]) ||
+        !agree(lse.getDimSize(2), q[s]))
+      return emitOpError() << "lse must be an f32 tensor of the query's batch, "
+                              "heads and sequence, found "
+                           << lse;
+  }
+
+  if (getScaleValue() && getScaleAttr())
+    return emitOpError("expected one scale, found a constant and an operand");
+  if (getScaleAttr() && !getScaleAttr().getValue().isFinite())
+    return emitOpError("scale must be finite, found ")
+           << getScaleAttr().getValueAsDouble();
+  for (auto [index, capture] : llvm::enumerate(getCaptures()))
+    if (!isCaptureType(capture.getType()))
+      return emitOpError()
+             << "captured value #" << index
+             << " must be an index, f32, i32 or i64, or a tensor of rank at "
+                "most 4 of f16, bf16, f32, i1, i8, i32 or i64, found "
+             << capture.getType();
+
+  SmallVector<StringRef> names = getSequence().getOperandNames();
+  if (names.size() != getSequenceOperands().size())
+    return emitOpError() << "sequence form '" << getSequence().getKeyword()
+                         << "' takes " << names.size() << " operands, found "
+                         << getSequenceOperands().size();
+  return getSequence().verifyOperands([&] { return emitOpError(); },
+                                      getSequenceOperands().getTypes(), q[0]);
+}
+
+/// Checks arguments, results and purity of one region.
+static LogicalResult verifyModRegion(ForwardOp op, StringRef name,
+                                     Region &region, ArrayRef<Type> leading,
+                                     ArrayRef<Type> results) {
+  if (region.empty())
+    return success();
+  SmallVector<Type> expected(leading);
+  llvm::append_range(expected, op.getCaptures().getTypes());
+  if (!llvm::equal(region.getArgumentTypes(), expected)) {
+    InFlightDiagnostic diag = op.emitOpError();
+    diag << name << " must have arguments (" << expected << "), found (";
+    diag << region.getArgumentTypes() << ")";
+    return diag;
+  }
+  Block &block = region.front();
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  if (!yield)
+    return op.emitOpError() << name << " must end with 'attn.yield'";
+  if (!llvm::equal(yield.getOperandTypes(), results)) {
+    InFlightDiagnostic diag = yield.emitOpError();
+    diag << "in " << name << " must yield (" << results << "), found (";
+    diag << yield.getOperandTypes() << ")";
+    return diag;
+  }
+  WalkResult walk = region.walk([&](Operation *inner) -> WalkResult {
+    if (isMemoryEffectFree(inner))
+      return WalkResult::advance();
+    return inner->emitOpError()
+           << "is not allowed in " << name
+           << ": it may have side effects, and the regions of 'attn.forward' "
+              "are pure";
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult ForwardOp::verifyRegions() {
+  MLIRContext *context = getContext();
+  Type index = IndexType::get(context), f32 = Float32Type::get(context),
+       i1 = IntegerType::get(context, 1);
+  if (failed(verifyModRegion(*this, "score_mod", getScoreMod(),
+                             {f32, index, index, index, index}, {f32})) ||
+      failed(verifyModRegion(*this, "mask_mod", getMaskMod(),
+                             {index, index, index, index}, {i1})))
+    return failure();
+  return verifyModRegion(*this, "kv_bounds", getKvBounds(),
+                         {index, index, index, index},
+                         {index, index, index, index});
+}
+
+//===----------------------------------------------------------------------===//
+// Canonicalisation
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A score_mod that yields its score, a mask_mod that yields true: no region.
+struct DropTrivialRegions : OpRewritePattern<ForwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ForwardOp op,
+                                PatternRewriter &rewriter) const override {
+    auto yielded = [](Region &region) {
+      return cast<YieldOp>(region.front().back()).getResults().front();
+    };
+    Region &scoreMod = op.getScoreMod(), &maskMod = op.getMaskMod();
+    bool identity =
+        !scoreMod.empty() && yielded(scoreMod) == scoreMod.getArgument(0);
+    bool unmasked = !maskMod.empty() && matchPattern(yielded(maskMod), m_One());
+    if (!identity && !unmasked)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      auto drop = [&](Region &region) { rewriter.eraseBlock(&region.front()); };
+      if (identity)
+        drop(scoreMod);
+      if (unmasked)
+        drop(maskMod);
+    });
+    return success();
+  }
+};
+
+/// Captured values that no region reads, and values captured twice.
+struct PruneCaptures : OpRewritePattern<ForwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ForwardOp op,
+                                PatternRewriter &rewriter) const override {
+    struct ModRegion {
+      Region *region;
+      unsigned leading;
+    };
+    ModRegion regions[] = {{&op.getScoreMod(), ForwardOp::kScoreModArguments},
+                           {&op.getMaskMod(), ForwardOp::kMaskModArguments},
+                           {&op.getKvBounds(), ForwardOp::kKVBoundsArguments}};
+    OperandRange captures = op.getCaptures();
+    llvm::SmallDenseMap<Value, unsigned> first;
+    BitVector dead(captures.size());
+    bool changed = false;
+    rewriter.startOpModification(op);
+    for (auto [index, capture] : llvm::enumerate(captures)) {
+      auto [entry, isNew] = first.try_emplace(capture, index);
+      bool used = false;
+      for (ModRegion &mod : regions) {
+        if (mod.region->empty())
+          continue;
+        BlockArgument argument = mod.region->getArgument(mod.leading + index);
+        if (!isNew)
+          rewriter.replaceAllUsesWith(
+              argument, mod.region->getArgument(mod.leading + entry->second));
+        used |= !argument.use_empty();
+      }
+      if (!used) {
+        dead.set(index);
+        changed = true;
+      }
+    }
+    if (!changed) {
+      rewriter.cancelOpModification(op);
+      return failure();
+    }
+    for (ModRegion &mod : regions) {
+      if (mod.region->empty())
+        continue;
+      for (unsigned index : llvm::reverse(llvm::to_vector(dead.set_bits())))
+        mod.region->eraseArgument(mod.leading + index);
+    }
+    SmallVector<Value> kept;
+    for (auto [index, capture] : llvm::enumerate(captures))
+      if (!dead.test(index))
+        kept.push_back(capture);
+    op.getCapturesMutable().assign(kept);
+    rewriter.finalizeOpModification(op);
+    return success();
+  }
+};
+} // namespace
+
+void ForwardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<DropTrivialRegions, PruneCaptures>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// KernelOpInterface
+//===----------------------------------------------------------------------===//
+
+std::string ForwardOp::getOperandName(unsigned index) {
+  static constexpr StringRef kNames[] = {"q", "k", "v"};
+  if (index < 3)
+    return kNames[index].str();
+  if (getScaleValue() && index == 3)
+    return "scale";
+  unsigned firstCapture = 3 + (getScaleValue() ? 1 : 0);
+  unsigned firstSequence = firstCapture + getCaptures().size();
+  if (index < firstSequence)
+    return ("capture" + Twine(index - firstCapture)).str();
+  return getSequence().getOperandNames()[index - firstSequence].str();
+}
+
+std::string ForwardOp::getResultName(unsigned index) {
+  return index == 0 ? "o" : "lse";
+}
+
+SmallVector<std::string> ForwardOp::getOperandDimNames(unsigned index) {
+  std::string name = getOperandName(index);
+  if (index < 3) {
+    bool isQuery = index == 0, paged = getSequence().hasPagedKeys();
+    SmallVector<std::string> dims = {
+        !isQuery && paged ? "pages" : "B", isQuery ? "Hq" : "Hkv",
+        isQuery ? "Sq" : (paged ? "page" : "Skv"), index == 2 ? "Dv" : "D"};
+    if (getLayout() == Layout::BSHD)
+      std::swap(dims[1], dims[2]);
+    return dims;
+  }
+  unsigned firstSequence = getNumOperands() - getSequenceOperands().size();
+  SmallVector<std::string> dims;
+  if (index >= firstSequence) {
+    for (StringRef dim : getSequence().getOperandDims(index - firstSequence))
+      dims.push_back(dim.str());
+    return dims;
+  }
+  auto tensor = dyn_cast<RankedTensorType>(getOperand(index).getType());
+  for (int64_t dim = 0; tensor && dim < tensor.getRank(); ++dim)
+    dims.push_back(name + "." + std::to_string(dim));
+  return dims;
+}
+
+SmallVector<std::string> ForwardOp::getResultDimNames(unsigned index) {
+  if (index == 1)
+    return {"B", "Hq", "Sq"};
+  SmallVector<std::string> dims = {"B", "Hq", "Sq", "Dv"};
+  if (getLayout() == Layout::BSHD)
+    std::swap(dims[1], dims[2]);
+  return dims;
+}
+
+SmallVector<int64_t> ForwardOp::getOperandMemoryOrder(unsigned index) {
+  if (index < 3 && getLayout() == Layout::BSHD)
+    return {0, 2, 1, 3};
+  auto tensor = dyn_cast<RankedTensorType>(getOperand(index).getType());
+  return llvm::to_vector(llvm::seq<int64_t>(0, tensor ? tensor.getRank() : 0));
+}
+
+SmallVector<int64_t> ForwardOp::getResultMemoryOrder(unsigned index) {
+  if (index == 0 && getLayout() == Layout::BSHD)
+    return {0, 2, 1, 3};
+  return llvm::to_vector(llvm::seq<int64_t>(0, index == 0 ? 4 : 3));
+}

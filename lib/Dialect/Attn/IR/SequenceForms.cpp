@@ -1,0 +1,112 @@
+//===- SequenceForms.cpp - How sequences lie in memory -*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+
+using namespace mlir;
+using namespace fovea::attn;
+
+/// Every form's operands are i32 tensors of a given rank; `size` is the extent
+/// that the first dimension must have, or dynamic.
+static LogicalResult
+verifyIntegers(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+               Type type, int64_t rank, int64_t size) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (tensor.getRank() != rank || !tensor.getElementType().isInteger(32))
+    return emitError() << "'" << name << "' must be an i32 tensor of rank "
+                       << rank << ", found " << type;
+  if (!ShapedType::isDynamic(size) && !tensor.isDynamicDim(0) &&
+      tensor.getDimSize(0) != size)
+    return emitError() << "'" << name << "' must have " << size
+                       << " entries, one per batch entry, found "
+                       << tensor.getDimSize(0);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Dense
+//===----------------------------------------------------------------------===//
+
+StringRef DenseAttr::getKeyword() const { return "dense"; }
+SmallVector<StringRef> DenseAttr::getOperandNames() const { return {}; }
+SmallVector<StringRef> DenseAttr::getOperandDims(unsigned) const { return {}; }
+bool DenseAttr::isLowered() const { return true; }
+LogicalResult DenseAttr::verifyOperands(function_ref<InFlightDiagnostic()>,
+                                        TypeRange, int64_t) const {
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Lengths
+//===----------------------------------------------------------------------===//
+
+StringRef LengthsAttr::getKeyword() const { return "lengths"; }
+SmallVector<StringRef> LengthsAttr::getOperandNames() const {
+  return {"lengths"};
+}
+SmallVector<StringRef> LengthsAttr::getOperandDims(unsigned) const {
+  return {"B"};
+}
+bool LengthsAttr::isLowered() const { return true; }
+LogicalResult
+LengthsAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
+                            TypeRange types, int64_t batch) const {
+  return verifyIntegers(emitError, "lengths", types[0], 1, batch);
+}
+
+//===----------------------------------------------------------------------===//
+// Packed
+//===----------------------------------------------------------------------===//
+
+StringRef PackedAttr::getKeyword() const { return "packed"; }
+SmallVector<StringRef> PackedAttr::getOperandNames() const {
+  return {"cu_q", "cu_k"};
+}
+SmallVector<StringRef> PackedAttr::getOperandDims(unsigned) const {
+  return {"N+1"};
+}
+bool PackedAttr::isLowered() const { return false; }
+LogicalResult
+PackedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
+                           TypeRange types, int64_t batch) const {
+  if (!ShapedType::isDynamic(batch) && batch != 1)
+    return emitError() << "packed sequences need a batch dimension of 1, found "
+                       << batch;
+  if (failed(verifyIntegers(emitError, "cu_q", types[0], 1,
+                            ShapedType::kDynamic)) ||
+      failed(
+          verifyIntegers(emitError, "cu_k", types[1], 1, ShapedType::kDynamic)))
+    return failure();
+  if (types[0] != types[1])
+    return emitError() << "'cu_q' and 'cu_k' must have one type, found "
+                       << types[0] << " and " << types[1];
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Paged
+//===----------------------------------------------------------------------===//
+
+StringRef PagedAttr::getKeyword() const { return "paged"; }
+SmallVector<StringRef> PagedAttr::getOperandNames() const {
+  return {"table", "lengths"};
+}
+SmallVector<StringRef> PagedAttr::getOperandDims(unsigned index) const {
+  return index == 0 ? SmallVector<StringRef>{"B", "P"}
+                    : SmallVector<StringRef>{"B"};
+}
+bool PagedAttr::isLowered() const { return false; }
+LogicalResult
+PagedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
+                          TypeRange types, int64_t batch) const {
+  if (getPage() <= 0)
+    return emitError() << "page must be positive, found " << getPage();
+  if (failed(verifyIntegers(emitError, "table", types[0], 2, batch)))
+    return failure();
+  return verifyIntegers(emitError, "lengths", types[1], 1, batch);
+}

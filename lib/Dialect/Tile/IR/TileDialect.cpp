@@ -1,0 +1,304 @@
+//===- TileDialect.cpp - The tile dialect and its attributes -*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fovea::tile;
+
+#include "fovea/Dialect/Tile/IR/TileDialect.cpp.inc"
+#include "fovea/Dialect/Tile/IR/TileEnums.cpp.inc"
+
+#include "fovea/Dialect/Tile/IR/TileAttrInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "fovea/Dialect/Tile/IR/TileAttrs.cpp.inc"
+
+void TileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "fovea/Dialect/Tile/IR/TileAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "fovea/Dialect/Tile/IR/TileOps.cpp.inc"
+      >();
+}
+
+bool fovea::tile::isRegisterTile(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 2 && tensor.hasStaticShape() &&
+         isa_and_nonnull<RegisterEncodingAttrInterface>(tensor.getEncoding());
+}
+
+RankedTensorType fovea::tile::tileLike(RankedTensorType like,
+                                       ArrayRef<int64_t> shape,
+                                       Type elementType) {
+  return RankedTensorType::get(shape, elementType, like.getEncoding());
+}
+
+LogicalResult
+fovea::tile::verifyRegisterTile(ArrayRef<int64_t> shape,
+                                function_ref<InFlightDiagnostic()> emitError) {
+  if (shape.size() != 2)
+    return emitError() << "a register tile must have rank 2, found rank "
+                       << shape.size();
+  for (int64_t size : shape)
+    if (ShapedType::isDynamic(size) || size <= 0)
+      return emitError()
+             << "a register tile must have static, positive extents";
+  return success();
+}
+
+LogicalResult
+RegAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                        function_ref<InFlightDiagnostic()> emitError) const {
+  return verifyRegisterTile(shape, emitError);
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule and tensors
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t tileM, int64_t tileN, int64_t warps,
+                                   int64_t stages, int64_t queryInRegisters,
+                                   int64_t minBlocks) {
+  struct Field {
+    StringRef name;
+    int64_t value, least;
+  };
+  for (Field field : {Field{"tile_m", tileM, 1}, Field{"tile_n", tileN, 1},
+                      Field{"warps", warps, 1}, Field{"stages", stages, 1},
+                      Field{"query_in_registers", queryInRegisters, 0},
+                      Field{"min_blocks", minBlocks, 1}})
+    if (field.value < field.least || field.value > 1024)
+      return emitError() << "schedule's '" << field.name << "' must be in ["
+                         << field.least << ", 1024], found " << field.value;
+  if (queryInRegisters > 1)
+    return emitError() << "schedule's 'query_in_registers' must be 0 or 1, "
+                          "found "
+                       << queryInRegisters;
+  return success();
+}
+
+LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef name, Access access,
+                                 RankedTensorType type, ArrayAttr dims,
+                                 int64_t alignment) {
+  if (int64_t(dims.size()) != type.getRank())
+    return emitError() << "tensor '" << name << "' has rank " << type.getRank()
+                       << " but " << dims.size() << " dimension names";
+  if (!llvm::all_of(dims, [](Attribute dim) { return isa<StringAttr>(dim); }))
+    return emitError() << "dimension names of tensor '" << name
+                       << "' must be strings";
+  if (!type.getElementType().isIntOrFloat())
+    return emitError() << "tensor '" << name
+                       << "' must have integer or float elements, found "
+                       << type.getElementType();
+  if (alignment <= 0 || !llvm::isPowerOf2_64(alignment))
+    return emitError() << "alignment of tensor '" << name
+                       << "' must be a power of two, found " << alignment;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+static LogicalResult expectType(function_ref<InFlightDiagnostic()> emitError,
+                                StringRef what, Type found,
+                                function_ref<bool(Type)> matches,
+                                StringRef expected) {
+  if (matches(found))
+    return success();
+  return emitError() << what << " must be " << expected << ", found " << found;
+}
+
+static FailureOr<TensorAttr>
+findTensor(function_ref<InFlightDiagnostic()> emitError, ArrayAttr tensors,
+           StringRef name) {
+  if (TensorAttr tensor = lookupTensor(tensors, name))
+    return tensor;
+  emitError() << "no tensor is named '" << name << "'";
+  return failure();
+}
+
+LogicalResult MemRefParameterAttr::verifyParameter(
+    function_ref<InFlightDiagnostic()> emitError, Type type,
+    ArrayAttr tensors) const {
+  auto tensor = findTensor(emitError, tensors, getTensor());
+  if (failed(tensor))
+    return failure();
+  auto memref = dyn_cast<MemRefType>(type);
+  RankedTensorType host = tensor->getType();
+  if (!memref || memref.getElementType() != host.getElementType() ||
+      memref.getRank() != host.getRank() ||
+      getOrder().size() != memref.getRank())
+    return emitError() << "argument for tensor '" << getTensor()
+                       << "' must be a memref of rank " << host.getRank()
+                       << " of " << host.getElementType() << ", found " << type;
+  BitVector seen(host.getRank());
+  for (int64_t dim : getOrder().asArrayRef()) {
+    if (dim < 0 || dim >= host.getRank() || seen.test(dim))
+      return emitError() << "order of tensor '" << getTensor()
+                         << "' must be a permutation";
+    seen.set(dim);
+  }
+  for (auto [dim, size] : llvm::enumerate(memref.getShape()))
+    if (size != host.getDimSize(getOrder()[dim]))
+      return emitError() << "argument for tensor '" << getTensor()
+                         << "' does not have its sizes, found " << memref
+                         << " for " << host;
+  return success();
+}
+void MemRefParameterAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "memref");
+  json.attribute("tensor", getTensor());
+}
+
+static bool isPointer(Type type) { return isa<LLVM::LLVMPointerType>(type); }
+static bool isI32(Type type) { return type.isSignlessInteger(32); }
+static bool isI64(Type type) { return type.isSignlessInteger(64); }
+
+LogicalResult PointerParameterAttr::verifyParameter(
+    function_ref<InFlightDiagnostic()> emitError, Type type,
+    ArrayAttr tensors) const {
+  if (failed(findTensor(emitError, tensors, getTensor())))
+    return failure();
+  return expectType(emitError, "pointer parameter", type, isPointer,
+                    "a pointer");
+}
+void PointerParameterAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "pointer");
+  json.attribute("tensor", getTensor());
+}
+
+LogicalResult
+SizeParameterAttr::verifyParameter(function_ref<InFlightDiagnostic()> emitError,
+                                   Type type, ArrayAttr) const {
+  return expectType(emitError, "size parameter", type, isI32, "i32");
+}
+void SizeParameterAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "size");
+  json.attribute("size", getSize());
+  json.attribute("type", "i32");
+}
+
+LogicalResult StrideParameterAttr::verifyParameter(
+    function_ref<InFlightDiagnostic()> emitError, Type type,
+    ArrayAttr tensors) const {
+  auto tensor = findTensor(emitError, tensors, getTensor());
+  if (failed(tensor))
+    return failure();
+  if (getDim() < 0 || getDim() >= tensor->getType().getRank())
+    return emitError() << "tensor '" << getTensor() << "' has no dimension "
+                       << getDim();
+  return expectType(emitError, "stride parameter", type, isI64, "i64");
+}
+void StrideParameterAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "stride");
+  json.attribute("tensor", getTensor());
+  json.attribute("dim", getDim());
+  json.attribute("type", "i64");
+}
+
+LogicalResult ScalarParameterAttr::verifyParameter(
+    function_ref<InFlightDiagnostic()> emitError, Type type, ArrayAttr) const {
+  Type expected = getType();
+  return expectType(
+      emitError, "scalar parameter", type,
+      [&](Type found) {
+        return found == expected || (expected.isIndex() && isI64(found));
+      },
+      "of the type that it names");
+}
+void ScalarParameterAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "scalar");
+  json.attribute("name", getName());
+  std::string type;
+  llvm::raw_string_ostream(type) << getType();
+  json.attribute("type", getType().isIndex() ? "i64" : type);
+}
+
+//===----------------------------------------------------------------------===//
+// AbiOp
+//===----------------------------------------------------------------------===//
+
+TensorAttr fovea::tile::lookupTensor(ArrayAttr tensors, StringRef name) {
+  for (Attribute attr : tensors)
+    if (auto tensor = dyn_cast<TensorAttr>(attr))
+      if (tensor.getName() == name)
+        return tensor;
+  return {};
+}
+
+LogicalResult AbiOp::verify() {
+  llvm::StringSet<> names, sizes;
+  for (Attribute attr : getTensors()) {
+    auto tensor = dyn_cast<TensorAttr>(attr);
+    if (!tensor)
+      return emitOpError("expected #tile.tensor attributes, found ") << attr;
+    if (!names.insert(tensor.getName()).second)
+      return emitOpError("two tensors are named '") << tensor.getName() << "'";
+    for (auto dim : tensor.getDims().getAsRange<StringAttr>())
+      sizes.insert(dim.getValue());
+  }
+  for (Attribute attr : getParameters())
+    if (!isa<ParameterAttrInterface>(attr))
+      return emitOpError("expected parameter attributes, found ") << attr;
+  for (auto size : getGridSizes().getAsRange<StringAttr>())
+    if (!sizes.contains(size.getValue()))
+      return emitOpError("no dimension is named ") << size;
+  AffineMap grid = getGrid();
+  if (grid.getNumDims() != 0 || grid.getNumSymbols() != getGridSizes().size() ||
+      grid.getNumResults() != 1)
+    return emitOpError("grid must be one expression in one symbol for each of "
+                       "the ")
+           << getGridSizes().size() << " sizes, found " << getGridAttr();
+  if (static_cast<int64_t>(getThreads()) <= 0 || getThreads() > 1024)
+    return emitOpError("threads must be in [1, 1024], found ") << getThreads();
+  if (static_cast<int64_t>(getSharedMemory()) < 0)
+    return emitOpError("shared_memory must not be negative");
+  return success();
+}
+
+LogicalResult AbiOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("no kernel is named '") << getKernel() << "'";
+  if (kernel.getNumArguments() != getParameters().size())
+    return emitOpError("has ")
+           << getParameters().size() << " parameters, but '" << getKernel()
+           << "' has " << kernel.getNumArguments() << " arguments";
+  for (auto [index, attr] : llvm::enumerate(getParameters()))
+    if (failed(cast<ParameterAttrInterface>(attr).verifyParameter(
+            [&, index = index] {
+              return emitOpError() << "parameter #" << index << ": ";
+            },
+            kernel.getArgumentTypes()[index], getTensors())))
+      return failure();
+  return success();
+}
+
+AbiOp fovea::tile::lookupAbi(Operation *kernel) {
+  StringAttr name = SymbolTable::getSymbolName(kernel);
+  for (AbiOp abi : kernel->getBlock()->getOps<AbiOp>())
+    if (abi.getKernelAttr().getAttr() == name)
+      return abi;
+  return {};
+}

@@ -1,0 +1,393 @@
+//===- TileOps.cpp - Verifiers and folders of the tile dialect -*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+using namespace fovea::tile;
+
+#define GET_OP_CLASSES
+#include "fovea/Dialect/Tile/IR/TileOps.cpp.inc"
+
+/// `MxNxf32, #enc` fits where a tile of `shape` is expected beside `like`.
+static bool hasShape(RankedTensorType type, ArrayRef<int64_t> shape,
+                     RankedTensorType like) {
+  return type.getShape() == shape && type.getEncoding() == like.getEncoding();
+}
+
+//===----------------------------------------------------------------------===//
+// Elementary ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult IotaOp::verify() {
+  RankedTensorType type = getResult().getType();
+  int64_t dim = getDim();
+  if (dim != 0 && dim != 1)
+    return emitOpError("dim must be 0 or 1, found ") << dim;
+  if (!type.getElementType().isSignlessInteger(32) &&
+      !type.getElementType().isSignlessInteger(64))
+    return emitOpError("result must be of i32 or i64, found ") << type;
+  if (type.getDimSize(1 - dim) != 1)
+    return emitOpError("result must have extent 1 along the other dimension, "
+                       "found ")
+           << type;
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  RankedTensorType result = getResult().getType();
+  Type source = getSource().getType();
+  if (!isRegisterTile(source)) {
+    if (source != result.getElementType())
+      return emitOpError("source must be a register tile or a scalar ")
+             << result.getElementType() << ", found " << source;
+    return success();
+  }
+  auto tile = cast<RankedTensorType>(source);
+  if (tile.getEncoding() != result.getEncoding() ||
+      tile.getElementType() != result.getElementType())
+    return emitOpError("source and result must have one element type and "
+                       "encoding, found ")
+           << tile << " and " << result;
+  for (auto [from, to] : llvm::zip(tile.getShape(), result.getShape()))
+    if (from != 1 && from != to)
+      return emitOpError("cannot broadcast ") << tile << " to " << result;
+  return success();
+}
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (getSource().getType() == getType())
+    return getSource();
+  Attribute source = adaptor.getSource();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(source))
+    return SplatElementsAttr::get(getResult().getType(),
+                                  splat.getSplatValue<Attribute>());
+  if (isa_and_nonnull<IntegerAttr, FloatAttr>(source))
+    return SplatElementsAttr::get(getResult().getType(), source);
+  // A broadcast of a broadcast is one.
+  if (auto inner = getSource().getDefiningOp<BroadcastOp>()) {
+    getSourceMutable().assign(inner.getSource());
+    return getResult();
+  }
+  return {};
+}
+
+LogicalResult ReduceOp::verify() {
+  RankedTensorType source = getSource().getType(), result = getType();
+  int64_t dim = getDim();
+  if (dim != 0 && dim != 1)
+    return emitOpError("dim must be 0 or 1, found ") << dim;
+  SmallVector<int64_t> shape(source.getShape());
+  shape[dim] = result.getDimSize(dim);
+  if (!hasShape(result, shape, source) ||
+      result.getElementType() != source.getElementType() ||
+      source.getDimSize(dim) % result.getDimSize(dim) != 0)
+    return emitOpError("result must be the source with an extent along dim ")
+           << dim << " that divides it, found " << source << " to " << result;
+  return success();
+}
+
+LogicalResult DotOp::verify() {
+  auto a = getA().getType(), b = getB().getType(), acc = getAcc().getType();
+  int64_t k = a.getDimSize(1), n = b.getDimSize(getTransposeB() ? 0 : 1);
+  if (b.getDimSize(getTransposeB() ? 1 : 0) != k)
+    return emitOpError("operands differ in the dimension that is summed over: ")
+           << a << " and " << b;
+  if (a.getElementType() != b.getElementType() ||
+      !isa<FloatType>(a.getElementType()))
+    return emitOpError("operands must have one float type, found ")
+           << a << " and " << b;
+  if (!hasShape(acc, {a.getDimSize(0), n}, a) ||
+      b.getEncoding() != a.getEncoding())
+    return emitOpError("accumulator must be ")
+           << a.getDimSize(0) << "x" << n << ", all with one encoding, found "
+           << acc;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Checks `dims` and the number of indices of a box of `memref`.
+static LogicalResult verifyBox(Operation *op, MemRefType memref,
+                               unsigned indices, ArrayRef<int64_t> dims,
+                               RankedTensorType tile) {
+  if (indices != memref.getRank())
+    return op->emitOpError("needs ")
+           << memref.getRank() << " indices, found " << indices;
+  if (tile.getElementType() != memref.getElementType())
+    return op->emitOpError("tile and memref must have one element type, found ")
+           << tile << " and " << memref;
+  if (dims.size() != 2)
+    return op->emitOpError("dims must have two entries, found ") << dims.size();
+  for (auto [dim, extent] : llvm::zip(dims, tile.getShape())) {
+    if (dim < -1 || dim >= memref.getRank())
+      return op->emitOpError("dims must be -1 or a dimension of the memref, "
+                             "found ")
+             << dim;
+    if (dim == -1 && extent != 1)
+      return op->emitOpError("dims may be -1 where the tile's extent is 1, "
+                             "found extent ")
+             << extent;
+  }
+  if (dims[0] == dims[1] && dims[0] != -1)
+    return op->emitOpError("dims must differ, found ") << dims[0] << " twice";
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  if (getLimit() && getDims()[0] == -1)
+    return emitOpError("limit needs a memref dimension in dims[0]");
+  return verifyBox(*this, getSource().getType(), getIndices().size(), getDims(),
+                   getResult().getType());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyBox(*this, getTarget().getType(), getIndices().size(), getDims(),
+                   getValue().getType());
+}
+
+LogicalResult GatherOp::verify() {
+  MemRefType memref = getSource().getType();
+  RankedTensorType result = getResult().getType();
+  if (int64_t(getIndices().size()) != memref.getRank())
+    return emitOpError("needs ")
+           << memref.getRank() << " indices, found " << getIndices().size();
+  if (memref.getElementType() != result.getElementType())
+    return emitOpError("result and memref must have one element type, found ")
+           << result << " and " << memref;
+  auto broadcasts = [&](RankedTensorType tile) {
+    return tile.getEncoding() == result.getEncoding() &&
+           llvm::all_of(llvm::zip(tile.getShape(), result.getShape()),
+                        [](auto pair) {
+                          return std::get<0>(pair) == 1 ||
+                                 std::get<0>(pair) == std::get<1>(pair);
+                        });
+  };
+  for (Value index : getIndices()) {
+    Type type = index.getType();
+    if (type.isIndex())
+      continue;
+    auto tile = dyn_cast<RankedTensorType>(type);
+    if (!isRegisterTile(type) ||
+        !(tile.getElementType().isSignlessInteger(32) ||
+          tile.getElementType().isSignlessInteger(64)) ||
+        !broadcasts(tile))
+      return emitOpError("indices must be index or tiles of i32 or i64 that "
+                         "broadcast to the result, found ")
+             << type;
+  }
+  if (getMask() && !broadcasts(getMask().getType()))
+    return emitOpError("mask must broadcast to the result, found ")
+           << getMask().getType();
+  return success();
+}
+
+static void
+addEffect(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+              &effects,
+          MemoryEffects::Effect *effect, OpOperand &memory) {
+  effects.emplace_back(effect, &memory, SideEffects::DefaultResource::get());
+}
+void LoadOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addEffect(effects, MemoryEffects::Read::get(), getSourceMutable());
+}
+void GatherOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addEffect(effects, MemoryEffects::Read::get(), getSourceMutable());
+}
+void StoreOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addEffect(effects, MemoryEffects::Write::get(), getTargetMutable());
+}
+
+//===----------------------------------------------------------------------===//
+// IfAnyOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult IfAnyOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                        ValueRange operands, DictionaryAttr,
+                                        OpaqueProperties, RegionRange,
+                                        SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, operands.drop_front().getTypes());
+  return success();
+}
+
+LogicalResult IfAnyOp::verify() {
+  RankedTensorType condition = getCondition().getType();
+  if (condition.getDimSize(1) != 1)
+    return emitOpError("condition must be a row tile, found ") << condition;
+  if (getInits().getTypes() != getResultTypes() ||
+      getBody().getArgumentTypes() != getResultTypes())
+    return emitOpError("inits, body arguments and results must have the same "
+                       "types");
+  for (Value init : getInits())
+    if (cast<RankedTensorType>(init.getType()).getDimSize(0) !=
+        condition.getDimSize(0))
+      return emitOpError("inits must have the condition's ")
+             << condition.getDimSize(0) << " rows, found " << init.getType();
+  auto yield = cast<YieldOp>(getBody().front().getTerminator());
+  if (yield.getOperandTypes() != getResultTypes())
+    return yield.emitOpError("must yield ")
+           << getResultTypes() << ", found " << yield.getOperandTypes();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyState(Operation *op, RankedTensorType m,
+                                 RankedTensorType l, RankedTensorType acc) {
+  SmallVector<int64_t, 2> row = {acc.getDimSize(0), 1};
+  if (!hasShape(m, row, acc) || !hasShape(l, row, acc))
+    return op->emitOpError("m and l must be row tiles of the accumulator's ")
+           << acc.getDimSize(0) << " rows, found " << m << ", " << l << " and "
+           << acc;
+  return success();
+}
+
+LogicalResult SoftmaxMergeOp::verify() {
+  return verifyState(*this, getM().getType(), getL().getType(),
+                     getAcc().getType());
+}
+
+LogicalResult SoftmaxFinishOp::verify() {
+  return verifyState(*this, getM().getType(), getL().getType(),
+                     getAcc().getType());
+}
+
+LogicalResult SoftmaxSumOp::verify() {
+  if (static_cast<int64_t>(getStep()) <= 0)
+    return emitOpError("step must be positive, found ")
+           << static_cast<int64_t>(getStep());
+  if (!getScale().isFinite() || getScale().isNegative() || getScale().isZero())
+    return emitOpError("scale must be positive and finite, found ")
+           << getScale().convertToDouble();
+  return verifyState(*this, getM().getType(), getL().getType(),
+                     getAcc().getType());
+}
+
+static LogicalResult verifySoftmaxRegion(SoftmaxSumOp op, StringRef name,
+                                         Region &region,
+                                         ArrayRef<Type> arguments,
+                                         function_ref<bool(Type)> yields,
+                                         const Twine &expected) {
+  if (!llvm::equal(region.getArgumentTypes(), arguments))
+    return op.emitOpError() << name << " must have arguments (" << arguments
+                            << "), found (" << region.getArgumentTypes() << ")";
+  auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
+  if (!yield || yield.getNumOperands() != 1 ||
+      !yields(yield.getOperand(0).getType()))
+    return region.front().getTerminator()->emitOpError()
+           << "in " << name << " must yield " << expected << ", found "
+           << region.front().getTerminator()->getOperandTypes();
+  return success();
+}
+
+LogicalResult SoftmaxSumOp::verifyRegions() {
+  Type index = IndexType::get(getContext()),
+       i1 = IntegerType::get(getContext(), 1);
+  RankedTensorType acc = getAcc().getType();
+  int64_t rows = acc.getDimSize(0), columns = getStep();
+  RankedTensorType scores =
+      tileLike(acc, {rows, columns}, Float32Type::get(getContext()));
+  auto isScores = [&](Type type) { return type == scores; };
+  auto isValues = [&](Type type) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    return tile && isa<FloatType>(tile.getElementType()) &&
+           hasShape(tile, {columns, acc.getDimSize(1)}, acc);
+  };
+  std::string score =
+      "a " + std::to_string(rows) + "x" + std::to_string(columns) + " f32 tile";
+  if (failed(verifySoftmaxRegion(*this, "scores", getScores(), {index, i1},
+                                 isScores, score)) ||
+      failed(verifySoftmaxRegion(
+          *this, "values", getValues(), {index}, isValues,
+          "a " + Twine(columns) + "x" + Twine(acc.getDimSize(1)) + " tile")))
+    return failure();
+  if (getWeights().empty())
+    return success();
+  return verifySoftmaxRegion(*this, "weights", getWeights(), {index, scores},
+                             isScores, score);
+}
+
+ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand lower, upper, fullLower, fullUpper;
+  Builder &builder = parser.getBuilder();
+  int64_t step;
+  double scale;
+  if (parser.parseOperand(lower) || parser.parseKeyword("to") ||
+      parser.parseOperand(upper) || parser.parseKeyword("step") ||
+      parser.parseInteger(step) || parser.parseKeyword("full") ||
+      parser.parseLParen() || parser.parseOperand(fullLower) ||
+      parser.parseComma() || parser.parseOperand(fullUpper) ||
+      parser.parseRParen() || parser.parseKeyword("scale") ||
+      parser.parseLParen() || parser.parseFloat(scale) || parser.parseRParen())
+    return failure();
+  result.addAttribute(getStepAttrName(result.name),
+                      builder.getI64IntegerAttr(step));
+  result.addAttribute(getScaleAttrName(result.name),
+                      builder.getF32FloatAttr(scale));
+  Region *scores = result.addRegion(), *values = result.addRegion(),
+         *weights = result.addRegion();
+  auto parseRegion = [&](Region &region) -> ParseResult {
+    SmallVector<OpAsmParser::Argument> arguments;
+    return failure(parser.parseArgumentList(arguments,
+                                            OpAsmParser::Delimiter::Paren,
+                                            /*allowType=*/true) ||
+                   parser.parseRegion(region, arguments));
+  };
+  if (parser.parseKeyword("scores") || parseRegion(*scores))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("weights")) &&
+      parseRegion(*weights))
+    return failure();
+  RankedTensorType row, acc;
+  if (parser.parseKeyword("values") || parseRegion(*values) ||
+      parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parser.parseType(row) || parser.parseComma() || parser.parseType(acc))
+    return failure();
+  result.addTypes({row, row, acc});
+  return parser.resolveOperands({lower, upper, fullLower, fullUpper},
+                                builder.getIndexType(), result.operands);
+}
+
+void SoftmaxSumOp::print(OpAsmPrinter &p) {
+  p << ' ' << getLower() << " to " << getUpper() << " step " << getStep()
+    << " full(" << getFullLower() << ", " << getFullUpper() << ") scale(";
+  p.printAttributeWithoutType(getScaleAttr());
+  p << ')';
+  auto printRegion = [&](StringRef name, Region &region) {
+    if (region.empty())
+      return;
+    p.printNewline();
+    p << "  " << name << '(';
+    llvm::interleaveComma(region.getArguments(), p, [&](BlockArgument a) {
+      p << a << ": " << a.getType();
+    });
+    p << ") ";
+    p.printRegion(region, /*printEntryBlockArgs=*/false);
+  };
+  printRegion("scores", getScores());
+  printRegion("weights", getWeights());
+  printRegion("values", getValues());
+  p.printNewline();
+  p << " ";
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {getStepAttrName(), getScaleAttrName()});
+  p << " : " << getM().getType() << ", " << getAcc().getType();
+}

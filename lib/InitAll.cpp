@@ -1,0 +1,42 @@
+//===- InitAll.cpp - Registers what Fovea has -*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/InitAll.h"
+
+#include "fovea/Conversion/Passes.h"
+#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Dialect/Attn/Transforms/Passes.h"
+#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Pipelines/Pipelines.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+void fovea::registerDialects(DialectRegistry &registry) {
+  registry.insert<attn::AttnDialect, tile::TileDialect>();
+  registry
+      .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+              gpu::GPUDialect, LLVM::LLVMDialect, math::MathDialect,
+              memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
+              tensor::TensorDialect, vector::VectorDialect>();
+}
+
+void fovea::registerPasses() {
+  attn::registerAttnPasses();
+  tile::registerTilePasses();
+  warp::registerWarpPasses();
+  registerConversionPasses();
+  registerPipelines();
+}

@@ -506,8 +506,10 @@ struct PruneCaptures : OpRewritePattern<ForwardOp> {
     for (ModRegion &mod : regions) {
       if (mod.region->empty())
         continue;
-      for (unsigned index : llvm::reverse(llvm::to_vector(dead.set_bits())))
-        mod.region->eraseArgument(mod.leading + index);
+      BitVector arguments(mod.leading);
+      for (unsigned index = 0; index < dead.size(); ++index)
+        arguments.push_back(dead.test(index));
+      mod.region->front().eraseArguments(arguments);
     }
     SmallVector<Value> kept;
     for (auto [index, capture] : llvm::enumerate(captures))

@@ -480,26 +480,24 @@ struct PruneCaptures : OpRewritePattern<ForwardOp> {
     OperandRange captures = op.getCaptures();
     llvm::SmallDenseMap<Value, unsigned> first;
     BitVector dead(captures.size());
-    bool changed = false;
     rewriter.startOpModification(op);
+    // Uses of a repeated capture move to its first mention; only then is it
+    // known which ones are read.
     for (auto [index, capture] : llvm::enumerate(captures)) {
       auto [entry, isNew] = first.try_emplace(capture, index);
-      bool used = false;
-      for (ModRegion &mod : regions) {
-        if (mod.region->empty())
-          continue;
-        BlockArgument argument = mod.region->getArgument(mod.leading + index);
-        if (!isNew)
+      for (ModRegion &mod : regions)
+        if (!isNew && !mod.region->empty())
           rewriter.replaceAllUsesWith(
-              argument, mod.region->getArgument(mod.leading + entry->second));
-        used |= !argument.use_empty();
-      }
-      if (!used) {
-        dead.set(index);
-        changed = true;
-      }
+              mod.region->getArgument(mod.leading + index),
+              mod.region->getArgument(mod.leading + entry->second));
     }
-    if (!changed) {
+    for (unsigned index = 0; index < captures.size(); ++index)
+      if (llvm::all_of(regions, [&](ModRegion &mod) {
+            return mod.region->empty() ||
+                   mod.region->getArgument(mod.leading + index).use_empty();
+          }))
+        dead.set(index);
+    if (dead.none()) {
       rewriter.cancelOpModification(op);
       return failure();
     }

@@ -1,3 +1,5 @@
+cmake_minimum_required(VERSION 3.25)
+
 # Fails when a generated page differs from the committed one, or when there are
 # more or fewer of them. See fovea-docs-check.
 

@@ -157,17 +157,17 @@ def Tile_GatherOp : Tile_Op<"gather", [
     Example:
 
     ```mlir
-    %x = tile.gather %table[%h, %bucket] mask(%keep)
-      : memref<?x32xf32, strided<[?, ?]>>, index, tensor<128x64xi32, #tile.reg>,
-        tensor<128x64xi1, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    %x = tile.gather %table[%h, %bucket] mask(%keep : tensor<128x64xi1, #tile.reg>)
+      : memref<?x32xf32, strided<[?, ?]>>, index, tensor<128x64xi32, #tile.reg>
+      to tensor<128x64xf32, #tile.reg>
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<AnyType>:$indices,
                        Optional<Tile_I1Tile>:$mask);
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = [{
-    $source `[` $indices `]` (`mask` `(` $mask^ `)`)? attr-dict
-    `:` type($source) `,` type($indices) (`,` type($mask)^)? `to` type($result)
+    $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    `:` type($source) (`,` type($indices)^)? `to` type($result)
   }];
   let hasVerifier = 1;
 }

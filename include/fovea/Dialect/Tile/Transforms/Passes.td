@@ -80,4 +80,41 @@ def FuseOnlineSoftmax
                            "::mlir::scf::SCFDialect"];
 }
 
+def SinkCoordinates
+    : Pass<"tile-sink-coordinates", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Compute coordinates, broadcasts and constants where they are used";
+  let description = [{
+    Common subexpressions and loop-invariant code are moved out of loops, which
+    for a tile means that registers hold it throughout the loop. This pass
+    reverses that for tiles that are cheaper to make than to keep: `tile.iota`,
+    `tile.broadcast`, splat constants, and sums and differences of these. Each
+    block that uses one gets its own copy, before the first use; a block never
+    has two. Loads, dots, reductions and all other arithmetic stay.
+
+    Runs after the last canonicalisation of the tile level, which would move
+    constants back.
+
+    Before:
+
+    ```mlir
+    %w = tile.broadcast %m : tensor<128x1xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    scf.for %j = %lb to %ub step %c64 {
+      ...
+      %x = arith.subf %s, %w : tensor<128x64xf32, #tile.reg>
+    ```
+
+    After:
+
+    ```mlir
+    scf.for %j = %lb to %ub step %c64 {
+      ...
+      %w = tile.broadcast %m : tensor<128x1xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+      %x = arith.subf %s, %w : tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numSunk", "num-sunk", "Number of copies made in other blocks">
+  ];
+}
+
 #endif // FOVEA_DIALECT_TILE_TRANSFORMS_PASSES_TD

@@ -28,10 +28,19 @@ def examples(text):
         yield text.count("\n", 0, match.start()) + 2, match.group(1)
 
 
+# "..." alone on a line stands for ops that don't matter to the example.
+ELLIPSIS = re.compile(r"^\s*\.\.\.\s*$\n?", re.MULTILINE)
+
+
+def is_sketch(source):
+    """Whether an example leaves out more than whole ops, as a pass's before
+    and after may: text inside a line, or the end of a region."""
+    return "..." in ELLIPSIS.sub("", source) or source.count("{") != source.count("}")
+
+
 def program(source, types):
     """The whole program around `source`, with a placeholder for each value."""
-    # "..." stands for ops that don't matter to the example.
-    body = re.sub(r"^\s*\.\.\.\s*$\n?", "", source, flags=re.MULTILINE)
+    body = ELLIPSIS.sub("", source)
     if MODULE_LEVEL.match(body.lstrip()):
         return body
     placeholders = "".join(f'  %{name} = "example.value"() : () -> {kind}\n' for name, kind in types.items())

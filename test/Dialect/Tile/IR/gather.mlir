@@ -11,7 +11,7 @@ func.func @gather(%table: memref<?x32xf32, strided<[?, ?]>>, %bias: memref<f32>,
   // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x32xf32, strided<[?, ?]>>{{\[}}index, tensor<16x8xi32, #tile.reg>] to tensor<16x8xf32, #tile.reg>
   %1 = tile.gather %table[%h, %bucket]
     : memref<?x32xf32, strided<[?, ?]>>[index, tensor<16x8xi32, #tile.reg>] to tensor<16x8xf32, #tile.reg>
-  // CHECK: tile.gather %{{.*}}[] : memref<f32>[] to tensor<16x8xf32, #tile.reg>
-  %2 = tile.gather %bias[] : memref<f32>[] to tensor<16x8xf32, #tile.reg>
+  // CHECK: tile.gather %{{.*}}[] : memref<f32> to tensor<16x8xf32, #tile.reg>
+  %2 = tile.gather %bias[] : memref<f32> to tensor<16x8xf32, #tile.reg>
   return
 }

@@ -14,7 +14,6 @@
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -64,7 +63,6 @@ void fovea::buildToNVVMPipeline(OpPassManager &pm,
   module.addPass(createCanonicalizerPass());
   module.addPass(createCSEPass());
   module.addPass(createSCFToControlFlowPass());
-  module.addPass(createConvertMathToLLVMPass());
   module.addPass(createConvertGpuOpsToNVVMOps());
   module.addPass(createReconcileUnrealizedCastsPass());
   module.addPass(createCanonicalizerPass());

@@ -59,10 +59,33 @@ struct LogToLog2 : OpRewritePattern<math::LogOp> {
   }
 };
 
-/// One scalar instruction for each element.
+/// An LLVM intrinsic on the whole vector; the backend has an instruction for
+/// its elements. (Upstream's lowering of the gpu dialect would look for a
+/// library function instead.)
 template <typename Op>
 struct ToIntrinsic : OpRewritePattern<Op> {
   ToIntrinsic(MLIRContext *context, StringRef intrinsic)
+      : OpRewritePattern<Op>(context), intrinsic(intrinsic) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()))
+      return failure();
+    auto call = LLVM::CallIntrinsicOp::create(
+        rewriter, op.getLoc(), op.getType(), rewriter.getStringAttr(intrinsic),
+        op->getOperands());
+    call.setFastmathFlags(LLVM::FastmathFlags::afn);
+    rewriter.replaceOp(op, call.getResults());
+    return success();
+  }
+
+  std::string intrinsic;
+};
+
+/// A scalar intrinsic of the target for each element.
+template <typename Op>
+struct ToScalarIntrinsic : OpRewritePattern<Op> {
+  ToScalarIntrinsic(MLIRContext *context, StringRef intrinsic)
       : OpRewritePattern<Op>(context), intrinsic(intrinsic) {}
 
   LogicalResult matchAndRewrite(Op op,
@@ -96,10 +119,19 @@ struct ToIntrinsic : OpRewritePattern<Op> {
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ExpToExp2, LogToLog2>(context);
-  patterns.add<ToIntrinsic<math::Log2Op>>(context,
-                                          "llvm.nvvm.lg2.approx.ftz.f");
-  patterns.add<ToIntrinsic<math::RsqrtOp>>(context,
-                                           "llvm.nvvm.rsqrt.approx.ftz.f");
+  patterns.add<ToScalarIntrinsic<math::Log2Op>>(context,
+                                                "llvm.nvvm.lg2.approx.ftz.f");
+  patterns.add<ToScalarIntrinsic<math::RsqrtOp>>(
+      context, "llvm.nvvm.rsqrt.approx.ftz.f");
+  patterns.add<ToIntrinsic<math::AbsFOp>>(context, "llvm.fabs");
+  patterns.add<ToIntrinsic<math::CeilOp>>(context, "llvm.ceil");
+  patterns.add<ToIntrinsic<math::CopySignOp>>(context, "llvm.copysign");
+  patterns.add<ToIntrinsic<math::Exp2Op>>(context, "llvm.exp2");
+  patterns.add<ToIntrinsic<math::FloorOp>>(context, "llvm.floor");
+  patterns.add<ToIntrinsic<math::FmaOp>>(context, "llvm.fma");
+  patterns.add<ToIntrinsic<math::RoundEvenOp>>(context, "llvm.roundeven");
+  patterns.add<ToIntrinsic<math::SqrtOp>>(context, "llvm.sqrt");
+  patterns.add<ToIntrinsic<math::TruncOp>>(context, "llvm.trunc");
   // Accurate to a few units in the last place, by upstream's polynomials.
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return llvm::is_contained(

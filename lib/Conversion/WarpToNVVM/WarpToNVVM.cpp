@@ -162,13 +162,8 @@ LogicalResult WarpToNVVMPass::convertMath(gpu::GPUFuncOp kernel) {
   populateMathPatterns(patterns);
   if (failed(applyPatternsGreedily(kernel, std::move(patterns))))
     return failure();
-  // What is left must have an instruction.
   WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
-    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
-        isa<math::Exp2Op, math::FmaOp, math::AbsFOp, math::AbsIOp,
-            math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp,
-            math::SqrtOp, math::CopySignOp, math::CtPopOp,
-            math::CountLeadingZerosOp, math::CountTrailingZerosOp>(op))
+    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()))
       return WalkResult::advance();
     return op->emitError("'")
            << op->getName() << "' is not supported in a kernel";

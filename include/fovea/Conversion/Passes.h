@@ -9,6 +9,10 @@
 #ifndef FOVEA_CONVERSION_PASSES_H
 #define FOVEA_CONVERSION_PASSES_H
 
+#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace fovea {

@@ -8,6 +8,7 @@
 
 #include "fovea/InitAll.h"
 
+#include "fovea/Analysis/IntervalOpInterface.h"
 #include "fovea/Conversion/Passes.h"
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
@@ -31,6 +32,7 @@ void fovea::registerDialects(DialectRegistry &registry) {
               gpu::GPUDialect, LLVM::LLVMDialect, math::MathDialect,
               memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
               tensor::TensorDialect, vector::VectorDialect>();
+  registerIntervalModels(registry);
 }
 
 void fovea::registerPasses() {

@@ -16,6 +16,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_AbiOp : Tile_Op<"abi", [
+    HasParent<"::mlir::gpu::GPUModuleOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "how a host calls a kernel";
   let description = [{
@@ -157,17 +158,17 @@ def Tile_GatherOp : Tile_Op<"gather", [
     Example:
 
     ```mlir
-    %x = tile.gather %table[%h, %bucket] mask(%keep)
-      : memref<?x32xf32, strided<[?, ?]>>, index, tensor<128x64xi32, #tile.reg>,
-        tensor<128x64xi1, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    %x = tile.gather %table[%h, %bucket] mask(%keep : tensor<128x64xi1, #tile.reg>)
+      : memref<?x32xf32, strided<[?, ?]>>[index, tensor<128x64xi32, #tile.reg>]
+        to tensor<128x64xf32, #tile.reg>
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<AnyType>:$indices,
                        Optional<Tile_I1Tile>:$mask);
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = [{
-    $source `[` $indices `]` (`mask` `(` $mask^ `)`)? attr-dict
-    `:` type($source) `,` type($indices) (`,` type($mask)^)? `to` type($result)
+    $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    `:` type($source) `[` type($indices) `]` `to` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -244,10 +245,11 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
   let results = (outs Variadic<Tile_AnyTile>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $condition `init` `(` $inits `:` type($inits) `)` `:` type($condition)
+    $condition (`init` `(` $inits^ `:` type($inits) `)`)? `:` type($condition)
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [

@@ -8,6 +8,7 @@
 
 #include "fovea/InitAll.h"
 
+#include "fovea/Analysis/IntervalOpInterface.h"
 #include "fovea/Conversion/Passes.h"
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
@@ -42,6 +43,7 @@ void fovea::registerDialects(DialectRegistry &registry) {
   cf::registerConvertControlFlowToLLVMInterface(registry);
   ub::registerConvertUBToLLVMInterface(registry);
   vector::registerConvertVectorToLLVMInterface(registry);
+  registerIntervalModels(registry);
 }
 
 void fovea::registerPasses() {

@@ -58,11 +58,18 @@ struct TypedOperands {
 };
 } // namespace
 
+/// Parses as many types as there are operands: what follows the last one, a
+/// comma perhaps, is the clause's own.
 static ParseResult parseTypedOperands(OpAsmParser &parser,
                                       TypedOperands &clause) {
-  return failure(parser.getCurrentLocation(&clause.loc) ||
-                 parser.parseOperandList(clause.operands) ||
-                 parser.parseColon() || parser.parseTypeList(clause.types));
+  if (parser.getCurrentLocation(&clause.loc) ||
+      parser.parseOperandList(clause.operands) || parser.parseColon())
+    return failure();
+  for (size_t index = 0; index < clause.operands.size(); ++index)
+    if ((index > 0 && parser.parseComma()) ||
+        parser.parseType(clause.types.emplace_back()))
+      return failure();
+  return success();
 }
 
 /// Parses the clause of the sequence form that `keyword` names.

@@ -13,6 +13,7 @@
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
+#include "fovea/Dialect/Warp/IR/Warp.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 #include "fovea/Pipelines/Pipelines.h"
 
@@ -25,7 +26,7 @@
 using namespace mlir;
 
 void fovea::registerDialects(DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect, tile::TileDialect>();
+  registry.insert<attn::AttnDialect, tile::TileDialect, warp::WarpDialect>();
   registry
       .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
               gpu::GPUDialect, LLVM::LLVMDialect, math::MathDialect,

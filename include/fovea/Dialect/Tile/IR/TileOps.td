@@ -168,7 +168,7 @@ def Tile_GatherOp : Tile_Op<"gather", [
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = [{
     $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
-    `:` type($source) `[` type($indices) `]` `to` type($result)
+    `:` type($source) (`[` type($indices)^ `]`)? `to` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -26,6 +26,8 @@ config.substitutions.append(("%python", python))
 config.substitutions.append(("%examples", os.path.join(config.fovea_src_root, "examples")))
 config.substitutions.append(("%fovea_src", config.fovea_src_root))
 config.substitutions.append(("%plugin", os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)))
+# LD_LIBRARY_PATH with a stand-in for the CUDA driver.
+config.substitutions.append(("%fake_driver", os.path.join(config.fovea_obj_root, "test", "Runtime", "fake-driver")))
 # Fovea's tools must be the ones just built: never fall back to PATH.
 fovea_tools = [
     "fovea-compile",
@@ -33,6 +35,8 @@ fovea_tools = [
     "fovea-opt",
     "fovea-reduce",
     "fovea-run",
+    "fovea-runtime-test",
+    "fovea-translate",
 ]
 present = []
 for tool in fovea_tools:

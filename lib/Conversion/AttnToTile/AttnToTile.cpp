@@ -181,6 +181,12 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   };
   AffineExpr batch = sizeOf(0), heads = sizeOf(1), rows = sizeOf(2);
   AffineExpr blocks = rows.ceilDiv(chosen->getTileM()) * heads * batch;
+  // What the kernel takes for granted about sizes, for its host to check.
+  SmallVector<Attribute> constraints;
+  for (const auto &[size, of] : op.getDimMultiples())
+    constraints.push_back(tile::MultipleAttr::get(&getContext(), size, of));
+  for (const auto &[size, limit] : op.getDimLimits())
+    constraints.push_back(tile::AtMostAttr::get(&getContext(), size, limit));
   builder.setInsertionPoint(kernel);
   tile::AbiOp::create(
       builder, loc, SymbolRefAttr::get(kernel), builder.getStringAttr(target),
@@ -188,7 +194,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       builder.getArrayAttr(sizes),
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), blocks)),
       builder.getI64IntegerAttr(32 * chosen->getWarps()),
-      builder.getI64IntegerAttr(0));
+      builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints));
   symbols.insert(module);
 
   if (SymbolTable::symbolKnownUseEmpty(func, getOperation())) {

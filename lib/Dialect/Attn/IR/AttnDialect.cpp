@@ -214,3 +214,7 @@ SmallVector<int64_t> MergeOp::getOperandMemoryOrder(unsigned index) {
 SmallVector<int64_t> MergeOp::getResultMemoryOrder(unsigned index) {
   return memoryOrder(index == 0 ? 4 : 3, getLayout());
 }
+
+SmallVector<std::pair<std::string, int64_t>> MergeOp::getDimLimits() {
+  return {{"Sq", ForwardOp::kMaxSequenceLength}};
+}

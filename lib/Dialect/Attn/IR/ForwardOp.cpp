@@ -605,3 +605,13 @@ SmallVector<int64_t> ForwardOp::getResultMemoryOrder(unsigned index) {
     return {0, 2, 1, 3};
   return llvm::to_vector(llvm::seq<int64_t>(0, index == 0 ? 4 : 3));
 }
+
+SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
+  return {{"Hq", "Hkv"}};
+}
+
+SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
+  if (getSequence().hasPagedKeys())
+    return {{"Sq", kMaxSequenceLength}};
+  return {{"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
+}

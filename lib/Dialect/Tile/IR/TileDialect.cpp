@@ -278,6 +278,33 @@ void ScalarParameterAttr::writeJSON(llvm::json::OStream &json) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Constraints
+//===----------------------------------------------------------------------===//
+
+SmallVector<StringRef> MultipleAttr::getSizeNames() const {
+  return {getSize(), getOf()};
+}
+void MultipleAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "multiple");
+  json.attribute("size", getSize());
+  json.attribute("of", getOf());
+}
+
+LogicalResult AtMostAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef size, int64_t limit) {
+  if (limit < 0)
+    return emitError() << "limit of size '" << size
+                       << "' must not be negative, found " << limit;
+  return success();
+}
+SmallVector<StringRef> AtMostAttr::getSizeNames() const { return {getSize()}; }
+void AtMostAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "at_most");
+  json.attribute("size", getSize());
+  json.attribute("limit", getLimit());
+}
+
+//===----------------------------------------------------------------------===//
 // AbiOp
 //===----------------------------------------------------------------------===//
 
@@ -313,6 +340,15 @@ LogicalResult AbiOp::verify() {
   for (auto size : getGridSizes().getAsRange<StringAttr>())
     if (!sizes.contains(size.getValue()))
       return emitOpError("no dimension is named ") << size;
+  for (Attribute attr : getConstraints().value_or(ArrayAttr())) {
+    auto constraint = dyn_cast<ConstraintAttrInterface>(attr);
+    if (!constraint)
+      return emitOpError("expected constraint attributes, found ") << attr;
+    for (StringRef size : constraint.getSizeNames())
+      if (!sizes.contains(size))
+        return emitOpError("no dimension is named '")
+               << size << "', found in " << attr;
+  }
   AffineMap grid = getGrid();
   if (grid.getNumDims() != 0 || grid.getNumSymbols() != getGridSizes().size() ||
       grid.getNumResults() != 1)

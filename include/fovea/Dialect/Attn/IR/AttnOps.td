@@ -20,7 +20,8 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     AttrSizedOperandSegments, IsolatedFromAbove, Pure, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames",
                                                  "getAsmBlockArgumentNames"]>,
-    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+    DeclareOpInterfaceMethods<KernelOpInterface,
+                              ["getDimMultiples", "getDimLimits"]>]> {
   let summary = "attention, forward";
   let description = [{
     In exact arithmetic, for batch entry `b`, query head `h`, query `i`, key `j`:
@@ -129,7 +130,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
 def Attn_MergeOp : Attn_Op<"merge", [
     Pure, SameVariadicOperandSize,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
-    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+    DeclareOpInterfaceMethods<KernelOpInterface, ["getDimLimits"]>]> {
   let summary = "combines attention over parts of the keys";
   let description = [{
     Given (O, LSE) of the same queries over disjoint sets of keys, gives (O,

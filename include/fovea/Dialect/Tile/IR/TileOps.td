@@ -23,8 +23,9 @@ def Tile_AbiOp : Tile_Op<"abi", [
     Stands beside the kernel that it describes, in one `gpu.module`. Holds the
     tensors that the host passes, one parameter attribute for each argument of
     the kernel, the number of CTAs as a function of the sizes named in
-    `grid_sizes`, threads of a CTA, bytes of dynamic shared memory, the target
-    and the schedule. Passes refine it; the launch metadata is its printed form.
+    `grid_sizes`, threads of a CTA, bytes of dynamic shared memory, what the
+    kernel takes for granted about sizes, the target and the schedule. Passes
+    refine it; the launch metadata is its printed form (docs/ABI.md).
 
     Example:
 
@@ -35,18 +36,21 @@ def Tile_AbiOp : Tile_Op<"abi", [
       parameters([#tile.memref<"q", [0, 1, 2, 3]>])
       grid(["B", "Sq"] affine_map<()[b, s] -> (b * 8 * (s ceildiv 128))>)
       threads(128) shared_memory(0)
+      constraints([#tile.at_most<"Sq", 1073741824>])
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, StrAttr:$target,
                        Tile_ScheduleAttr:$schedule, ArrayAttr:$tensors,
                        ArrayAttr:$parameters, StrArrayAttr:$gridSizes,
                        AffineMapAttr:$grid, I64Attr:$threads,
-                       I64Attr:$sharedMemory);
+                       I64Attr:$sharedMemory,
+                       OptionalAttr<ArrayAttr>:$constraints);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
     `grid` `(` $gridSizes $grid `)` `threads` `(` $threads `)`
-    `shared_memory` `(` $sharedMemory `)` attr-dict
+    `shared_memory` `(` $sharedMemory `)`
+    (`constraints` `(` $constraints^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
 }

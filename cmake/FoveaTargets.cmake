@@ -40,6 +40,8 @@ function(fovea_add_tool name)
   add_dependencies(${name} fovea-headers)
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} fovea_mlir)
   fovea_use_pch(${name})
+  # What `check-fovea` builds before it runs.
+  set_property(GLOBAL APPEND PROPERTY FOVEA_TEST_DEPENDS ${name})
 endfunction()
 
 # fovea_tablegen_dialect(File.td NAMESPACE ns): ops, types, attributes, enums,

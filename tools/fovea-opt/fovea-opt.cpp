@@ -1,5 +1,4 @@
-//===- fovea-opt.cpp - mlir-opt with Fovea's dialects and passes -*- C++
-//-*-===//
+//===- fovea-opt.cpp - mlir-opt with dialects and passes -*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

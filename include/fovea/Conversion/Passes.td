@@ -1,4 +1,4 @@
-//===- Passes.td - Passes of one level to the next ---------*- tablegen -*-===//
+//===- Passes.td - Passes from one level to the next -------*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -10,5 +10,67 @@
 #define FOVEA_CONVERSION_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+
+def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
+  let summary = "Turn attention functions into tile programs";
+  let description = [{
+    Each `func.func` that holds one attn op on its own arguments, and returns
+    its results, becomes a `gpu.module` with one kernel, a `gpu.func` of the
+    function's name, and the `tile.abi` that says how to call it. A CTA computes
+    one tile of queries of one head of one batch entry; the KV loop appears as
+    one `tile.softmax_sum`. Regions are cloned onto tiles. The function goes if
+    nothing refers to it, else it stays as a declaration.
+
+    Functions with other ops beside an attn op are left to `attn-outline`.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"",
+           "Chip to compile for">,
+    Option<"schedule", "schedule", "std::string", "\"auto\"",
+           "'auto', or fields of the schedule to override, for example "
+           "\"tile_n=32,stages=3\"">
+  ];
+  let dependentDialects = ["::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::math::MathDialect",
+                           "::fovea::tile::TileDialect"];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "Number of kernels made">
+  ];
+}
+
+def TileToWarp : Pass<"tile-to-warp", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Put the operands of dots into shared memory";
+  let description = [{
+    A `tile.load` that feeds a `tile.dot` becomes a buffer in shared memory, a
+    copy into it where the load was, and a `warp.dot` that reads it. The first
+    operand stays in registers if it was computed there, or if the schedule says
+    so for queries. Loads that feed other ops are left as they are: threads
+    read them from global memory.
+
+    Before: `%k = tile.load`, `%s = tile.dot %q, %k, %acc`. After:
+    `warp.copy ... to %buffer`, `%s = warp.dot %q, %buffer, %acc`.
+  }];
+  let dependentDialects = ["::fovea::warp::WarpDialect"];
+  let statistics = [
+    Statistic<"numBuffers", "buffers", "Number of shared buffers made">
+  ];
+}
+
+def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn warp programs into one thread's program";
+  let description = [{
+    Register tiles become one vector a thread, by their layouts; copies, dots
+    and pipelines become NVVM ops; memref arguments become pointers, sizes and
+    strides, and the kernel's `tile.abi` says so. Arguments that nothing reads
+    are dropped. What is left is upstream: arith, math, scf, vector, gpu, llvm
+    and nvvm.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::vector::VectorDialect",
+                           "::mlir::scf::SCFDialect"];
+}
 
 #endif // FOVEA_CONVERSION_PASSES_TD

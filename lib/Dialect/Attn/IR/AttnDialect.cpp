@@ -51,6 +51,20 @@ static LogicalResult verifyInsideForward(Operation *op) {
 LogicalResult QueryLengthOp::verify() { return verifyInsideForward(*this); }
 LogicalResult KeyLengthOp::verify() { return verifyInsideForward(*this); }
 
+static ConstantIntRanges getLengthRange() {
+  return ConstantIntRanges::fromSigned(
+      APInt(64, 0), APInt(64, ForwardOp::kMaxSequenceLength));
+}
+
+void QueryLengthOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                      SetIntRangeFn setRange) {
+  setRange(getResult(), getLengthRange());
+}
+void KeyLengthOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                    SetIntRangeFn setRange) {
+  setRange(getResult(), getLengthRange());
+}
+
 //===----------------------------------------------------------------------===//
 // MergeOp
 //===----------------------------------------------------------------------===//
@@ -199,4 +213,8 @@ SmallVector<int64_t> MergeOp::getOperandMemoryOrder(unsigned index) {
 }
 SmallVector<int64_t> MergeOp::getResultMemoryOrder(unsigned index) {
   return memoryOrder(index == 0 ? 4 : 3, getLayout());
+}
+
+SmallVector<std::pair<std::string, int64_t>> MergeOp::getDimLimits() {
+  return {{"Sq", ForwardOp::kMaxSequenceLength}};
 }

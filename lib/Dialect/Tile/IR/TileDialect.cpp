@@ -11,10 +11,11 @@
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace fovea::tile;
@@ -38,10 +39,48 @@ void TileDialect::initialize() {
       >();
 }
 
+Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                            Type type, Location loc) {
+  if (!isRegisterTile(type) || !isa<SplatElementsAttr>(value))
+    return nullptr;
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
+/// Far above what any chip holds: types beyond it are mistakes, better said
+/// here than by whatever allocates them.
+static constexpr int64_t kMaxTileExtent = 65536;
+
 bool fovea::tile::isRegisterTile(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.getRank() == 2 && tensor.hasStaticShape() &&
          isa_and_nonnull<RegisterEncodingAttrInterface>(tensor.getEncoding());
+}
+
+LogicalResult fovea::tile::verifyTiles(Operation *kernel) {
+  auto isTileOrNoTensor = [](Type type) {
+    return !isa<TensorType>(type) || isRegisterTile(type);
+  };
+  WalkResult result = kernel->walk([&](Operation *op) -> WalkResult {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          if (!isTileOrNoTensor(argument.getType()))
+            return emitError(argument.getLoc())
+                   << "a kernel's tensors must be register tiles, found "
+                   << argument.getType();
+    for (Type type : op->getResultTypes())
+      if (!isTileOrNoTensor(type))
+        return op->emitOpError(
+                   "a kernel's tensors must be register tiles, found ")
+               << type;
+    ElementsAttr value;
+    if (matchPattern(op, m_Constant(&value)) &&
+        isRegisterTile(value.getType()) && !isa<SplatElementsAttr>(value))
+      return op->emitOpError("a constant register tile must be a splat; tiles "
+                             "that vary come from tile.iota or from memory");
+    return success();
+  });
+  return failure(result.wasInterrupted());
 }
 
 RankedTensorType fovea::tile::tileLike(RankedTensorType like,
@@ -57,9 +96,9 @@ fovea::tile::verifyRegisterTile(ArrayRef<int64_t> shape,
     return emitError() << "a register tile must have rank 2, found rank "
                        << shape.size();
   for (int64_t size : shape)
-    if (ShapedType::isDynamic(size) || size <= 0)
-      return emitError()
-             << "a register tile must have static, positive extents";
+    if (ShapedType::isDynamic(size) || size <= 0 || size > kMaxTileExtent)
+      return emitError() << "a register tile must have static extents in [1, "
+                         << kMaxTileExtent << "]";
   return success();
 }
 
@@ -189,7 +228,12 @@ void PointerParameterAttr::writeJSON(llvm::json::OStream &json) const {
 
 LogicalResult
 SizeParameterAttr::verifyParameter(function_ref<InFlightDiagnostic()> emitError,
-                                   Type type, ArrayAttr) const {
+                                   Type type, ArrayAttr tensors) const {
+  if (llvm::none_of(tensors.getAsRange<TensorAttr>(), [&](TensorAttr tensor) {
+        return llvm::is_contained(
+            tensor.getDims().getAsValueRange<StringAttr>(), getSize());
+      }))
+    return emitError() << "no dimension is named '" << getSize() << "'";
   return expectType(emitError, "size parameter", type, isI32, "i32");
 }
 void SizeParameterAttr::writeJSON(llvm::json::OStream &json) const {
@@ -235,6 +279,33 @@ void ScalarParameterAttr::writeJSON(llvm::json::OStream &json) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Constraints
+//===----------------------------------------------------------------------===//
+
+SmallVector<StringRef> MultipleAttr::getSizeNames() const {
+  return {getSize(), getOf()};
+}
+void MultipleAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "multiple");
+  json.attribute("size", getSize());
+  json.attribute("of", getOf());
+}
+
+LogicalResult AtMostAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef size, int64_t limit) {
+  if (limit < 0)
+    return emitError() << "limit of size '" << size
+                       << "' must not be negative, found " << limit;
+  return success();
+}
+SmallVector<StringRef> AtMostAttr::getSizeNames() const { return {getSize()}; }
+void AtMostAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "at_most");
+  json.attribute("size", getSize());
+  json.attribute("limit", getLimit());
+}
+
+//===----------------------------------------------------------------------===//
 // AbiOp
 //===----------------------------------------------------------------------===//
 
@@ -247,22 +318,38 @@ TensorAttr fovea::tile::lookupTensor(ArrayAttr tensors, StringRef name) {
 }
 
 LogicalResult AbiOp::verify() {
-  llvm::StringSet<> names, sizes;
+  llvm::StringSet<> names;
+  llvm::StringMap<int64_t> sizes;
   for (Attribute attr : getTensors()) {
     auto tensor = dyn_cast<TensorAttr>(attr);
     if (!tensor)
       return emitOpError("expected #tile.tensor attributes, found ") << attr;
     if (!names.insert(tensor.getName()).second)
       return emitOpError("two tensors are named '") << tensor.getName() << "'";
-    for (auto dim : tensor.getDims().getAsRange<StringAttr>())
-      sizes.insert(dim.getValue());
+    for (auto [name, size] :
+         llvm::zip_equal(tensor.getDims().getAsValueRange<StringAttr>(),
+                         tensor.getType().getShape())) {
+      auto [known, isNew] = sizes.try_emplace(name, size);
+      if (known->second != size)
+        return emitOpError("dimension '")
+               << name << "' has two sizes in the tensors' types";
+    }
   }
   for (Attribute attr : getParameters())
     if (!isa<ParameterAttrInterface>(attr))
       return emitOpError("expected parameter attributes, found ") << attr;
-  for (auto size : getGridSizes().getAsRange<StringAttr>())
-    if (!sizes.contains(size.getValue()))
-      return emitOpError("no dimension is named ") << size;
+  for (StringRef size : getGridSizes().getAsValueRange<StringAttr>())
+    if (!sizes.contains(size))
+      return emitOpError("no dimension is named '") << size << "'";
+  for (Attribute attr : getConstraints().value_or(ArrayAttr())) {
+    auto constraint = dyn_cast<ConstraintAttrInterface>(attr);
+    if (!constraint)
+      return emitOpError("expected constraint attributes, found ") << attr;
+    for (StringRef size : constraint.getSizeNames())
+      if (!sizes.contains(size))
+        return emitOpError("no dimension is named '")
+               << size << "', found in " << attr;
+  }
   AffineMap grid = getGrid();
   if (grid.getNumDims() != 0 || grid.getNumSymbols() != getGridSizes().size() ||
       grid.getNumResults() != 1)
@@ -281,6 +368,8 @@ LogicalResult AbiOp::verifySymbolUses(SymbolTableCollection &symbols) {
       *this, getKernelAttr());
   if (!kernel)
     return emitOpError("no kernel is named '") << getKernel() << "'";
+  if (lookupAbi(kernel) != *this)
+    return emitOpError("is the second one of kernel '") << getKernel() << "'";
   if (kernel.getNumArguments() != getParameters().size())
     return emitOpError("has ")
            << getParameters().size() << " parameters, but '" << getKernel()
@@ -292,7 +381,7 @@ LogicalResult AbiOp::verifySymbolUses(SymbolTableCollection &symbols) {
             },
             kernel.getArgumentTypes()[index], getTensors())))
       return failure();
-  return success();
+  return verifyTiles(kernel);
 }
 
 AbiOp fovea::tile::lookupAbi(Operation *kernel) {

@@ -101,9 +101,13 @@ LogicalResult DotOp::verify() {
   if (b.getDimSize(getTransposeB() ? 1 : 0) != k)
     return emitOpError("operands differ in the dimension that is summed over: ")
            << a << " and " << b;
+  auto isOperandType = [](Type type) {
+    return isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 32;
+  };
   if (a.getElementType() != b.getElementType() ||
-      !isa<FloatType>(a.getElementType()))
-    return emitOpError("operands must have one float type, found ")
+      !isOperandType(a.getElementType()))
+    return emitOpError(
+               "operands must have one float type of at most 32 bits, found ")
            << a << " and " << b;
   if (!hasShape(acc, {a.getDimSize(0), n}, a) ||
       b.getEncoding() != a.getEncoding())
@@ -145,10 +149,12 @@ static LogicalResult verifyBox(Operation *op, MemRefType memref,
 }
 
 LogicalResult LoadOp::verify() {
+  if (failed(verifyBox(*this, getSource().getType(), getIndices().size(),
+                       getDims(), getResult().getType())))
+    return failure();
   if (getLimit() && getDims()[0] == -1)
     return emitOpError("limit needs a memref dimension in dims[0]");
-  return verifyBox(*this, getSource().getType(), getIndices().size(), getDims(),
-                   getResult().getType());
+  return success();
 }
 
 LogicalResult StoreOp::verify() {
@@ -239,10 +245,17 @@ LogicalResult IfAnyOp::verify() {
         condition.getDimSize(0))
       return emitOpError("inits must have the condition's ")
              << condition.getDimSize(0) << " rows, found " << init.getType();
-  auto yield = cast<YieldOp>(getBody().front().getTerminator());
-  if (yield.getOperandTypes() != getResultTypes())
-    return yield.emitOpError("must yield ")
-           << getResultTypes() << ", found " << yield.getOperandTypes();
+  return success();
+}
+
+LogicalResult IfAnyOp::verifyRegions() {
+  Operation *terminator = getBody().front().getTerminator();
+  if (!isa<YieldOp>(terminator))
+    return terminator->emitOpError("must be tile.yield to end tile.if_any");
+  if (terminator->getOperandTypes() != getResultTypes())
+    return terminator->emitOpError("must yield (")
+           << getResultTypes() << "), found (" << terminator->getOperandTypes()
+           << ")";
   return success();
 }
 
@@ -309,6 +322,7 @@ LogicalResult SoftmaxSumOp::verifyRegions() {
   auto isValues = [&](Type type) {
     auto tile = dyn_cast<RankedTensorType>(type);
     return tile && isa<FloatType>(tile.getElementType()) &&
+           tile.getElementTypeBitWidth() <= 32 &&
            hasShape(tile, {columns, acc.getDimSize(1)}, acc);
   };
   std::string score =
@@ -317,7 +331,8 @@ LogicalResult SoftmaxSumOp::verifyRegions() {
                                  isScores, score)) ||
       failed(verifySoftmaxRegion(
           *this, "values", getValues(), {index}, isValues,
-          "a " + Twine(columns) + "x" + Twine(acc.getDimSize(1)) + " tile")))
+          "a " + Twine(columns) + "x" + Twine(acc.getDimSize(1)) +
+              " tile of a float type of at most 32 bits")))
     return failure();
   if (getWeights().empty())
     return success();

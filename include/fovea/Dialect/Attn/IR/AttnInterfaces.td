@@ -65,7 +65,15 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       (ins "unsigned":$index)>,
     InterfaceMethod<"Kernel dimension to host dimension of the result.",
       "::llvm::SmallVector<int64_t>", "getResultMemoryOrder",
-      (ins "unsigned":$index)>
+      (ins "unsigned":$index)>,
+    InterfaceMethod<[{Pairs of dimension names of which the first one's size is
+      a multiple of the second one's.}],
+      "::llvm::SmallVector<std::pair<std::string, std::string>>",
+      "getDimMultiples", (ins), "", /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<[{Dimension names with the largest size that each may have
+      at run time.}],
+      "::llvm::SmallVector<std::pair<std::string, int64_t>>",
+      "getDimLimits", (ins), "", /*defaultImplementation=*/"return {};">
   ];
 }
 

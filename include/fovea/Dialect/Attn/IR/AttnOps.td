@@ -10,6 +10,7 @@
 #define FOVEA_DIALECT_ATTN_IR_ATTNOPS_TD
 
 include "fovea/Dialect/Attn/IR/AttnAttrs.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -17,8 +18,10 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 def Attn_ForwardOp : Attn_Op<"forward", [
     AttrSizedOperandSegments, IsolatedFromAbove, Pure, SingleBlock,
-    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
-    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames",
+                                                 "getAsmBlockArgumentNames"]>,
+    DeclareOpInterfaceMethods<KernelOpInterface,
+                              ["getDimMultiples", "getDimLimits"]>]> {
   let summary = "attention, forward";
   let description = [{
     In exact arithmetic, for batch entry `b`, query head `h`, query `i`, key `j`:
@@ -127,7 +130,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
 def Attn_MergeOp : Attn_Op<"merge", [
     Pure, SameVariadicOperandSize,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
-    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+    DeclareOpInterfaceMethods<KernelOpInterface, ["getDimLimits"]>]> {
   let summary = "combines attention over parts of the keys";
   let description = [{
     Given (O, LSE) of the same queries over disjoint sets of keys, gives (O,
@@ -177,7 +180,8 @@ def Attn_YieldOp : Attn_Op<"yield", [
 }
 
 class Attn_LengthOp<string mnemonic, string what> : Attn_Op<mnemonic, [
-    Pure]> {
+    Pure,
+    DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
   let summary = "number of " # what # " in the current sequence";
   let description = [{
     Within a region of `attn.forward`: how many }] # what # [{ the sequence of

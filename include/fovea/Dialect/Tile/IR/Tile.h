@@ -54,6 +54,10 @@ TensorAttr lookupTensor(mlir::ArrayAttr tensors, llvm::StringRef name);
 /// The abi op of `kernel`, which stands beside it; null if there is none.
 AbiOp lookupAbi(mlir::Operation *kernel);
 
+/// Checks what holds for all of a kernel's values: tensors are register tiles,
+/// constant tiles are splats.
+llvm::LogicalResult verifyTiles(mlir::Operation *kernel);
+
 /// A tile of `shape` and element type with the encoding of `like`.
 mlir::RankedTensorType tileLike(mlir::RankedTensorType like,
                                 llvm::ArrayRef<int64_t> shape,

@@ -93,6 +93,7 @@ def Tile_MemRefParameterAttr : Tile_Parameter<"MemRefParameter", "memref"> {
   let parameters = (ins StringRefParameter<>:$tensor,
                         "::mlir::DenseI64ArrayAttr":$order);
   let assemblyFormat = "`<` $tensor `,` $order `>`";
+  let extraClassDeclaration = "bool isFinal() const { return false; }";
 }
 
 def Tile_PointerParameterAttr : Tile_Parameter<"PointerParameter", "pointer"> {
@@ -117,6 +118,35 @@ def Tile_ScalarParameterAttr : Tile_Parameter<"ScalarParameter", "scalar"> {
   let summary = "a scalar that the host passes by value";
   let parameters = (ins StringRefParameter<>:$name, "::mlir::Type":$type);
   let assemblyFormat = "`<` $name `,` $type `>`";
+}
+
+class Tile_Constraint<string attrName, string attrMnemonic>
+    : Tile_Attr<attrName, attrMnemonic,
+                [DeclareAttrInterfaceMethods<ConstraintAttrInterface>]>;
+
+def Tile_MultipleAttr : Tile_Constraint<"Multiple", "multiple"> {
+  let summary = "one size is a multiple of another";
+  let description = [{
+    The size named `size` is a positive multiple of the one named `of`, or both
+    are 0.
+
+    Example: `#tile.multiple<"Hq", of "Hkv">`
+  }];
+  let parameters = (ins StringRefParameter<>:$size, StringRefParameter<>:$of);
+  let assemblyFormat = "`<` $size `,` `of` $of `>`";
+}
+
+def Tile_AtMostAttr : Tile_Constraint<"AtMost", "at_most"> {
+  let summary = "one size is bounded";
+  let description = [{
+    The size named `size` is at most `limit`, so that coordinates fit the type
+    that the kernel computes them in.
+
+    Example: `#tile.at_most<"Sq", 1073741824>`
+  }];
+  let parameters = (ins StringRefParameter<>:$size, "int64_t":$limit);
+  let assemblyFormat = "`<` $size `,` $limit `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif // FOVEA_DIALECT_TILE_IR_TILEATTRS_TD

@@ -27,10 +27,12 @@ def Tile_Dialect : Dialect {
     lives in registers: `tensor<128x64xf32, #tile.reg>`, or, once layouts are
     assigned, an encoding of the `warp` dialect. A *row tile* `Mx1` holds one
     value a row, a *column tile* `1xN` one value a column; `tile.broadcast`
-    widens them. Elementwise arithmetic is upstream `arith` and `math`. A tensor
-    without encoding is no tile and does not occur in kernels.
+    widens them. Elementwise arithmetic is upstream `arith` and `math`; constants
+    are splats. A tensor without encoding is no tile and does not occur in
+    kernels.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::math::MathDialect",

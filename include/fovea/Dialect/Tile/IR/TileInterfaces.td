@@ -34,6 +34,24 @@ def ParameterAttrInterface : AttrInterface<"ParameterAttrInterface"> {
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
            "::mlir::Type":$type, "::mlir::ArrayAttr":$tensors)>,
     InterfaceMethod<"Writes the parameter as a JSON object's members.",
+      "void", "writeJSON", (ins "::llvm::json::OStream &":$json)>,
+    InterfaceMethod<[{True if a host can pass it as it is; the launch metadata
+      is written only when all parameters are.}],
+      "bool", "isFinal", (ins), "",
+      /*defaultImplementation=*/"return true;">
+  ];
+}
+
+def ConstraintAttrInterface : AttrInterface<"ConstraintAttrInterface"> {
+  let cppNamespace = "::fovea::tile";
+  let description = [{
+    Something that a kernel takes for granted about the sizes it is called
+    with, and that its host therefore checks before a launch.
+  }];
+  let methods = [
+    InterfaceMethod<[{The names of the sizes that it speaks of.}],
+      "::llvm::SmallVector<::llvm::StringRef>", "getSizeNames", (ins)>,
+    InterfaceMethod<"Writes the constraint as a JSON object's members.",
       "void", "writeJSON", (ins "::llvm::json::OStream &":$json)>
   ];
 }

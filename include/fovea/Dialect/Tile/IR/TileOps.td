@@ -16,14 +16,16 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_AbiOp : Tile_Op<"abi", [
+    HasParent<"::mlir::gpu::GPUModuleOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "how a host calls a kernel";
   let description = [{
     Stands beside the kernel that it describes, in one `gpu.module`. Holds the
     tensors that the host passes, one parameter attribute for each argument of
     the kernel, the number of CTAs as a function of the sizes named in
-    `grid_sizes`, threads of a CTA, bytes of dynamic shared memory, the target
-    and the schedule. Passes refine it; the launch metadata is its printed form.
+    `grid_sizes`, threads of a CTA, bytes of dynamic shared memory, what the
+    kernel takes for granted about sizes, the target and the schedule. Passes
+    refine it; the launch metadata is its printed form (docs/ABI.md).
 
     Example:
 
@@ -34,18 +36,21 @@ def Tile_AbiOp : Tile_Op<"abi", [
       parameters([#tile.memref<"q", [0, 1, 2, 3]>])
       grid(["B", "Sq"] affine_map<()[b, s] -> (b * 8 * (s ceildiv 128))>)
       threads(128) shared_memory(0)
+      constraints([#tile.at_most<"Sq", 1073741824>])
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, StrAttr:$target,
                        Tile_ScheduleAttr:$schedule, ArrayAttr:$tensors,
                        ArrayAttr:$parameters, StrArrayAttr:$gridSizes,
                        AffineMapAttr:$grid, I64Attr:$threads,
-                       I64Attr:$sharedMemory);
+                       I64Attr:$sharedMemory,
+                       OptionalAttr<ArrayAttr>:$constraints);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
     `grid` `(` $gridSizes $grid `)` `threads` `(` $threads `)`
-    `shared_memory` `(` $sharedMemory `)` attr-dict
+    `shared_memory` `(` $sharedMemory `)`
+    (`constraints` `(` $constraints^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -157,17 +162,17 @@ def Tile_GatherOp : Tile_Op<"gather", [
     Example:
 
     ```mlir
-    %x = tile.gather %table[%h, %bucket] mask(%keep)
-      : memref<?x32xf32, strided<[?, ?]>>, index, tensor<128x64xi32, #tile.reg>,
-        tensor<128x64xi1, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    %x = tile.gather %table[%h, %bucket] mask(%keep : tensor<128x64xi1, #tile.reg>)
+      : memref<?x32xf32, strided<[?, ?]>>[index, tensor<128x64xi32, #tile.reg>]
+        to tensor<128x64xf32, #tile.reg>
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<AnyType>:$indices,
                        Optional<Tile_I1Tile>:$mask);
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = [{
-    $source `[` $indices `]` (`mask` `(` $mask^ `)`)? attr-dict
-    `:` type($source) `,` type($indices) (`,` type($mask)^)? `to` type($result)
+    $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    `:` type($source) (`[` type($indices)^ `]`)? `to` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -244,10 +249,11 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
   let results = (outs Variadic<Tile_AnyTile>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $condition `init` `(` $inits `:` type($inits) `)` `:` type($condition)
+    $condition (`init` `(` $inits^ `:` type($inits) `)`)? `:` type($condition)
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
@@ -264,10 +270,11 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     acc  = sum exp(s - m) * v
     ```
 
-    `scores` gets the block's first key and whether the block is *partial*, that
-    is outside `[full_lower, full_upper)`; it yields an `MxN` f32 tile, `N` the
-    step, and may omit masking where `%partial` is false. Masked elements are
-    -inf. `values` gets the block's first key and yields the `NxDv` tile of
+    `scores` gets the block's first key `j` and whether the block is *partial*,
+    that is `j < full_lower` or `j >= full_upper`; it yields an `MxN` f32 tile,
+    `N` the step, and may omit masking where `%partial` is false. Only the first
+    key is asked: `full_upper` must not lie inside a block. Masked elements are
+    -inf, and so may be elements for which `s * log2(e)` overflows. `values` gets the block's first key and yields the `NxDv` tile of
     values; the weights are rounded to its element type before the product.
     `weights`, optional, gets the block's first key and `exp(s - m)` and yields
     the weights for `acc`, for dropout; `l` does not see it. `scale` is positive.

@@ -10,11 +10,37 @@
 #define FOVEA_DIALECT_TILE_TRANSFORMS_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/CommandLine.h"
+
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
 
 namespace fovea::tile {
 
+/// How `tile.softmax_sum` becomes loops; docs/Tile.md says where each is from.
+enum class Recurrence { ThreePass, Normalized, Deferred, Conditional };
+
+/// The names of the recurrences, for options of passes and pipelines.
+inline auto recurrenceValues() {
+  return llvm::cl::values(
+      clEnumValN(Recurrence::ThreePass, "three-pass",
+                 "maximum, sum and weighted sum in a loop each"),
+      clEnumValN(Recurrence::Normalized, "normalized",
+                 "one loop, the accumulator is divided at every step"),
+      clEnumValN(Recurrence::Deferred, "deferred",
+                 "one loop, the accumulator is divided after it"),
+      clEnumValN(Recurrence::Conditional, "conditional",
+                 "as deferred, rescaling only where the maximum grew by more "
+                 "than tau"));
+}
+
 #define GEN_PASS_DECL
 #include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
+
+/// Adds patterns that write `tile.softmax_merge` and `tile.softmax_finish` as
+/// elementwise arithmetic.
+void populateExpandSoftmaxStatePatterns(mlir::RewritePatternSet &patterns);
 
 #define GEN_PASS_REGISTRATION
 #include "fovea/Dialect/Tile/Transforms/Passes.h.inc"

@@ -11,4 +11,110 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FuseOnlineSoftmax
+    : Pass<"tile-fuse-online-softmax", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Write tile.softmax_sum as a loop over key blocks";
+  let description = [{
+    Rewrites `tile.softmax_sum` into `scf.for`, with its regions inlined. Which
+    algorithm the loop runs is the option `recurrence`; all give the same state
+    up to rounding, and keep these promises: a row whose scores are all -inf
+    ends with `m = -inf`, `l = 0`, `acc = 0`; no -inf is subtracted from itself;
+    a row with a NaN score ends with NaN.
+
+    | recurrence | loop carries |
+    |---|---|
+    | `three-pass` | the maximum; then the sum; then the weighted sum |
+    | `normalized` | maximum, sum, accumulator divided by the sum |
+    | `deferred` | maximum, partial sums, accumulator |
+    | `conditional` | reference at most `tau` below the maximum, partial sums, accumulator |
+
+    Maxima are carried in base 2: with `c = scale * log2(e)`, a loop step
+    computes `exp2(s * c - m)`, one FMA and one exp2 an element.
+
+    Before:
+
+    ```mlir
+    %m, %l, %acc = tile.softmax_sum %lb to %ub step 64 full(%fb, %fe) scale(0.125)
+      scores(%j: index, %partial: i1) { ... tile.yield %s }
+      values(%j: index) { ... tile.yield %v } : ...
+    ```
+
+    After, with `recurrence=deferred`:
+
+    ```mlir
+    %r:3 = scf.for %j = %lb to %ub step %c64 iter_args(%m0 = %-inf, %l0 = %zeros, %acc0 = %zeros) {
+      %below = arith.cmpi slt, %j, %fb : index
+      %above = arith.cmpi sge, %j, %fe : index
+      %partial = arith.ori %below, %above : i1
+      ...                                    // %s, the scores
+      // m1 = max(m0, max(s) * c); ref = m1 == -inf ? 0 : m1
+      // p = exp2(fma(s, c, -ref)); factor = exp2(m0 - ref)
+      // l1 = l0 * factor + partial sums of p; acc = acc0 * factor
+      ...                                    // %v, the values
+      %acc1 = tile.dot %p, %v, %acc
+      scf.yield %m1, %l1, %acc1
+    }
+    ```
+
+    `%partial` is always the disjunction of these two compares, so that
+    `warp-split-masked-loops` can split the loop at `full`'s bounds.
+
+    `tile.softmax_merge` and `tile.softmax_finish` become elementwise ops.
+  }];
+  let options = [
+    Option<"recurrence", "recurrence", "::fovea::tile::Recurrence",
+           "::fovea::tile::Recurrence::Deferred",
+           "Algorithm of the loop", "::fovea::tile::recurrenceValues()">,
+    Option<"tau", "tau", "double", "8.0",
+           "With recurrence=conditional: how far, in powers of two, the maximum "
+           "may grow before the state is rescaled">,
+    Option<"partialSumWidth", "partial-sum-width", "int64_t", "8",
+           "Columns of the tile of partial sums that the loop carries; 1 where "
+           "it does not divide the block">
+  ];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Number of softmax sums fused">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def SinkCoordinates
+    : Pass<"tile-sink-coordinates", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Compute coordinates, broadcasts and constants where they are used";
+  let description = [{
+    Common subexpressions and loop-invariant code are moved out of loops, which
+    for a tile means that registers hold it throughout the loop. This pass
+    reverses that for tiles that are cheaper to make than to keep: `tile.iota`,
+    `tile.broadcast`, splat constants, and sums and differences of these. Each
+    block that uses one gets its own copy, before the first use; a block never
+    has two. Loads, dots, reductions and all other arithmetic stay.
+
+    Runs after the last canonicalisation of the tile level, which would move
+    constants back.
+
+    Before:
+
+    ```mlir
+    %w = tile.broadcast %m : tensor<128x1xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    scf.for %j = %lb to %ub step %c64 {
+      ...
+      %x = arith.subf %s, %w : tensor<128x64xf32, #tile.reg>
+    ```
+
+    After:
+
+    ```mlir
+    scf.for %j = %lb to %ub step %c64 {
+      ...
+      %w = tile.broadcast %m : tensor<128x1xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+      %x = arith.subf %s, %w : tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numSunk", "num-sunk", "Number of copies made in other blocks">
+  ];
+}
+
 #endif // FOVEA_DIALECT_TILE_TRANSFORMS_PASSES_TD

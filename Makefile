@@ -1,0 +1,65 @@
+# A thin front: CMake presets carry the configuration, scripts/ the steps.
+# `make` alone shows what there is.
+
+# Sub-processes to run at once; `make JOBS=4 build` overrides it.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PRESET ?= default
+BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test format format-check lint docs docs-check portable asan clean
+
+help:
+	@echo "Fovea: a compiler for attention. The two that matter:"
+	@echo
+	@echo "  make demo          compile causal attention to PTX and run it on a real layer's Q, K, V"
+	@echo "  make test          build everything and run every test"
+	@echo
+	@echo "  make setup         install what is missing: Debian packages, .venv (both above do it)"
+	@echo "  make build         configure and build into build/, tools in build/bin/"
+	@echo "  make portable      tools that run without LLVM installed, in build-portable/bin/"
+	@echo "  make asan          build with AddressSanitizer in build-asan/ and run the tests there"
+	@echo "  make format        format C++ sources        make format-check   fail if any isn't"
+	@echo "  make lint          clang-tidy on files changed since main; LINT=all: on every file"
+	@echo "  make docs          regenerate docs/reference make docs-check     fail if it is stale"
+	@echo "  make clean         remove build folders; .venv and ccache stay"
+	@echo
+	@echo "JOBS=N limits the processes; cmake --preset default works without make."
+
+setup:
+	@scripts/setup.sh
+
+# Configures only where there is no build system yet; CMake reruns itself after that.
+build: setup
+	@scripts/build.sh $(PRESET) $(JOBS) all
+
+demo: build
+	@.venv/bin/python scripts/demo.py --build $(BUILD)
+
+test: setup
+	@.venv/bin/python scripts/run_tests.py --preset $(PRESET) --jobs $(JOBS)
+
+format:
+	@scripts/format.sh --fix
+
+format-check:
+	@scripts/format.sh --check
+
+lint: build
+	@scripts/lint.sh $(BUILD) $(JOBS) $(LINT)
+
+docs: setup
+	@scripts/build.sh $(PRESET) $(JOBS) fovea-docs
+
+docs-check: setup
+	@scripts/build.sh $(PRESET) $(JOBS) fovea-docs-check
+
+portable: setup
+	@scripts/build.sh portable $(JOBS) all
+	@ls -lh build-portable/bin
+
+asan: setup
+	@.venv/bin/python scripts/run_tests.py --preset asan --jobs $(JOBS)
+
+clean:
+	rm -rf build build-asan build-portable .demo

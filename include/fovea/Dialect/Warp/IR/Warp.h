@@ -1,0 +1,36 @@
+//===- Warp.h - The warp dialect --------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_WARP_IR_WARP_H
+#define FOVEA_DIALECT_WARP_IR_WARP_H
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+namespace fovea::warp {
+/// A static memref whose memory space is #warp.shared.
+bool isSharedBuffer(mlir::Type type);
+
+/// Columns of the panels that a buffer with `columns` columns is kept in: the
+/// widest of 64, 32 and 16 that divides it.
+int64_t getPanelColumns(int64_t columns);
+} // namespace fovea::warp
+
+#include "fovea/Dialect/Warp/IR/WarpDialect.h.inc"
+
+#include "fovea/Dialect/Warp/IR/WarpAttrInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "fovea/Dialect/Warp/IR/WarpAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "fovea/Dialect/Warp/IR/WarpTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "fovea/Dialect/Warp/IR/WarpOps.h.inc"
+
+#endif // FOVEA_DIALECT_WARP_IR_WARP_H

@@ -1,0 +1,59 @@
+//===- WarpAttrs.td - Attributes and types of the warp dialect -*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_WARP_IR_WARPATTRS_TD
+#define FOVEA_DIALECT_WARP_IR_WARPATTRS_TD
+
+include "fovea/Dialect/Warp/IR/WarpBase.td"
+include "fovea/Dialect/Warp/IR/WarpInterfaces.td"
+include "fovea/Dialect/Tile/IR/TileInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
+
+def Warp_SharedAttr : Warp_Attr<"Shared", "shared"> {
+  let summary = "shared memory, as swizzled panels";
+  let description = [{
+    The memory space of a buffer in shared memory. Its last two dimensions are
+    rows and columns, kept as panels of `panel` columns: panel by panel, row by
+    row, each row `panel` elements of 2 bytes. Within a panel the 16-byte chunk
+    `c` of row `r` lies at chunk `c xor ((r * row_bytes / 128) mod chunks)`, so
+    that eight consecutive rows of one chunk touch all banks. For rows of 32,
+    64, 128 bytes these are the 32, 64 and 128-byte swizzles of Hopper's copy
+    engine.
+
+    Example: `memref<2x64x128xbf16, #warp.shared<panel = 64>>`
+  }];
+  let parameters = (ins "int64_t":$panel);
+  let assemblyFormat = "`<` `panel` `=` $panel `>`";
+  let genVerifyDecl = 1;
+}
+
+def Warp_MmaSyncAttr : Warp_Attr<"MmaSync", "mma_sync", [
+    RegisterEncodingAttrInterface,
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<ThreadLayoutAttrInterface>]> {
+  let summary = "fragments of mma.sync.m16n8k16";
+  let description = [{
+    Each of `warps` warps holds an equal number of consecutive rows, in blocks
+    of 16; columns come in blocks of 8. In a 16x8 block, lane `l` holds columns
+    `2 * (l mod 4)` and the next, of rows `l / 4` and `l / 4 + 8`: the
+    accumulator of mma.sync, and, of 16-bit elements of two neighbouring
+    blocks, its first operand (PTX ISA, matrix fragments for m16n8k16).
+    Registers are ordered by row block, column block, row, column.
+  }];
+  let parameters = (ins "int64_t":$warps);
+  let assemblyFormat = "`<` `warps` `=` $warps `>`";
+}
+
+def Warp_PipelineType : Warp_Type<"Pipeline", "pipeline"> {
+  let summary = "a ring of stages between producer and consumer";
+  let parameters = (ins "int64_t":$stages);
+  let assemblyFormat = "`<` $stages `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // FOVEA_DIALECT_WARP_IR_WARPATTRS_TD

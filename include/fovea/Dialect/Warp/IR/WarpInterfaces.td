@@ -1,0 +1,49 @@
+//===- WarpInterfaces.td - Interfaces of the warp dialect --*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_WARP_IR_WARPINTERFACES_TD
+#define FOVEA_DIALECT_WARP_IR_WARPINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def ThreadLayoutAttrInterface : AttrInterface<"ThreadLayoutAttrInterface"> {
+  let cppNamespace = "::fovea::warp";
+  let description = [{
+    Which elements of a register tile a thread holds, and in what order. The
+    element in register `r` of thread `t` has, along dimension `d`, the
+    coordinate `base(t, d) + offset(r, d)`. A dimension of extent 1 is
+    replicated: all threads hold it, once.
+
+    Lowerings are written against this interface; a new layout is a new
+    attribute, not a new case.
+  }];
+  let methods = [
+    InterfaceMethod<"Registers that one thread needs for a tile of `shape`.",
+      "int64_t", "getNumElements", (ins "::llvm::ArrayRef<int64_t>":$shape)>,
+    InterfaceMethod<"Offsets along `dim`, one for each register.",
+      "::llvm::SmallVector<int64_t>", "getOffsets",
+      (ins "::llvm::ArrayRef<int64_t>":$shape, "int64_t":$dim)>,
+    InterfaceMethod<[{Emits the base coordinate along `dim` of the thread with
+      number `thread` (i32) in its CTA; 0 for a dimension of extent 1.}],
+      "::mlir::Value", "emitBase",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::Value":$thread, "::llvm::ArrayRef<int64_t>":$shape,
+           "int64_t":$dim)>,
+    InterfaceMethod<[{Bases along `dim` are multiples of one and the other
+      bound: every base is below `getPeriod`, and offsets keep their class
+      modulo it. Reductions to multiples of the period need no other thread.}],
+      "int64_t", "getPeriod", (ins "int64_t":$dim)>,
+    InterfaceMethod<[{Lane masks: the threads that hold the other elements along
+      `dim` are those reached by exchanging lanes with these masks, one after
+      the other. Fails if other warps hold some of them.}],
+      "::llvm::FailureOr<::llvm::SmallVector<int64_t>>", "getReductionLanes",
+      (ins "int64_t":$dim)>
+  ];
+}
+
+#endif // FOVEA_DIALECT_WARP_IR_WARPINTERFACES_TD

@@ -1,0 +1,211 @@
+//===- WarpOps.td - Operations of the warp dialect ---------*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_WARP_IR_WARPOPS_TD
+#define FOVEA_DIALECT_WARP_IR_WARPOPS_TD
+
+include "fovea/Dialect/Tile/IR/TileBase.td"
+include "fovea/Dialect/Warp/IR/WarpAttrs.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Warp_SharedBuffer
+    : Type<CPred<"::fovea::warp::isSharedBuffer($_self)">,
+           "static memref in shared memory", "::mlir::MemRefType">;
+
+class Warp_OpWithEffects<string mnemonic, list<Trait> traits = []>
+    : Warp_Op<mnemonic,
+              traits # [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]>;
+
+def Warp_AllocOp : Warp_Op<"alloc"> {
+  let summary = "a buffer in shared memory";
+  let description = [{
+    Lives as long as the CTA. `offset`, in bytes from the start of the CTA's
+    dynamic shared memory, is chosen by `warp-allocate-shared-memory`.
+
+    Example:
+
+    ```mlir
+    %k = warp.alloc : memref<2x64x128xbf16, #warp.shared<panel = 64>>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<Warp_SharedBuffer, "", [MemAlloc]>:$buffer);
+  let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Warp_StageOp : Warp_Op<"stage", [Pure]> {
+  let summary = "one stage of a buffer";
+  let description = [{
+    The buffer's entry `stage` along its first dimension.
+
+    Example:
+
+    ```mlir
+    %k0 = warp.stage %k[%s] : memref<2x64x128xbf16, #warp.shared<panel = 64>>
+      to memref<64x128xbf16, #warp.shared<panel = 64>>
+    ```
+  }];
+  let arguments = (ins Warp_SharedBuffer:$buffer, I32:$stage);
+  let results = (outs Warp_SharedBuffer:$result);
+  let assemblyFormat = [{
+    $buffer `[` $stage `]` attr-dict `:` type($buffer) `to` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Warp_CopyOp : Warp_OpWithEffects<"copy", [AttrSizedOperandSegments]> {
+  let summary = "copies a box of global memory to shared memory";
+  let description = [{
+    Reads as `tile.load` does: rows and columns of the buffer run along the
+    memref's dimensions `dims`, from the given indices on; what lies outside the
+    memref, or at or past `limit` along the rows, becomes 0. With `if`, the copy
+    is skipped where the condition is false.
+
+    Without `async` the data is there for the whole CTA when the op is done, and
+    nobody reads the buffer's old contents any more when it starts. With
+    `async` the copy belongs to the producer's current stage of a pipeline: it
+    may land at any time until the stage's `warp.consumer_wait` is done.
+
+    Example:
+
+    ```mlir
+    warp.copy async %K[%b, %h, %j, %c0] limit(%n) dims [2, 3] to %k0
+      : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> to memref<64x128xbf16, #warp.shared<panel = 64>>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
+                       Optional<Index>:$limit, Optional<I1>:$condition,
+                       Warp_SharedBuffer:$target, DenseI64ArrayAttr:$dims,
+                       UnitAttr:$async);
+  let assemblyFormat = [{
+    (`async` $async^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)?
+    (`if` `(` $condition^ `)`)? `dims` $dims `to` $target attr-dict
+    `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
+  let summary = "reads a shared buffer into a register tile";
+  let description = [{
+    Example:
+
+    ```mlir
+    %q = warp.local_load %buffer : memref<128x64xbf16, #warp.shared<panel = 64>>
+      to tensor<128x64xbf16, #warp.mma_sync<warps = 4>>
+    ```
+  }];
+  let arguments = (ins Warp_SharedBuffer:$source);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def Warp_DotOp : Warp_OpWithEffects<"dot", [AllTypesMatch<["acc", "result"]>]> {
+  let summary = "matrix product with operands in shared memory";
+  let description = [{
+    As `tile.dot`, with `b`, and `a` if it is no register tile, read from shared
+    memory.
+
+    Example:
+
+    ```mlir
+    %s = warp.dot %q, %k0, %zero transpose_b
+      : tensor<128x128xbf16, #tile.reg>, memref<64x128xbf16, #warp.shared<panel = 64>>,
+        tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Tile_AnyTile, Warp_SharedBuffer]>:$a,
+                       Warp_SharedBuffer:$b, Tile_F32Tile:$acc,
+                       UnitAttr:$transposeB);
+  let results = (outs Tile_F32Tile:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc (`transpose_b` $transposeB^)? attr-dict
+    `:` type($a) `,` type($b) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def Warp_PipelineOp : Warp_Op<"pipeline"> {
+  let summary = "makes a pipeline";
+  let description = [{
+    All stages are empty at first.
+
+    Example:
+
+    ```mlir
+    %p = warp.pipeline : !warp.pipeline<2>
+    ```
+  }];
+  let results = (outs Res<Warp_PipelineType, "", [MemAlloc]>:$pipeline);
+  let assemblyFormat = "attr-dict `:` qualified(type($pipeline))";
+}
+
+class Warp_PipelineVerb<string mnemonic, string what>
+    : Warp_OpWithEffects<mnemonic> {
+  let summary = what;
+  let arguments = (ins Warp_PipelineType:$pipeline, I32:$stage, I32:$phase);
+  let assemblyFormat = [{
+    $pipeline `[` $stage `,` $phase `]` attr-dict `:` qualified(type($pipeline))
+  }];
+}
+
+def Warp_ProducerAcquireOp
+    : Warp_PipelineVerb<"producer_acquire", "waits until a stage is free"> {
+  let description = [{
+    The consumers released the stage in the round before; copies into it may
+    start.
+
+    Example:
+
+    ```mlir
+    warp.producer_acquire %p[%stage, %phase] : !warp.pipeline<2>
+    ```
+  }];
+}
+
+def Warp_ProducerCommitOp
+    : Warp_PipelineVerb<"producer_commit", "hands a stage to its consumers"> {
+  let description = [{
+    The asynchronous copies since the stage was acquired are all that it gets.
+
+    Example:
+
+    ```mlir
+    warp.producer_commit %p[%stage, %phase] : !warp.pipeline<2>
+    ```
+  }];
+}
+
+def Warp_ConsumerWaitOp
+    : Warp_PipelineVerb<"consumer_wait", "waits until a stage has its data"> {
+  let description = [{
+    Example:
+
+    ```mlir
+    warp.consumer_wait %p[%stage, %phase] : !warp.pipeline<2>
+    ```
+  }];
+}
+
+def Warp_ConsumerReleaseOp
+    : Warp_PipelineVerb<"consumer_release", "gives a stage back"> {
+  let description = [{
+    The consumer reads the stage's buffers no more.
+
+    Example:
+
+    ```mlir
+    warp.consumer_release %p[%stage, %phase] : !warp.pipeline<2>
+    ```
+  }];
+}
+
+#endif // FOVEA_DIALECT_WARP_IR_WARPOPS_TD

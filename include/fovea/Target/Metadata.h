@@ -1,0 +1,34 @@
+//===- Metadata.h - Launch metadata of a kernel -----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a host must know to launch a kernel, as JSON. docs/ABI.md is the
+// contract; libFoveaRuntime is one host that follows it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_TARGET_METADATA_H
+#define FOVEA_TARGET_METADATA_H
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+namespace fovea {
+/// The version that `writeMetadata` writes.
+constexpr int64_t kMetadataVersion = 1;
+
+/// Writes the launch metadata of one kernel. Fails with a diagnostic at `abi`
+/// if a parameter is not final yet, or if the sizes' names leave it open how a
+/// host finds a size.
+llvm::LogicalResult writeMetadata(tile::AbiOp abi, llvm::raw_ostream &os);
+
+/// Registers the translation `tile-abi-to-metadata`: the metadata of the only
+/// kernel in a module, read with the dialects of `registerDialects`.
+void registerMetadataTranslation(
+    void (*registerDialects)(mlir::DialectRegistry &));
+} // namespace fovea
+
+#endif // FOVEA_TARGET_METADATA_H

@@ -1,0 +1,41 @@
+//===- Schedule.h - Chooses tile sizes, stages, warps -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_TARGET_SCHEDULE_H
+#define FOVEA_TARGET_SCHEDULE_H
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Target/Target.h"
+
+namespace fovea {
+
+/// What a schedule depends on.
+struct ScheduleProblem {
+  const TargetInfo *target;
+  /// Bits of an element of Q, K and V.
+  int64_t elementBits;
+  /// Head dims of Q and K, and of V, padded to what instructions need.
+  int64_t headDim, valueHeadDim;
+};
+
+/// Bytes of shared memory that a forward kernel with this schedule needs.
+int64_t getSharedMemory(const ScheduleProblem &problem,
+                        tile::ScheduleAttr schedule);
+
+/// The schedule for `problem`: a table entry, or else the largest tile that
+/// fits. `overrides` is "auto" or a list such as "tile_n=32,stages=3" that
+/// replaces single fields. Fails with a diagnostic on unknown fields and on
+/// schedules that do not fit the target.
+mlir::FailureOr<tile::ScheduleAttr>
+chooseSchedule(mlir::MLIRContext *context, const ScheduleProblem &problem,
+               llvm::StringRef overrides,
+               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+} // namespace fovea
+
+#endif // FOVEA_TARGET_SCHEDULE_H

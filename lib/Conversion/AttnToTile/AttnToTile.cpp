@@ -1,0 +1,207 @@
+//===- AttnToTile.cpp - Attention functions to tile programs ----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Conversion/Passes.h"
+
+#include "KernelBuilder.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fovea {
+#define GEN_PASS_DEF_ATTNTOTILE
+#include "fovea/Conversion/Passes.h.inc"
+} // namespace fovea
+
+using namespace mlir;
+using namespace fovea;
+
+/// The op of a function that is one attn op on the function's own arguments
+/// followed by the return of its results; null for other functions.
+static attn::KernelOpInterface getKernelOp(func::FuncOp func) {
+  if (func.isExternal() || !func.getBody().hasOneBlock())
+    return {};
+  Block &body = func.getBody().front();
+  if (body.getOperations().size() != 2)
+    return {};
+  auto op = dyn_cast<attn::KernelOpInterface>(body.front());
+  auto ret = dyn_cast<func::ReturnOp>(body.back());
+  if (!op || !ret || ret.getOperands() != op->getResults())
+    return {};
+  return op;
+}
+
+namespace {
+/// What a host passes for one operand or result of the op.
+struct Argument {
+  std::string name;
+  Type type;
+  tile::Access access;
+  SmallVector<std::string> dims;
+  SmallVector<int64_t> order;
+  bool isMatrix;
+};
+} // namespace
+
+static SmallVector<Argument> collectArguments(attn::KernelOpInterface op) {
+  SmallVector<Argument> arguments;
+  // Matrices are copied 16 bytes at a time; everything else element by element.
+  auto isMatrix = [](Type type, ArrayRef<std::string> dims) {
+    return isa<RankedTensorType>(type) && dims.size() == 4 &&
+           (dims[3] == "D" || dims[3] == "Dv");
+  };
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    SmallVector<std::string> dims = op.getOperandDimNames(index);
+    bool matrix = isMatrix(operand.getType(), dims);
+    arguments.push_back({op.getOperandName(index), operand.getType(),
+                         tile::Access::Read, dims,
+                         op.getOperandMemoryOrder(index), matrix});
+  }
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    SmallVector<std::string> dims = op.getResultDimNames(index);
+    bool matrix = isMatrix(result.getType(), dims);
+    arguments.push_back({op.getResultName(index), result.getType(),
+                         tile::Access::Write, dims,
+                         op.getResultMemoryOrder(index), matrix});
+  }
+  return arguments;
+}
+
+/// The memref over a host tensor with the kernel's order of dimensions.
+static MemRefType getMemRefType(RankedTensorType tensor,
+                                ArrayRef<int64_t> order, bool contiguous) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim : order)
+    shape.push_back(tensor.getDimSize(dim));
+  SmallVector<int64_t> strides(order.size(), ShapedType::kDynamic);
+  if (contiguous)
+    strides.back() = 1;
+  auto layout = StridedLayoutAttr::get(tensor.getContext(), 0, strides);
+  return MemRefType::get(shape, tensor.getElementType(), layout);
+}
+
+namespace {
+struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
+  using AttnToTileBase::AttnToTileBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    const TargetInfo *info =
+        lookupTarget(target, [&] { return mlir::emitError(module.getLoc()); });
+    if (!info)
+      return signalPassFailure();
+    SymbolTable symbols(module);
+    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (attn::KernelOpInterface op = getKernelOp(func)) {
+        if (failed(convert(func, op, *info, symbols)))
+          return signalPassFailure();
+        ++numKernels;
+      }
+  }
+
+  LogicalResult convert(func::FuncOp func, attn::KernelOpInterface op,
+                        const TargetInfo &info, SymbolTable &symbols);
+};
+} // namespace
+
+LogicalResult AttnToTilePass::convert(func::FuncOp func,
+                                      attn::KernelOpInterface op,
+                                      const TargetInfo &info,
+                                      SymbolTable &symbols) {
+  Location loc = op->getLoc();
+  OpBuilder builder(func);
+  SmallVector<Argument> arguments = collectArguments(op);
+  SmallVector<Type> types;
+  SmallVector<Attribute> tensors, parameters;
+  for (const Argument &argument : arguments) {
+    auto tensor = dyn_cast<RankedTensorType>(argument.type);
+    if (!tensor) {
+      types.push_back(argument.type);
+      parameters.push_back(tile::ScalarParameterAttr::get(
+          &getContext(), argument.name, argument.type));
+      continue;
+    }
+    types.push_back(getMemRefType(tensor, argument.order, argument.isMatrix));
+    SmallVector<Attribute> dims;
+    for (const std::string &dim : argument.dims)
+      dims.push_back(builder.getStringAttr(dim));
+    int64_t bytes = std::max<int64_t>(
+        1, tensor.getElementType().getIntOrFloatBitWidth() / 8);
+    tensors.push_back(tile::TensorAttr::get(
+        &getContext(), argument.name, argument.access, tensor,
+        builder.getArrayAttr(dims), argument.isMatrix ? 16 : bytes));
+    parameters.push_back(tile::MemRefParameterAttr::get(
+        &getContext(), argument.name,
+        builder.getDenseI64ArrayAttr(argument.order)));
+  }
+
+  auto module = gpu::GPUModuleOp::create(builder, loc,
+                                         (func.getName() + "_module").str());
+  builder.setInsertionPointToStart(module.getBody());
+  auto kernel = gpu::GPUFuncOp::create(builder, loc, func.getName(),
+                                       builder.getFunctionType(types, {}));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                  builder.getUnitAttr());
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+
+  KernelBuilder kb{builder, kernel, op, &info, schedule};
+  FailureOr<tile::ScheduleAttr> chosen = failure();
+  if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
+    chosen = buildForward(kb, forward);
+  else if (auto merge = dyn_cast<attn::MergeOp>(op.getOperation()))
+    chosen = buildMerge(kb, merge);
+  else
+    op->emitError("'") << op->getName() << "' has no lowering to tiles";
+  if (failed(chosen)) {
+    module->erase();
+    return failure();
+  }
+  gpu::ReturnOp::create(kb.builder, loc);
+
+  // One CTA for each tile of queries, head and batch entry; sizes that the
+  // types say are constants of the expression.
+  RankedTensorType output = cast<RankedTensorType>(arguments.back().type);
+  const Argument *out =
+      llvm::find_if(arguments, [](const Argument &a) { return a.name == "o"; });
+  output = cast<RankedTensorType>(out->type);
+  SmallVector<Attribute> sizes;
+  auto sizeOf = [&](int64_t kernelDim) -> AffineExpr {
+    int64_t dim = out->order[kernelDim];
+    if (!output.isDynamicDim(dim))
+      return builder.getAffineConstantExpr(output.getDimSize(dim));
+    sizes.push_back(builder.getStringAttr(out->dims[dim]));
+    return builder.getAffineSymbolExpr(sizes.size() - 1);
+  };
+  AffineExpr batch = sizeOf(0), heads = sizeOf(1), rows = sizeOf(2);
+  AffineExpr blocks = rows.ceilDiv(chosen->getTileM()) * heads * batch;
+  // What the kernel takes for granted about sizes, for its host to check.
+  SmallVector<Attribute> constraints;
+  for (const auto &[size, of] : op.getDimMultiples())
+    constraints.push_back(tile::MultipleAttr::get(&getContext(), size, of));
+  for (const auto &[size, limit] : op.getDimLimits())
+    constraints.push_back(tile::AtMostAttr::get(&getContext(), size, limit));
+  builder.setInsertionPoint(kernel);
+  tile::AbiOp::create(
+      builder, loc, SymbolRefAttr::get(kernel), builder.getStringAttr(target),
+      *chosen, builder.getArrayAttr(tensors), builder.getArrayAttr(parameters),
+      builder.getArrayAttr(sizes),
+      AffineMapAttr::get(AffineMap::get(0, sizes.size(), blocks)),
+      builder.getI64IntegerAttr(32 * chosen->getWarps()),
+      builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints));
+  symbols.insert(module);
+
+  if (SymbolTable::symbolKnownUseEmpty(func, getOperation())) {
+    func.erase();
+    return success();
+  }
+  func.getBody().getBlocks().clear();
+  func.setPrivate();
+  return success();
+}

@@ -1,0 +1,59 @@
+//===- KernelBuilder.h - A kernel with its ABI ------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNELBUILDER_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNELBUILDER_H
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Target/Target.h"
+
+namespace fovea {
+
+/// A kernel in the making: its function with memref arguments in the kernel's
+/// order of dimensions, builder at its end, and the grid's decomposition.
+struct KernelBuilder {
+  mlir::OpBuilder builder;
+  mlir::gpu::GPUFuncOp kernel;
+  attn::KernelOpInterface op;
+  const TargetInfo *target;
+  llvm::StringRef scheduleOverrides;
+
+  mlir::Location getLoc() { return op->getLoc(); }
+  /// Kernel argument of the op's operand or result.
+  mlir::Value operandArgument(unsigned index);
+  mlir::Value resultArgument(unsigned index);
+  /// Size of a kernel dimension as index, a constant if static.
+  mlir::Value size(mlir::Value memref, int64_t dim);
+  mlir::Value constant(int64_t value);
+  mlir::RankedTensorType tileType(int64_t rows, int64_t columns,
+                                  mlir::Type element);
+  /// A splat f32 tile.
+  mlir::Value splat(int64_t rows, int64_t columns, double value);
+  /// Loads a tile of one head: rows from `row`, columns from `column`.
+  mlir::Value loadHead(mlir::Value memref, mlir::Value batch, mlir::Value head,
+                       mlir::Value row, int64_t column, int64_t rows,
+                       int64_t columns, mlir::Value limit = {});
+
+  /// What one CTA works on; the tiles of one head follow each other, the last
+  /// one first, since masks that look back give it the most keys.
+  struct Work {
+    mlir::Value batch, head, row;
+  };
+  Work makeWork(mlir::Value query, int64_t tileM);
+};
+
+/// Emit the body of a kernel; return the schedule that shaped it.
+mlir::FailureOr<tile::ScheduleAttr> buildForward(KernelBuilder &kb,
+                                                 attn::ForwardOp op);
+mlir::FailureOr<tile::ScheduleAttr> buildMerge(KernelBuilder &kb,
+                                               attn::MergeOp op);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNELBUILDER_H

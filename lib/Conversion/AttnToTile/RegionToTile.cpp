@@ -1,0 +1,360 @@
+//===- RegionToTile.cpp - Evaluates a region on tiles -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegionToTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static ConstantIntRanges makeRange(int64_t low, int64_t high) {
+  return ConstantIntRanges::fromSigned(APInt(64, low, /*isSigned=*/true),
+                                       APInt(64, high, /*isSigned=*/true));
+}
+
+RankedTensorType RegionToTile::tileType(ArrayRef<int64_t> shape, Type element) {
+  return RankedTensorType::get(shape, element,
+                               tile::RegAttr::get(builder.getContext()));
+}
+
+//===----------------------------------------------------------------------===//
+// Coordinates
+//===----------------------------------------------------------------------===//
+
+/// `first + 0, 1, 2, ...` along `dim`.
+static Value makeCoordinates(OpBuilder &builder, Location loc, Value first,
+                             RankedTensorType type, int64_t dim) {
+  Value base =
+      arith::IndexCastOp::create(builder, loc, builder.getI32Type(), first);
+  Value iota = tile::IotaOp::create(builder, loc, type, dim);
+  Value start = tile::BroadcastOp::create(builder, loc, type, base);
+  return arith::AddIOp::create(builder, loc, iota, start);
+}
+
+Value RegionToTile::getQueryTile(Location loc) {
+  return makeCoordinates(builder, loc, context.query,
+                         tileType({context.rows, 1}, builder.getI32Type()), 0);
+}
+
+Value RegionToTile::getKeyTile(Location loc) {
+  return makeCoordinates(builder, loc, context.key,
+                         tileType({1, context.columns}, builder.getI32Type()),
+                         1);
+}
+
+Value RegionToTile::toFullTile(Location loc, Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  RankedTensorType type = tileType({context.rows, context.columns}, element);
+  if (value.getType() == type)
+    return value;
+  return tile::BroadcastOp::create(builder, loc, type, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Entry points
+//===----------------------------------------------------------------------===//
+
+FailureOr<Value> RegionToTile::cloneScoreMod(Region &region, Value scores) {
+  Location loc = region.getLoc();
+  mapping.map(region.getArgument(0), scores);
+  auto coordinates =
+      region.getArguments().slice(1, attn::ForwardOp::kMaskModArguments);
+  SmallVector<Value> values = {context.batch, context.head, getQueryTile(loc),
+                               getKeyTile(loc)};
+  mapping.map(coordinates, values);
+  if (failed(cloneBody(region)))
+    return failure();
+  Value result = region.front().getTerminator()->getOperand(0);
+  return toFullTile(loc, mapping.lookup(result));
+}
+
+FailureOr<Value> RegionToTile::cloneMaskMod(Region &region) {
+  Location loc = region.getLoc();
+  auto coordinates =
+      region.getArguments().take_front(attn::ForwardOp::kMaskModArguments);
+  SmallVector<Value> values = {context.batch, context.head, getQueryTile(loc),
+                               getKeyTile(loc)};
+  mapping.map(coordinates, values);
+  if (failed(cloneBody(region)))
+    return failure();
+  Value result = region.front().getTerminator()->getOperand(0);
+  return toFullTile(loc, mapping.lookup(result));
+}
+
+FailureOr<SmallVector<Value>>
+RegionToTile::cloneScalars(Region &region, ArrayRef<Value> arguments) {
+  mapping.map(region.getArguments().take_front(arguments.size()), arguments);
+  if (failed(cloneBody(region)))
+    return failure();
+  return llvm::map_to_vector(
+      region.front().getTerminator()->getOperands(),
+      [&](Value result) { return mapping.lookup(result); });
+}
+
+//===----------------------------------------------------------------------===//
+// Body
+//===----------------------------------------------------------------------===//
+
+bool RegionToTile::isUniform(Value regionValue) {
+  return !tile::isRegisterTile(mapping.lookup(regionValue).getType());
+}
+
+bool RegionToTile::fitsI32(Value regionValue) {
+  auto range = ranges.find(regionValue);
+  return range != ranges.end() && range->second.smin().isSignedIntN(32) &&
+         range->second.smax().isSignedIntN(32);
+}
+
+LogicalResult RegionToTile::cloneBody(Region &region) {
+  unsigned captures = context.captures.size();
+  mapping.map(region.getArguments().take_back(captures), context.captures);
+  int64_t dim = 0;
+  for (BlockArgument argument : region.getArguments().drop_back(captures)) {
+    Type type = argument.getType();
+    if (!type.isIndex())
+      continue;
+    ranges.try_emplace(argument,
+                       makeRange(0, attn::ForwardOp::kMaxSequenceLength));
+    if (!isUniform(argument)) {
+      affine.try_emplace(
+          argument, UnitAffine{dim, dim == 0 ? context.query : context.key});
+      ++dim;
+    }
+  }
+  for (Operation &op : region.front().without_terminator())
+    if (failed(cloneOp(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult RegionToTile::cloneOp(Operation *op) {
+  inferRanges(op);
+  if (isa<attn::QueryLengthOp, attn::KeyLengthOp>(op)) {
+    Value length =
+        isa<attn::QueryLengthOp>(op) ? context.queryLength : context.keyLength;
+    mapping.map(op->getResult(0), length);
+    ranges.insert_or_assign(op->getResult(0),
+                            makeRange(0, attn::ForwardOp::kMaxSequenceLength));
+    return success();
+  }
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return cloneExtract(extract);
+  if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    Value size = memref::DimOp::create(builder, op->getLoc(),
+                                       mapping.lookup(dim.getSource()),
+                                       mapping.lookup(dim.getIndex()));
+    mapping.map(dim.getResult(), size);
+    return success();
+  }
+  if (op->getNumRegions() != 0)
+    return op->emitError("'")
+           << op->getName()
+           << "' has regions and can't be evaluated on a tile; use "
+              "'arith.select'";
+  if (llvm::all_of(op->getOperands(), [&](Value v) { return isUniform(v); })) {
+    cloneUniform(op);
+    return success();
+  }
+  noteAffine(op);
+  return cloneElementwise(op);
+}
+
+void RegionToTile::cloneUniform(Operation *op) { builder.clone(*op, mapping); }
+
+void RegionToTile::inferRanges(Operation *op) {
+  auto infer = dyn_cast<InferIntRangeInterface>(op);
+  if (!infer)
+    return;
+  SmallVector<ConstantIntRanges> operands;
+  for (Value operand : op->getOperands()) {
+    auto known = ranges.find(operand);
+    if (known != ranges.end()) {
+      operands.push_back(known->second);
+      continue;
+    }
+    unsigned width = ConstantIntRanges::getStorageBitwidth(operand.getType());
+    operands.push_back(ConstantIntRanges::maxRange(width));
+  }
+  infer.inferResultRanges(operands,
+                          [&](Value value, const ConstantIntRanges &range) {
+                            ranges.insert_or_assign(value, range);
+                          });
+}
+
+/// Follows `coordinate +- scalar`.
+void RegionToTile::noteAffine(Operation *op) {
+  if (!isa<arith::AddIOp, arith::SubIOp>(op))
+    return;
+  Value left = op->getOperand(0), right = op->getOperand(1);
+  if (isa<arith::AddIOp>(op) && isUniform(left))
+    std::swap(left, right);
+  auto known = affine.find(left);
+  if (known == affine.end() || !isUniform(right))
+    return;
+  UnitAffine shifted = known->second;
+  Value scalar = mapping.lookup(right);
+  shifted.first =
+      isa<arith::AddIOp>(op)
+          ? arith::AddIOp::create(builder, op->getLoc(), shifted.first, scalar)
+                .getResult()
+          : arith::SubIOp::create(builder, op->getLoc(), shifted.first, scalar)
+                .getResult();
+  affine.try_emplace(op->getResult(0), shifted);
+}
+
+Value RegionToTile::asTile(Location loc, Value regionValue,
+                           ArrayRef<int64_t> shape, unsigned indexWidth) {
+  Value value = mapping.lookup(regionValue);
+  Type element = getElementTypeOrSelf(value.getType());
+  // Scalars of type index: to the width that the op computes in.
+  if (element.isIndex()) {
+    element = builder.getIntegerType(indexWidth);
+    value = arith::IndexCastOp::create(builder, loc, element, value);
+  } else if (regionValue.getType().isIndex() &&
+             element.getIntOrFloatBitWidth() < indexWidth) {
+    element = builder.getIntegerType(indexWidth);
+    auto narrow = cast<RankedTensorType>(value.getType());
+    value = arith::ExtSIOp::create(builder, loc,
+                                   tileType(narrow.getShape(), element), value);
+  }
+  RankedTensorType type = tileType(shape, element);
+  if (value.getType() == type)
+    return value;
+  return tile::BroadcastOp::create(builder, loc, type, value);
+}
+
+LogicalResult RegionToTile::cloneElementwise(Operation *op) {
+  Location loc = op->getLoc();
+  if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() != 1)
+    return op->emitError("'") << op->getName()
+                              << "' is not supported on values that differ "
+                                 "within a block of scores";
+  int64_t rows = 1, columns = 1;
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(mapping.lookup(operand).getType());
+    if (!type)
+      continue;
+    rows = std::max(rows, type.getDimSize(0));
+    columns = std::max(columns, type.getDimSize(1));
+  }
+  // An op on indices computes in i32 if all it touches fits.
+  Value result = op->getResult(0);
+  bool narrow = true;
+  for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
+    if (value.getType().isIndex())
+      narrow &= fitsI32(value);
+  unsigned width = narrow ? 32 : 64;
+  SmallVector<int64_t, 2> shape = {rows, columns};
+  SmallVector<Value> operands =
+      llvm::map_to_vector(op->getOperands(), [&](Value operand) {
+        return asTile(loc, operand, shape, width);
+      });
+
+  Type element = result.getType();
+  if (element.isIndex())
+    element = builder.getIntegerType(width);
+  RankedTensorType type = tileType(shape, element);
+
+  // Casts between index and integers are casts between widths now.
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    Value source = operands[0];
+    unsigned from =
+        getElementTypeOrSelf(source.getType()).getIntOrFloatBitWidth();
+    if (result.getType().isIndex() && from > element.getIntOrFloatBitWidth()) {
+      element = builder.getIntegerType(from);
+      type = tileType(shape, element);
+    }
+    unsigned to = element.getIntOrFloatBitWidth();
+    bool isUnsigned = isa<arith::IndexCastUIOp>(op);
+    Value cast = source;
+    if (from < to && isUnsigned)
+      cast = arith::ExtUIOp::create(builder, loc, type, source);
+    else if (from < to)
+      cast = arith::ExtSIOp::create(builder, loc, type, source);
+    else if (from > to)
+      cast = arith::TruncIOp::create(builder, loc, type, source);
+    mapping.map(result, cast);
+    return success();
+  }
+
+  OperationState state(loc, op->getName(), operands, type, op->getAttrs());
+  Operation *clone = builder.create(state);
+  Value value = clone->getResult(0);
+  // What was computed wide may fit afterwards, for example a remainder.
+  if (result.getType().isIndex() && width == 64 && fitsI32(result))
+    value = arith::TruncIOp::create(
+        builder, loc, tileType(shape, builder.getI32Type()), value);
+  mapping.map(result, value);
+  return success();
+}
+
+LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
+  Location loc = op.getLoc();
+  Value source = mapping.lookup(op.getTensor());
+  auto memref = dyn_cast<MemRefType>(source.getType());
+  if (!memref)
+    return op.emitError("only captured tensors can be read on a tile");
+  if (llvm::all_of(op.getIndices(), [&](Value v) { return isUniform(v); })) {
+    SmallVector<Value> indices = llvm::map_to_vector(
+        op.getIndices(), [&](Value v) { return mapping.lookup(v); });
+    mapping.map(
+        op.getResult(),
+        memref::LoadOp::create(builder, loc, source, indices).getResult());
+    return success();
+  }
+
+  // Unit steps along the query and the key: a box. A coordinate may appear
+  // once; a second one makes a diagonal, which is gathered.
+  SmallVector<int64_t> dims = {-1, -1};
+  SmallVector<Value> first;
+  bool isBox = true;
+  for (auto [position, index] : llvm::enumerate(op.getIndices())) {
+    if (isUniform(index)) {
+      first.push_back(mapping.lookup(index));
+      continue;
+    }
+    auto unit = affine.find(index);
+    if (unit == affine.end() || dims[unit->second.dim] != -1) {
+      isBox = false;
+      break;
+    }
+    dims[unit->second.dim] = position;
+    first.push_back(unit->second.first);
+  }
+  if (isBox) {
+    SmallVector<int64_t, 2> shape = {dims[0] == -1 ? 1 : context.rows,
+                                     dims[1] == -1 ? 1 : context.columns};
+    mapping.map(op.getResult(),
+                tile::LoadOp::create(builder, loc,
+                                     tileType(shape, memref.getElementType()),
+                                     source, first, /*limit=*/Value(), dims)
+                    .getResult());
+    return success();
+  }
+
+  SmallVector<Value> indices;
+  int64_t rows = 1, columns = 1;
+  for (Value index : op.getIndices()) {
+    Value value = mapping.lookup(index);
+    indices.push_back(value);
+    if (auto type = dyn_cast<RankedTensorType>(value.getType())) {
+      rows = std::max(rows, type.getDimSize(0));
+      columns = std::max(columns, type.getDimSize(1));
+    }
+  }
+  mapping.map(
+      op.getResult(),
+      tile::GatherOp::create(builder, loc,
+                             tileType({rows, columns}, memref.getElementType()),
+                             source, indices, /*mask=*/Value())
+          .getResult());
+  return success();
+}

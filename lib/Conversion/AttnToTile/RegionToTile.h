@@ -1,0 +1,94 @@
+//===- RegionToTile.h - Evaluates a region on tiles -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
+
+namespace fovea {
+
+/// The block of scores that a region is evaluated on.
+struct RegionContext {
+  /// Batch entry and query head of the CTA, as index.
+  mlir::Value batch, head;
+  /// First query and first key of the block, as index; null where the region
+  /// does not see them.
+  mlir::Value query, key;
+  /// Lengths of the current sequence, as index.
+  mlir::Value queryLength, keyLength;
+  /// Captured values: memrefs for tensors, scalars as they are.
+  llvm::ArrayRef<mlir::Value> captures;
+  /// Extents of a score tile.
+  int64_t rows, columns;
+};
+
+/// Clones a region of attn.forward so that it computes a whole tile of scores
+/// at once. Each op is emitted at the join of what its operands depend on: a
+/// scalar if they are the same for the whole block, a row tile if they depend
+/// on the query only, a column tile if on the key only, a full tile otherwise.
+/// Values of type `index` become i32 on tiles where their range allows, else
+/// i64.
+class RegionToTile {
+public:
+  RegionToTile(mlir::OpBuilder &builder, const RegionContext &context)
+      : builder(builder), context(context) {}
+
+  /// Clones score_mod on the tile of scores `scores`.
+  mlir::FailureOr<mlir::Value> cloneScoreMod(mlir::Region &region,
+                                             mlir::Value scores);
+  /// Clones mask_mod; the result is a full tile of i1.
+  mlir::FailureOr<mlir::Value> cloneMaskMod(mlir::Region &region);
+  /// Clones a region of scalars, such as kv_bounds; `arguments` are its
+  /// coordinates.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  cloneScalars(mlir::Region &region, llvm::ArrayRef<mlir::Value> arguments);
+
+  /// Coordinates of the block's queries (row tile) and keys (column tile), i32.
+  mlir::Value getQueryTile(mlir::Location loc);
+  mlir::Value getKeyTile(mlir::Location loc);
+  /// A scalar or tile as a full tile.
+  mlir::Value toFullTile(mlir::Location loc, mlir::Value value);
+
+private:
+  /// A coordinate plus a scalar: lets an extract become a box load.
+  struct UnitAffine {
+    int64_t dim;       // 0: query, 1: key
+    mlir::Value first; // coordinate of the block's first element, index
+  };
+
+  mlir::LogicalResult cloneBody(mlir::Region &region);
+  mlir::LogicalResult cloneOp(mlir::Operation *op);
+  mlir::LogicalResult cloneElementwise(mlir::Operation *op);
+  mlir::LogicalResult cloneExtract(mlir::tensor::ExtractOp op);
+  void cloneUniform(mlir::Operation *op);
+  void inferRanges(mlir::Operation *op);
+  void noteAffine(mlir::Operation *op);
+
+  bool isUniform(mlir::Value regionValue);
+  bool fitsI32(mlir::Value regionValue);
+  /// The clone of `regionValue` as a tile of `shape`, index as `indexWidth`.
+  mlir::Value asTile(mlir::Location loc, mlir::Value regionValue,
+                     llvm::ArrayRef<int64_t> shape, unsigned indexWidth);
+  mlir::RankedTensorType tileType(llvm::ArrayRef<int64_t> shape,
+                                  mlir::Type element);
+
+  mlir::OpBuilder &builder;
+  const RegionContext &context;
+  mlir::IRMapping mapping;
+  llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;
+  llvm::DenseMap<mlir::Value, UnitAffine> affine;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H

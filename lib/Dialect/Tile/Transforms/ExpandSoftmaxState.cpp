@@ -1,0 +1,72 @@
+//===- ExpandSoftmaxState.cpp - Merge and finish as arithmetic --*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileBuilder.h"
+
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace fovea::tile;
+
+namespace {
+
+/// Both states move to the larger of their references.
+struct ExpandMerge : OpRewritePattern<SoftmaxMergeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SoftmaxMergeOp op,
+                                PatternRewriter &rewriter) const override {
+    TileBuilder b(op.getLoc(), rewriter);
+    RankedTensorType accType = op.getAcc().getType();
+    Value m = b.maximum(op.getMA(), op.getMB());
+    Value reference = b.guard(m);
+    auto factorOf = [&](Value from) {
+      return b.exp2(b.multiply(b.subtract(from, reference), kLog2E));
+    };
+    Value factorA = factorOf(op.getMA()), factorB = factorOf(op.getMB());
+    Value l =
+        b.multiplyAdd(op.getLA(), factorA, b.multiply(op.getLB(), factorB));
+    Value acc =
+        b.multiplyAdd(op.getAccA(), b.widen(factorA, accType),
+                      b.multiply(op.getAccB(), b.widen(factorB, accType)));
+    rewriter.replaceOp(op, {m, l, acc});
+    return success();
+  }
+};
+
+/// One division a row. Rows with l = 0 are 0 even where the accumulator holds
+/// 0 * NaN from a value that no row attends to.
+struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SoftmaxFinishOp op,
+                                PatternRewriter &rewriter) const override {
+    TileBuilder b(op.getLoc(), rewriter);
+    RankedTensorType accType = op.getAcc().getType();
+    RankedTensorType rowType = op.getL().getType();
+    Value empty = b.isEqual(op.getL(), 0.0);
+    Value inverse = b.divide(b.splat(rowType, 1.0), op.getL());
+    Value scaled = b.multiply(op.getAcc(), b.widen(inverse, accType));
+    Value output =
+        b.select(b.widen(empty, accType), b.splat(accType, 0.0), scaled);
+    Value sum =
+        b.multiplyAdd(b.log2(op.getL()), b.splat(rowType, kLn2), op.getM());
+    Value lse = b.select(empty, b.minusInfinity(rowType), sum);
+    rewriter.replaceOp(op, {output, lse});
+    return success();
+  }
+};
+
+} // namespace
+
+void fovea::tile::populateExpandSoftmaxStatePatterns(
+    RewritePatternSet &patterns) {
+  patterns.add<ExpandMerge, ExpandFinish>(patterns.getContext());
+}

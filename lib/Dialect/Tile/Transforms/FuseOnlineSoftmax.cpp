@@ -1,0 +1,307 @@
+//===- FuseOnlineSoftmax.cpp - Softmax sums as loops ------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Notation: c = scale * log2(e). Maxima and references are those of s * c, so
+// that weights are exp2(s * c - reference). Scaling a block's maximum instead
+// of its scores keeps scale and change of base inside the FMA, and since c > 0
+// and rounding is monotone, no weight exceeds 1 by more than a rounding.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileBuilder.h"
+
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace fovea::tile {
+#define GEN_PASS_DEF_FUSEONLINESOFTMAX
+#include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fovea::tile
+
+using namespace mlir;
+using namespace fovea::tile;
+
+namespace {
+
+/// What the loops leave behind, with the reference in base 2.
+struct State {
+  Value reference, l, acc;
+};
+
+/// Writes the loops of one softmax_sum before it.
+class LoopWriter {
+public:
+  LoopWriter(SoftmaxSumOp op, int64_t partialSumWidth)
+      : op(op), b(op.getLoc(), OpBuilder(op)), accType(op.getAcc().getType()),
+        rowType(op.getM().getType()),
+        scoresType(tileLike(accType,
+                            {accType.getDimSize(0), int64_t(op.getStep())},
+                            rowType.getElementType())),
+        scale(op.getScale().convertToDouble() * kLog2E) {
+    int64_t width = op.getStep() % partialSumWidth == 0 ? partialSumWidth : 1;
+    sumsType =
+        tileLike(accType, {accType.getDimSize(0), width}, b.getF32Type());
+  }
+
+  State threePass();
+  State normalized();
+  State deferred();
+  State conditional(double tau);
+
+  /// Replaces the op by `state`, its reference in natural units.
+  void finish(State state) {
+    op.getM().replaceAllUsesWith(b.multiply(state.reference, kLn2));
+    op.getL().replaceAllUsesWith(state.l);
+    op.getAcc().replaceAllUsesWith(state.acc);
+    op.erase();
+  }
+
+private:
+  /// A loop over the blocks; `body` gets a block's first key and the carried
+  /// values and returns the next ones.
+  ResultRange
+  forEachBlock(ArrayRef<Value> inits,
+               function_ref<SmallVector<Value>(Value, ValueRange)> body);
+
+  Value inlineRegion(Region &region, ValueRange arguments);
+  Value scoresOf(Value j);
+  Value maximumOf(Value scores) {
+    return b.multiply(b.reduceColumns(ReduceKind::Max, scores, 1), scale);
+  }
+  /// exp(scale * scores - m) for the m that `guarded` is in base 2.
+  Value weightsOf(Value scores, Value guarded);
+  /// acc + weights * values, with the weights as the op's region changes them
+  /// and rounded to the type of the values.
+  Value accumulate(Value j, Value weights, Value acc);
+
+  Value sumUp(Value partialSums) {
+    return b.reduceColumns(ReduceKind::Add, partialSums, 1);
+  }
+  Value partialSumsOf(Value weights) {
+    return b.reduceColumns(ReduceKind::Add, weights, sumsType.getDimSize(1));
+  }
+  Value scaleRows(Value tile, Value factors) {
+    return b.multiply(tile, b.widen(factors, TileBuilder::typeOf(tile)));
+  }
+
+  SoftmaxSumOp op;
+  TileBuilder b;
+  RankedTensorType accType, rowType, scoresType, sumsType;
+  double scale;
+};
+
+} // namespace
+
+ResultRange LoopWriter::forEachBlock(
+    ArrayRef<Value> inits,
+    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  Value step = arith::ConstantIndexOp::create(b, op.getStep());
+  auto loop = scf::ForOp::create(b, op.getLower(), op.getUpper(), step, inits);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next =
+      body(loop.getInductionVar(), loop.getRegionIterArgs());
+  scf::YieldOp::create(b, next);
+  return loop.getResults();
+}
+
+Value LoopWriter::inlineRegion(Region &region, ValueRange arguments) {
+  IRMapping mapping;
+  mapping.map(region.getArguments(), arguments);
+  for (Operation &inner : region.front().without_terminator())
+    b.clone(inner, mapping);
+  return mapping.lookupOrDefault(region.front().getTerminator()->getOperand(0));
+}
+
+Value LoopWriter::scoresOf(Value j) {
+  // Loop splitting looks for these two compares with the induction variable.
+  Value below =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, j, op.getFullLower());
+  Value above =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, j, op.getFullUpper());
+  Value partial = arith::OrIOp::create(b, below, above);
+  return inlineRegion(op.getScores(), {j, partial});
+}
+
+Value LoopWriter::weightsOf(Value scores, Value guarded) {
+  Value offset = b.widen(b.negate(guarded), scoresType);
+  return b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale), offset));
+}
+
+Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
+  if (!op.getWeights().empty())
+    weights = inlineRegion(op.getWeights(), {j, weights});
+  auto valuesType = cast<RankedTensorType>(
+      op.getValues().front().getTerminator()->getOperand(0).getType());
+  RankedTensorType roundedType =
+      tileLike(scoresType, scoresType.getShape(), valuesType.getElementType());
+  if (roundedType != weights.getType())
+    weights = arith::TruncFOp::create(b, roundedType, weights);
+  Value values = inlineRegion(op.getValues(), {j});
+  return DotOp::create(b, accType, weights, values, acc,
+                       /*transposeB=*/false);
+}
+
+State LoopWriter::threePass() {
+  Value reference = forEachBlock(
+      {b.minusInfinity(rowType)}, [&](Value j, ValueRange carried) {
+        return SmallVector<Value>{
+            b.maximum(carried[0], maximumOf(scoresOf(j)))};
+      })[0];
+  Value guarded = b.guard(reference);
+  Value sums =
+      forEachBlock({b.splat(sumsType, 0.0)}, [&](Value j, ValueRange carried) {
+        Value weights = weightsOf(scoresOf(j), guarded);
+        return SmallVector<Value>{b.add(carried[0], partialSumsOf(weights))};
+      })[0];
+  Value acc =
+      forEachBlock({b.splat(accType, 0.0)}, [&](Value j, ValueRange carried) {
+        Value weights = weightsOf(scoresOf(j), guarded);
+        return SmallVector<Value>{accumulate(j, weights, carried[0])};
+      })[0];
+  return {reference, sumUp(sums), acc};
+}
+
+State LoopWriter::normalized() {
+  ResultRange results = forEachBlock(
+      {b.minusInfinity(rowType), b.splat(rowType, 0.0), b.splat(accType, 0.0)},
+      [&](Value j, ValueRange carried) {
+        Value m = carried[0], l = carried[1], acc = carried[2];
+        Value scores = scoresOf(j);
+        Value next = b.maximum(m, maximumOf(scores));
+        Value guarded = b.guard(next);
+        Value weights = weightsOf(scores, guarded);
+        Value kept = b.multiply(l, b.exp2(b.subtract(m, guarded)));
+        Value sum = b.add(kept, sumUp(weights));
+        acc = accumulate(j, weights, scaleRows(acc, kept));
+        Value inverse = b.select(b.isEqual(sum, 0.0), b.splat(rowType, 0.0),
+                                 b.divide(b.splat(rowType, 1.0), sum));
+        return SmallVector<Value>{next, sum, scaleRows(acc, inverse)};
+      });
+  return {results[0], results[1], scaleRows(results[2], results[1])};
+}
+
+State LoopWriter::deferred() {
+  ResultRange results = forEachBlock(
+      {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
+      [&](Value j, ValueRange carried) {
+        Value m = carried[0], sums = carried[1], acc = carried[2];
+        Value scores = scoresOf(j);
+        Value next = b.maximum(m, maximumOf(scores));
+        Value guarded = b.guard(next);
+        Value factor = b.exp2(b.subtract(m, guarded));
+        Value weights = weightsOf(scores, guarded);
+        sums = b.multiplyAdd(sums, b.widen(factor, sumsType),
+                             partialSumsOf(weights));
+        acc = accumulate(j, weights, scaleRows(acc, factor));
+        return SmallVector<Value>{next, sums, acc};
+      });
+  return {results[0], sumUp(results[1]), results[2]};
+}
+
+State LoopWriter::conditional(double tau) {
+  ResultRange results = forEachBlock(
+      {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
+      [&](Value j, ValueRange carried) {
+        Value m = carried[0], sums = carried[1], acc = carried[2];
+        Value scores = scoresOf(j);
+        Value most = b.maximum(m, maximumOf(scores));
+        Value moved = b.compare(arith::CmpFPredicate::OGT, most,
+                                b.add(m, b.splat(rowType, tau)));
+        Value next = b.select(moved, most, m);
+        Value guarded = b.guard(next);
+        Value weights = weightsOf(scores, guarded);
+        auto rescale = IfAnyOp::create(b, moved, ValueRange{sums, acc});
+        {
+          OpBuilder::InsertionGuard insertion(b);
+          Block *body =
+              b.createBlock(&rescale.getBody(), {}, {sumsType, accType},
+                            {b.getLoc(), b.getLoc()});
+          // Rows that stay get exactly 1, whatever their state.
+          Value factor = b.select(moved, b.exp2(b.subtract(m, guarded)),
+                                  b.splat(rowType, 1.0));
+          Value scaledSums = scaleRows(body->getArgument(0), factor);
+          Value scaledAcc = scaleRows(body->getArgument(1), factor);
+          YieldOp::create(b, ValueRange{scaledSums, scaledAcc});
+        }
+        sums = b.add(rescale.getResult(0), partialSumsOf(weights));
+        acc = accumulate(j, weights, rescale.getResult(1));
+        return SmallVector<Value>{next, sums, acc};
+      });
+  return {results[0], sumUp(results[1]), results[2]};
+}
+
+namespace {
+
+struct FuseOnlineSoftmax
+    : fovea::tile::impl::FuseOnlineSoftmaxBase<FuseOnlineSoftmax> {
+  using FuseOnlineSoftmaxBase::FuseOnlineSoftmaxBase;
+
+  void runOnOperation() override {
+    if (failed(verifyOptions()))
+      return signalPassFailure();
+    SmallVector<SoftmaxSumOp> sums;
+    getOperation().walk([&](SoftmaxSumOp op) { sums.push_back(op); });
+    for (SoftmaxSumOp op : sums) {
+      if (failed(verifyTauFits(op)))
+        return signalPassFailure();
+      LoopWriter writer(op, partialSumWidth);
+      writer.finish(write(writer));
+      ++numFused;
+    }
+    RewritePatternSet patterns(&getContext());
+    populateExpandSoftmaxStatePatterns(patterns);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+
+private:
+  State write(LoopWriter &writer) {
+    switch (recurrence) {
+    case Recurrence::ThreePass:
+      return writer.threePass();
+    case Recurrence::Normalized:
+      return writer.normalized();
+    case Recurrence::Deferred:
+      return writer.deferred();
+    case Recurrence::Conditional:
+      return writer.conditional(tau);
+    }
+    llvm_unreachable("unknown recurrence");
+  }
+
+  LogicalResult verifyOptions() {
+    if (partialSumWidth < 1)
+      return getOperation().emitError()
+             << "partial-sum-width must be positive, found "
+             << partialSumWidth.getValue();
+    if (!(tau >= 0.0) || std::isinf(tau))
+      return getOperation().emitError()
+             << "tau must be finite and not negative, found " << tau.getValue();
+    return success();
+  }
+
+  /// Weights reach 2^tau before they are rounded to the values' type.
+  LogicalResult verifyTauFits(SoftmaxSumOp op) {
+    if (recurrence != Recurrence::Conditional)
+      return success();
+    auto values = cast<RankedTensorType>(
+        op.getValues().front().getTerminator()->getOperand(0).getType());
+    auto type = cast<FloatType>(values.getElementType());
+    APFloat largest = APFloat::getLargest(type.getFloatSemantics());
+    bool inexact;
+    largest.convert(APFloat::IEEEdouble(), APFloat::rmTowardZero, &inexact);
+    if (std::exp2(tau) <= largest.convertToDouble())
+      return success();
+    return op.emitOpError("tau must keep 2^tau within ")
+           << type << ", found " << tau.getValue();
+  }
+};
+
+} // namespace

@@ -1,0 +1,90 @@
+//===- SinkCoordinates.cpp - Coordinates next to their uses -----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace fovea::tile {
+#define GEN_PASS_DEF_SINKCOORDINATES
+#include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fovea::tile
+
+using namespace mlir;
+using namespace fovea::tile;
+
+/// True for tiles that no register needs to hold: what they are made from is
+/// smaller, and making them costs at most one operation an element. `cheap`
+/// has those of the ops before `op`.
+static bool isCheap(Operation *op, const SetVector<Operation *> &cheap) {
+  if (op->getNumResults() != 1 || !isRegisterTile(op->getResult(0).getType()))
+    return false;
+  if (isa<IotaOp, BroadcastOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
+    return true;
+  // A coordinate moved by an offset. Sinking other sums would keep their
+  // operands alive instead.
+  return isa<arith::AddIOp, arith::SubIOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return cheap.contains(operand.getDefiningOp());
+         });
+}
+
+/// Puts a copy of `op` before its first use in every block that uses it; the
+/// last one is `op` itself. Returns the number of copies.
+static unsigned sink(Operation *op) {
+  llvm::MapVector<Block *, Operation *> firstUses;
+  for (Operation *user : op->getUsers()) {
+    Operation *&first = firstUses[user->getBlock()];
+    if (!first || user->isBeforeInBlock(first))
+      first = user;
+  }
+  if (firstUses.empty()) {
+    op->erase();
+    return 0;
+  }
+  unsigned copies = 0;
+  for (auto [block, first] : firstUses) {
+    if (block == op->getBlock())
+      continue;
+    Operation *copy = OpBuilder(first).clone(*op);
+    op->getResult(0).replaceUsesWithIf(
+        copy->getResult(0), [block = block](OpOperand &use) {
+          return use.getOwner()->getBlock() == block;
+        });
+    ++copies;
+  }
+  if (op->use_empty())
+    op->erase();
+  else
+    op->moveBefore(firstUses.lookup(op->getBlock()));
+  return copies;
+}
+
+namespace {
+
+struct SinkCoordinates
+    : fovea::tile::impl::SinkCoordinatesBase<SinkCoordinates> {
+  using SinkCoordinatesBase::SinkCoordinatesBase;
+
+  void runOnOperation() override {
+    SetVector<Operation *> cheap;
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isCheap(op, cheap))
+        cheap.insert(op);
+    });
+    // Uses before definitions, so that operands follow the copies made of
+    // their users.
+    for (Operation *op : llvm::reverse(cheap))
+      numSunk += sink(op);
+  }
+};
+
+} // namespace

@@ -1,0 +1,105 @@
+/*===- Driver.h - The CUDA driver, found at run time ---------------*- C
+-*-===*\
+|*
+|* Part of the Fovea project, under the Apache License v2.0 with LLVM
+|* Exceptions. See LICENSE for license information.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+\*===----------------------------------------------------------------------===*/
+/**
+ * The part of the CUDA driver's interface that the runtime uses, declared here
+ * because the runtime builds without CUDA's headers. The names, numbers and
+ * signatures are the driver's stable ABI.
+ */
+#ifndef FOVEA_LIB_RUNTIME_DRIVER_H
+#define FOVEA_LIB_RUNTIME_DRIVER_H
+
+#include "fovea/Runtime/fovea_runtime.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int CUresult;
+typedef int CUdevice;
+typedef uint64_t CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+
+enum {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_DEVICE = 101
+};
+enum {
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+};
+enum {
+  CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+  CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+};
+enum {
+  CU_JIT_INFO_LOG_BUFFER = 3,
+  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
+  CU_JIT_ERROR_LOG_BUFFER = 5,
+  CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
+};
+
+/** X(member, symbol, parameters) for each function of the driver. */
+#define FOVEA_DRIVER_FUNCTIONS(X)                                              \
+  X(init, cuInit, (unsigned))                                                  \
+  X(driver_get_version, cuDriverGetVersion, (int *))                           \
+  X(get_error_name, cuGetErrorName, (CUresult, const char **))                 \
+  X(get_error_string, cuGetErrorString, (CUresult, const char **))             \
+  X(device_get_count, cuDeviceGetCount, (int *))                               \
+  X(device_get, cuDeviceGet, (CUdevice *, int))                                \
+  X(device_get_name, cuDeviceGetName, (char *, int, CUdevice))                 \
+  X(device_get_attribute, cuDeviceGetAttribute, (int *, int, CUdevice))        \
+  X(primary_retain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))         \
+  X(primary_release, cuDevicePrimaryCtxRelease_v2, (CUdevice))                 \
+  X(ctx_get_current, cuCtxGetCurrent, (CUcontext *))                           \
+  X(ctx_get_device, cuCtxGetDevice, (CUdevice *))                              \
+  X(ctx_push, cuCtxPushCurrent_v2, (CUcontext))                                \
+  X(ctx_pop, cuCtxPopCurrent_v2, (CUcontext *))                                \
+  X(module_load, cuModuleLoadDataEx,                                           \
+    (CUmodule *, const void *, unsigned, int *, void **))                      \
+  X(module_unload, cuModuleUnload, (CUmodule))                                 \
+  X(module_get_function, cuModuleGetFunction,                                  \
+    (CUfunction *, CUmodule, const char *))                                    \
+  X(func_set_attribute, cuFuncSetAttribute, (CUfunction, int, int))            \
+  X(func_get_attribute, cuFuncGetAttribute, (int *, int, CUfunction))          \
+  X(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor,                    \
+    (int *, CUfunction, int, size_t))                                          \
+  X(launch, cuLaunchKernel,                                                    \
+    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \
+     unsigned, CUstream, void **, void **))                                    \
+  X(mem_alloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                         \
+  X(mem_free, cuMemFree_v2, (CUdeviceptr))                                     \
+  X(copy_to_device, cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t))      \
+  X(copy_to_host, cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))              \
+  X(memset_bytes, cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t))         \
+  X(stream_synchronize, cuStreamSynchronize, (CUstream))                       \
+  X(event_create, cuEventCreate, (CUevent *, unsigned))                        \
+  X(event_destroy, cuEventDestroy_v2, (CUevent))                               \
+  X(event_record, cuEventRecord, (CUevent, CUstream))                          \
+  X(event_synchronize, cuEventSynchronize, (CUevent))                          \
+  X(event_elapsed, cuEventElapsedTime, (float *, CUevent, CUevent))
+
+typedef struct fovea_driver {
+#define FOVEA_MEMBER(member, symbol, parameters) CUresult(*member) parameters;
+  FOVEA_DRIVER_FUNCTIONS(FOVEA_MEMBER)
+#undef FOVEA_MEMBER
+} fovea_driver;
+
+/** Loads and initialises the driver at the first call, remembers the outcome.
+ */
+fovea_status fovea_driver_get(const fovea_driver **driver);
+
+#endif /* FOVEA_LIB_RUNTIME_DRIVER_H */

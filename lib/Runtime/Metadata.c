@@ -1,0 +1,483 @@
+/*===- Metadata.c - Reads launch metadata --------------------------*- C
+-*-===*\
+|*
+|* Part of the Fovea project, under the Apache License v2.0 with LLVM
+|* Exceptions. See LICENSE for license information.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+\*===----------------------------------------------------------------------===*/
+/**
+ * docs/ABI.md says what the members mean. Members that are not known are
+ * skipped; kinds of parameters and constraints that are not known are errors,
+ * as a launch without them would be wrong.
+ */
+#include "Internal.h"
+
+#define JSMN_STATIC
+#define JSMN_STRICT
+#define JSMN_PARENT_LINKS
+#include <jsmn.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+  const char *name;
+  int bytes;
+} dtypes[] = {[FOVEA_F16] = {"f16", 2}, [FOVEA_BF16] = {"bf16", 2},
+              [FOVEA_F32] = {"f32", 4}, [FOVEA_I1] = {"i1", 1},
+              [FOVEA_I8] = {"i8", 1},   [FOVEA_I32] = {"i32", 4},
+              [FOVEA_I64] = {"i64", 8}};
+enum { NUM_DTYPES = sizeof dtypes / sizeof *dtypes };
+
+const char *fovea_dtype_name(fovea_dtype dtype) {
+  return (unsigned)dtype < NUM_DTYPES ? dtypes[dtype].name : "unknown";
+}
+int fovea_dtype_bytes(fovea_dtype dtype) { return dtypes[dtype].bytes; }
+
+int fovea_metadata_version(void) { return FOVEA_METADATA_VERSION; }
+
+typedef struct reader {
+  char *text;
+  jsmntok_t *tokens;
+  int num_tokens;
+  fovea_metadata *out;
+} reader;
+
+#define FAIL(...) fovea_fail(FOVEA_ERROR_METADATA, "metadata: " __VA_ARGS__)
+#define TRY(call)                                                              \
+  do {                                                                         \
+    fovea_status tried = (call);                                               \
+    if (tried != FOVEA_OK)                                                     \
+      return tried;                                                            \
+  } while (0)
+
+/*===-- Tokens
+ * -------------------------------------------------------------===*/
+
+/** The token behind `token` and all that it holds. */
+static int after(const reader *r, int token) {
+  int next = token + 1;
+  while (next < r->num_tokens && r->tokens[next].start < r->tokens[token].end)
+    ++next;
+  return next;
+}
+
+/** The value of an object's member, or -1. */
+static int find(const reader *r, int object, const char *name) {
+  int key = object + 1;
+  for (int i = 0; i < r->tokens[object].size; ++i) {
+    if (strcmp(r->text + r->tokens[key].start, name) == 0)
+      return key + 1;
+    key = after(r, key);
+  }
+  return -1;
+}
+
+static fovea_status expect(const reader *r, int token, jsmntype_t type,
+                           const char *name, const char *what) {
+  if (token < 0)
+    return FAIL("'%s' is missing", name);
+  if (r->tokens[token].type != type)
+    return FAIL("'%s' must be %s", name, what);
+  return FOVEA_OK;
+}
+
+static fovea_status as_integer(const reader *r, int token, const char *name,
+                               int64_t *value) {
+  TRY(expect(r, token, JSMN_PRIMITIVE, name, "an integer"));
+  const char *start = r->text + r->tokens[token].start;
+  char *end;
+  errno = 0;
+  long long parsed = strtoll(start, &end, 10);
+  if (errno || end != r->text + r->tokens[token].end)
+    return FAIL("'%s' must be an integer of 64 bits", name);
+  *value = parsed;
+  return FOVEA_OK;
+}
+
+static fovea_status as_string(const reader *r, int token, const char *name,
+                              const char **value) {
+  TRY(expect(r, token, JSMN_STRING, name, "a string"));
+  *value = r->text + r->tokens[token].start;
+  return FOVEA_OK;
+}
+
+static fovea_status string_member(const reader *r, int object, const char *name,
+                                  const char **value) {
+  return as_string(r, find(r, object, name), name, value);
+}
+
+static fovea_status list_member(const reader *r, int object, const char *name,
+                                int *list) {
+  *list = find(r, object, name);
+  return expect(r, *list, JSMN_ARRAY, name, "a list");
+}
+
+/** Strings get a terminating zero where the closing quote was. */
+static fovea_status tokenize(reader *r, size_t size) {
+  jsmn_parser parser;
+  jsmn_init(&parser);
+  int count = jsmn_parse(&parser, r->text, size, NULL, 0);
+  if (count <= 0)
+    return FAIL("not JSON, or cut short, near byte %u", parser.pos);
+  r->tokens = malloc(count * sizeof *r->tokens);
+  if (!r->tokens)
+    return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
+  jsmn_init(&parser);
+  r->num_tokens = jsmn_parse(&parser, r->text, size, r->tokens, count);
+  if (r->num_tokens <= 0)
+    return FAIL("not JSON, or cut short, near byte %u", parser.pos);
+  for (int i = 0; i < r->num_tokens; ++i) {
+    jsmntok_t *token = &r->tokens[i];
+    if (token->type == JSMN_OBJECT) {
+      int key = i + 1;
+      for (int member = 0; member < token->size; ++member) {
+        if (key >= r->num_tokens || r->tokens[key].type != JSMN_STRING ||
+            r->tokens[key].size != 1)
+          return FAIL("not JSON near byte %d", token->start);
+        key = after(r, key + 1);
+      }
+    }
+  }
+  for (int i = 0; i < r->num_tokens; ++i) {
+    jsmntok_t *token = &r->tokens[i];
+    if (token->type != JSMN_STRING)
+      continue;
+    if (memchr(r->text + token->start, '\\', token->end - token->start) ||
+        memchr(r->text + token->start, 0, token->end - token->start))
+      return FAIL("escapes in strings are not allowed, found one at byte %d",
+                  token->start);
+    r->text[token->end] = 0;
+  }
+  return expect(r, 0, JSMN_OBJECT, "metadata", "an object");
+}
+
+/*===-- Names
+ * --------------------------------------------------------------===*/
+
+static fovea_status find_tensor(const reader *r, int object, int *index) {
+  const char *name;
+  TRY(string_member(r, object, "tensor", &name));
+  for (int i = 0; i < r->out->num_tensors; ++i)
+    if (strcmp(r->out->tensors[i].name, name) == 0) {
+      *index = i;
+      return FOVEA_OK;
+    }
+  return FAIL("no tensor is named '%s'", name);
+}
+
+static fovea_status find_size(const reader *r, const char *name, int *index) {
+  for (int i = 0; i < r->out->num_sizes; ++i)
+    if (strcmp(r->out->sizes[i].name, name) == 0) {
+      *index = i;
+      return FOVEA_OK;
+    }
+  return FAIL("no dimension is named '%s'", name);
+}
+
+static fovea_status size_member(const reader *r, int object, const char *member,
+                                int *index) {
+  const char *name;
+  TRY(string_member(r, object, member, &name));
+  return find_size(r, name, index);
+}
+
+/*===-- Parts
+ * --------------------------------------------------------------===*/
+
+static fovea_status read_dtype(const char *name, fovea_dtype *dtype) {
+  for (int i = 0; i < NUM_DTYPES; ++i)
+    if (strcmp(dtypes[i].name, name) == 0) {
+      *dtype = (fovea_dtype)i;
+      return FOVEA_OK;
+    }
+  return FAIL("'dtype' is unknown: '%s'", name);
+}
+
+/** Enters one dimension: a name in `dims`, its size or its name in `shape`. */
+static fovea_status read_dim(reader *r, const char *name, int shape,
+                             int *result) {
+  fovea_metadata *out = r->out;
+  int64_t value = -1;
+  if (r->tokens[shape].type == JSMN_PRIMITIVE) {
+    TRY(as_integer(r, shape, "shape", &value));
+    if (value < 0)
+      return FAIL("'shape' must not be negative");
+  } else {
+    const char *dynamic;
+    TRY(as_string(r, shape, "shape", &dynamic));
+    if (strcmp(dynamic, name) != 0)
+      return FAIL("'shape' says '%s' where 'dims' says '%s'", dynamic, name);
+  }
+  int i = 0;
+  while (i < out->num_sizes && strcmp(out->sizes[i].name, name) != 0)
+    ++i;
+  if (i == out->num_sizes) {
+    out->sizes[out->num_sizes++] = (fovea_size){name, value};
+  } else if (out->sizes[i].value < 0) {
+    out->sizes[i].value = value;
+  } else if (value >= 0 && out->sizes[i].value != value) {
+    return FAIL("size '%s' is %lld and %lld", name,
+                (long long)out->sizes[i].value, (long long)value);
+  }
+  *result = i;
+  return FOVEA_OK;
+}
+
+static fovea_status read_tensor(reader *r, int object) {
+  fovea_tensor_spec *spec = &r->out->tensors[r->out->num_tensors];
+  TRY(expect(r, object, JSMN_OBJECT, "tensors", "a list of objects"));
+  TRY(string_member(r, object, "name", &spec->name));
+  for (int i = 0; i < r->out->num_tensors; ++i)
+    if (strcmp(r->out->tensors[i].name, spec->name) == 0)
+      return FAIL("two tensors are named '%s'", spec->name);
+  const char *access, *dtype;
+  TRY(string_member(r, object, "access", &access));
+  spec->written = strcmp(access, "write") == 0;
+  if (!spec->written && strcmp(access, "read") != 0)
+    return FAIL("'access' must be 'read' or 'write', found '%s'", access);
+  TRY(string_member(r, object, "dtype", &dtype));
+  TRY(read_dtype(dtype, &spec->dtype));
+  TRY(as_integer(r, find(r, object, "alignment"), "alignment",
+                 &spec->alignment));
+  if (spec->alignment <= 0 || (spec->alignment & (spec->alignment - 1)))
+    return FAIL("'alignment' must be a power of two, found %lld",
+                (long long)spec->alignment);
+  int shape, dims;
+  TRY(list_member(r, object, "shape", &shape));
+  TRY(list_member(r, object, "dims", &dims));
+  spec->rank = r->tokens[shape].size;
+  if (spec->rank != r->tokens[dims].size || spec->rank > FOVEA_MAX_RANK)
+    return FAIL("'shape' and 'dims' of tensor '%s' must have one length, at "
+                "most %d",
+                spec->name, FOVEA_MAX_RANK);
+  ++shape, ++dims;
+  for (int d = 0; d < spec->rank; ++d) {
+    const char *name;
+    TRY(as_string(r, dims, "dims", &name));
+    TRY(read_dim(r, name, shape, &spec->sizes[d]));
+    shape = after(r, shape), dims = after(r, dims);
+  }
+  ++r->out->num_tensors;
+  return FOVEA_OK;
+}
+
+static fovea_status read_type(const reader *r, int object, bool floats,
+                              fovea_value_type *type) {
+  const char *name;
+  TRY(string_member(r, object, "type", &name));
+  if (strcmp(name, "i32") == 0)
+    *type = FOVEA_VALUE_I32;
+  else if (strcmp(name, "i64") == 0)
+    *type = FOVEA_VALUE_I64;
+  else if (floats && strcmp(name, "f32") == 0)
+    *type = FOVEA_VALUE_F32;
+  else
+    return FAIL("'type' of a parameter is unknown: '%s'", name);
+  return FOVEA_OK;
+}
+
+static fovea_status read_scalar(reader *r, int object, fovea_parameter *p) {
+  fovea_metadata *out = r->out;
+  const char *name;
+  TRY(string_member(r, object, "name", &name));
+  TRY(read_type(r, object, true, &p->type));
+  for (p->index = 0; p->index < out->num_scalars; ++p->index)
+    if (strcmp(out->scalars[p->index].name, name) == 0)
+      return FOVEA_OK;
+  out->scalars[out->num_scalars++] = (fovea_scalar_spec){name, p->type};
+  return FOVEA_OK;
+}
+
+static fovea_status read_parameter(reader *r, int object) {
+  fovea_parameter *p = &r->out->parameters[r->out->num_parameters++];
+  const char *kind;
+  TRY(expect(r, object, JSMN_OBJECT, "parameters", "a list of objects"));
+  TRY(string_member(r, object, "kind", &kind));
+  if (strcmp(kind, "pointer") == 0) {
+    p->kind = FOVEA_PARAMETER_POINTER;
+    return find_tensor(r, object, &p->index);
+  }
+  if (strcmp(kind, "size") == 0) {
+    p->kind = FOVEA_PARAMETER_SIZE;
+    TRY(size_member(r, object, "size", &p->index));
+    return read_type(r, object, false, &p->type);
+  }
+  if (strcmp(kind, "stride") == 0) {
+    p->kind = FOVEA_PARAMETER_STRIDE;
+    TRY(find_tensor(r, object, &p->index));
+    int64_t dim;
+    TRY(as_integer(r, find(r, object, "dim"), "dim", &dim));
+    if (dim < 0 || dim >= r->out->tensors[p->index].rank)
+      return FAIL("tensor '%s' has no dimension %lld",
+                  r->out->tensors[p->index].name, (long long)dim);
+    p->dim = (int)dim;
+    return read_type(r, object, false, &p->type);
+  }
+  if (strcmp(kind, "scalar") == 0) {
+    p->kind = FOVEA_PARAMETER_SCALAR;
+    return read_scalar(r, object, p);
+  }
+  return FAIL("a parameter has the unknown kind '%s'", kind);
+}
+
+static fovea_status read_expr(reader *r, int token, int depth, int *root) {
+  static const struct {
+    const char *name;
+    fovea_expr_kind kind;
+  } operations[] = {{"+", FOVEA_EXPR_ADD},
+                    {"*", FOVEA_EXPR_MUL},
+                    {"floordiv", FOVEA_EXPR_FLOORDIV},
+                    {"ceildiv", FOVEA_EXPR_CEILDIV},
+                    {"mod", FOVEA_EXPR_MOD}};
+  if (depth > 64)
+    return FAIL("'grid' is nested too deeply");
+  fovea_expr expr = {0};
+  switch (r->tokens[token].type) {
+  case JSMN_PRIMITIVE:
+    expr.kind = FOVEA_EXPR_NUMBER;
+    TRY(as_integer(r, token, "grid", &expr.value));
+    break;
+  case JSMN_STRING: {
+    int index;
+    expr.kind = FOVEA_EXPR_SIZE;
+    TRY(find_size(r, r->text + r->tokens[token].start, &index));
+    expr.value = index;
+    break;
+  }
+  default: {
+    TRY(expect(r, token, JSMN_ARRAY, "grid", "a list of expressions"));
+    const char *name;
+    if (r->tokens[token].size != 3)
+      return FAIL("an operation in 'grid' must be [name, a, b]");
+    TRY(as_string(r, token + 1, "grid", &name));
+    size_t i = 0, count = sizeof operations / sizeof *operations;
+    while (i < count && strcmp(operations[i].name, name) != 0)
+      ++i;
+    if (i == count)
+      return FAIL("'grid' has the unknown operation '%s'", name);
+    expr.kind = operations[i].kind;
+    int lhs = after(r, token + 1);
+    TRY(read_expr(r, lhs, depth + 1, &expr.lhs));
+    TRY(read_expr(r, after(r, lhs), depth + 1, &expr.rhs));
+  }
+  }
+  *root = r->out->num_exprs++;
+  r->out->exprs[*root] = expr;
+  return FOVEA_OK;
+}
+
+static fovea_status read_constraint(reader *r, int object) {
+  fovea_constraint *c = &r->out->constraints[r->out->num_constraints++];
+  const char *kind;
+  TRY(expect(r, object, JSMN_OBJECT, "constraints", "a list of objects"));
+  TRY(string_member(r, object, "kind", &kind));
+  TRY(size_member(r, object, "size", &c->size));
+  if (strcmp(kind, "multiple") == 0) {
+    c->kind = FOVEA_CONSTRAINT_MULTIPLE;
+    return size_member(r, object, "of", &c->of);
+  }
+  if (strcmp(kind, "at_most") == 0) {
+    c->kind = FOVEA_CONSTRAINT_AT_MOST;
+    return as_integer(r, find(r, object, "limit"), "limit", &c->limit);
+  }
+  return FAIL("a constraint has the unknown kind '%s'", kind);
+}
+
+static fovea_status read_list(reader *r, const char *name,
+                              fovea_status (*read)(reader *, int)) {
+  int list;
+  TRY(list_member(r, 0, name, &list));
+  int element = list + 1;
+  for (int i = 0; i < r->tokens[list].size; ++i) {
+    TRY(read(r, element));
+    element = after(r, element);
+  }
+  return FOVEA_OK;
+}
+
+static fovea_status read_launch_shape(reader *r) {
+  int grid, block;
+  TRY(list_member(r, 0, "grid", &grid));
+  TRY(list_member(r, 0, "block", &block));
+  if (r->tokens[grid].size != 3 || r->tokens[block].size != 3)
+    return FAIL("'grid' and 'block' must have three entries");
+  ++grid, ++block;
+  for (int i = 0; i < 3; ++i) {
+    TRY(read_expr(r, grid, 0, &r->out->grid[i]));
+    int64_t threads;
+    TRY(as_integer(r, block, "block", &threads));
+    if (threads < 1 || threads > 1024)
+      return FAIL("'block' must be in [1, 1024], found %lld",
+                  (long long)threads);
+    r->out->block[i] = (unsigned)threads;
+    grid = after(r, grid), block = after(r, block);
+  }
+  int64_t bytes;
+  TRY(as_integer(r, find(r, 0, "shared_memory"), "shared_memory", &bytes));
+  if (bytes < 0 || bytes > INT_MAX)
+    return FAIL("'shared_memory' must not be negative, found %lld",
+                (long long)bytes);
+  r->out->shared_memory = (unsigned)bytes;
+  return FOVEA_OK;
+}
+
+static fovea_status read_all(reader *r, size_t size) {
+  TRY(tokenize(r, size));
+  int64_t version;
+  TRY(as_integer(r, find(r, 0, "version"), "version", &version));
+  if (version != FOVEA_METADATA_VERSION)
+    return FAIL("version %lld is not known, expected %d", (long long)version,
+                FOVEA_METADATA_VERSION);
+  fovea_metadata *out = r->out;
+  TRY(string_member(r, 0, "kernel", &out->kernel));
+
+  /* No list has more entries than there are tokens. */
+  size_t most = (size_t)r->num_tokens;
+  out->sizes = calloc(most, sizeof *out->sizes);
+  out->tensors = calloc(most, sizeof *out->tensors);
+  out->parameters = calloc(most, sizeof *out->parameters);
+  out->scalars = calloc(most, sizeof *out->scalars);
+  out->exprs = calloc(most, sizeof *out->exprs);
+  out->constraints = calloc(most, sizeof *out->constraints);
+  if (!out->sizes || !out->tensors || !out->parameters || !out->scalars ||
+      !out->exprs || !out->constraints)
+    return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
+
+  TRY(read_list(r, "tensors", read_tensor));
+  TRY(read_list(r, "parameters", read_parameter));
+  TRY(read_list(r, "constraints", read_constraint));
+  return read_launch_shape(r);
+}
+
+fovea_status fovea_metadata_read(const char *text, size_t size,
+                                 fovea_metadata *metadata) {
+  memset(metadata, 0, sizeof *metadata);
+  if (size > INT_MAX)
+    return FAIL("longer than 2 GiB");
+  metadata->text = malloc(size + 1);
+  if (!metadata->text)
+    return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
+  memcpy(metadata->text, text, size);
+  metadata->text[size] = 0;
+  reader r = {metadata->text, NULL, 0, metadata};
+  fovea_status status = read_all(&r, size);
+  free(r.tokens);
+  if (status != FOVEA_OK)
+    fovea_metadata_free(metadata);
+  return status;
+}
+
+void fovea_metadata_free(fovea_metadata *metadata) {
+  free(metadata->text);
+  free(metadata->sizes);
+  free(metadata->tensors);
+  free(metadata->parameters);
+  free(metadata->scalars);
+  free(metadata->exprs);
+  free(metadata->constraints);
+  memset(metadata, 0, sizeof *metadata);
+}

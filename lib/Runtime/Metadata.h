@@ -1,0 +1,116 @@
+/*===- Metadata.h - Launch metadata, read --------------------------*- C
+-*-===*\
+|*
+|* Part of the Fovea project, under the Apache License v2.0 with LLVM
+|* Exceptions. See LICENSE for license information.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+\*===----------------------------------------------------------------------===*/
+#ifndef FOVEA_LIB_RUNTIME_METADATA_H
+#define FOVEA_LIB_RUNTIME_METADATA_H
+
+#include "fovea/Runtime/fovea_runtime.h"
+
+#include <stdbool.h>
+
+enum { FOVEA_METADATA_VERSION = 1, FOVEA_MAX_RANK = 8 };
+
+/** A named size; several dimensions may share it. */
+typedef struct fovea_size {
+  const char *name;
+  /** -1 if only the call knows it. */
+  int64_t value;
+} fovea_size;
+
+typedef struct fovea_tensor_spec {
+  const char *name;
+  bool written;
+  fovea_dtype dtype;
+  int rank;
+  /** Index of each dimension's size. */
+  int sizes[FOVEA_MAX_RANK];
+  int64_t alignment;
+} fovea_tensor_spec;
+
+typedef enum fovea_parameter_kind {
+  FOVEA_PARAMETER_POINTER,
+  FOVEA_PARAMETER_SIZE,
+  FOVEA_PARAMETER_STRIDE,
+  FOVEA_PARAMETER_SCALAR
+} fovea_parameter_kind;
+
+typedef enum fovea_value_type {
+  FOVEA_VALUE_I32,
+  FOVEA_VALUE_I64,
+  FOVEA_VALUE_F32
+} fovea_value_type;
+
+typedef struct fovea_parameter {
+  fovea_parameter_kind kind;
+  fovea_value_type type;
+  /** The tensor of a pointer or stride, the size's or the scalar's index. */
+  int index;
+  int dim;
+} fovea_parameter;
+
+typedef struct fovea_scalar_spec {
+  const char *name;
+  fovea_value_type type;
+} fovea_scalar_spec;
+
+typedef enum fovea_expr_kind {
+  FOVEA_EXPR_NUMBER,
+  FOVEA_EXPR_SIZE,
+  FOVEA_EXPR_ADD,
+  FOVEA_EXPR_MUL,
+  FOVEA_EXPR_FLOORDIV,
+  FOVEA_EXPR_CEILDIV,
+  FOVEA_EXPR_MOD
+} fovea_expr_kind;
+
+/** A node of a grid expression: a number, a size's index, two nodes' indices.
+ */
+typedef struct fovea_expr {
+  fovea_expr_kind kind;
+  int64_t value;
+  int lhs, rhs;
+} fovea_expr;
+
+typedef enum fovea_constraint_kind {
+  FOVEA_CONSTRAINT_MULTIPLE,
+  FOVEA_CONSTRAINT_AT_MOST
+} fovea_constraint_kind;
+
+typedef struct fovea_constraint {
+  fovea_constraint_kind kind;
+  int size, of;
+  int64_t limit;
+} fovea_constraint;
+
+typedef struct fovea_metadata {
+  /** The JSON text; the names point into it. */
+  char *text;
+  const char *kernel;
+  fovea_size *sizes;
+  fovea_tensor_spec *tensors;
+  fovea_parameter *parameters;
+  fovea_scalar_spec *scalars;
+  fovea_expr *exprs;
+  fovea_constraint *constraints;
+  int num_sizes, num_tensors, num_parameters, num_scalars, num_exprs,
+      num_constraints;
+  /** Roots among `exprs`. */
+  int grid[3];
+  unsigned block[3];
+  unsigned shared_memory;
+} fovea_metadata;
+
+/** Reads and checks metadata; frees what it made when it fails. */
+fovea_status fovea_metadata_read(const char *text, size_t size,
+                                 fovea_metadata *metadata);
+void fovea_metadata_free(fovea_metadata *metadata);
+
+const char *fovea_dtype_name(fovea_dtype dtype);
+int fovea_dtype_bytes(fovea_dtype dtype);
+
+#endif /* FOVEA_LIB_RUNTIME_METADATA_H */

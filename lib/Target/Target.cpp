@@ -1,0 +1,47 @@
+//===- Target.cpp - Chips that Fovea compiles for ---------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Target/Target.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// Shared memory by the CUDA C++ Programming Guide's table of technical
+// specifications: 163 KiB on compute capability 8.0 and 8.7, 99 on 8.6, 8.9 and
+// 12.0, 227 on 9.0 and 10.0.
+static constexpr TargetInfo kTargets[] = {
+    {"sm_80", "+ptx74", 163 * 1024, 65536},
+    {"sm_86", "+ptx74", 99 * 1024, 65536},
+    {"sm_87", "+ptx74", 163 * 1024, 65536},
+    {"sm_89", "+ptx78", 99 * 1024, 65536},
+    {"sm_90", "+ptx80", 227 * 1024, 65536},
+    {"sm_100", "+ptx86", 227 * 1024, 65536},
+    {"sm_120", "+ptx87", 99 * 1024, 65536},
+};
+
+ArrayRef<TargetInfo> fovea::getTargets() { return kTargets; }
+
+const TargetInfo *fovea::lookupTarget(StringRef name) {
+  for (const TargetInfo &target : kTargets)
+    if (target.name == name)
+      return &target;
+  return nullptr;
+}
+
+const TargetInfo *
+fovea::lookupTarget(StringRef name,
+                    function_ref<InFlightDiagnostic()> emitError) {
+  if (const TargetInfo *target = lookupTarget(name))
+    return target;
+  InFlightDiagnostic diag = emitError();
+  diag << "unknown target '" << name << "', expected one of ";
+  llvm::interleaveComma(kTargets, diag, [&](const TargetInfo &target) {
+    diag << "'" << target.name << "'";
+  });
+  return nullptr;
+}

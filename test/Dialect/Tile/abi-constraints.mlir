@@ -1,0 +1,32 @@
+// RUN: fovea-opt %s -split-input-file -verify-diagnostics -o /dev/null
+
+gpu.module @unknown_size {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+  // expected-error @below {{no dimension is named 'T', found in #tile.multiple<"S", of "T">}}
+  tile.abi @k target("sm_80")
+    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+    constraints([#tile.multiple<"S", of "T">])
+}
+
+// -----
+
+gpu.module @no_constraint {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+  // expected-error @below {{expected constraint attributes, found 3}}
+  tile.abi @k target("sm_80")
+    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+    constraints([3])
+}
+
+// -----
+
+// expected-error @below {{limit of size 'S' must not be negative, found -1}}
+#limit = #tile.at_most<"S", -1>

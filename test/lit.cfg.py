@@ -1,0 +1,92 @@
+# Configuration of Fovea's lit tests. Sites' facts come from lit.site.cfg.py,
+# which CMake writes into the build folder.
+
+import glob
+import os
+import shutil
+
+import lit.formats
+from lit.llvm import llvm_config
+from lit.llvm.subst import ToolSubst
+
+config.name = "Fovea"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt", "lit.cfg.py", "lit.site.cfg.py", "python"]
+config.test_source_root = os.path.dirname(os.path.abspath(__file__))
+config.test_exec_root = os.path.join(config.fovea_obj_root, "test")
+
+llvm_config.with_system_environment(["HOME", "LD_LIBRARY_PATH", "TMP", "TEMP"])
+llvm_config.use_default_substitutions()
+
+# The project's own Python when `make setup` has made it.
+venv_python = os.path.join(config.fovea_src_root, ".venv", "bin", "python")
+python = venv_python if os.path.exists(venv_python) else config.python_executable
+config.substitutions.append(("%python", python))
+config.substitutions.append(("%examples", os.path.join(config.fovea_src_root, "examples")))
+config.substitutions.append(("%fovea_src", config.fovea_src_root))
+config.substitutions.append(("%plugin", os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)))
+# LD_LIBRARY_PATH with a stand-in for the CUDA driver.
+config.substitutions.append(("%fake_driver", os.path.join(config.fovea_obj_root, "test", "Runtime", "fake-driver")))
+# Fovea's tools must be the ones just built: never fall back to PATH.
+fovea_tools = [
+    "fovea-compile",
+    "fovea-lsp-server",
+    "fovea-opt",
+    "fovea-reduce",
+    "fovea-run",
+    "fovea-runtime-test",
+    "fovea-translate",
+]
+present = []
+for tool in fovea_tools:
+    if os.path.exists(os.path.join(config.fovea_tools_dir, tool)):
+        present.append(tool)
+        config.available_features.add(tool)
+llvm_config.add_tool_substitutions(
+    [ToolSubst(tool, unresolved="fatal") for tool in present], [config.fovea_tools_dir]
+)
+llvm_config.add_tool_substitutions(
+    ["FileCheck", "count", "mlir-opt", "mlir-translate", "not", "split-file"],
+    [config.llvm_tools_dir],
+)
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+
+if os.path.exists(os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)):
+    config.available_features.add("plugin")
+
+
+def find_cuda_tool(name):
+    """A tool of the CUDA toolkit: on PATH, or where toolkits are installed."""
+    found = shutil.which(name)
+    if found:
+        return found
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda", "/opt/cuda"]
+    roots += sorted(glob.glob("/usr/local/cuda-*"), reverse=True)
+    for root in filter(None, roots):
+        candidate = os.path.join(root, "bin", name)
+        if os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+for name in ["ptxas", "cuobjdump"]:
+    path = find_cuda_tool(name)
+    if path:
+        config.available_features.add(name)
+        config.substitutions.append(("%" + name, path))
+        llvm_config.with_environment("PATH", os.path.dirname(path), append_path=True)
+
+# Device nodes, not the driver's library: a library without a device (or the
+# toolkit's stub of it) can't run a kernel.
+if glob.glob("/dev/nvidia[0-9]*") or os.path.exists("/dev/dxg"):
+    config.available_features.add("cuda")
+
+if config.sanitize:
+    config.available_features.add("asan" if "address" in config.sanitize else config.sanitize)
+    # Leaks fail a test too; test/leaks.supp names what is upstream's own. The
+    # LLVM libraries are not instrumented, hence no checks inside std::vectors
+    # that cross over.
+    suppressions = os.path.join(config.test_source_root, "leaks.supp")
+    llvm_config.with_environment("ASAN_OPTIONS", "detect_leaks=1:detect_container_overflow=0")
+    llvm_config.with_environment("LSAN_OPTIONS", "print_suppressions=0:suppressions=" + suppressions)

@@ -1,0 +1,23 @@
+//===- fovea-translate.cpp - Translations out of Fovea's IR -----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// mlir-translate with Fovea's translations: each one step of what
+// fovea-compile does, for tests and for people who look at that step.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/InitAll.h"
+#include "fovea/Target/Metadata.h"
+
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+
+int main(int argc, char **argv) {
+  fovea::registerMetadataTranslation(fovea::registerDialects);
+  return failed(
+      mlir::mlirTranslateMain(argc, argv, "Fovea's translation driver"));
+}

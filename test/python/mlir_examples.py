@@ -19,6 +19,9 @@ SURROUNDINGS = re.compile(r"expects parent op|is only valid inside|no kernel is 
 
 HEADER = "func.func @example() {\n"
 FOOTER = "  return\n}\n"
+# A region of attn.forward by itself stands for an op that has it.
+CLAUSE = re.compile(r"\s*(score_mod|mask_mod|kv_bounds)\s*\(")
+FORWARD = "%o = attn.forward %q, %k, %v {} : {t}, {t}, {t} -> {t}\n"
 MODULE_LEVEL = re.compile(r"^(module|gpu\.module|func\.func|tile\.abi|#|!)", re.MULTILINE)
 
 
@@ -41,6 +44,8 @@ def is_sketch(source):
 def program(source, types):
     """The whole program around `source`, with a placeholder for each value."""
     body = ELLIPSIS.sub("", source)
+    if CLAUSE.match(body):
+        body = FORWARD.format(body, t="tensor<2x8x?x64xbf16>")
     if MODULE_LEVEL.match(body.lstrip()):
         return body
     placeholders = "".join(f'  %{name} = "example.value"() : () -> {kind}\n' for name, kind in types.items())

@@ -18,6 +18,17 @@ using namespace fovea::warp;
 static constexpr int64_t kBlockRows = 16, kBlockColumns = 8;
 static constexpr int64_t kRowsApart = 8, kNeighbours = 2, kWarpLanes = 32;
 
+// A CTA has at most 1024 threads.
+static constexpr int64_t kMaxWarps = 32;
+
+LogicalResult MmaSyncAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t warps) {
+  if (warps >= 1 && warps <= kMaxWarps)
+    return success();
+  return emitError() << "'warps' must be in [1, " << kMaxWarps << "], found "
+                     << warps;
+}
+
 LogicalResult MmaSyncAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type,
     function_ref<InFlightDiagnostic()> emitError) const {

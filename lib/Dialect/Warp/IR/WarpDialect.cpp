@@ -86,7 +86,8 @@ LogicalResult AllocOp::verify() {
     return emitOpError("panels of ")
            << panel << " columns don't divide the buffer's "
            << type.getShape().back();
-  if (type.getElementTypeBitWidth() != 16)
+  if (!type.getElementType().isIntOrFloat() ||
+      type.getElementTypeBitWidth() != 16)
     return emitOpError("elements must have 16 bits, found ")
            << type.getElementType();
   std::optional<uint64_t> offset = getOffset();

@@ -47,6 +47,7 @@ def Warp_MmaSyncAttr : Warp_Attr<"MmaSync", "mma_sync", [
   }];
   let parameters = (ins "int64_t":$warps);
   let assemblyFormat = "`<` `warps` `=` $warps `>`";
+  let genVerifyDecl = 1;
 }
 
 def Warp_PipelineType : Warp_Type<"Pipeline", "pipeline"> {

@@ -1,0 +1,8 @@
+// A buffer has rows.
+// RUN: %reject %s
+
+func.func @f() {
+  // expected-error @+1 {{'warp.alloc' op}}
+  %k = warp.alloc : memref<bf16, #warp.shared<panel = 64>>
+  return
+}

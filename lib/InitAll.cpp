@@ -8,6 +8,7 @@
 
 #include "fovea/InitAll.h"
 
+#include "fovea/Analysis/IntervalOpInterface.h"
 #include "fovea/Conversion/Passes.h"
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
@@ -17,10 +18,15 @@
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 #include "fovea/Pipelines/Pipelines.h"
 
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -31,7 +37,13 @@ void fovea::registerDialects(DialectRegistry &registry) {
       .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
               gpu::GPUDialect, LLVM::LLVMDialect, math::MathDialect,
               memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
-              tensor::TensorDialect, vector::VectorDialect>();
+              tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
+  // Upstream's lowering of kernels asks each dialect how it becomes LLVM.
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  ub::registerConvertUBToLLVMInterface(registry);
+  vector::registerConvertVectorToLLVMInterface(registry);
+  registerIntervalModels(registry);
 }
 
 void fovea::registerPasses() {

@@ -8,21 +8,65 @@
 
 #include "fovea/Pipelines/Pipelines.h"
 
+#include "fovea/Conversion/Passes.h"
+#include "fovea/Dialect/Attn/Transforms/Passes.h"
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 void fovea::buildToTilePipeline(OpPassManager &pm,
-                                const CompileOptions &options) {}
+                                const CompileOptions &options) {
+  pm.addPass(createCanonicalizerPass());
+  AttnToTileOptions attnToTile;
+  attnToTile.target = options.target;
+  attnToTile.schedule = options.schedule;
+  pm.addPass(createAttnToTile(attnToTile));
+  OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  tile::FuseOnlineSoftmaxOptions fuse;
+  fuse.recurrence = options.recurrence;
+  kernel.addPass(tile::createFuseOnlineSoftmax(fuse));
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+}
 
 void fovea::buildToWarpPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   buildToTilePipeline(pm, options);
+  OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
+  kernel.addPass(createTileToWarp());
+  kernel.addPass(warp::createWarpInsertAsyncCopies());
+  kernel.addPass(createLoopInvariantCodeMotionPass());
+  kernel.addPass(tile::createSinkCoordinates());
+  kernel.addPass(warp::createWarpAssignLayouts());
+  kernel.addPass(warp::createWarpSplitMaskedLoops());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(tile::createSinkCoordinates());
+  kernel.addPass(warp::createWarpAllocateSharedMemory());
 }
 
 void fovea::buildToNVVMPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   buildToWarpPipeline(pm, options);
+  OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
+  module.addPass(createWarpToNVVM());
+  module.addPass(createCanonicalizerPass());
+  module.addPass(createCSEPass());
+  module.addPass(createSCFToControlFlowPass());
+  module.addPass(createConvertGpuOpsToNVVMOps());
+  module.addPass(createReconcileUnrealizedCastsPass());
+  module.addPass(createCanonicalizerPass());
+  module.addPass(createCSEPass());
 }
 
 void fovea::registerPipelines() {

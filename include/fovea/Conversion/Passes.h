@@ -11,7 +11,11 @@
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Warp/IR/Warp.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -40,4 +40,37 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
   ];
 }
 
+def TileToWarp : Pass<"tile-to-warp", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Put the operands of dots into shared memory";
+  let description = [{
+    A `tile.load` that feeds a `tile.dot` becomes a buffer in shared memory, a
+    copy into it where the load was, and a `warp.dot` that reads it. The first
+    operand stays in registers if it was computed there, or if the schedule says
+    so for queries. Loads that feed other ops are left as they are: threads
+    read them from global memory.
+
+    Before: `%k = tile.load`, `%s = tile.dot %q, %k, %acc`. After:
+    `warp.copy ... to %buffer`, `%s = warp.dot %q, %buffer, %acc`.
+  }];
+  let dependentDialects = ["::fovea::warp::WarpDialect"];
+  let statistics = [
+    Statistic<"numBuffers", "buffers", "Number of shared buffers made">
+  ];
+}
+
+def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn warp programs into one thread's program";
+  let description = [{
+    Register tiles become one vector a thread, by their layouts; copies, dots
+    and pipelines become NVVM ops; memref arguments become pointers, sizes and
+    strides, and the kernel's `tile.abi` says so. Arguments that nothing reads
+    are dropped. What is left is upstream: arith, math, scf, vector, gpu, llvm
+    and nvvm.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::vector::VectorDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 #endif // FOVEA_CONVERSION_PASSES_TD

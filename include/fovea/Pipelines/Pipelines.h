@@ -9,6 +9,8 @@
 #ifndef FOVEA_PIPELINES_PIPELINES_H
 #define FOVEA_PIPELINES_PIPELINES_H
 
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -26,11 +28,9 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::desc("'auto', or fields to override, for example "
                      "\"tile_n=32,stages=3\""),
       llvm::cl::init("auto")};
-  Option<std::string> recurrence{
-      *this, "recurrence",
-      llvm::cl::desc("Online softmax: three-pass, normalized, deferred or "
-                     "conditional"),
-      llvm::cl::init("deferred")};
+  Option<tile::Recurrence> recurrence{
+      *this, "recurrence", llvm::cl::desc("Algorithm of the softmax loop"),
+      llvm::cl::init(tile::Recurrence::Deferred), tile::recurrenceValues()};
 };
 
 /// attn to tile programs with their softmax loops fused.

@@ -150,7 +150,8 @@ LogicalResult ForwardEmitter::emitBounds() {
       return failure();
     auto clamp = [&](Value value) -> Value {
       Value positive = arith::MaxSIOp::create(b, loc, value, zero);
-      return arith::MinSIOp::create(b, loc, positive, keys);
+      // Unsigned, since then a bound of 0 folds.
+      return arith::MinUIOp::create(b, loc, positive, keys);
     };
     lower = clamp((*bounds)[0]);
     fullLower = clamp((*bounds)[1]);

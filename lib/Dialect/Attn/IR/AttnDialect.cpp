@@ -51,6 +51,20 @@ static LogicalResult verifyInsideForward(Operation *op) {
 LogicalResult QueryLengthOp::verify() { return verifyInsideForward(*this); }
 LogicalResult KeyLengthOp::verify() { return verifyInsideForward(*this); }
 
+static ConstantIntRanges getLengthRange() {
+  return ConstantIntRanges::fromSigned(
+      APInt(64, 0), APInt(64, ForwardOp::kMaxSequenceLength));
+}
+
+void QueryLengthOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                      SetIntRangeFn setRange) {
+  setRange(getResult(), getLengthRange());
+}
+void KeyLengthOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                    SetIntRangeFn setRange) {
+  setRange(getResult(), getLengthRange());
+}
+
 //===----------------------------------------------------------------------===//
 // MergeOp
 //===----------------------------------------------------------------------===//

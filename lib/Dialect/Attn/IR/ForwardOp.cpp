@@ -24,6 +24,19 @@ void ForwardOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
     setName(getLse(), "lse");
 }
 
+void ForwardOp::getAsmBlockArgumentNames(Region &region,
+                                         OpAsmSetValueNameFn setName) {
+  static constexpr StringRef kScoreMod[] = {"s", "b", "h", "i", "j"};
+  static constexpr StringRef kMaskMod[] = {"b", "h", "i", "j"};
+  static constexpr StringRef kKVBounds[] = {"b", "h", "i0", "i1"};
+  ArrayRef<StringRef> names =
+      &region == &getScoreMod()  ? ArrayRef<StringRef>(kScoreMod)
+      : &region == &getMaskMod() ? ArrayRef<StringRef>(kMaskMod)
+                                 : ArrayRef<StringRef>(kKVBounds);
+  for (auto [name, argument] : llvm::zip(names, region.getArguments()))
+    setName(argument, name);
+}
+
 std::optional<double> ForwardOp::getConstantScale() {
   if (getScaleValue())
     return std::nullopt;
@@ -45,11 +58,18 @@ struct TypedOperands {
 };
 } // namespace
 
+/// Parses as many types as there are operands: what follows the last one, a
+/// comma perhaps, is the clause's own.
 static ParseResult parseTypedOperands(OpAsmParser &parser,
                                       TypedOperands &clause) {
-  return failure(parser.getCurrentLocation(&clause.loc) ||
-                 parser.parseOperandList(clause.operands) ||
-                 parser.parseColon() || parser.parseTypeList(clause.types));
+  if (parser.getCurrentLocation(&clause.loc) ||
+      parser.parseOperandList(clause.operands) || parser.parseColon())
+    return failure();
+  for (size_t index = 0; index < clause.operands.size(); ++index)
+    if ((index > 0 && parser.parseComma()) ||
+        parser.parseType(clause.types.emplace_back()))
+      return failure();
+  return success();
 }
 
 /// Parses the clause of the sequence form that `keyword` names.
@@ -201,7 +221,7 @@ static void printModRegion(OpAsmPrinter &p, StringRef keyword, Region &region) {
   if (region.empty())
     return;
   p.printNewline();
-  p << "  " << keyword << '(';
+  p << keyword << '(';
   llvm::interleaveComma(region.getArguments(), p, [&](BlockArgument argument) {
     p << argument << ": " << argument.getType();
   });
@@ -231,20 +251,21 @@ void ForwardOp::print(OpAsmPrinter &p) {
     printTypedOperands(p, "captures", getCaptures());
     p << ')';
   }
+  p.increaseIndent();
   printModRegion(p, "score_mod", getScoreMod());
   printModRegion(p, "mask_mod", getMaskMod());
   printModRegion(p, "kv_bounds", getKvBounds());
-  if (!getScoreMod().empty() || !getMaskMod().empty() ||
-      !getKvBounds().empty()) {
+  bool hasRegions =
+      !getScoreMod().empty() || !getMaskMod().empty() || !getKvBounds().empty();
+  if (hasRegions)
     p.printNewline();
-    p << " ";
-  }
+  p.decreaseIndent();
   p.printOptionalAttrDict((*this)->getAttrs(),
                           {getScaleAttrName(), getLayoutAttrName(),
                            getSequenceAttrName(),
                            getOperandSegmentSizesAttrName()});
-  p << " : " << getQuery().getType() << ", " << getKey().getType() << ", "
-    << getValue().getType() << " -> ";
+  p << (hasRegions ? ": " : " : ") << getQuery().getType() << ", "
+    << getKey().getType() << ", " << getValue().getType() << " -> ";
   llvm::interleaveComma((*this)->getResultTypes(), p);
 }
 

@@ -10,6 +10,7 @@
 #define FOVEA_DIALECT_ATTN_IR_ATTNOPS_TD
 
 include "fovea/Dialect/Attn/IR/AttnAttrs.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -17,7 +18,8 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 def Attn_ForwardOp : Attn_Op<"forward", [
     AttrSizedOperandSegments, IsolatedFromAbove, Pure, SingleBlock,
-    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames",
+                                                 "getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<KernelOpInterface,
                               ["getDimMultiples", "getDimLimits"]>]> {
   let summary = "attention, forward";
@@ -178,7 +180,8 @@ def Attn_YieldOp : Attn_Op<"yield", [
 }
 
 class Attn_LengthOp<string mnemonic, string what> : Attn_Op<mnemonic, [
-    Pure]> {
+    Pure,
+    DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
   let summary = "number of " # what # " in the current sequence";
   let description = [{
     Within a region of `attn.forward`: how many }] # what # [{ the sequence of

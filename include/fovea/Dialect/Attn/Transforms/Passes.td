@@ -11,4 +11,47 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
+  let summary = "Derive from mask_mod which keys a block of queries sees";
+  let description = [{
+    Fills the `kv_bounds` region of each `attn.forward` that has a `mask_mod`
+    and no `kv_bounds` yet, by evaluating the mask over intervals: for the
+    queries `i0` to `i1`, keys outside `[lb, ub)` are visible to none of them,
+    keys in `[fb, fe)` to all of them. The region is arithmetic on a few scalars
+    that runs once per block of queries.
+
+    Found exactly: conjunctions of comparisons that are linear in the key with
+    a constant factor, also through divisions by positive values: causal,
+    sliding window, prefix, chunked masks. Disjunctions get the hull, and the
+    longer part that is known to be visible. Conditions on data (document ids)
+    restrict nothing: `lb = fb = fe = 0`, `ub = key_length`.
+
+    Before: `mask_mod(...) { i >= j }`. After, in addition:
+
+    ```mlir
+    kv_bounds(%b: index, %h: index, %i0: index, %i1: index) {
+      %n = attn.key_length
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %last = arith.addi %i1, %c1 : index
+      %ub = arith.minsi %last, %n : index
+      %first = arith.addi %i0, %c1 : index
+      %fe = arith.minsi %first, %ub : index
+      attn.yield %c0, %c0, %fe, %ub : index, index, index, index
+    }
+    ```
+
+    Sums are best found in canonical IR; run `canonicalize` before.
+  }];
+  let statistics = [
+    Statistic<"numMasks", "masks", "Number of masks analysed">,
+    Statistic<"numBounded", "bounded",
+              "Number of masks that restrict the keys to visit">,
+    Statistic<"numWithFullBlocks", "with-full-blocks",
+              "Number of masks with keys that all queries see">,
+    Statistic<"numUnknown", "unknown-conditions",
+              "Number of conditions about which nothing is known">
+  ];
+}
+
 #endif // FOVEA_DIALECT_ATTN_TRANSFORMS_PASSES_TD

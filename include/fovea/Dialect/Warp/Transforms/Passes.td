@@ -11,4 +11,61 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WarpInsertAsyncCopies
+    : Pass<"warp-insert-async-copies", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Make copies asynchronous, with a pipeline each";
+  let description = [{
+    A copy in a loop gets a buffer of as many stages as the schedule says, and a
+    pipeline: the stages before the last are filled ahead of the loop, each
+    iteration waits for its own stage and fills the one that it will need
+    `stages - 1` iterations later. A copy outside loops gets a pipeline of one
+    stage; its wait stands before the first reader.
+
+    Before: `warp.copy %K[..., %j, ...] to %buffer`. After: the same copy,
+    `async`, of the rows at `%j + (stages - 1) * step`, between
+    `warp.producer_acquire` and `warp.producer_commit`, and
+    `warp.consumer_wait` before the dots, `warp.consumer_release` behind them.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numPipelines", "pipelines", "Number of pipelines made">
+  ];
+}
+
+def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Say which thread holds which element";
+  let description = [{
+    Replaces `#tile.reg` by the target's layout in all types of the kernel. On
+    targets with mma.sync that is one layout, `#warp.mma_sync`, for
+    accumulators, first operands and what is computed between them: no tile
+    ever moves between threads.
+  }];
+}
+
+def WarpSplitMaskedLoops
+    : Pass<"warp-split-masked-loops", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Split loops where a condition on the index changes";
+  let description = [{
+    A loop with an `scf.if` under `iv < a or iv >= b`, with `a` and `b` defined
+    outside, becomes three: before `a`, from `a` to `b`, and from `b` on. The
+    condition is a constant in each, so the middle one runs without the code it
+    guards. Values that the loop carries go from one to the next.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numSplit", "split", "Number of loops split">
+  ];
+}
+
+def WarpAllocateSharedMemory
+    : Pass<"warp-allocate-shared-memory", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Place shared buffers";
+  let description = [{
+    Gives each `warp.alloc` its offset, a multiple of 1024 bytes, and writes the
+    sum to the kernel's `tile.abi`. Fails if the target has less.
+  }];
+}
+
 #endif // FOVEA_DIALECT_WARP_TRANSFORMS_PASSES_TD

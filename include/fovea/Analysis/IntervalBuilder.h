@@ -1,0 +1,110 @@
+//===- IntervalBuilder.h - Emits arithmetic on interval ends ----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_ANALYSIS_INTERVALBUILDER_H
+#define FOVEA_ANALYSIS_INTERVALBUILDER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
+
+namespace fovea {
+
+/// What is known at compile time about the signed value of integers: given for
+/// some values, inferred through InferIntRangeInterface for others.
+class StaticRanges {
+public:
+  /// States that `value` lies in [min, max].
+  void set(mlir::Value value, int64_t min, int64_t max);
+  int64_t getMin(mlir::Value value);
+  int64_t getMax(mlir::Value value);
+  bool isNonNegative(mlir::Value value) { return getMin(value) >= 0; }
+  /// The value, if it is known at compile time.
+  std::optional<int64_t> getConstant(mlir::Value value);
+
+private:
+  const mlir::ConstantIntRanges &lookup(mlir::Value value);
+
+  llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;
+};
+
+/// An interval with ends included. Ends are `index`, or `i1` for conditions.
+struct Interval {
+  mlir::Value lo, hi;
+
+  bool isPoint() const { return lo == hi; }
+  explicit operator bool() const { return lo && hi; }
+};
+
+/// True if all of [min, max] are values of the integer or index type `type`.
+bool fitsType(mlir::Type type, int64_t min, int64_t max);
+
+/// Emits arithmetic on `index` values and conditions, folded as far as
+/// constants and static ranges allow.
+class IntervalBuilder {
+public:
+  IntervalBuilder(mlir::OpBuilder &builder, mlir::Location loc)
+      : builder(builder), loc(loc) {}
+
+  StaticRanges &getRanges() { return ranges; }
+  mlir::OpBuilder &getBuilder() { return builder; }
+  mlir::Location getLoc() const { return loc; }
+
+  mlir::Value constant(int64_t value);
+  mlir::Value boolean(bool value);
+  /// An integer of any width as `index`, sign-extended; an i1 as it is.
+  mlir::Value toIndex(mlir::Value value);
+
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value min(mlir::Value a, mlir::Value b);
+  mlir::Value max(mlir::Value a, mlir::Value b);
+  /// Quotients rounded towards negative infinity, positive infinity, zero.
+  mlir::Value floorDiv(mlir::Value a, mlir::Value b);
+  mlir::Value ceilDiv(mlir::Value a, mlir::Value b);
+  mlir::Value truncDiv(mlir::Value a, mlir::Value b);
+  mlir::Value rem(mlir::Value a, mlir::Value b);
+
+  mlir::Value cmp(mlir::arith::CmpIPredicate predicate, mlir::Value a,
+                  mlir::Value b);
+  mlir::Value le(mlir::Value a, mlir::Value b) {
+    return cmp(mlir::arith::CmpIPredicate::sle, a, b);
+  }
+  mlir::Value lt(mlir::Value a, mlir::Value b) {
+    return cmp(mlir::arith::CmpIPredicate::slt, a, b);
+  }
+  mlir::Value logicalAnd(mlir::Value a, mlir::Value b);
+  mlir::Value logicalOr(mlir::Value a, mlir::Value b);
+  mlir::Value logicalNot(mlir::Value a);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+
+  /// Applies `emit` to both ends; once if both operands are points.
+  template <typename Emit>
+  Interval onEnds(Interval a, Interval b, Emit emit) {
+    mlir::Value lo = emit(a.lo, b.lo);
+    return {lo, a.isPoint() && b.isPoint() ? lo : emit(a.hi, b.hi)};
+  }
+  bool isNonNegative(Interval interval) {
+    return ranges.isNonNegative(interval.lo);
+  }
+
+private:
+  template <typename Op>
+  mlir::Value create(mlir::Value a, mlir::Value b) {
+    return builder.createOrFold<Op>(loc, a, b);
+  }
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  StaticRanges ranges;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_ANALYSIS_INTERVALBUILDER_H

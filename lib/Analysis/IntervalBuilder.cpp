@@ -1,0 +1,191 @@
+//===- IntervalBuilder.cpp - Emits arithmetic on interval ends --*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Analysis/IntervalBuilder.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fovea;
+
+//===----------------------------------------------------------------------===//
+// StaticRanges
+//===----------------------------------------------------------------------===//
+
+void StaticRanges::set(Value value, int64_t min, int64_t max) {
+  unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
+  ranges.insert_or_assign(value, ConstantIntRanges::fromSigned(
+                                     APInt(width, min, /*isSigned=*/true),
+                                     APInt(width, max, /*isSigned=*/true)));
+}
+
+const ConstantIntRanges &StaticRanges::lookup(Value value) {
+  auto known = ranges.find(value);
+  if (known != ranges.end())
+    return known->second;
+  if (auto infer = value.getDefiningOp<InferIntRangeInterface>()) {
+    SmallVector<ConstantIntRanges> operands;
+    for (Value operand : infer->getOperands())
+      operands.push_back(lookup(operand));
+    infer.inferResultRanges(operands,
+                            [&](Value result, const ConstantIntRanges &range) {
+                              ranges.insert_or_assign(result, range);
+                            });
+  }
+  unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
+  return ranges.try_emplace(value, ConstantIntRanges::maxRange(width))
+      .first->second;
+}
+
+int64_t StaticRanges::getMin(Value value) {
+  return lookup(value).smin().getSExtValue();
+}
+
+int64_t StaticRanges::getMax(Value value) {
+  return lookup(value).smax().getSExtValue();
+}
+
+std::optional<int64_t> StaticRanges::getConstant(Value value) {
+  int64_t min = getMin(value);
+  return min == getMax(value) ? std::optional<int64_t>(min) : std::nullopt;
+}
+
+bool fovea::fitsType(Type type, int64_t min, int64_t max) {
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  return llvm::isIntN(width, min) && llvm::isIntN(width, max);
+}
+
+//===----------------------------------------------------------------------===//
+// IntervalBuilder
+//===----------------------------------------------------------------------===//
+
+Value IntervalBuilder::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value IntervalBuilder::boolean(bool value) {
+  return arith::ConstantIntOp::create(builder, loc, builder.getI1Type(), value);
+}
+
+Value IntervalBuilder::toIndex(Value value) {
+  if (value.getType().isIndex() || value.getType().isInteger(1))
+    return value;
+  return builder.createOrFold<arith::IndexCastOp>(loc, builder.getIndexType(),
+                                                  value);
+}
+
+Value IntervalBuilder::add(Value a, Value b) {
+  return create<arith::AddIOp>(a, b);
+}
+Value IntervalBuilder::sub(Value a, Value b) {
+  return create<arith::SubIOp>(a, b);
+}
+Value IntervalBuilder::mul(Value a, Value b) {
+  return create<arith::MulIOp>(a, b);
+}
+
+Value IntervalBuilder::min(Value a, Value b) {
+  if (ranges.getMax(a) <= ranges.getMin(b))
+    return a;
+  if (ranges.getMax(b) <= ranges.getMin(a))
+    return b;
+  return create<arith::MinSIOp>(a, b);
+}
+
+Value IntervalBuilder::max(Value a, Value b) {
+  if (ranges.getMin(a) >= ranges.getMax(b))
+    return a;
+  if (ranges.getMin(b) >= ranges.getMax(a))
+    return b;
+  return create<arith::MaxSIOp>(a, b);
+}
+
+Value IntervalBuilder::floorDiv(Value a, Value b) {
+  // What is not negative takes the cheap division, and a power of two a shift,
+  // which rounds down by itself.
+  if (ranges.isNonNegative(a) && ranges.isNonNegative(b))
+    return create<arith::DivUIOp>(a, b);
+  std::optional<int64_t> divisor = ranges.getConstant(b);
+  if (divisor && *divisor > 0 && llvm::isPowerOf2_64(*divisor))
+    return create<arith::ShRSIOp>(a, constant(llvm::Log2_64(*divisor)));
+  return create<arith::FloorDivSIOp>(a, b);
+}
+
+Value IntervalBuilder::ceilDiv(Value a, Value b) {
+  std::optional<int64_t> divisor = ranges.getConstant(b);
+  if (divisor && *divisor == 1)
+    return a;
+  if (divisor && *divisor > 0)
+    return floorDiv(add(a, constant(*divisor - 1)), b);
+  return create<arith::CeilDivSIOp>(a, b);
+}
+
+Value IntervalBuilder::truncDiv(Value a, Value b) {
+  if (ranges.isNonNegative(a) && ranges.isNonNegative(b))
+    return create<arith::DivUIOp>(a, b);
+  return create<arith::DivSIOp>(a, b);
+}
+
+Value IntervalBuilder::rem(Value a, Value b) {
+  if (ranges.isNonNegative(a) && ranges.isNonNegative(b))
+    return create<arith::RemUIOp>(a, b);
+  return create<arith::RemSIOp>(a, b);
+}
+
+/// The comparison's outcome if the ranges decide it.
+static std::optional<bool> compareRanges(StaticRanges &ranges,
+                                         arith::CmpIPredicate predicate,
+                                         Value a, Value b) {
+  using Predicate = arith::CmpIPredicate;
+  switch (predicate) {
+  case Predicate::sle:
+    if (ranges.getMax(a) <= ranges.getMin(b))
+      return true;
+    if (ranges.getMin(a) > ranges.getMax(b))
+      return false;
+    return std::nullopt;
+  case Predicate::sge:
+    return compareRanges(ranges, Predicate::sle, b, a);
+  case Predicate::slt:
+  case Predicate::sgt: {
+    bool isLess = predicate == Predicate::slt;
+    std::optional<bool> opposite =
+        compareRanges(ranges, Predicate::sle, isLess ? b : a, isLess ? a : b);
+    return opposite ? std::optional<bool>(!*opposite) : std::nullopt;
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
+Value IntervalBuilder::cmp(arith::CmpIPredicate predicate, Value a, Value b) {
+  if (std::optional<bool> known = compareRanges(ranges, predicate, a, b))
+    return boolean(*known);
+  return builder.createOrFold<arith::CmpIOp>(loc, predicate, a, b);
+}
+
+Value IntervalBuilder::logicalAnd(Value a, Value b) {
+  if (matchPattern(a, m_Zero()) || matchPattern(b, m_One()))
+    return a;
+  return create<arith::AndIOp>(a, b);
+}
+
+Value IntervalBuilder::logicalOr(Value a, Value b) {
+  if (matchPattern(a, m_One()) || matchPattern(b, m_Zero()))
+    return a;
+  return create<arith::OrIOp>(a, b);
+}
+
+Value IntervalBuilder::logicalNot(Value a) {
+  return create<arith::XOrIOp>(a, boolean(true));
+}
+
+Value IntervalBuilder::select(Value condition, Value a, Value b) {
+  return builder.createOrFold<arith::SelectOp>(loc, condition, a, b);
+}

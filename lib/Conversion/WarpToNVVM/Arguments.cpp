@@ -1,0 +1,138 @@
+//===- Arguments.cpp - Kernel arguments as pointers, sizes, strides -*- C++
+//-*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+/// The new argument list in the making; sizes with one name are one argument.
+struct ArgumentList {
+  gpu::GPUFuncOp kernel;
+  SmallVector<Attribute> parameters;
+  llvm::StringMap<Value> sizes;
+
+  Value add(Type type, Attribute parameter, Location loc) {
+    parameters.push_back(parameter);
+    unsigned position = kernel.getNumArguments();
+    (void)kernel.insertArgument(position, type, {}, loc);
+    return kernel.getArgument(position);
+  }
+};
+} // namespace
+
+static Value expandMemRef(ArgumentList &list, OpBuilder &b, MemRefType type,
+                          tile::MemRefParameterAttr parameter,
+                          tile::TensorAttr tensor, Location loc) {
+  MLIRContext *context = b.getContext();
+  Value pointer = list.add(
+      LLVM::LLVMPointerType::get(context, 1),
+      tile::PointerParameterAttr::get(context, parameter.getTensor()), loc);
+  SmallVector<Value> parts = {pointer};
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    if (!ShapedType::isDynamic(size)) {
+      parts.push_back(emitI64(b, loc, size));
+      continue;
+    }
+    auto name = cast<StringAttr>(tensor.getDims()[parameter.getOrder()[dim]]);
+    Value &argument = list.sizes[name.getValue()];
+    if (!argument) {
+      Value narrow = list.add(b.getI32Type(),
+                              tile::SizeParameterAttr::get(context, name), loc);
+      argument = arith::ExtUIOp::create(b, loc, b.getI64Type(), narrow);
+    }
+    parts.push_back(argument);
+  }
+  auto [strides, offset] = type.getStridesAndOffset();
+  for (auto [dim, stride] : llvm::enumerate(strides)) {
+    if (!ShapedType::isDynamic(stride)) {
+      parts.push_back(emitI64(b, loc, stride));
+      continue;
+    }
+    parts.push_back(
+        list.add(b.getI64Type(),
+                 tile::StrideParameterAttr::get(context, parameter.getTensor(),
+                                                parameter.getOrder()[dim]),
+                 loc));
+  }
+  return UnrealizedConversionCastOp::create(b, loc, type, parts).getResult(0);
+}
+
+LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+  ArgumentList list{kernel, {}, {}};
+  OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  unsigned count = kernel.getNumArguments();
+  for (unsigned index = 0; index < count; ++index) {
+    Value argument = kernel.getArgument(index);
+    Attribute parameter = abi.getParameters()[index];
+    Location loc = argument.getLoc();
+    if (auto memref = dyn_cast<tile::MemRefParameterAttr>(parameter)) {
+      auto type = dyn_cast<MemRefType>(argument.getType());
+      tile::TensorAttr tensor =
+          tile::lookupTensor(abi.getTensors(), memref.getTensor());
+      if (!type || !tensor)
+        return kernel.emitError("argument #")
+               << index << " does not match its parameter " << parameter;
+      argument.replaceAllUsesWith(
+          expandMemRef(list, b, type, memref, tensor, loc));
+      continue;
+    }
+    bool isIndex = argument.getType().isIndex();
+    Type type = isIndex ? b.getI64Type() : argument.getType();
+    Value scalar = list.add(type, parameter, loc);
+    if (isIndex)
+      scalar = arith::IndexCastOp::create(b, loc, b.getIndexType(), scalar);
+    argument.replaceAllUsesWith(scalar);
+  }
+  BitVector old(kernel.getNumArguments());
+  old.set(0, count);
+  (void)kernel.eraseArguments(old);
+  abi.setParametersAttr(b.getArrayAttr(list.parameters));
+  return success();
+}
+
+void fovea::dropUnusedArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+  // Casts and extensions that nobody reads keep arguments alive.
+  SmallVector<Operation *> dead;
+  Block &entry = kernel.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  BitVector unused(kernel.getNumArguments());
+  SmallVector<Attribute> kept;
+  for (auto [index, argument] : llvm::enumerate(kernel.getArguments())) {
+    if (argument.use_empty())
+      unused.set(index);
+    else
+      kept.push_back(abi.getParameters()[index]);
+  }
+  (void)kernel.eraseArguments(unused);
+  abi.setParametersAttr(Builder(abi.getContext()).getArrayAttr(kept));
+}
+
+FailureOr<GlobalView> fovea::getGlobalView(OpBuilder &builder, Location loc,
+                                           Value memref) {
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  auto cast = memref.getDefiningOp<UnrealizedConversionCastOp>();
+  if (!type || !cast ||
+      int64_t(cast.getNumOperands()) != 1 + 2 * type.getRank()) {
+    emitError(loc, "memory must be an argument of the kernel");
+    return failure();
+  }
+  GlobalView view;
+  view.type = type;
+  view.pointer = cast.getOperand(0);
+  llvm::append_range(view.sizes, cast.getOperands().slice(1, type.getRank()));
+  llvm::append_range(view.strides,
+                     cast.getOperands().take_back(type.getRank()));
+  return view;
+}

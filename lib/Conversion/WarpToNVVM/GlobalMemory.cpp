@@ -1,0 +1,419 @@
+//===- GlobalMemory.cpp - Tiles from and to global memory -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+/// One element's place: address, and whether it may be touched. A null
+/// predicate is always true.
+struct Place {
+  Value address, predicate;
+};
+
+/// Emits addresses and predicates of the elements that a thread holds of a box.
+class BoxAccess {
+public:
+  BoxAccess(OpBuilder &b, Location loc, const GlobalView &view,
+            ValueRange indices, ArrayRef<int64_t> dims, RankedTensorType tile,
+            Value limit)
+      : b(b), loc(loc), view(view), dims(dims), tile(tile) {
+    for (Value index : indices)
+      start.push_back(emitToI64(b, loc, index));
+    bounds = view.sizes;
+    if (limit)
+      bounds[dims[0]] = arith::MinSIOp::create(b, loc, bounds[dims[0]],
+                                               emitToI64(b, loc, limit));
+    prepare();
+  }
+
+  /// Where register `index` of the tile lives.
+  Place getPlace(unsigned index) {
+    const Along &row = lookup(0, offsets[0][index]),
+                &column = lookup(1, offsets[1][index]);
+    Value distance =
+        arith::AddIOp::create(b, loc, row.distance, column.distance);
+    Place place;
+    place.address =
+        LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(),
+                            origin, ArrayRef<LLVM::GEPArg>{distance});
+    place.predicate = both(both(row.inside, column.inside), always);
+    return place;
+  }
+
+  /// True if two registers are neighbours in memory, aligned to a pair, and
+  /// exist together.
+  bool isPair(unsigned index) {
+    if (index + 1 >= offsets[0].size() || dims[1] != view.type.getRank() - 1)
+      return false;
+    auto [strides, offset] = view.type.getStridesAndOffset();
+    int64_t size = view.type.getShape().back();
+    return strides.back() == 1 && size % 2 == 0 && offsets[1][index] % 2 == 0 &&
+           isEvenStart() && offsets[0][index] == offsets[0][index + 1] &&
+           offsets[1][index] + 1 == offsets[1][index + 1];
+  }
+
+  /// i1 lives in bytes.
+  Type getMemoryType() {
+    Type element = view.type.getElementType();
+    return element.isInteger(1) ? b.getI8Type() : element;
+  }
+
+private:
+  /// A coordinate along one dimension of the tile.
+  struct Along {
+    Value distance; // in elements, i64
+    Value inside;   // null: always
+  };
+
+  Value both(Value x, Value y) {
+    if (!x || !y)
+      return x ? x : y;
+    return arith::AndIOp::create(b, loc, x, y);
+  }
+
+  bool isEvenStart() {
+    APInt value;
+    return matchPattern(start[dims[1]], m_ConstantInt(&value)) && !value[0];
+  }
+
+  void prepare() {
+    auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+    Value thread = emitThread(b, loc);
+    // Dimensions that the tile does not run along: one fixed coordinate.
+    Value distance = emitI64(b, loc, 0);
+    for (int64_t dim = 0; dim < view.type.getRank(); ++dim) {
+      if (llvm::is_contained(dims, dim))
+        continue;
+      distance = arith::AddIOp::create(
+          b, loc, distance,
+          arith::MulIOp::create(b, loc, start[dim], view.strides[dim]));
+      always = both(always, isInside(dim, start[dim]));
+    }
+    origin =
+        LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(),
+                            view.pointer, ArrayRef<LLVM::GEPArg>{distance});
+    for (int64_t t : {0, 1}) {
+      offsets[t] = layout.getOffsets(tile.getShape(), t);
+      base[t] = emitToI64(b, loc,
+                          layout.emitBase(b, loc, thread, tile.getShape(), t));
+    }
+  }
+
+  /// 0 <= coordinate < bound, as one unsigned comparison.
+  Value isInside(int64_t dim, Value coordinate) {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, coordinate,
+                                 bounds[dim]);
+  }
+
+  const Along &lookup(int64_t t, int64_t offset) {
+    auto [entry, isNew] = cache[t].try_emplace(offset);
+    if (!isNew)
+      return entry->second;
+    int64_t dim = dims[t];
+    if (dim == -1) {
+      entry->second.distance = emitI64(b, loc, 0);
+      return entry->second;
+    }
+    Value first = arith::AddIOp::create(b, loc, start[dim], base[t]);
+    Value coordinate =
+        arith::AddIOp::create(b, loc, first, emitI64(b, loc, offset));
+    entry->second.distance =
+        arith::MulIOp::create(b, loc, coordinate, view.strides[dim]);
+    if (!isAlwaysInside(t))
+      entry->second.inside = isInside(dim, coordinate);
+    return entry->second;
+  }
+
+  /// Constant start, static bound, and the whole tile inside.
+  bool isAlwaysInside(int64_t t) {
+    APInt first, bound;
+    return matchPattern(start[dims[t]], m_ConstantInt(&first)) &&
+           matchPattern(bounds[dims[t]], m_ConstantInt(&bound)) &&
+           first.getSExtValue() >= 0 &&
+           first.getSExtValue() + tile.getDimSize(t) <= bound.getSExtValue();
+  }
+
+  OpBuilder &b;
+  Location loc;
+  const GlobalView &view;
+  ArrayRef<int64_t> dims;
+  RankedTensorType tile;
+  SmallVector<Value> start, bounds;
+  Value origin, always;
+  SmallVector<int64_t> offsets[2];
+  Value base[2];
+  std::map<int64_t, Along> cache[2];
+};
+} // namespace
+
+/// PTX of a load or store of `bits`, under a predicate.
+static Value emitLoad(OpBuilder &b, Location loc, Place place, Type type) {
+  if (!place.predicate)
+    return LLVM::LoadOp::create(b, loc, type, place.address);
+  // A predicated instruction touches nothing where the predicate is false, and
+  // leaves no branch behind.
+  unsigned bits = type.getIntOrFloatBitWidth();
+  bool isWide = bits == 64, isByte = bits == 8;
+  Type asmType = isWide       ? b.getI64Type()
+                 : bits == 32 ? b.getI32Type()
+                              : b.getI16Type();
+  std::string width = isByte ? "u8" : "b" + std::to_string(bits);
+  std::string reg = isWide ? "b64" : bits == 32 ? "b32" : "b16";
+  std::string text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\tmov." +
+                     reg + " $0, 0;\n\t@p ld.global." + width +
+                     " $0, [$1];\n\t}";
+  std::string constraint = isWide ? "=l,l,r" : bits == 32 ? "=r,l,r" : "=h,l,r";
+  Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);
+  Value raw = LLVM::InlineAsmOp::create(
+                  b, loc, TypeRange{asmType}, ValueRange{place.address, flag},
+                  text, constraint, /*has_side_effects=*/false,
+                  /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                  /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
+                  .getResult(0);
+  if (isByte)
+    return LLVM::TruncOp::create(b, loc, type, raw);
+  return LLVM::BitcastOp::create(b, loc, type, raw);
+}
+
+static void emitStore(OpBuilder &b, Location loc, Place place, Value value) {
+  if (!place.predicate) {
+    LLVM::StoreOp::create(b, loc, value, place.address);
+    return;
+  }
+  unsigned bits = value.getType().getIntOrFloatBitWidth();
+  Value raw = LLVM::BitcastOp::create(b, loc, b.getIntegerType(bits), value);
+  bool isByte = bits == 8;
+  if (isByte)
+    raw = LLVM::ZExtOp::create(b, loc, b.getI16Type(), raw);
+  std::string width = isByte ? "u8" : "b" + std::to_string(bits);
+  std::string text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\t@p "
+                     "st.global." +
+                     width + " [$0], $1;\n\t}";
+  std::string constraint = bits == 64   ? "l,l,r"
+                           : bits == 32 ? "l,r,r"
+                                        : "l,h,r";
+  Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);
+  LLVM::InlineAsmOp::create(b, loc, TypeRange{},
+                            ValueRange{place.address, raw, flag}, text,
+                            constraint, /*has_side_effects=*/true,
+                            /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                            /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr);
+}
+
+static Value fromMemory(OpBuilder &b, Location loc, Value value, Type element) {
+  if (!element.isInteger(1))
+    return value;
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value,
+                               arith::ConstantIntOp::create(b, loc, 0, 8));
+}
+
+namespace {
+struct LoadLowering : OpConversionPattern<tile::LoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
+    if (failed(view))
+      return failure();
+    RankedTensorType tile = op.getResult().getType();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
+    BoxAccess access(rewriter, loc, *view, op.getIndices(), op.getDims(), tile,
+                     op.getLimit());
+    SmallVector<Value> elements;
+    for (int64_t index = 0; index < type.getNumElements(); ++index) {
+      Value value = emitLoad(rewriter, loc, access.getPlace(index),
+                             access.getMemoryType());
+      elements.push_back(
+          fromMemory(rewriter, loc, value, tile.getElementType()));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+};
+
+struct StoreLowering : OpConversionPattern<tile::StoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
+    if (failed(view))
+      return failure();
+    RankedTensorType tile = op.getValue().getType();
+    BoxAccess access(rewriter, loc, *view, op.getIndices(), op.getDims(), tile,
+                     /*limit=*/Value());
+    auto elements =
+        vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
+    Type element = tile.getElementType();
+    int64_t count = elements->getNumResults();
+    for (int64_t index = 0; index < count; ++index) {
+      Value value = elements.getResult(index);
+      if (element.isInteger(1))
+        value =
+            arith::ExtUIOp::create(rewriter, loc, rewriter.getI8Type(), value);
+      unsigned bits = value.getType().getIntOrFloatBitWidth();
+      Place place = access.getPlace(index);
+      if (bits == 16 && access.isPair(index)) {
+        auto pairType = VectorType::get({2}, element);
+        Value pair = vector::FromElementsOp::create(
+            rewriter, loc, pairType,
+            ValueRange{value, elements.getResult(index + 1)});
+        value =
+            LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), pair);
+        ++index;
+      }
+      emitStore(rewriter, loc, place, value);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct GatherLowering : OpConversionPattern<tile::GatherOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+/// A single element, the same for the whole CTA: as a tile of one.
+struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getMemref());
+    if (failed(view))
+      return failure();
+    Type element = view->type.getElementType();
+    Type memory = element.isInteger(1) ? rewriter.getI8Type() : element;
+    Value distance = emitI64(rewriter, loc, 0), inside;
+    for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
+      Value wide = emitToI64(rewriter, loc, index);
+      distance = arith::AddIOp::create(
+          rewriter, loc, distance,
+          arith::MulIOp::create(rewriter, loc, wide, view->strides[dim]));
+      Value isInside = arith::CmpIOp::create(
+          rewriter, loc, arith::CmpIPredicate::ult, wide, view->sizes[dim]);
+      inside = inside ? arith::AndIOp::create(rewriter, loc, inside, isInside)
+                            .getResult()
+                      : isInside;
+    }
+    Value address =
+        LLVM::GEPOp::create(rewriter, loc, view->pointer.getType(), memory,
+                            view->pointer, ArrayRef<LLVM::GEPArg>{distance});
+    Value value = emitLoad(rewriter, loc, {address, inside}, memory);
+    rewriter.replaceOp(op, fromMemory(rewriter, loc, value, element));
+    return success();
+  }
+};
+
+struct DimLowering : OpConversionPattern<memref::DimOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DimOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    FailureOr<GlobalView> view =
+        getGlobalView(rewriter, op.getLoc(), op.getSource());
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (failed(view))
+      return failure();
+    if (!dim)
+      return op.emitError("dimension must be a constant");
+    rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, rewriter.getIndexType(),
+                                                    view->sizes[*dim]);
+    return success();
+  }
+};
+} // namespace
+
+LogicalResult
+GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
+  if (failed(view))
+    return failure();
+  RankedTensorType tile = op.getResult().getType();
+  auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
+  Type element = tile.getElementType();
+  Type memory = element.isInteger(1) ? rewriter.getI8Type() : element;
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  SmallVector<int64_t> rows = layout.getOffsets(tile.getShape(), 0),
+                       columns = layout.getOffsets(tile.getShape(), 1);
+
+  // The register of an operand, a tile that broadcasts to the result, that
+  // goes with the result's register `index`.
+  auto select = [&](Value original, Value converted, unsigned index) -> Value {
+    auto operand = dyn_cast<RankedTensorType>(original.getType());
+    if (!operand)
+      return converted;
+    SmallVector<int64_t> operandRows = layout.getOffsets(operand.getShape(), 0),
+                         operandColumns =
+                             layout.getOffsets(operand.getShape(), 1);
+    int64_t row = operand.getDimSize(0) == 1 ? 0 : rows[index],
+            column = operand.getDimSize(1) == 1 ? 0 : columns[index];
+    for (auto [position, pair] :
+         llvm::enumerate(llvm::zip(operandRows, operandColumns)))
+      if (std::get<0>(pair) == row && std::get<1>(pair) == column)
+        return vector::ExtractOp::create(rewriter, loc, converted,
+                                         int64_t(position));
+    llvm_unreachable("operand broadcasts to the result");
+  };
+
+  SmallVector<Value> elements;
+  for (int64_t index = 0; index < type.getNumElements(); ++index) {
+    Value inside;
+    if (op.getMask())
+      inside = select(op.getMask(), adaptor.getMask(), index);
+    Value distance = emitI64(rewriter, loc, 0);
+    for (auto [dim, original] : llvm::enumerate(op.getIndices())) {
+      Value coordinate = emitToI64(
+          rewriter, loc, select(original, adaptor.getIndices()[dim], index));
+      Value isInside =
+          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
+                                coordinate, view->sizes[dim]);
+      inside = inside ? arith::AndIOp::create(rewriter, loc, inside, isInside)
+                            .getResult()
+                      : isInside;
+      distance = arith::AddIOp::create(
+          rewriter, loc, distance,
+          arith::MulIOp::create(rewriter, loc, coordinate, view->strides[dim]));
+    }
+    Value address =
+        LLVM::GEPOp::create(rewriter, loc, view->pointer.getType(), memory,
+                            view->pointer, ArrayRef<LLVM::GEPArg>{distance});
+    Value value = emitLoad(rewriter, loc, {address, inside}, memory);
+    elements.push_back(fromMemory(rewriter, loc, value, element));
+  }
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+  return success();
+}
+
+void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
+                                         const TypeConverter &converter) {
+  patterns.add<DimLowering, GatherLowering, LoadLowering, ScalarLoadLowering,
+               StoreLowering>(converter, patterns.getContext());
+}

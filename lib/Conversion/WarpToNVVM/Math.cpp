@@ -1,0 +1,145 @@
+//===- Math.cpp - Functions without an instruction --------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static Value splatLike(OpBuilder &b, Location loc, Type type, double value) {
+  TypedAttr attr = b.getFloatAttr(getElementTypeOrSelf(type), value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, static_cast<Attribute>(attr));
+  return arith::ConstantOp::create(b, loc, attr);
+}
+
+static bool isF32(Type type) { return getElementTypeOrSelf(type).isF32(); }
+
+namespace {
+/// exp(x) = exp2(x * log2(e)): exp2 is an instruction.
+struct ExpToExp2 : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()))
+      return failure();
+    Location loc = op.getLoc();
+    Value scaled = arith::MulFOp::create(
+        rewriter, loc, op.getOperand(),
+        splatLike(rewriter, loc, op.getType(), 1.4426950408889634));
+    rewriter.replaceOpWithNewOp<math::Exp2Op>(op, scaled);
+    return success();
+  }
+};
+
+/// log(x) = log2(x) * ln(2).
+struct LogToLog2 : OpRewritePattern<math::LogOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::LogOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()))
+      return failure();
+    Location loc = op.getLoc();
+    Value log2 = math::Log2Op::create(rewriter, loc, op.getOperand());
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(
+        op, log2, splatLike(rewriter, loc, op.getType(), 0.6931471805599453));
+    return success();
+  }
+};
+
+/// An LLVM intrinsic on the whole vector; the backend has an instruction for
+/// its elements. (Upstream's lowering of the gpu dialect would look for a
+/// library function instead.)
+template <typename Op>
+struct ToIntrinsic : OpRewritePattern<Op> {
+  ToIntrinsic(MLIRContext *context, StringRef intrinsic)
+      : OpRewritePattern<Op>(context), intrinsic(intrinsic) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()))
+      return failure();
+    auto call = LLVM::CallIntrinsicOp::create(
+        rewriter, op.getLoc(), op.getType(), rewriter.getStringAttr(intrinsic),
+        op->getOperands());
+    call.setFastmathFlags(LLVM::FastmathFlags::afn);
+    rewriter.replaceOp(op, call.getResults());
+    return success();
+  }
+
+  std::string intrinsic;
+};
+
+/// A scalar intrinsic of the target for each element.
+template <typename Op>
+struct ToScalarIntrinsic : OpRewritePattern<Op> {
+  ToScalarIntrinsic(MLIRContext *context, StringRef intrinsic)
+      : OpRewritePattern<Op>(context), intrinsic(intrinsic) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()))
+      return failure();
+    Location loc = op.getLoc();
+    auto call = [&](Value operand) -> Value {
+      return LLVM::CallIntrinsicOp::create(rewriter, loc, rewriter.getF32Type(),
+                                           rewriter.getStringAttr(intrinsic),
+                                           ValueRange{operand})
+          .getResult(0);
+    };
+    auto vector = dyn_cast<VectorType>(op.getType());
+    if (!vector) {
+      rewriter.replaceOp(op, call(op.getOperand()));
+      return success();
+    }
+    auto elements =
+        vector::ToElementsOp::create(rewriter, loc, op.getOperand());
+    SmallVector<Value> results =
+        llvm::map_to_vector(elements.getResults(), call);
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, vector, results);
+    return success();
+  }
+
+  std::string intrinsic;
+};
+} // namespace
+
+void fovea::populateMathPatterns(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<ExpToExp2, LogToLog2>(context);
+  patterns.add<ToScalarIntrinsic<math::Log2Op>>(context,
+                                                "llvm.nvvm.lg2.approx.ftz.f");
+  patterns.add<ToScalarIntrinsic<math::RsqrtOp>>(
+      context, "llvm.nvvm.rsqrt.approx.ftz.f");
+  patterns.add<ToIntrinsic<math::AbsFOp>>(context, "llvm.fabs");
+  patterns.add<ToIntrinsic<math::CeilOp>>(context, "llvm.ceil");
+  patterns.add<ToIntrinsic<math::CopySignOp>>(context, "llvm.copysign");
+  patterns.add<ToIntrinsic<math::Exp2Op>>(context, "llvm.exp2");
+  patterns.add<ToIntrinsic<math::FloorOp>>(context, "llvm.floor");
+  patterns.add<ToIntrinsic<math::FmaOp>>(context, "llvm.fma");
+  patterns.add<ToIntrinsic<math::RoundEvenOp>>(context, "llvm.roundeven");
+  patterns.add<ToIntrinsic<math::SqrtOp>>(context, "llvm.sqrt");
+  patterns.add<ToIntrinsic<math::TruncOp>>(context, "llvm.trunc");
+  // Accurate to a few units in the last place, by upstream's polynomials.
+  populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+    return llvm::is_contained(
+        {math::TanhOp::getOperationName(), math::AtanOp::getOperationName(),
+         math::Atan2Op::getOperationName(), math::ErfOp::getOperationName(),
+         math::Log1pOp::getOperationName(), math::ExpM1Op::getOperationName(),
+         math::SinOp::getOperationName(), math::CosOp::getOperationName(),
+         math::CbrtOp::getOperationName()},
+        name);
+  });
+}

@@ -1,0 +1,256 @@
+//===- MmaSync.cpp - Dots as ldmatrix and mma.sync --------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+/// Loads 16x16 blocks of a shared buffer, as four 8x8 matrices each.
+///
+/// Lane `l` gives the address of row `l mod 8` of matrix `l / 8`. The matrices
+/// are numbered row by row if `rowsFirst` is false (rows 0-7 of both column
+/// halves come as matrices 0 and 1), else column by column.
+class BlockLoader {
+public:
+  BlockLoader(OpBuilder &b, Location loc, Value base, MemRefType type,
+              bool rowsFirst, Value firstRow)
+      : b(b), loc(loc), type(type),
+        panel(cast<warp::SharedAttr>(type.getMemorySpace()).getPanel()) {
+    Value lane =
+        arith::RemUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 32));
+    Value inMatrix = arith::RemUIOp::create(b, loc, lane, emitI32(b, loc, 8));
+    Value half = arith::RemUIOp::create(
+        b, loc, arith::DivUIOp::create(b, loc, lane, emitI32(b, loc, 8)),
+        emitI32(b, loc, 2));
+    Value upper = arith::DivUIOp::create(b, loc, lane, emitI32(b, loc, 16));
+    Value rowHalf = rowsFirst ? half : upper;
+    chunkHalf = rowsFirst ? upper : half;
+    Value row = arith::AddIOp::create(
+        b, loc, inMatrix,
+        arith::MulIOp::create(b, loc, rowHalf, emitI32(b, loc, 8)));
+    if (firstRow)
+      row = arith::AddIOp::create(b, loc, row, firstRow);
+    // Block rows are multiples of 16, which no swizzle sees; the chunk's lowest
+    // bit is the lane's own, the others come in by exclusive or.
+    lanePart = emitSwizzle(b, loc, row, chunkHalf, panel);
+    start = arith::TruncIOp::create(
+        b, loc, b.getI32Type(),
+        LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), base));
+  }
+
+  /// The block at (16 * row, 16 * column), transposed on the way or not.
+  SmallVector<Value, 4> load(int64_t row, int64_t column, bool transpose) {
+    int64_t columnsBefore = column * 16, inPanel = columnsBefore % panel;
+    Value &address = addresses[inPanel];
+    if (!address) {
+      Value place = lanePart;
+      if (inPanel != 0)
+        place = arith::XOrIOp::create(b, loc, lanePart,
+                                      emitI32(b, loc, inPanel * 2));
+      Value sum = arith::AddIOp::create(b, loc, start, place);
+      address = LLVM::IntToPtrOp::create(
+          b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3), sum);
+    }
+    int64_t bytes = (columnsBefore / panel) * type.getDimSize(0) * panel * 2 +
+                    row * 16 * panel * 2;
+    Value pointer = LLVM::GEPOp::create(
+        b, loc, address.getType(), b.getI8Type(), address,
+        ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(bytes))});
+    Type i32 = b.getI32Type();
+    auto result =
+        LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32, i32, i32});
+    auto layout = transpose ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+    Value loaded = NVVM::LdMatrixOp::create(
+        b, loc, result, pointer, 4, layout,
+        NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+        NVVM::LdStMatrixEltType::B16);
+    SmallVector<Value, 4> parts;
+    for (int64_t i = 0; i < 4; ++i)
+      parts.push_back(LLVM::ExtractValueOp::create(b, loc, loaded, i));
+    return parts;
+  }
+
+private:
+  OpBuilder &b;
+  Location loc;
+  MemRefType type;
+  int64_t panel;
+  Value chunkHalf, lanePart, start;
+  std::map<int64_t, Value> addresses;
+};
+} // namespace
+
+/// First row of the warp's part of a tile of `rows`.
+static Value emitWarpRow(OpBuilder &b, Location loc, int64_t rows,
+                         int64_t warps) {
+  Value warp =
+      arith::DivUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 32));
+  return arith::MulIOp::create(b, loc, warp, emitI32(b, loc, rows / warps));
+}
+
+static Value packWords(OpBuilder &b, Location loc, ArrayRef<Value> words,
+                       VectorType type) {
+  auto wordType = VectorType::get({int64_t(words.size())}, b.getI32Type());
+  Value packed = vector::FromElementsOp::create(b, loc, wordType, words);
+  return LLVM::BitcastOp::create(b, loc, type, packed);
+}
+
+namespace {
+/// Register fragments of a first operand: the layout's own order.
+struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    RankedTensorType tile = op.getType();
+    auto layout = dyn_cast<warp::MmaSyncAttr>(tile.getEncoding());
+    if (!layout || tile.getElementTypeBitWidth() != 16 ||
+        tile.getDimSize(1) % 16 != 0)
+      return failure();
+    Location loc = op.getLoc();
+    int64_t rowBlocks = tile.getDimSize(0) / (16 * layout.getWarps()),
+            columnBlocks = tile.getDimSize(1) / 16;
+    Value firstRow =
+        emitWarpRow(rewriter, loc, tile.getDimSize(0), layout.getWarps());
+    BlockLoader loader(rewriter, loc, adaptor.getSource(),
+                       op.getSource().getType(), /*rowsFirst=*/true, firstRow);
+    SmallVector<Value> words;
+    for (int64_t row = 0; row < rowBlocks; ++row)
+      for (int64_t column = 0; column < columnBlocks; ++column)
+        llvm::append_range(words, loader.load(row, column, false));
+    rewriter.replaceOp(
+        op, packWords(rewriter, loc, words,
+                      cast<VectorType>(getTypeConverter()->convertType(tile))));
+    return success();
+  }
+};
+
+struct DotLowering : OpConversionPattern<warp::DotOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+} // namespace
+
+/// One mma.sync.m16n8k16 on words of two 16-bit elements.
+static SmallVector<Value, 4> emitMma(OpBuilder &b, Location loc, Type element,
+                                     ArrayRef<Value> left,
+                                     ArrayRef<Value> right,
+                                     ArrayRef<Value> acc) {
+  Type f32 = b.getF32Type();
+  auto result =
+      LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
+  SmallVector<Value> a(left), w(right);
+  auto types = std::array{NVVM::MMATypes::bf16, NVVM::MMATypes::bf16};
+  if (element.isF16()) {
+    types = {NVVM::MMATypes::f16, NVVM::MMATypes::f16};
+    auto pair = VectorType::get({2}, element);
+    for (Value &word : a)
+      word = LLVM::BitcastOp::create(b, loc, pair, word);
+    for (Value &word : w)
+      word = LLVM::BitcastOp::create(b, loc, pair, word);
+  }
+  Value product = NVVM::MmaOp::create(
+      b, loc, result, a, w, acc, {16, 8, 16}, std::nullopt, std::nullopt, types,
+      std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  SmallVector<Value, 4> parts;
+  for (int64_t i = 0; i < 4; ++i)
+    parts.push_back(LLVM::ExtractValueOp::create(b, loc, product, i));
+  return parts;
+}
+
+LogicalResult
+DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
+                             ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  RankedTensorType accType = op.getType();
+  auto layout = dyn_cast<warp::MmaSyncAttr>(accType.getEncoding());
+  if (!layout)
+    return failure();
+  MemRefType right = op.getB().getType();
+  Type element = right.getElementType();
+  auto left = cast<ShapedType>(op.getA().getType());
+  if (!element.isF16() && !element.isBF16())
+    return op.emitError("mma.sync multiplies f16 or bf16, found ") << element;
+  int64_t warps = layout.getWarps();
+  int64_t m = accType.getDimSize(0), n = accType.getDimSize(1),
+          k = left.getDimSize(1);
+  if (n % 16 != 0 || k % 16 != 0)
+    return op.emitError("dots need multiples of 16 columns and sums, found ")
+           << n << " and " << k;
+  int64_t rowBlocks = m / (16 * warps), columnBlocks = n / 8, steps = k / 16;
+
+  // First operand: words of a register tile, or blocks of a shared buffer.
+  SmallVector<Value> words;
+  std::optional<BlockLoader> leftLoader;
+  if (isa<RankedTensorType>(left)) {
+    auto vector = cast<VectorType>(adaptor.getA().getType());
+    auto wordType =
+        VectorType::get({vector.getNumElements() / 2}, rewriter.getI32Type());
+    Value asWords =
+        LLVM::BitcastOp::create(rewriter, loc, wordType, adaptor.getA());
+    auto all = vector::ToElementsOp::create(rewriter, loc, asWords);
+    words.assign(all.getResults().begin(), all.getResults().end());
+  } else {
+    leftLoader.emplace(rewriter, loc, adaptor.getA(), cast<MemRefType>(left),
+                       /*rowsFirst=*/true,
+                       emitWarpRow(rewriter, loc, m, warps));
+  }
+  bool transposed = op.getTransposeB();
+  // Stored NxK, the two halves of the sum are column halves; stored KxN they
+  // are row halves, and the matrices are transposed on the way.
+  BlockLoader rightLoader(rewriter, loc, adaptor.getB(), right,
+                          /*rowsFirst=*/!transposed, Value());
+
+  auto elements = vector::ToElementsOp::create(rewriter, loc, adaptor.getAcc());
+  SmallVector<Value> acc(elements.getResults());
+  for (int64_t step = 0; step < steps; ++step) {
+    SmallVector<SmallVector<Value, 4>> fragments;
+    for (int64_t row = 0; row < rowBlocks; ++row) {
+      if (leftLoader) {
+        fragments.push_back(leftLoader->load(row, step, false));
+        continue;
+      }
+      // Two neighbouring 16x8 blocks of two words each.
+      int64_t first = (row * steps + step) * 4;
+      fragments.emplace_back(words.begin() + first, words.begin() + first + 4);
+    }
+    for (int64_t pair = 0; pair < columnBlocks / 2; ++pair) {
+      SmallVector<Value, 4> block = transposed
+                                        ? rightLoader.load(pair, step, false)
+                                        : rightLoader.load(step, pair, true);
+      for (int64_t row = 0; row < rowBlocks; ++row)
+        for (int64_t half = 0; half < 2; ++half) {
+          int64_t at = (row * columnBlocks + pair * 2 + half) * 4;
+          SmallVector<Value, 4> sum =
+              emitMma(rewriter, loc, element, fragments[row],
+                      {block[half * 2], block[half * 2 + 1]},
+                      ArrayRef<Value>(acc).slice(at, 4));
+          llvm::copy(sum, acc.begin() + at);
+        }
+    }
+  }
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
+      op, cast<VectorType>(getTypeConverter()->convertType(accType)), acc);
+  return success();
+}
+
+void fovea::populateMmaSyncPatterns(RewritePatternSet &patterns,
+                                    const TypeConverter &converter) {
+  patterns.add<DotLowering, LocalLoadLowering>(converter,
+                                               patterns.getContext());
+}

@@ -1,0 +1,143 @@
+//===- Pipelines.cpp - Pipelines as cp.async groups -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+/// Follows the commits of a kernel through its program order. Without
+/// specialisation all threads produce and consume, so groups of copies complete
+/// in the order of their commits; a wait needs to know how many were committed
+/// after the one that it waits for.
+class CommitOrder {
+public:
+  LogicalResult walk(Block &block);
+  /// Fewest commits younger than the awaited one, over all visits.
+  llvm::DenseMap<Operation *, int64_t> pending;
+
+private:
+  LogicalResult visit(Operation &op);
+  /// For each pipeline: commits that were not waited for, as ages.
+  llvm::DenseMap<Value, SmallVector<int64_t>> ages() const;
+
+  SmallVector<Value> commits;
+  /// Position in `commits` from where on a pipeline's commits are not consumed.
+  llvm::DenseMap<Value, size_t> consumed;
+};
+} // namespace
+
+llvm::DenseMap<Value, SmallVector<int64_t>> CommitOrder::ages() const {
+  llvm::DenseMap<Value, SmallVector<int64_t>> result;
+  for (auto [position, pipeline] : llvm::enumerate(commits))
+    if (position >= consumed.lookup(pipeline))
+      result[pipeline].push_back(commits.size() - position);
+  return result;
+}
+
+LogicalResult CommitOrder::visit(Operation &op) {
+  if (auto commit = dyn_cast<warp::ProducerCommitOp>(op)) {
+    commits.push_back(commit.getPipeline());
+    return success();
+  }
+  if (auto wait = dyn_cast<warp::ConsumerWaitOp>(op)) {
+    Value pipeline = wait.getPipeline();
+    size_t position = consumed.lookup(pipeline);
+    while (position < commits.size() && commits[position] != pipeline)
+      ++position;
+    if (position == commits.size())
+      return wait.emitOpError("waits for a stage that was not committed");
+    consumed[pipeline] = position + 1;
+    int64_t younger = commits.size() - position - 1;
+    auto [entry, isNew] = pending.try_emplace(wait, younger);
+    entry->second = std::min(entry->second, younger);
+    return success();
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    // The state after an iteration must be the state before it, or the number
+    // of iterations would decide what a later wait means.
+    auto before = ages();
+    if (failed(walk(*loop.getBody())))
+      return failure();
+    if (ages() != before)
+      return loop.emitOpError("commits and waits of a pipeline do not balance "
+                              "in an iteration");
+    return success();
+  }
+  for (Region &region : op.getRegions())
+    for (Block &block : region) {
+      WalkResult inner = block.walk([](Operation *nested) {
+        return isa<warp::ProducerCommitOp, warp::ConsumerWaitOp>(nested)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      });
+      if (inner.wasInterrupted())
+        return op.emitOpError("must not contain commits or waits of a pipeline "
+                              "without specialised roles");
+    }
+  return success();
+}
+
+LogicalResult CommitOrder::walk(Block &block) {
+  for (Operation &op : block)
+    if (failed(visit(op)))
+      return failure();
+  return success();
+}
+
+/// True if a barrier stands between the last use of the stage's old contents
+/// and this acquire: a wait ends with one, so one before the acquire in the
+/// same block will do, and so will the start of the kernel.
+static bool isFreeAlready(warp::ProducerAcquireOp acquire) {
+  for (Operation *op = acquire->getPrevNode(); op; op = op->getPrevNode()) {
+    if (isa<warp::ConsumerWaitOp>(op))
+      return true;
+    if (isa<warp::ConsumerReleaseOp>(op))
+      return false;
+  }
+  return isa<gpu::GPUFuncOp>(acquire->getParentOp());
+}
+
+LogicalResult fovea::lowerPipelines(gpu::GPUFuncOp kernel) {
+  CommitOrder order;
+  if (failed(order.walk(kernel.getBody().front())))
+    return failure();
+  SmallVector<Operation *> verbs, pipelines;
+  kernel.walk([&](Operation *op) {
+    if (isa<warp::PipelineOp>(op))
+      pipelines.push_back(op);
+    else if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp,
+                 warp::ConsumerWaitOp, warp::ConsumerReleaseOp>(op))
+      verbs.push_back(op);
+  });
+  llvm::DenseSet<Operation *> needBarrier;
+  for (Operation *op : verbs)
+    if (auto acquire = dyn_cast<warp::ProducerAcquireOp>(op))
+      if (!isFreeAlready(acquire))
+        needBarrier.insert(op);
+  for (Operation *op : verbs) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    if (isa<warp::ProducerCommitOp>(op)) {
+      NVVM::CpAsyncCommitGroupOp::create(b, loc);
+    } else if (isa<warp::ConsumerWaitOp>(op)) {
+      NVVM::CpAsyncWaitGroupOp::create(b, loc, order.pending.lookup(op));
+      gpu::BarrierOp::create(b, loc);
+    } else if (needBarrier.contains(op)) {
+      gpu::BarrierOp::create(b, loc);
+    }
+    op->erase();
+  }
+  for (Operation *op : pipelines)
+    op->erase();
+  return success();
+}

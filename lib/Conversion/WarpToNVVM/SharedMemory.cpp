@@ -1,0 +1,217 @@
+//===- SharedMemory.cpp - Shared buffers and copies into them ---*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+struct AllocLowering : OpConversionPattern<warp::AllocOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(warp::AllocOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    std::optional<uint64_t> offset = op.getOffset();
+    if (!offset)
+      return op.emitError("shared buffer has no offset; run "
+                          "'warp-allocate-shared-memory' first");
+    Location loc = op.getLoc();
+    Type pointer = LLVM::LLVMPointerType::get(getContext(), 3);
+    Value base =
+        LLVM::AddressOfOp::create(rewriter, loc, pointer, kSharedMemorySymbol);
+    rewriter.replaceOpWithNewOp<LLVM::GEPOp>(
+        op, pointer, rewriter.getI8Type(), base,
+        ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(*offset))});
+    return success();
+  }
+};
+
+struct StageLowering : OpConversionPattern<warp::StageOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(warp::StageOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    MemRefType type = op.getType();
+    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    Value distance =
+        arith::MulIOp::create(rewriter, op.getLoc(), adaptor.getStage(),
+                              emitI32(rewriter, op.getLoc(), bytes));
+    rewriter.replaceOpWithNewOp<LLVM::GEPOp>(
+        op, adaptor.getBuffer().getType(), rewriter.getI8Type(),
+        adaptor.getBuffer(), ArrayRef<LLVM::GEPArg>{distance});
+    return success();
+  }
+};
+
+/// A box as 16-byte cp.async, the CTA's threads side by side.
+struct CopyLowering : OpConversionPattern<warp::CopyOp> {
+  CopyLowering(const TypeConverter &converter, MLIRContext *context,
+               int64_t threads)
+      : OpConversionPattern(converter, context), threads(threads) {}
+
+  LogicalResult
+  matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+  int64_t threads;
+};
+} // namespace
+
+LogicalResult
+CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
+                              ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
+  if (failed(view))
+    return failure();
+  constexpr int64_t kChunk = 8; // elements of 2 bytes in 16
+  MemRefType target = op.getTarget().getType();
+  int64_t rows = target.getDimSize(0), columns = target.getDimSize(1);
+  int64_t panel = cast<warp::SharedAttr>(target.getMemorySpace()).getPanel();
+  int64_t rowDim = op.getDims()[0], columnDim = op.getDims()[1];
+  auto [strides, offset] = view->type.getStridesAndOffset();
+  if (strides[columnDim] != 1 || target.getElementTypeBitWidth() != 16)
+    return op.emitError("copies move 16 bytes at a time: columns must be "
+                        "contiguous and elements have 16 bits");
+  int64_t size = view->type.getDimSize(columnDim);
+  if (ShapedType::isDynamic(size) || size % kChunk != 0 ||
+      !matchPattern(op.getIndices()[columnDim], m_Zero()))
+    return op.emitError("copies need a static multiple of 8 columns, from the "
+                        "first one on");
+
+  // A synchronous copy waits for old readers here and for the data below.
+  if (!op.getAsync())
+    gpu::BarrierOp::create(rewriter, loc);
+
+  OpBuilder &b = rewriter;
+  int64_t chunks = panel / kChunk, step = threads / chunks;
+  Value thread = emitThread(b, loc);
+  Value chunk = arith::RemUIOp::create(b, loc, thread, emitI32(b, loc, chunks));
+  Value row = arith::DivUIOp::create(b, loc, thread, emitI32(b, loc, chunks));
+
+  // What all threads' addresses have in common.
+  Value common = emitI64(b, loc, 0);
+  for (int64_t dim = 0; dim < view->type.getRank(); ++dim)
+    if (dim != rowDim && dim != columnDim)
+      common = arith::AddIOp::create(
+          b, loc, common,
+          arith::MulIOp::create(b, loc, emitToI64(b, loc, op.getIndices()[dim]),
+                                view->strides[dim]));
+  Value firstRow = emitToI64(b, loc, op.getIndices()[rowDim]);
+  Value rowStride = view->strides[rowDim];
+  Value limit = view->sizes[rowDim];
+  if (op.getLimit())
+    limit =
+        arith::MinSIOp::create(b, loc, limit, emitToI64(b, loc, op.getLimit()));
+  // No row exists where the copy is not wanted; its stage is zeroed, unread.
+  if (op.getCondition())
+    limit = arith::SelectOp::create(b, loc, op.getCondition(), limit,
+                                    emitI64(b, loc, 0));
+  Value limit32 = emitToI32(b, loc, limit);
+  Value firstRow32 = emitToI32(b, loc, firstRow);
+  Type elementType = view->type.getElementType();
+  Value blockStart = arith::AddIOp::create(
+      b, loc, common, arith::MulIOp::create(b, loc, firstRow, rowStride));
+  Value block =
+      LLVM::GEPOp::create(b, loc, view->pointer.getType(), elementType,
+                          view->pointer, ArrayRef<LLVM::GEPArg>{blockStart});
+
+  // Threads past the last row repeat a row that somebody copies anyway.
+  auto clampRow = [&](Value index) -> Value {
+    if (rows % step == 0)
+      return index;
+    return arith::RemUIOp::create(b, loc, index, emitI32(b, loc, rows));
+  };
+  Value chunkStart = arith::MulIOp::create(b, loc, emitToI64(b, loc, chunk),
+                                           emitI64(b, loc, kChunk));
+  bool isRegular = rows % step == 0 && step % 8 == 0;
+  Value source, destination;
+  if (isRegular) {
+    // Rows a multiple of 8 apart have one swizzle: only constants differ.
+    Value start = arith::AddIOp::create(
+        b, loc, chunkStart,
+        arith::MulIOp::create(b, loc, emitToI64(b, loc, row), rowStride));
+    source = LLVM::GEPOp::create(b, loc, block.getType(), elementType, block,
+                                 ArrayRef<LLVM::GEPArg>{start});
+    destination = LLVM::GEPOp::create(
+        b, loc, adaptor.getTarget().getType(), b.getI8Type(),
+        adaptor.getTarget(),
+        ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, row, chunk, panel)});
+  }
+  Value stepStride =
+      arith::MulIOp::create(b, loc, rowStride, emitI64(b, loc, step));
+
+  for (int64_t start = 0; start < rows; start += step) {
+    Value current = row;
+    if (start != 0)
+      current = arith::AddIOp::create(b, loc, row, emitI32(b, loc, start));
+    current = clampRow(current);
+    Value coordinate = arith::AddIOp::create(b, loc, firstRow32, current);
+    Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                         coordinate, limit32);
+    Value rowSource = source, rowDestination = destination;
+    if (!isRegular) {
+      Value distance = arith::AddIOp::create(
+          b, loc, chunkStart,
+          arith::MulIOp::create(b, loc, emitToI64(b, loc, current), rowStride));
+      rowSource = LLVM::GEPOp::create(b, loc, block.getType(), elementType,
+                                      block, ArrayRef<LLVM::GEPArg>{distance});
+      rowDestination = LLVM::GEPOp::create(
+          b, loc, adaptor.getTarget().getType(), b.getI8Type(),
+          adaptor.getTarget(),
+          ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, current, chunk, panel)});
+    }
+    for (int64_t column = 0; column < columns; column += panel) {
+      Value inside = exists;
+      if (column + panel > size) {
+        // Columns past the head dim are zero.
+        Value last = emitI32(b, loc, (size - column) / kChunk);
+        Value inRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                            chunk, last);
+        inside = arith::AndIOp::create(b, loc, exists, inRow);
+      }
+      Value bytes = arith::SelectOp::create(b, loc, inside, emitI32(b, loc, 16),
+                                            emitI32(b, loc, 0));
+      int64_t shared = (column / panel) * rows * panel * 2;
+      if (isRegular)
+        shared += start * panel * 2;
+      Value to = LLVM::GEPOp::create(
+          b, loc, rowDestination.getType(), b.getI8Type(), rowDestination,
+          ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(shared))});
+      Value from = LLVM::GEPOp::create(
+          b, loc, rowSource.getType(), elementType, rowSource,
+          ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(column))});
+      NVVM::CpAsyncOp::create(b, loc, to, from, 16,
+                              NVVM::LoadCacheModifierKind::CG, bytes);
+    }
+    if (isRegular && start + step < rows)
+      source = LLVM::GEPOp::create(b, loc, source.getType(), elementType,
+                                   source, ArrayRef<LLVM::GEPArg>{stepStride});
+  }
+  if (!op.getAsync()) {
+    NVVM::CpAsyncCommitGroupOp::create(b, loc);
+    NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
+    gpu::BarrierOp::create(b, loc);
+  }
+  rewriter.eraseOp(op);
+  return success();
+}
+
+void fovea::populateSharedMemoryPatterns(RewritePatternSet &patterns,
+                                         const TypeConverter &converter,
+                                         int64_t threads) {
+  patterns.add<AllocLowering, StageLowering>(converter, patterns.getContext());
+  patterns.add<CopyLowering>(converter, patterns.getContext(), threads);
+}

@@ -1,0 +1,255 @@
+//===- Tiles.cpp - Register tiles as vectors --------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
+  return cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
+}
+
+namespace {
+/// Any elementwise op: the same op on vectors.
+struct ElementwiseLowering : ConversionPattern {
+  ElementwiseLowering(const TypeConverter &converter, MLIRContext *context)
+      : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult
+  matchAndRewrite(Operation *op, ArrayRef<Value> operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumRegions() != 0)
+      return failure();
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertTypes(op->getResultTypes(), types)))
+      return failure();
+    OperationState state(op->getLoc(), op->getName(), operands, types,
+                         op->getAttrs());
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+};
+
+struct ConstantLowering : OpConversionPattern<arith::ConstantOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::ConstantOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast_or_null<VectorType>(
+        getTypeConverter()->convertType(op.getType()));
+    auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+    if (!type || !splat)
+      return failure();
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, splat.resizeSplat(type));
+    return success();
+  }
+};
+
+struct IotaLowering : OpConversionPattern<tile::IotaOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::IotaOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType tile = op.getResult().getType();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
+    auto layout = getLayout(tile);
+    Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
+                                 tile.getShape(), op.getDim());
+    if (tile.getElementType().isInteger(64))
+      base = emitToI64(rewriter, loc, base);
+    Value bases = vector::BroadcastOp::create(rewriter, loc, type, base);
+    SmallVector<APInt> values;
+    for (int64_t offset : layout.getOffsets(tile.getShape(), op.getDim()))
+      values.emplace_back(tile.getElementTypeBitWidth(), offset);
+    Value offsets = arith::ConstantOp::create(
+        rewriter, loc, DenseElementsAttr::get(type, values));
+    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, bases, offsets);
+    return success();
+  }
+};
+
+struct BroadcastLowering : OpConversionPattern<tile::BroadcastOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::BroadcastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    RankedTensorType result = op.getResult().getType();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(result));
+    auto source = dyn_cast<RankedTensorType>(op.getSource().getType());
+    if (!source) {
+      rewriter.replaceOpWithNewOp<vector::BroadcastOp>(op, type,
+                                                       adaptor.getSource());
+      return success();
+    }
+    // Each register takes the source's register of the same coordinates.
+    auto layout = getLayout(result);
+    std::map<std::pair<int64_t, int64_t>, int64_t> registers;
+    auto rows = layout.getOffsets(source.getShape(), 0),
+         columns = layout.getOffsets(source.getShape(), 1);
+    for (auto [index, pair] : llvm::enumerate(llvm::zip(rows, columns)))
+      registers.try_emplace({std::get<0>(pair), std::get<1>(pair)}, index);
+    SmallVector<int64_t> mask;
+    for (auto [row, column] :
+         llvm::zip(layout.getOffsets(result.getShape(), 0),
+                   layout.getOffsets(result.getShape(), 1)))
+      mask.push_back(registers.at({source.getDimSize(0) == 1 ? 0 : row,
+                                   source.getDimSize(1) == 1 ? 0 : column}));
+    rewriter.replaceOpWithNewOp<vector::ShuffleOp>(op, adaptor.getSource(),
+                                                   adaptor.getSource(), mask);
+    return success();
+  }
+};
+
+struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+struct IfAnyLowering : OpConversionPattern<tile::IfAnyOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::IfAnyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+/// The yield of an if_any whose body has become an scf.if.
+struct YieldLowering : OpConversionPattern<tile::YieldOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::YieldOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa<scf::IfOp>(op->getParentOp()))
+      return failure();
+    rewriter.replaceOpWithNewOp<scf::YieldOp>(op, adaptor.getResults());
+    return success();
+  }
+};
+} // namespace
+
+static Value combine(OpBuilder &b, Location loc, tile::ReduceKind kind, Value x,
+                     Value y) {
+  bool isFloat = isa<FloatType>(x.getType());
+  if (kind == tile::ReduceKind::Add)
+    return isFloat ? arith::AddFOp::create(b, loc, x, y).getResult()
+                   : arith::AddIOp::create(b, loc, x, y).getResult();
+  return isFloat ? arith::MaximumFOp::create(b, loc, x, y).getResult()
+                 : arith::MaxSIOp::create(b, loc, x, y).getResult();
+}
+
+/// Combines pairs, then pairs of pairs: short chains of dependent ops.
+static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
+                        SmallVector<Value> values) {
+  while (values.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      next.push_back(combine(b, loc, kind, values[i], values[i + 1]));
+    if (values.size() % 2)
+      next.push_back(values.back());
+    values = next;
+  }
+  return values.front();
+}
+
+LogicalResult
+ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  int64_t dim = op.getDim();
+  RankedTensorType source = op.getSource().getType(),
+                   result = op.getResult().getType();
+  auto layout = getLayout(source);
+  int64_t extent = result.getDimSize(dim);
+  if (extent != 1 && extent % layout.getPeriod(dim) != 0)
+    return op.emitError("a reduction to ")
+           << extent << " needs threads to exchange elements; the layout "
+           << "supports 1 and multiples of " << layout.getPeriod(dim);
+  FailureOr<SmallVector<int64_t>> lanes = SmallVector<int64_t>{};
+  if (extent == 1)
+    lanes = layout.getReductionLanes(dim);
+  if (failed(lanes))
+    return op.emitError("a reduction along dimension ")
+           << dim << " crosses warps, which this layout does not support";
+
+  auto elements =
+      vector::ToElementsOp::create(rewriter, loc, adaptor.getSource());
+  SmallVector<int64_t> along = layout.getOffsets(source.getShape(), dim),
+                       across = layout.getOffsets(source.getShape(), 1 - dim);
+  SmallVector<Value> results;
+  for (auto [toAlong, toAcross] :
+       llvm::zip(layout.getOffsets(result.getShape(), dim),
+                 layout.getOffsets(result.getShape(), 1 - dim))) {
+    SmallVector<Value> members;
+    for (auto [index, element] : llvm::enumerate(elements.getResults()))
+      if (across[index] == toAcross &&
+          (extent == 1 || along[index] % extent == toAlong))
+        members.push_back(element);
+    Value value = combineAll(rewriter, loc, op.getKind(), members);
+    for (int64_t lane : *lanes) {
+      Value all = emitI32(rewriter, loc, -1);
+      Value other = NVVM::ShflOp::create(rewriter, loc, value.getType(), all,
+                                         value, emitI32(rewriter, loc, lane),
+                                         emitI32(rewriter, loc, 31),
+                                         NVVM::ShflKind::bfly, UnitAttr());
+      value = combine(rewriter, loc, op.getKind(), value, other);
+    }
+    results.push_back(value);
+  }
+  auto type = cast<VectorType>(getTypeConverter()->convertType(result));
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, results);
+  return success();
+}
+
+LogicalResult
+IfAnyLowering::matchAndRewrite(tile::IfAnyOp op, OpAdaptor adaptor,
+                               ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  auto elements =
+      vector::ToElementsOp::create(rewriter, loc, adaptor.getCondition());
+  Value any = elements.getResults().front();
+  for (Value element : elements.getResults().drop_front())
+    any = arith::OrIOp::create(rewriter, loc, any, element);
+  // Each warp decides for its rows.
+  Value vote = NVVM::VoteSyncOp::create(rewriter, loc, rewriter.getI1Type(),
+                                        emitI32(rewriter, loc, -1), any,
+                                        NVVM::VoteSyncKind::any);
+  SmallVector<Type> types(adaptor.getInits().getTypes());
+  auto branch = scf::IfOp::create(rewriter, loc, types, vote,
+                                  /*addThenBlock=*/false,
+                                  /*addElseBlock=*/false);
+  if (failed(rewriter.convertRegionTypes(&op.getBody(), *getTypeConverter())))
+    return failure();
+  Block *body = &op.getBody().front();
+  Block *then = rewriter.createBlock(&branch.getThenRegion());
+  rewriter.inlineBlockBefore(body, then, then->end(), adaptor.getInits());
+  rewriter.createBlock(&branch.getElseRegion());
+  scf::YieldOp::create(rewriter, loc, adaptor.getInits());
+  rewriter.replaceOp(op, branch.getResults());
+  return success();
+}
+
+void fovea::populateTilePatterns(RewritePatternSet &patterns,
+                                 const TypeConverter &converter) {
+  patterns.add<ElementwiseLowering>(converter, patterns.getContext());
+  patterns.add<BroadcastLowering, ConstantLowering, IfAnyLowering, IotaLowering,
+               ReduceLowering, YieldLowering>(converter, patterns.getContext());
+}

@@ -1,0 +1,186 @@
+//===- WarpToNVVM.cpp - One thread's program --------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "fovea/Conversion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace fovea {
+#define GEN_PASS_DEF_WARPTONVVM
+#include "fovea/Conversion/Passes.h.inc"
+} // namespace fovea
+
+using namespace mlir;
+using namespace fovea;
+
+//===----------------------------------------------------------------------===//
+// Types and small emitters
+//===----------------------------------------------------------------------===//
+
+ThreadTypeConverter::ThreadTypeConverter() {
+  addConversion([](Type type) { return type; });
+  addConversion([](RankedTensorType type) -> std::optional<Type> {
+    if (!tile::isRegisterTile(type))
+      return std::nullopt;
+    auto layout = dyn_cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
+    if (!layout)
+      return Type();
+    return VectorType::get({layout.getNumElements(type.getShape())},
+                           type.getElementType());
+  });
+  addConversion([](MemRefType type) -> std::optional<Type> {
+    if (!warp::isSharedBuffer(type))
+      return std::nullopt;
+    return LLVM::LLVMPointerType::get(type.getContext(), 3);
+  });
+}
+
+Value fovea::emitThread(OpBuilder &builder, Location loc) {
+  Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), thread);
+}
+
+Value fovea::emitI32(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
+Value fovea::emitI64(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 64);
+}
+
+Value fovea::emitToI64(OpBuilder &builder, Location loc, Value value) {
+  Type type = builder.getI64Type();
+  if (value.getType() == type)
+    return value;
+  if (value.getType().isIndex())
+    return arith::IndexCastOp::create(builder, loc, type, value);
+  return arith::ExtSIOp::create(builder, loc, type, value);
+}
+
+Value fovea::emitToI32(OpBuilder &builder, Location loc, Value value) {
+  Type type = builder.getI32Type();
+  if (value.getType() == type)
+    return value;
+  if (value.getType().isIndex())
+    return arith::IndexCastOp::create(builder, loc, type, value);
+  return arith::TruncIOp::create(builder, loc, type, value);
+}
+
+Value fovea::emitSwizzle(OpBuilder &builder, Location loc, Value row,
+                         Value chunk, int64_t panel) {
+  int64_t rowBytes = panel * 2, chunks = rowBytes / 16;
+  Value shifted = arith::DivUIOp::create(builder, loc, row,
+                                         emitI32(builder, loc, 128 / rowBytes));
+  Value turn = arith::RemUIOp::create(builder, loc, shifted,
+                                      emitI32(builder, loc, chunks));
+  Value place = arith::XOrIOp::create(builder, loc, chunk, turn);
+  Value inRow =
+      arith::MulIOp::create(builder, loc, place, emitI32(builder, loc, 16));
+  Value start =
+      arith::MulIOp::create(builder, loc, row, emitI32(builder, loc, rowBytes));
+  return arith::AddIOp::create(builder, loc, start, inRow);
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
+  using WarpToNVVMBase::WarpToNVVMBase;
+
+  void runOnOperation() override {
+    gpu::GPUModuleOp module = getOperation();
+    SmallVector<gpu::GPUFuncOp> kernels(module.getOps<gpu::GPUFuncOp>());
+    for (gpu::GPUFuncOp kernel : kernels) {
+      tile::AbiOp abi = tile::lookupAbi(kernel);
+      if (!abi) {
+        kernel.emitError("kernel has no 'tile.abi' beside it");
+        return signalPassFailure();
+      }
+      if (failed(convert(kernel, abi)))
+        return signalPassFailure();
+    }
+  }
+
+  void declareSharedMemory(gpu::GPUModuleOp module);
+  LogicalResult convert(gpu::GPUFuncOp kernel, tile::AbiOp abi);
+  LogicalResult convertTiles(gpu::GPUFuncOp kernel, tile::AbiOp abi);
+  LogicalResult convertMath(gpu::GPUFuncOp kernel);
+};
+} // namespace
+
+void WarpToNVVMPass::declareSharedMemory(gpu::GPUModuleOp module) {
+  if (module.lookupSymbol(kSharedMemorySymbol))
+    return;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+  LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
+                         LLVM::Linkage::External, kSharedMemorySymbol,
+                         /*value=*/Attribute(), /*alignment=*/1024,
+                         /*addrSpace=*/3);
+}
+
+LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
+                                           tile::AbiOp abi) {
+  ThreadTypeConverter converter;
+  RewritePatternSet patterns(&getContext());
+  ConversionTarget target(getContext());
+  target.addIllegalDialect<tile::TileDialect, warp::WarpDialect>();
+  target.addIllegalOp<memref::LoadOp, memref::DimOp>();
+  target.markUnknownOpDynamicallyLegal([&](Operation *op) {
+    auto isConverted = [&](Type type) {
+      return !tile::isRegisterTile(type) && !warp::isSharedBuffer(type);
+    };
+    return llvm::all_of(op->getOperandTypes(), isConverted) &&
+           llvm::all_of(op->getResultTypes(), isConverted);
+  });
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       target);
+  populateTilePatterns(patterns, converter);
+  populateGlobalMemoryPatterns(patterns, converter);
+  populateSharedMemoryPatterns(patterns, converter, abi.getThreads());
+  populateMmaSyncPatterns(patterns, converter);
+  return applyPartialConversion(kernel, target, std::move(patterns));
+}
+
+LogicalResult WarpToNVVMPass::convertMath(gpu::GPUFuncOp kernel) {
+  RewritePatternSet patterns(&getContext());
+  populateMathPatterns(patterns);
+  if (failed(applyPatternsGreedily(kernel, std::move(patterns))))
+    return failure();
+  WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
+    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()))
+      return WalkResult::advance();
+    return op->emitError("'")
+           << op->getName() << "' is not supported in a kernel";
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+  Builder builder(&getContext());
+  int32_t threads = abi.getThreads();
+  declareSharedMemory(getOperation());
+  if (failed(lowerPipelines(kernel)) || failed(expandArguments(kernel, abi)) ||
+      failed(convertTiles(kernel, abi)) || failed(convertMath(kernel)))
+    return failure();
+  dropUnusedArguments(kernel, abi);
+  kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr({threads, 1, 1}));
+  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  builder.getI32IntegerAttr(abi.getSchedule().getMinBlocks()));
+  return success();
+}

@@ -1,0 +1,122 @@
+//===- KeyRange.cpp - Intervals of keys -------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KeyRange.h"
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::attn;
+
+KeyRange KeyRange::when(Value condition) {
+  if (matchPattern(condition, m_Zero()))
+    return empty();
+  if (matchPattern(condition, m_One()))
+    return all();
+  return {false, condition, {}, {}};
+}
+
+Value KeyRangeBuilder::getLength() {
+  if (!length)
+    length = KeyLengthOp::create(b.getBuilder(), b.getLoc());
+  return length;
+}
+
+KeyRange KeyRangeBuilder::dropGuard(KeyRange x) {
+  if (!x.guard)
+    return x;
+  Value lo = x.lo ? x.lo : b.constant(0), hi = x.hi ? x.hi : getLength();
+  return {false,
+          {},
+          b.select(x.guard, lo, getLength()),
+          b.select(x.guard, hi, b.constant(0))};
+}
+
+KeyRange KeyRangeBuilder::intersect(KeyRange x, KeyRange y) {
+  if (x.isEmpty || y.isEmpty)
+    return KeyRange::empty();
+  auto both = [](Value p, Value q, auto combine) -> Value {
+    return p && q ? combine(p, q) : (p ? p : q);
+  };
+  KeyRange result;
+  result.guard = both(x.guard, y.guard,
+                      [&](Value p, Value q) { return b.logicalAnd(p, q); });
+  result.lo = both(x.lo, y.lo, [&](Value p, Value q) { return b.max(p, q); });
+  result.hi = both(x.hi, y.hi, [&](Value p, Value q) { return b.min(p, q); });
+  return result;
+}
+
+KeyRange KeyRangeBuilder::choose(Value condition, KeyRange x, KeyRange y) {
+  if (matchPattern(condition, m_One()))
+    return x;
+  if (matchPattern(condition, m_Zero()))
+    return y;
+  if (y.isEmpty || x.isEmpty) {
+    Value guard = x.isEmpty ? b.logicalNot(condition) : condition;
+    return intersect(KeyRange::when(guard), x.isEmpty ? y : x);
+  }
+  x = dropGuard(x);
+  y = dropGuard(y);
+  auto pick = [&](Value p, Value q, auto unbounded) -> Value {
+    if (!p && !q)
+      return {};
+    return b.select(condition, p ? p : unbounded(), q ? q : unbounded());
+  };
+  KeyRange result;
+  result.lo = pick(x.lo, y.lo, [&] { return b.constant(0); });
+  result.hi = pick(x.hi, y.hi, [&] { return getLength(); });
+  return result;
+}
+
+/// All keys if a condition holds, else none.
+static bool isCondition(const KeyRange &x) {
+  return !x.isEmpty && x.guard && !x.lo && !x.hi;
+}
+
+KeyRange KeyRangeBuilder::hull(KeyRange x, KeyRange y) {
+  if (x.isEmpty || y.isEmpty)
+    return x.isEmpty ? y : x;
+  if (isCondition(x) && isCondition(y))
+    return KeyRange::when(b.logicalOr(x.guard, y.guard));
+  if (isCondition(x))
+    return choose(x.guard, KeyRange::all(), y);
+  if (isCondition(y))
+    return choose(y.guard, KeyRange::all(), x);
+  x = dropGuard(x);
+  y = dropGuard(y);
+  KeyRange result;
+  if (x.lo && y.lo)
+    result.lo = b.min(x.lo, y.lo);
+  if (x.hi && y.hi)
+    result.hi = b.max(x.hi, y.hi);
+  return result;
+}
+
+KeyRange KeyRangeBuilder::join(KeyRange x, KeyRange y) {
+  // With a common end, or nothing to decide, the hull is the union.
+  auto isHalf = [](Value p, Value q) { return !p && !q; };
+  if (x.isEmpty || y.isEmpty || isCondition(x) || isCondition(y) ||
+      (!x.guard && !y.guard && (isHalf(x.lo, y.lo) || isHalf(x.hi, y.hi))))
+    return hull(x, y);
+  x = dropGuard(x);
+  y = dropGuard(y);
+  for (KeyRange *range : {&x, &y}) {
+    range->lo = range->lo ? range->lo : b.constant(0);
+    range->hi = range->hi ? range->hi : getLength();
+  }
+  // An empty range touches nothing that it would extend.
+  Value touch = b.le(b.max(x.lo, y.lo), b.min(x.hi, y.hi));
+  Value first = b.le(b.sub(y.hi, y.lo), b.sub(x.hi, x.lo));
+  KeyRange result;
+  result.lo = b.select(touch, b.min(x.lo, y.lo), b.select(first, x.lo, y.lo));
+  result.hi = b.select(touch, b.max(x.hi, y.hi), b.select(first, x.hi, y.hi));
+  return result;
+}

@@ -1,0 +1,327 @@
+//===- InsertAsyncCopies.cpp - Make copies asynchronous ---------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace fovea::warp {
+#define GEN_PASS_DEF_WARPINSERTASYNCCOPIES
+#include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
+} // namespace fovea::warp
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+/// A copy with its multi-stage buffer and pipeline.
+struct Stream {
+  warp::CopyOp copy;
+  Value buffer, pipeline;
+  SmallVector<Operation *> readers;
+};
+
+/// Position in a ring of stages: where it stands, and how often it wrapped,
+/// modulo two.
+struct RingState {
+  Value stage, phase;
+};
+
+struct InsertAsyncCopiesPass
+    : warp::impl::WarpInsertAsyncCopiesBase<InsertAsyncCopiesPass> {
+  void runOnOperation() override;
+
+private:
+  FailureOr<Stream> makeStream(warp::CopyOp copy, int64_t stages);
+  void convertSingle(warp::CopyOp copy);
+  LogicalResult convertLoop(scf::ForOp loop, ArrayRef<warp::CopyOp> copies,
+                            int64_t stages);
+};
+} // namespace
+
+static Value makeI32(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(b, loc, value, 32);
+}
+
+/// `state` after `steps` steps, at most once around the ring.
+static RingState advance(OpBuilder &b, Location loc, RingState state,
+                         int64_t steps, int64_t stages) {
+  if (steps == 0)
+    return state;
+  Value ahead =
+      arith::AddIOp::create(b, loc, state.stage, makeI32(b, loc, steps));
+  Value size = makeI32(b, loc, stages);
+  Value wraps =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, ahead, size);
+  Value wrapped = arith::SubIOp::create(b, loc, ahead, size);
+  Value stage = arith::SelectOp::create(b, loc, wraps, wrapped, ahead);
+  Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
+  Value phase = arith::XOrIOp::create(b, loc, state.phase, flip);
+  return {stage, phase};
+}
+
+static Value makeStageView(OpBuilder &b, Location loc, Value buffer,
+                           Value stage) {
+  auto type = cast<MemRefType>(buffer.getType());
+  auto view =
+      MemRefType::get(type.getShape().drop_front(), type.getElementType(),
+                      MemRefLayoutAttrInterface(), type.getMemorySpace());
+  return warp::StageOp::create(b, loc, view, buffer, stage);
+}
+
+/// Acquire, copy, commit. `copy` is cloned through `mapping`.
+static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
+                         IRMapping &mapping, Value condition) {
+  warp::CopyOp copy = stream.copy;
+  Location loc = copy.getLoc();
+  warp::ProducerAcquireOp::create(b, loc, stream.pipeline, state.stage,
+                                  state.phase);
+  Value target = makeStageView(b, loc, stream.buffer, state.stage);
+  SmallVector<Value> indices =
+      llvm::map_to_vector(copy.getIndices(), [&](Value index) {
+        return mapping.lookupOrDefault(index);
+      });
+  Value limit = copy.getLimit();
+  warp::CopyOp::create(b, loc, copy.getSource(), indices,
+                       limit ? mapping.lookupOrDefault(limit) : Value(),
+                       condition, target, copy.getDims(),
+                       /*async=*/true);
+  warp::ProducerCommitOp::create(b, loc, stream.pipeline, state.stage,
+                                 state.phase);
+}
+
+FailureOr<Stream> InsertAsyncCopiesPass::makeStream(warp::CopyOp copy,
+                                                    int64_t stages) {
+  auto alloc = copy.getTarget().getDefiningOp<warp::AllocOp>();
+  if (!alloc || copy.getCondition())
+    return copy.emitError(
+        "only unconditional copies into a buffer of their own "
+        "can be made asynchronous");
+  Stream stream;
+  stream.copy = copy;
+  for (Operation *user : alloc->getUsers())
+    if (user != copy.getOperation())
+      stream.readers.push_back(user);
+  OpBuilder b(alloc);
+  MemRefType type = alloc.getBuffer().getType();
+  SmallVector<int64_t> shape = {stages};
+  llvm::append_range(shape, type.getShape());
+  auto staged =
+      MemRefType::get(shape, type.getElementType(), MemRefLayoutAttrInterface(),
+                      type.getMemorySpace());
+  stream.buffer =
+      warp::AllocOp::create(b, alloc.getLoc(), staged, IntegerAttr());
+  stream.pipeline = warp::PipelineOp::create(
+      b, alloc.getLoc(), warp::PipelineType::get(&getContext(), stages));
+  ++numPipelines;
+  return stream;
+}
+
+/// The op of `block` in which `op` is nested, or `op` itself.
+static Operation *ancestorIn(Block *block, Operation *op) {
+  return block->findAncestorOpInBlock(*op);
+}
+
+static Operation *firstReader(Block *block, ArrayRef<Operation *> readers) {
+  Operation *first = nullptr;
+  for (Operation *reader : readers) {
+    Operation *ancestor = ancestorIn(block, reader);
+    if (!first || ancestor->isBeforeInBlock(first))
+      first = ancestor;
+  }
+  return first;
+}
+
+static Operation *lastReader(Block *block, ArrayRef<Operation *> readers) {
+  Operation *last = nullptr;
+  for (Operation *reader : readers) {
+    Operation *ancestor = ancestorIn(block, reader);
+    if (!last || last->isBeforeInBlock(ancestor))
+      last = ancestor;
+  }
+  return last;
+}
+
+/// A copy outside loops: one stage, never given back.
+void InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
+  FailureOr<Stream> stream = makeStream(copy, 1);
+  if (failed(stream))
+    return signalPassFailure();
+  Block *block = copy->getBlock();
+  OpBuilder b(copy);
+  Value zero = makeI32(b, copy.getLoc(), 0);
+  IRMapping none;
+  emitProducer(b, *stream, {zero, zero}, none, Value());
+
+  // Fragments are read right before they are used, so that what the loop
+  // prefetches is under way before anybody waits.
+  for (Operation *reader : stream->readers)
+    if (isa<warp::LocalLoadOp>(reader) && reader->getBlock() == block) {
+      SmallVector<Operation *> users(reader->getUsers());
+      if (Operation *use = firstReader(block, users))
+        reader->moveBefore(use);
+    }
+  if (!stream->readers.empty()) {
+    b.setInsertionPoint(firstReader(block, stream->readers));
+    warp::ConsumerWaitOp::create(b, copy.getLoc(), stream->pipeline, zero,
+                                 zero);
+    Value view = makeStageView(b, copy.getLoc(), stream->buffer, zero);
+    copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
+      return llvm::is_contained(stream->readers, use.getOwner());
+    });
+  }
+  Operation *alloc = copy.getTarget().getDefiningOp();
+  copy.erase();
+  alloc->erase();
+}
+
+/// Clones what `values` are computed from in the loop's body, for another
+/// index. Fails on anything but pure ops.
+static LogicalResult cloneSlice(OpBuilder &b, scf::ForOp loop,
+                                ValueRange values, IRMapping &mapping) {
+  for (Value value : values) {
+    Operation *op = value.getDefiningOp();
+    if (mapping.contains(value) || loop.isDefinedOutsideOfLoop(value))
+      continue;
+    if (!op)
+      return loop.emitError("a copy depends on a value that the loop carries");
+    if (!isPure(op) || op->getNumRegions() != 0)
+      return op->emitError("a copy depends on an op that can't be repeated");
+    if (failed(cloneSlice(b, loop, op->getOperands(), mapping)))
+      return failure();
+    b.clone(*op, mapping);
+  }
+  return success();
+}
+
+LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
+                                                 ArrayRef<warp::CopyOp> copies,
+                                                 int64_t stages) {
+  Location loc = loop.getLoc();
+  SmallVector<Stream> streams;
+  for (warp::CopyOp copy : copies) {
+    FailureOr<Stream> stream = makeStream(copy, stages);
+    if (failed(stream))
+      return failure();
+    for (Operation *reader : stream->readers)
+      if (!loop->isProperAncestor(reader))
+        return reader->emitError("reads a buffer outside the loop that fills "
+                                 "it");
+    streams.push_back(*stream);
+  }
+
+  // Ahead of the loop: all stages but the last.
+  IRRewriter b(loop);
+  Value zero = makeI32(b, loc, 0);
+  for (int64_t stage = 0; stage + 1 < stages; ++stage) {
+    Value distance = arith::MulIOp::create(
+        b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, stage));
+    Value index = arith::AddIOp::create(b, loc, loop.getLowerBound(), distance);
+    Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
+                                       loop.getUpperBound());
+    for (const Stream &stream : streams) {
+      IRMapping mapping;
+      mapping.map(loop.getInductionVar(), index);
+      auto copy = stream.copy;
+      if (failed(cloneSlice(b, loop, copy.getIndices(), mapping)))
+        return failure();
+      emitProducer(b, stream, {makeI32(b, loc, stage), zero}, mapping, runs);
+    }
+  }
+
+  // The ring's state travels with the loop.
+  auto yields = [&](OpBuilder &inner, Location loc,
+                    ArrayRef<BlockArgument> arguments) {
+    RingState next =
+        advance(inner, loc, {arguments[0], arguments[1]}, 1, stages);
+    return SmallVector<Value>{next.stage, next.phase};
+  };
+  FailureOr<LoopLikeOpInterface> replaced = loop.replaceWithAdditionalYields(
+      b, {zero, zero}, /*replaceInitOperandUsesInLoop=*/false, yields);
+  if (failed(replaced))
+    return loop.emitError("can't carry the pipeline's state through the loop");
+  loop = cast<scf::ForOp>(replaced->getOperation());
+  Block *body = loop.getBody();
+  auto arguments = loop.getRegionIterArgs().take_back(2);
+  RingState current = {arguments[0], arguments[1]};
+
+  // Consumers: wait before the first reader, release behind the last.
+  warp::ConsumerWaitOp firstWait;
+  for (const Stream &stream : streams) {
+    if (stream.readers.empty())
+      continue;
+    b.setInsertionPoint(firstReader(body, stream.readers));
+    auto wait = warp::ConsumerWaitOp::create(b, loc, stream.pipeline,
+                                             current.stage, current.phase);
+    Value view = makeStageView(b, loc, stream.buffer, current.stage);
+    auto copy = stream.copy;
+    copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
+      return llvm::is_contained(stream.readers, use.getOwner());
+    });
+    b.setInsertionPointAfter(lastReader(body, stream.readers));
+    warp::ConsumerReleaseOp::create(b, loc, stream.pipeline, current.stage,
+                                    current.phase);
+    if (!firstWait || wait->isBeforeInBlock(firstWait))
+      firstWait = wait;
+  }
+
+  // Producers: behind the first wait, by when all are done with the stage that
+  // is filled; with a single stage, before it, since it waits for this copy.
+  if (stages > 1 && firstWait)
+    b.setInsertionPointAfter(firstWait);
+  else
+    b.setInsertionPointToStart(body);
+  Value ahead =
+      arith::MulIOp::create(b, loc, loop.getStep(),
+                            arith::ConstantIndexOp::create(b, loc, stages - 1));
+  Value index = arith::AddIOp::create(b, loc, loop.getInductionVar(), ahead);
+  Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
+                                     loop.getUpperBound());
+  RingState filled = advance(b, loc, current, stages - 1, stages);
+  for (const Stream &stream : streams) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), index);
+    auto copy = stream.copy;
+    if (failed(cloneSlice(b, loop, copy.getIndices(), mapping)))
+      return failure();
+    emitProducer(b, stream, filled, mapping, runs);
+  }
+  for (Stream &stream : streams) {
+    Operation *alloc = stream.copy.getTarget().getDefiningOp();
+    stream.copy.erase();
+    alloc->erase();
+  }
+  return success();
+}
+
+void InsertAsyncCopiesPass::runOnOperation() {
+  tile::AbiOp abi = tile::lookupAbi(getOperation());
+  if (!abi) {
+    getOperation().emitError("kernel has no 'tile.abi' beside it");
+    return signalPassFailure();
+  }
+  llvm::MapVector<Operation *, SmallVector<warp::CopyOp>> loops;
+  SmallVector<warp::CopyOp> single;
+  getOperation().walk([&](warp::CopyOp copy) {
+    if (copy.getAsync())
+      return;
+    if (auto loop = dyn_cast<scf::ForOp>(copy->getParentOp()))
+      loops[loop].push_back(copy);
+    else
+      single.push_back(copy);
+  });
+  int64_t stages = abi.getSchedule().getStages();
+  for (auto &[loop, copies] : loops)
+    if (failed(convertLoop(cast<scf::ForOp>(loop), copies, stages)))
+      return signalPassFailure();
+  for (warp::CopyOp copy : single)
+    convertSingle(copy);
+}

@@ -1,0 +1,2 @@
+#include "fovea/Interpreter/Handlers.h"
+void fovea::interp::registerAttnHandlers(InterpreterRegistry &registry) {}

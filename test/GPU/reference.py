@@ -101,7 +101,7 @@ def compare(o, lse, exact, exact_lse, plain, may_be_nan=None):
     error = torch.where(skip, zero, o64 - exact).norm(dim=-1)
     base = torch.where(skip, zero, (plain - exact).nan_to_num(0.0)).norm(dim=-1)
     allowed = SLACK * base + ULPS * torch.where(skip, zero, ulp(exact.nan_to_num(0.0), dtype)).norm(dim=-1)
-    ratio = error / allowed
+    ratio = torch.where(error == 0, zero, error / allowed)
     worst = ratio.max().item() if ratio.numel() else 0.0
     if not worst <= 1:
         where = tuple((ratio.nan_to_num(float("inf")) == ratio.nan_to_num(float("inf")).max()).nonzero()[0].tolist())

@@ -10,11 +10,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Threading.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-
-#include <atomic>
-#include <mutex>
 
 using namespace mlir;
 using namespace fovea;
@@ -92,31 +88,20 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
   if (failed(blocks))
     return failure();
 
-  // Of several blocks that fail the first is reported, whatever the order in
-  // which they ran: later ones may be left out, earlier ones never are.
-  std::atomic<int64_t> firstFailure = *blocks;
-  std::optional<Frame> failedFrame;
-  std::mutex mutex;
-  parallelFor(abi.getContext(), 0, *blocks, [&](size_t index) {
-    int64_t block = index;
-    if (block > firstFailure)
-      return;
+  Frame frame(registry, precision);
+  auto runBlock = [&](int64_t block, Frame &inner) {
     GridPosition position{{block, 0, 0}, {*blocks, 1, 1}};
-    Frame frame(registry, precision);
-    frame.setEnvironment(&position);
+    inner.setEnvironment(&position);
     SmallVector<RuntimeValue> results;
-    if (succeeded(frame.run(kernel.getFunctionBody(), arguments, results)))
-      return;
-    std::lock_guard<std::mutex> lock(mutex);
-    if (block < firstFailure) {
-      firstFailure = block;
-      failedFrame.emplace(std::move(frame));
-    }
-  });
-  if (!failedFrame)
+    return inner.run(kernel.getFunctionBody(), arguments, results);
+  };
+  auto describe = [&](int64_t block) {
+    return ("in block " + Twine(block) + " of " + Twine(*blocks)).str();
+  };
+  if (succeeded(
+          frame.runInParallel(abi.getContext(), *blocks, runBlock, describe)))
     return success();
-  failedFrame->emitDiagnostic("in block " + Twine(firstFailure.load()) +
-                              " of " + Twine(*blocks));
+  frame.emitDiagnostic();
   return failure();
 }
 

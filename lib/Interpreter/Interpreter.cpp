@@ -10,7 +10,11 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/IR/TypeUtilities.h"
+
+#include <atomic>
+#include <mutex>
 
 using namespace mlir;
 using namespace fovea::interp;
@@ -47,14 +51,43 @@ Failure Frame::fail(Location loc) {
   return Failure(*diagnostic);
 }
 
-void Frame::emitDiagnostic(const Twine &note) {
+void Frame::emitDiagnostic() {
   if (!diagnostic)
     return;
-  if (!note.isTriviallyEmpty())
-    diagnostic->attachNote() << note;
   MLIRContext *context = diagnostic->getLocation()->getContext();
   context->getDiagEngine().emit(std::move(*diagnostic));
   diagnostic.reset();
+}
+
+LogicalResult
+Frame::runInParallel(MLIRContext *context, int64_t count,
+                     function_ref<LogicalResult(int64_t, Frame &)> body,
+                     function_ref<std::string(int64_t)> describe) {
+  // Indices above one that failed may be left out, those below never are.
+  std::atomic<int64_t> firstFailure = count;
+  std::optional<Diagnostic> failure;
+  std::mutex mutex;
+  parallelFor(context, 0, count, [&](size_t position) {
+    int64_t index = position;
+    if (index > firstFailure)
+      return;
+    Frame inner(registry, precision);
+    inner.environment = environment;
+    if (succeeded(body(index, inner)))
+      return;
+    std::lock_guard<std::mutex> lock(mutex);
+    if (index < firstFailure) {
+      firstFailure = index;
+      failure = std::move(inner.diagnostic);
+    }
+  });
+  if (!failure)
+    return success();
+  if (describe)
+    failure->attachNote() << describe(firstFailure);
+  if (!diagnostic)
+    diagnostic = std::move(failure);
+  return mlir::failure();
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,7 +114,7 @@ LogicalResult Frame::enter(Level &level, Region &region,
 LogicalResult Frame::start(Region &region, ArrayRef<RuntimeValue> arguments) {
   results.clear();
   stack.clear();
-  stack.push_back({nullptr, nullptr});
+  stack.push_back({nullptr, nullptr, nullptr, {}});
   return enter(stack.back(), region, arguments);
 }
 
@@ -116,7 +149,7 @@ LogicalResult Frame::finishRegion(Operation *terminator) {
 
 LogicalResult Frame::execute(Operation *op) {
   if (const RegionOpHandler *handler = registry.lookupRegionOp(op)) {
-    stack.push_back({op, (*handler)(op)});
+    stack.push_back({op, (*handler)(op), nullptr, {}});
     return resume(nullptr, {});
   }
   if (const OpHandler *handler = registry.lookup(op))

@@ -153,12 +153,16 @@ public:
   /// Records why execution fails. The first record stays.
   Failure fail(mlir::Operation *op) { return fail(op->getLoc()); }
   Failure fail(mlir::Location loc);
-  /// The recorded failure; it is not emitted yet.
-  std::optional<mlir::Diagnostic> takeDiagnostic() {
-    return std::move(diagnostic);
-  }
-  /// Emits the recorded failure with a note.
-  void emitDiagnostic(const llvm::Twine &note = "");
+  /// Emits the recorded failure.
+  void emitDiagnostic();
+
+  /// Calls `body` for the indices below `count`, each with a frame of its own,
+  /// on the context's threads. Of several failures the one of the lowest index
+  /// is recorded, with `describe`'s note, whatever the order of execution.
+  llvm::LogicalResult
+  runInParallel(mlir::MLIRContext *context, int64_t count,
+                llvm::function_ref<llvm::LogicalResult(int64_t, Frame &)> body,
+                llvm::function_ref<std::string(int64_t)> describe = nullptr);
 
 private:
   struct Level {

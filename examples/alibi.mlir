@@ -5,8 +5,8 @@
 func.func @alibi(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %slopes: tensor<?xf32>)
     -> (tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v captures(%slopes : tensor<?xf32>)
-    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %slopes_: tensor<?xf32>) {
-      %slope = tensor.extract %slopes_[%h] : tensor<?xf32>
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %slopes: tensor<?xf32>) {
+      %slope = tensor.extract %slopes[%h] : tensor<?xf32>
       %distance = arith.subi %j, %i : index
       %narrow = arith.index_cast %distance : index to i32
       %float = arith.sitofp %narrow : i32 to f32
@@ -14,7 +14,7 @@ func.func @alibi(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tenso
       %biased = arith.addf %s, %bias : f32
       attn.yield %biased : f32
     }
-    mask_mod(%b: index, %h: index, %i: index, %j: index, %slopes_: tensor<?xf32>) {
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %slopes: tensor<?xf32>) {
       %causal = arith.cmpi sge, %i, %j : index
       attn.yield %causal : i1
     }

@@ -5,8 +5,8 @@
 func.func @prefix_lm(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %prefix: tensor<?xi32>)
     -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v captures(%prefix : tensor<?xi32>)
-    mask_mod(%b: index, %h: index, %i: index, %j: index, %prefix_: tensor<?xi32>) {
-      %length = tensor.extract %prefix_[%b] : tensor<?xi32>
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %prefix: tensor<?xi32>) {
+      %length = tensor.extract %prefix[%b] : tensor<?xi32>
       %end = arith.index_cast %length : i32 to index
       %inPrefix = arith.cmpi slt, %j, %end : index
       %causal = arith.cmpi sge, %i, %j : index

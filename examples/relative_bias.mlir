@@ -6,7 +6,7 @@
 func.func @relative_bias(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %table: tensor<?x257xf32>)
     -> (tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v scale(1.0) captures(%table : tensor<?x257xf32>)
-    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %table_: tensor<?x257xf32>) {
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %table: tensor<?x257xf32>) {
       %reach = arith.constant 128 : index
       %least = arith.constant 0 : index
       %most = arith.constant 256 : index
@@ -14,7 +14,7 @@ func.func @relative_bias(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %
       %shifted = arith.addi %distance, %reach : index
       %lower = arith.maxsi %shifted, %least : index
       %column = arith.minsi %lower, %most : index
-      %bias = tensor.extract %table_[%h, %column] : tensor<?x257xf32>
+      %bias = tensor.extract %table[%h, %column] : tensor<?x257xf32>
       %biased = arith.addf %s, %bias : f32
       attn.yield %biased : f32
     }

@@ -96,7 +96,7 @@ static ParseResult parseModRegion(OpAsmParser &parser, Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
   if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
                                /*allowType=*/true) ||
-      parser.parseRegion(region, arguments))
+      parser.parseRegion(region, arguments, /*enableNameShadowing=*/true))
     return failure();
   if (region.empty())
     region.emplaceBlock();

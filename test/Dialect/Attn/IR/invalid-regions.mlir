@@ -93,10 +93,9 @@ func.func @nested_side_effect(%q: tensor<2x4x?x64xbf16>) {
 // -----
 
 func.func @isolated(%q: tensor<2x4x?x64xbf16>, %w: index) {
-  // expected-note @+1 {{required by region isolation constraints}}
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
-      // expected-error @+1 {{using value defined outside the region}}
+      // expected-error @+1 {{use of undeclared SSA value name}}
       %keep = arith.cmpi sge, %i, %w : index
       attn.yield %keep : i1
     }

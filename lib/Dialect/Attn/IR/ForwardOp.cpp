@@ -58,6 +58,8 @@ struct TypedOperands {
 };
 } // namespace
 
+/// Parses as many types as there are operands: what follows the last one, a
+/// comma perhaps, is the clause's own.
 static ParseResult parseTypedOperands(OpAsmParser &parser,
                                       TypedOperands &clause) {
   if (parser.getCurrentLocation(&clause.loc) ||

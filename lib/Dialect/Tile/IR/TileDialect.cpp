@@ -62,11 +62,12 @@ LogicalResult fovea::tile::verifyTiles(Operation *kernel) {
   };
   WalkResult result = kernel->walk([&](Operation *op) -> WalkResult {
     for (Region &region : op->getRegions())
-      for (BlockArgument argument : region.getArguments())
-        if (!isTileOrNoTensor(argument.getType()))
-          return emitError(argument.getLoc())
-                 << "a kernel's tensors must be register tiles, found "
-                 << argument.getType();
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          if (!isTileOrNoTensor(argument.getType()))
+            return emitError(argument.getLoc())
+                   << "a kernel's tensors must be register tiles, found "
+                   << argument.getType();
     for (Type type : op->getResultTypes())
       if (!isTileOrNoTensor(type))
         return op->emitOpError(
@@ -337,9 +338,9 @@ LogicalResult AbiOp::verify() {
   for (Attribute attr : getParameters())
     if (!isa<ParameterAttrInterface>(attr))
       return emitOpError("expected parameter attributes, found ") << attr;
-  for (auto size : getGridSizes().getAsRange<StringAttr>())
-    if (!sizes.contains(size.getValue()))
-      return emitOpError("no dimension is named ") << size;
+  for (StringRef size : getGridSizes().getAsValueRange<StringAttr>())
+    if (!sizes.contains(size))
+      return emitOpError("no dimension is named '") << size << "'";
   for (Attribute attr : getConstraints().value_or(ArrayAttr())) {
     auto constraint = dyn_cast<ConstraintAttrInterface>(attr);
     if (!constraint)

@@ -279,10 +279,11 @@ private:
   LogicalResult verifyOptions() {
     if (partialSumWidth < 1)
       return getOperation().emitError()
-             << "partial-sum-width must be positive, found " << partialSumWidth;
+             << "partial-sum-width must be positive, found "
+             << partialSumWidth.getValue();
     if (!(tau >= 0.0) || std::isinf(tau))
       return getOperation().emitError()
-             << "tau must be finite and not negative, found " << tau;
+             << "tau must be finite and not negative, found " << tau.getValue();
     return success();
   }
 
@@ -299,7 +300,7 @@ private:
     if (std::exp2(tau) <= largest.convertToDouble())
       return success();
     return op.emitOpError("tau must keep 2^tau within ")
-           << type << ", found " << tau;
+           << type << ", found " << tau.getValue();
   }
 };
 

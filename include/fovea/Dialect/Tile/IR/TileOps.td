@@ -172,7 +172,7 @@ def Tile_GatherOp : Tile_Op<"gather", [
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = [{
     $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
-    `:` type($source) `[` type($indices) `]` `to` type($result)
+    `:` type($source) (`[` type($indices)^ `]`)? `to` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -270,10 +270,11 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     acc  = sum exp(s - m) * v
     ```
 
-    `scores` gets the block's first key and whether the block is *partial*, that
-    is outside `[full_lower, full_upper)`; it yields an `MxN` f32 tile, `N` the
-    step, and may omit masking where `%partial` is false. Masked elements are
-    -inf. `values` gets the block's first key and yields the `NxDv` tile of
+    `scores` gets the block's first key `j` and whether the block is *partial*,
+    that is `j < full_lower` or `j >= full_upper`; it yields an `MxN` f32 tile,
+    `N` the step, and may omit masking where `%partial` is false. Only the first
+    key is asked: `full_upper` must not lie inside a block. Masked elements are
+    -inf, and so may be elements for which `s * log2(e)` overflows. `values` gets the block's first key and yields the `NxDv` tile of
     values; the weights are rounded to its element type before the product.
     `weights`, optional, gets the block's first key and `exp(s - m)` and yields
     the weights for `acc`, for dropout; `l` does not see it. `scale` is positive.

@@ -1,0 +1,36 @@
+//===- Execution.h - Runs kernels and functions -----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_INTERPRETER_EXECUTION_H
+#define FOVEA_INTERPRETER_EXECUTION_H
+
+#include "fovea/Interpreter/Handlers.h"
+#include "fovea/Interpreter/Signature.h"
+
+namespace fovea::interp {
+
+/// Executes a kernel at tile level, every block of its grid. `outputs` are
+/// tensors of the right shapes that the kernel writes. Blocks run on all
+/// threads of the context; the result does not depend on how many there are.
+/// Failures are emitted as diagnostics.
+llvm::LogicalResult
+runKernel(tile::AbiOp abi, const InterpreterRegistry &registry,
+          llvm::ArrayRef<Argument> inputs, llvm::ArrayRef<HostTensor> outputs,
+          const DimSizes &sizes, Precision precision = Precision::Typed);
+
+/// Executes a function. Results hold f64 where everything is exact.
+llvm::LogicalResult runFunction(mlir::func::FuncOp function,
+                                const InterpreterRegistry &registry,
+                                llvm::ArrayRef<Argument> inputs,
+                                llvm::SmallVectorImpl<RuntimeValue> &results,
+                                Precision precision,
+                                const AttentionChecks &checks = {});
+
+} // namespace fovea::interp
+
+#endif // FOVEA_INTERPRETER_EXECUTION_H

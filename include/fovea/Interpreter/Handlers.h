@@ -1,0 +1,49 @@
+//===- Handlers.h - How the dialects' ops are executed ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_INTERPRETER_HANDLERS_H
+#define FOVEA_INTERPRETER_HANDLERS_H
+
+#include "fovea/Interpreter/Interpreter.h"
+
+#include <array>
+
+namespace fovea::interp {
+
+void registerArithHandlers(InterpreterRegistry &registry);
+void registerMathHandlers(InterpreterRegistry &registry);
+void registerSCFHandlers(InterpreterRegistry &registry);
+void registerMemRefHandlers(InterpreterRegistry &registry);
+void registerTensorHandlers(InterpreterRegistry &registry);
+void registerGPUHandlers(InterpreterRegistry &registry);
+void registerTileHandlers(InterpreterRegistry &registry);
+void registerSoftmaxHandlers(InterpreterRegistry &registry);
+void registerAttnHandlers(InterpreterRegistry &registry);
+
+/// All of the above.
+void registerAllHandlers(InterpreterRegistry &registry);
+
+/// Environment of a kernel's frame: where its block lies in the grid.
+struct GridPosition {
+  std::array<int64_t, 3> block, grid;
+};
+
+/// Environment of frames that execute regions of attn ops.
+struct SequenceLengths {
+  int64_t queries, keys;
+};
+
+/// Environment of functions with attn ops: what to check besides.
+struct AttentionChecks {
+  /// Query rows of a block for which `kv_bounds` is checked; 0 for no check.
+  int64_t kvBoundsRows = 0;
+};
+
+} // namespace fovea::interp
+
+#endif // FOVEA_INTERPRETER_HANDLERS_H

@@ -1,0 +1,195 @@
+//===- Interpreter.h - Executes IR op by op ---------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_INTERPRETER_INTERPRETER_H
+#define FOVEA_INTERPRETER_INTERPRETER_H
+
+#include "fovea/Interpreter/Values.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Operation.h"
+#include "mlir/IR/Region.h"
+#include "mlir/Support/TypeID.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <functional>
+#include <optional>
+
+namespace fovea::interp {
+
+class Frame;
+
+/// What an op with regions wants next: a region executed with `values` as its
+/// arguments, or, without a region, to end with `values` as its results.
+struct Next {
+  mlir::Region *region = nullptr;
+  llvm::SmallVector<RuntimeValue, 4> values;
+};
+
+/// An op with regions while it is being executed. It does not execute its
+/// regions itself but says which one comes next: control stays with the frame,
+/// which can be suspended between any two ops.
+class Activation {
+public:
+  virtual ~Activation() = default;
+
+  /// Called when the op is reached, with a null `terminator`, and then each
+  /// time a region that it asked for has ended, with what that yielded.
+  virtual llvm::LogicalResult
+  resume(Frame &frame, mlir::Operation *terminator,
+         llvm::MutableArrayRef<RuntimeValue> yielded, Next &next) = 0;
+};
+
+/// Executes one op without regions: reads operands from the frame, sets
+/// results.
+using OpHandler =
+    std::function<llvm::LogicalResult(mlir::Operation *, Frame &)>;
+
+/// Starts the execution of one op with regions.
+using RegionOpHandler =
+    std::function<std::unique_ptr<Activation>(mlir::Operation *)>;
+
+/// How each op is executed. Dialects add their handlers; see Handlers.h.
+class InterpreterRegistry {
+public:
+  template <typename OpTy>
+  void add(OpHandler handler) {
+    handlers[mlir::TypeID::get<OpTy>()] = std::move(handler);
+  }
+  template <typename OpTy, typename ActivationTy>
+  void addRegionOp() {
+    regionHandlers[mlir::TypeID::get<OpTy>()] = [](mlir::Operation *op) {
+      return std::make_unique<ActivationTy>(mlir::cast<OpTy>(op));
+    };
+  }
+  const OpHandler *lookup(mlir::Operation *op) const;
+  const RegionOpHandler *lookupRegionOp(mlir::Operation *op) const;
+
+private:
+  llvm::DenseMap<mlir::TypeID, OpHandler> handlers;
+  llvm::DenseMap<mlir::TypeID, RegionOpHandler> regionHandlers;
+};
+
+/// A failure that is being described; converts to `failure()`.
+class Failure {
+public:
+  explicit Failure(mlir::Diagnostic &diagnostic) : diagnostic(diagnostic) {}
+  template <typename T>
+  Failure &operator<<(T &&part) {
+    diagnostic << std::forward<T>(part);
+    return *this;
+  }
+  operator llvm::LogicalResult() const { return llvm::failure(); }
+
+private:
+  mlir::Diagnostic &diagnostic;
+};
+
+/// One thread of control: SSA values and the stack of ops under execution.
+/// Frames of one program may run on several threads.
+class Frame {
+public:
+  enum class Status { Running, Suspended, Finished, Failed };
+
+  explicit Frame(const InterpreterRegistry &registry,
+                 Precision precision = Precision::Typed)
+      : registry(registry), precision(precision) {}
+
+  /// Executes a region to its end.
+  llvm::LogicalResult run(mlir::Region &region,
+                          llvm::ArrayRef<RuntimeValue> arguments,
+                          llvm::SmallVectorImpl<RuntimeValue> &results);
+
+  /// The same in steps of one op, for a scheduler of several frames.
+  llvm::LogicalResult start(mlir::Region &region,
+                            llvm::ArrayRef<RuntimeValue> arguments);
+  Status step();
+  llvm::MutableArrayRef<RuntimeValue> getResults() { return results; }
+
+  /// For handlers: the op cannot go on now and is to be executed again.
+  void suspend() { suspended = true; }
+
+  /// Values.
+  const RuntimeValue &get(mlir::Value value) const;
+  int64_t getInteger(mlir::Value value) const {
+    return get(value).getInteger();
+  }
+  const Array &getArray(mlir::Value value) const {
+    return get(value).getArray();
+  }
+  void set(mlir::Value value, RuntimeValue content) {
+    values[value] = std::move(content);
+  }
+
+  Precision getPrecision() const { return precision; }
+  const InterpreterRegistry &getRegistry() const { return registry; }
+  /// What elements of `type` (or its elements) are held as.
+  Storage getStorage(mlir::Type type) const;
+
+  /// Facts about where the frame runs, such as the block's position in the
+  /// grid, by C++ type. The frame does not own them.
+  template <typename T>
+  void setEnvironment(const T *fact) {
+    environment[mlir::TypeID::get<T>()] = fact;
+  }
+  template <typename T>
+  const T *getEnvironment() const {
+    return static_cast<const T *>(environment.lookup(mlir::TypeID::get<T>()));
+  }
+
+  /// When scalars stand for arrays, lanes may be inactive: what they compute is
+  /// not used, so they may not fail. `condition` holds for the active lanes; no
+  /// condition means all.
+  const RuntimeValue &getActiveLanes() const { return activeLanes; }
+  void setActiveLanes(RuntimeValue condition) {
+    activeLanes = std::move(condition);
+  }
+
+  /// Records why execution fails. The first record stays.
+  Failure fail(mlir::Operation *op) { return fail(op->getLoc()); }
+  Failure fail(mlir::Location loc);
+  /// Emits the recorded failure.
+  void emitDiagnostic();
+
+  /// Calls `body` for the indices below `count`, each with a frame of its own,
+  /// on the context's threads. Of several failures the one of the lowest index
+  /// is recorded, with `describe`'s note, whatever the order of execution.
+  llvm::LogicalResult
+  runInParallel(mlir::MLIRContext *context, int64_t count,
+                llvm::function_ref<llvm::LogicalResult(int64_t, Frame &)> body,
+                llvm::function_ref<std::string(int64_t)> describe = nullptr);
+
+private:
+  struct Level {
+    mlir::Operation *op;
+    std::unique_ptr<Activation> activation; // null for the outermost region
+    mlir::Block *block = nullptr;
+    mlir::Block::iterator next;
+  };
+
+  llvm::LogicalResult enter(Level &level, mlir::Region &region,
+                            llvm::ArrayRef<RuntimeValue> arguments);
+  llvm::LogicalResult execute(mlir::Operation *op);
+  llvm::LogicalResult finishRegion(mlir::Operation *terminator);
+  llvm::LogicalResult resume(mlir::Operation *terminator,
+                             llvm::MutableArrayRef<RuntimeValue> yielded);
+
+  const InterpreterRegistry &registry;
+  Precision precision;
+  llvm::DenseMap<mlir::Value, RuntimeValue> values;
+  llvm::DenseMap<mlir::TypeID, const void *> environment;
+  llvm::SmallVector<Level, 8> stack;
+  llvm::SmallVector<RuntimeValue, 4> results;
+  RuntimeValue activeLanes;
+  std::optional<mlir::Diagnostic> diagnostic;
+  bool suspended = false;
+};
+
+} // namespace fovea::interp
+
+#endif // FOVEA_INTERPRETER_INTERPRETER_H

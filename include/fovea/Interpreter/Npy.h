@@ -1,0 +1,35 @@
+//===- Npy.h - Tensors in numpy's files -------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_INTERPRETER_NPY_H
+#define FOVEA_INTERPRETER_NPY_H
+
+#include "fovea/Interpreter/HostTensor.h"
+
+#include <string>
+
+namespace fovea::interp {
+
+/// Reads a .npy file (format 1, 2 or 3) of little-endian elements of `kind` in
+/// C order. bf16 is read from numpy's raw two-byte type, which is what
+/// ml_dtypes' bfloat16 is saved as, or from uint16 with `uint16IsBF16`. An
+/// error message is returned in `error`.
+llvm::FailureOr<HostTensor> readNpy(llvm::StringRef path, ElementKind kind,
+                                    bool uint16IsBF16, std::string &error);
+
+/// Writes a .npy file, format 1; bf16 as numpy's raw two-byte type, or as
+/// uint16.
+llvm::LogicalResult writeNpy(llvm::StringRef path, const HostTensor &tensor,
+                             bool bf16AsUint16, std::string &error);
+
+/// The kind's usual name, for example `bf16`.
+llvm::StringRef getName(ElementKind kind);
+
+} // namespace fovea::interp
+
+#endif // FOVEA_INTERPRETER_NPY_H

@@ -1,0 +1,76 @@
+//===- Signature.h - What a program takes and gives -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_INTERPRETER_SIGNATURE_H
+#define FOVEA_INTERPRETER_SIGNATURE_H
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Interpreter/HostTensor.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <string>
+#include <vector>
+
+namespace fovea::interp {
+
+/// One tensor or scalar that a program takes or gives.
+struct Parameter {
+  std::string name;
+  mlir::Type type; // RankedTensorType, or a scalar type
+  llvm::SmallVector<std::string> dims;
+  /// An attn op's log-sum-exp, which is checked by a rule of its own.
+  bool isLogSumExp = false;
+
+  bool isTensor() const { return mlir::isa<mlir::RankedTensorType>(type); }
+  mlir::RankedTensorType getTensorType() const {
+    return mlir::cast<mlir::RankedTensorType>(type);
+  }
+};
+
+/// What a program takes and gives, in order and by name. A function with one
+/// attn op has that op's names, and so has the kernel that it becomes: `q`,
+/// `k`, `v`, `o`, dimensions `B`, `Sq` ... Dimensions with one name have one
+/// size. Other functions' arguments are called `arg0`, results `result0`.
+struct Signature {
+  std::vector<Parameter> inputs, outputs;
+
+  static llvm::FailureOr<Signature> get(mlir::func::FuncOp function);
+  static llvm::FailureOr<Signature> get(tile::AbiOp abi);
+
+  /// Input index, or -1.
+  int64_t findInput(llvm::StringRef name) const;
+  int64_t findOutput(llvm::StringRef name) const;
+};
+
+/// The contents of a parameter.
+struct Argument {
+  HostTensor tensor;   // for tensors
+  RuntimeValue scalar; // for scalars
+};
+
+/// Sizes by name.
+using DimSizes = llvm::StringMap<int64_t>;
+
+/// Checks tensors against the inputs' types and each other's dimensions, and
+/// collects the sizes by name. `where` says for an input where it came from.
+llvm::LogicalResult
+checkInputs(const Signature &signature, llvm::ArrayRef<Argument> arguments,
+            llvm::function_ref<std::string(unsigned)> where, DimSizes &sizes,
+            llvm::function_ref<void(const llvm::Twine &)> emitError);
+
+/// The shape that a parameter's tensor has with these sizes; fails with the
+/// missing dimension's name.
+llvm::FailureOr<llvm::SmallVector<int64_t, 4>>
+resolveShape(const Parameter &parameter, const DimSizes &sizes,
+             std::string &missing);
+
+} // namespace fovea::interp
+
+#endif // FOVEA_INTERPRETER_SIGNATURE_H

@@ -1,0 +1,447 @@
+//===- AttnHandlers.cpp - Executes attn ops ---------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elementwise.h"
+#include "MatMul.h"
+#include "Sequences.h"
+#include "TileSupport.h"
+#include "fovea/Interpreter/Handlers.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+template <typename T>
+static constexpr T kNegativeInfinity = -std::numeric_limits<T>::infinity();
+
+/// The larger one; NaN if either is.
+template <typename T>
+static T maximum(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A tensor of rank 4 or 3 seen as rows of (batch, head, position), whatever
+/// its layout.
+struct RowIndex {
+  RowIndex(ArrayRef<int64_t> shape, attn::Layout layout)
+      : width(shape.size() == 4 ? shape[3] : 1) {
+    bool sequenceFirst = shape.size() == 4 && layout == attn::Layout::BSHD;
+    unsigned head = sequenceFirst ? 2 : 1, position = sequenceFirst ? 1 : 2;
+    heads = shape[head];
+    positions = shape[position];
+    batchStride = heads * positions * width;
+    headStride = (sequenceFirst ? 1 : positions) * width;
+    positionStride = (sequenceFirst ? heads : 1) * width;
+  }
+  int64_t operator()(int64_t batch, int64_t head, int64_t position) const {
+    return batch * batchStride + head * headStride + position * positionStride;
+  }
+  int64_t width, heads, positions, batchStride, headStride, positionStride;
+};
+
+/// Query rows [first, first + count) of one head of one sequence.
+struct RowBlock {
+  const Sequence *sequence;
+  int64_t head, first, count;
+};
+
+/// attn.forward, evaluated block of rows by block of rows as it is written
+/// down: all scores of a row, then their softmax, then the weighted sum. T is
+/// double for the meaning, else float.
+template <typename T>
+class ForwardEvaluation {
+public:
+  ForwardEvaluation(attn::ForwardOp op, Frame &frame)
+      : op(op), frame(frame), query(frame.getArray(op.getQuery())),
+        key(frame.getArray(op.getKey())), value(frame.getArray(op.getValue())),
+        queryRows(query.getShape(), op.getLayout()),
+        keyRows(key.getShape(), op.getLayout()),
+        valueRows(value.getShape(), op.getLayout()) {
+    scale = op.getScaleValue()
+                ? T(frame.get(op.getScaleValue()).template getScalar<T>())
+                : T(*op.getConstantScale());
+  }
+
+  LogicalResult run();
+
+private:
+  /// Runs a region whose arguments are `leading` and the captured values.
+  LogicalResult runRegion(Frame &inner, Region &region,
+                          ArrayRef<RuntimeValue> leading,
+                          SmallVectorImpl<RuntimeValue> &results) {
+    SmallVector<RuntimeValue> arguments(leading);
+    for (Value capture : op.getCaptures())
+      arguments.push_back(frame.get(capture));
+    return inner.run(region, arguments, results);
+  }
+
+  SmallVector<RuntimeValue> getCoordinates(const RowBlock &block) const;
+  LogicalResult evaluateMask(const RowBlock &block, Frame &inner,
+                             RuntimeValue &mask);
+  LogicalResult evaluateBlock(const RowBlock &block, Frame &inner);
+  LogicalResult checkBounds(const RowBlock &block, Frame &inner);
+  std::shared_ptr<Array> computeScores(const RowBlock &block) const;
+  void writeRow(const RowBlock &block, int64_t row, const T *values, T lse);
+  void sumValues(const RowBlock &block, const Lanes<int64_t> &mask,
+                 const T *weights, T *sums) const;
+
+  attn::ForwardOp op;
+  Frame &frame;
+  const Array &query, &key, &value;
+  RowIndex queryRows, keyRows, valueRows;
+  std::shared_ptr<Array> output, lse;
+  T scale;
+};
+} // namespace
+
+template <typename T>
+SmallVector<RuntimeValue>
+ForwardEvaluation<T>::getCoordinates(const RowBlock &block) const {
+  int64_t keys = block.sequence->keys.size();
+  auto rows =
+      std::make_shared<Array>(ArrayRef<int64_t>{block.count, 1}, Storage::Int);
+  auto columns =
+      std::make_shared<Array>(ArrayRef<int64_t>{1, keys}, Storage::Int);
+  for (int64_t i = 0; i < block.count; ++i)
+    rows->template data<int64_t>()[i] = block.first + i;
+  for (int64_t j = 0; j < keys; ++j)
+    columns->template data<int64_t>()[j] = j;
+  return {RuntimeValue::integer(block.sequence->entry),
+          RuntimeValue::integer(block.head),
+          RuntimeValue::array(std::move(rows)),
+          RuntimeValue::array(std::move(columns))};
+}
+
+template <typename T>
+LogicalResult ForwardEvaluation<T>::evaluateMask(const RowBlock &block,
+                                                 Frame &inner,
+                                                 RuntimeValue &mask) {
+  mask = RuntimeValue::integer(1);
+  if (op.getMaskMod().empty())
+    return success();
+  SmallVector<RuntimeValue> results;
+  inner.setActiveLanes({});
+  if (failed(runRegion(inner, op.getMaskMod(), getCoordinates(block), results)))
+    return failure();
+  mask = results.front();
+  return success();
+}
+
+template <typename T>
+std::shared_ptr<Array>
+ForwardEvaluation<T>::computeScores(const RowBlock &block) const {
+  int64_t keys = block.sequence->keys.size(), depth = queryRows.width;
+  int64_t keyHead = block.head / (queryRows.heads / keyRows.heads);
+  std::unique_ptr<T[]> a(new T[block.count * depth]), b(new T[keys * depth]),
+      transposed(new T[keys * depth]);
+  for (int64_t i = 0; i < block.count; ++i)
+    std::copy_n(query.data<T>() +
+                    queryRows(block.sequence->batch, block.head,
+                              block.sequence->firstQuery + block.first + i),
+                depth, a.get() + i * depth);
+  for (auto [j, row] : llvm::enumerate(block.sequence->keys))
+    std::copy_n(key.data<T>() + keyRows(row.batch, keyHead, row.row), depth,
+                b.get() + j * depth);
+  transpose(b.get(), transposed.get(), keys, depth);
+  auto scores = std::make_shared<Array>(ArrayRef<int64_t>{block.count, keys},
+                                        getStorage<T>());
+  T *data = scores->template data<T>();
+  std::fill_n(data, block.count * keys, T(0));
+  multiplyAdd(a.get(), transposed.get(), data, block.count, keys, depth);
+  for (int64_t n = 0; n < block.count * keys; ++n)
+    data[n] *= scale;
+  return scores;
+}
+
+/// sums[i] = sum over the visible keys of weights[i, j] * v[j]. Values of keys
+/// that a row does not see must not reach it, even if they are NaN.
+template <typename T>
+void ForwardEvaluation<T>::sumValues(const RowBlock &block,
+                                     const Lanes<int64_t> &mask,
+                                     const T *weights, T *sums) const {
+  int64_t keys = block.sequence->keys.size(), width = valueRows.width;
+  int64_t keyHead = block.head / (queryRows.heads / keyRows.heads);
+  std::unique_ptr<T[]> values(new T[keys * width]);
+  for (auto [j, row] : llvm::enumerate(block.sequence->keys))
+    std::copy_n(value.data<T>() + valueRows(row.batch, keyHead, row.row), width,
+                values.get() + j * width);
+  bool isFinite =
+      llvm::all_of(ArrayRef<T>(values.get(), keys * width),
+                   [](T element) { return std::isfinite(element); });
+  std::fill_n(sums, block.count * width, T(0));
+  if (isFinite)
+    return multiplyAdd(weights, values.get(), sums, block.count, width, keys);
+  for (int64_t i = 0; i < block.count; ++i)
+    for (int64_t j = 0; j < keys; ++j)
+      if (mask.row(i)[j * mask.columnStride])
+        for (int64_t d = 0; d < width; ++d)
+          sums[i * width + d] += weights[i * keys + j] * values[j * width + d];
+}
+
+template <typename T>
+void ForwardEvaluation<T>::writeRow(const RowBlock &block, int64_t row,
+                                    const T *values, T lseValue) {
+  int64_t batch = block.sequence->batch;
+  int64_t position = block.sequence->firstQuery + block.first + row;
+  RowIndex outputRows(output->getShape(), op.getLayout());
+  std::copy_n(values, outputRows.width,
+              output->template data<T>() +
+                  outputRows(batch, block.head, position));
+  if (lse)
+    lse->template data<T>()[RowIndex(lse->getShape(), op.getLayout())(
+        batch, block.head, position)] = lseValue;
+}
+
+template <typename T>
+LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
+                                                  Frame &inner) {
+  int64_t keys = block.sequence->keys.size(), width = valueRows.width;
+  SmallVector<int64_t, 2> shape = {block.count, keys};
+  RuntimeValue mask;
+  if (failed(evaluateMask(block, inner, mask)))
+    return failure();
+  RuntimeValue scores = RuntimeValue::array(computeScores(block));
+  if (!op.getScoreMod().empty()) {
+    SmallVector<RuntimeValue> arguments = getCoordinates(block), results;
+    arguments.insert(arguments.begin(), scores);
+    inner.setActiveLanes(mask);
+    if (failed(runRegion(inner, op.getScoreMod(), arguments, results)))
+      return failure();
+    scores = results.front();
+  }
+
+  Lanes<T> scoreLanes(scores, shape);
+  Lanes<int64_t> maskLanes(mask, shape);
+  std::unique_ptr<T[]> weights(new T[block.count * keys]),
+      sums(new T[block.count * width]), lseValues(new T[block.count]);
+  for (int64_t i = 0; i < block.count; ++i) {
+    const T *s = scoreLanes.row(i);
+    const int64_t *visible = maskLanes.row(i);
+    T *p = weights.get() + i * keys, largest = kNegativeInfinity<T>, sum = 0;
+    for (int64_t j = 0; j < keys; ++j) {
+      p[j] = visible[j * maskLanes.columnStride]
+                 ? s[j * scoreLanes.columnStride]
+                 : kNegativeInfinity<T>;
+      largest = maximum(largest, p[j]);
+    }
+    if (largest == kNegativeInfinity<T>) {
+      std::fill_n(p, keys, T(0));
+      lseValues[i] = kNegativeInfinity<T>;
+      continue;
+    }
+    for (int64_t j = 0; j < keys; ++j) {
+      p[j] = p[j] == kNegativeInfinity<T> ? T(0) : std::exp(p[j] - largest);
+      sum += p[j];
+    }
+    for (int64_t j = 0; j < keys; ++j)
+      p[j] /= sum;
+    lseValues[i] = largest + std::log(sum);
+  }
+  if (frame.getPrecision() == Precision::Typed)
+    roundTo(*getElementKind(op.getValueType().getElementType()), weights.get(),
+            block.count * keys);
+  sumValues(block, maskLanes, weights.get(), sums.get());
+  for (int64_t i = 0; i < block.count; ++i)
+    writeRow(block, i, sums.get() + i * width, lseValues[i]);
+  return success();
+}
+
+/// Compares what kv_bounds claims for the block with the mask.
+template <typename T>
+LogicalResult ForwardEvaluation<T>::checkBounds(const RowBlock &block,
+                                                Frame &inner) {
+  int64_t keys = block.sequence->keys.size();
+  int64_t last = block.first + block.count - 1;
+  RuntimeValue mask;
+  SmallVector<RuntimeValue> bounds;
+  inner.setActiveLanes({});
+  if (failed(evaluateMask(block, inner, mask)) ||
+      failed(runRegion(inner, op.getKvBounds(),
+                       {RuntimeValue::integer(block.sequence->entry),
+                        RuntimeValue::integer(block.head),
+                        RuntimeValue::integer(block.first),
+                        RuntimeValue::integer(last)},
+                       bounds)))
+    return failure();
+  int64_t lower = bounds[0].getInteger(), fullLower = bounds[1].getInteger(),
+          fullUpper = bounds[2].getInteger(), upper = bounds[3].getInteger();
+  auto describe = [&]() -> Failure {
+    return frame.fail(op) << "kv_bounds of queries " << block.first << " to "
+                          << last << " of batch entry " << block.sequence->entry
+                          << ", head " << block.head << " claims ";
+  };
+  Lanes<int64_t> lanes(mask, {block.count, keys});
+  for (int64_t i = 0; i < block.count; ++i)
+    for (int64_t j = 0; j < keys; ++j) {
+      bool visible = lanes.row(i)[j * lanes.columnStride];
+      if (visible && (j < lower || j >= upper))
+        return describe() << "that visible keys lie in [" << lower << ", "
+                          << upper << "), but query " << block.first + i
+                          << " sees key " << j;
+      if (!visible && j >= fullLower && j < fullUpper)
+        return describe() << "that all keys in [" << fullLower << ", "
+                          << fullUpper << ") are visible, but query "
+                          << block.first + i << " does not see key " << j;
+    }
+  return success();
+}
+
+template <typename T>
+LogicalResult ForwardEvaluation<T>::run() {
+  if (queryRows.heads % keyRows.heads != 0)
+    return frame.fail(op) << "the number of query heads must be a multiple of "
+                             "the number of key heads, found "
+                          << queryRows.heads << " and " << keyRows.heads;
+  auto sequences = locateSequences(op, frame);
+  if (failed(sequences))
+    return failure();
+
+  SmallVector<int64_t, 4> outputShape(query.getShape());
+  outputShape[3] = valueRows.width;
+  output = std::make_shared<Array>(outputShape, getStorage<T>());
+  std::fill_n(output->template data<T>(), output->getNumElements(), T(0));
+  if (op.getLse()) {
+    lse = std::make_shared<Array>(ArrayRef<int64_t>{query.getShape()[0],
+                                                    queryRows.heads,
+                                                    queryRows.positions},
+                                  getStorage<T>());
+    std::fill_n(lse->template data<T>(), lse->getNumElements(),
+                kNegativeInfinity<T>);
+  }
+
+  // Rows of a block: as many as keep their scores in a few megabytes.
+  constexpr int64_t kMaxRows = 64, kMaxScores = 1 << 19;
+  std::vector<RowBlock> blocks, boundsBlocks;
+  auto *checks = frame.getEnvironment<AttentionChecks>();
+  int64_t boundsRows =
+      checks && !op.getKvBounds().empty() ? checks->kvBoundsRows : 0;
+  auto split = [&](std::vector<RowBlock> &list, const Sequence &sequence,
+                   int64_t head, int64_t rows) {
+    for (int64_t first = 0; first < sequence.queries; first += rows)
+      list.push_back(
+          {&sequence, head, first, std::min(rows, sequence.queries - first)});
+  };
+  for (const Sequence &sequence : *sequences)
+    for (int64_t head = 0; head < queryRows.heads; ++head) {
+      int64_t keys = std::max<int64_t>(sequence.keys.size(), 1);
+      split(blocks, sequence, head,
+            std::clamp<int64_t>(kMaxScores / keys, 1, kMaxRows));
+      if (boundsRows)
+        split(boundsBlocks, sequence, head, boundsRows);
+    }
+
+  auto runAll = [&](ArrayRef<RowBlock> list, auto evaluate) {
+    return frame.runInParallel(
+        op.getContext(), list.size(), [&](int64_t index, Frame &inner) {
+          SequenceLengths lengths{list[index].sequence->queries,
+                                  int64_t(list[index].sequence->keys.size())};
+          inner.setEnvironment(&lengths);
+          return (this->*evaluate)(list[index], inner);
+        });
+  };
+  if (failed(runAll(boundsBlocks, &ForwardEvaluation::checkBounds)) ||
+      failed(runAll(blocks, &ForwardEvaluation::evaluateBlock)))
+    return failure();
+  roundInPlace(frame, op.getOutput().getType(), *output);
+  frame.set(op.getOutput(), RuntimeValue::array(std::move(output)));
+  if (lse)
+    frame.set(op.getLse(), RuntimeValue::array(std::move(lse)));
+  return success();
+}
+
+static LogicalResult executeForward(Operation *op, Frame &frame) {
+  auto forward = cast<attn::ForwardOp>(op);
+  return withFloatStorage(frame, forward.getQueryType(), [&](auto like) {
+    return ForwardEvaluation<decltype(like)>(forward, frame).run();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Other ops
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static LogicalResult evaluateMerge(attn::MergeOp op, Frame &frame) {
+  const Array &first = frame.getArray(op.getOutputs().front());
+  const Array &firstLse = frame.getArray(op.getLses().front());
+  RowIndex rows(first.getShape(), op.getLayout());
+  auto output = std::make_shared<Array>(first.getShape(), getStorage<T>());
+  auto lse = std::make_shared<Array>(firstLse.getShape(), getStorage<T>());
+  for (Value part : op.getOutputs())
+    if (frame.getArray(part).getShape() != first.getShape())
+      return frame.fail(op) << "all parts must have one shape";
+  for (Value part : op.getLses())
+    if (frame.getArray(part).getShape() != firstLse.getShape() ||
+        frame.getArray(part).getNumElements() * rows.width !=
+            first.getNumElements())
+      return frame.fail(op) << "all parts must have one shape";
+  for (int64_t n = 0; n < firstLse.getNumElements(); ++n) {
+    int64_t position = n % rows.positions, head = n / rows.positions;
+    int64_t offset = rows(head / rows.heads, head % rows.heads, position);
+    T *target = output->template data<T>() + offset;
+    std::fill_n(target, rows.width, T(0));
+    T largest = kNegativeInfinity<T>, sum = 0;
+    for (Value part : op.getLses())
+      largest = maximum(largest, frame.getArray(part).data<T>()[n]);
+    lse->template data<T>()[n] = largest;
+    if (largest == kNegativeInfinity<T>)
+      continue;
+    for (Value part : op.getLses())
+      sum += std::exp(frame.getArray(part).data<T>()[n] - largest);
+    lse->template data<T>()[n] = largest + std::log(sum);
+    for (auto [part, partLse] : llvm::zip(op.getOutputs(), op.getLses())) {
+      T weight = frame.getArray(partLse).data<T>()[n];
+      if (weight == kNegativeInfinity<T>)
+        continue;
+      weight = std::exp(weight - largest) / sum;
+      const T *source = frame.getArray(part).data<T>() + offset;
+      for (int64_t d = 0; d < rows.width; ++d)
+        target[d] += weight * source[d];
+    }
+  }
+  roundInPlace(frame, op.getOutput().getType(), *output);
+  frame.set(op.getOutput(), RuntimeValue::array(std::move(output)));
+  if (op.getLse())
+    frame.set(op.getLse(), RuntimeValue::array(std::move(lse)));
+  return success();
+}
+
+static LogicalResult executeMerge(Operation *op, Frame &frame) {
+  auto merge = cast<attn::MergeOp>(op);
+  return withFloatStorage(frame, merge.getOutput().getType(), [&](auto like) {
+    return evaluateMerge<decltype(like)>(merge, frame);
+  });
+}
+
+template <typename OpTy>
+static void addLength(InterpreterRegistry &registry,
+                      int64_t SequenceLengths::*member) {
+  registry.add<OpTy>([member](Operation *op, Frame &frame) -> LogicalResult {
+    auto *lengths = frame.getEnvironment<SequenceLengths>();
+    if (!lengths)
+      return frame.fail(op) << "'" << op->getName().getStringRef()
+                            << "' is executed outside 'attn.forward'";
+    frame.set(op->getResult(0), RuntimeValue::integer(lengths->*member));
+    return success();
+  });
+}
+
+void fovea::interp::registerAttnHandlers(InterpreterRegistry &registry) {
+  registry.add<attn::ForwardOp>(executeForward);
+  registry.add<attn::MergeOp>(executeMerge);
+  addLength<attn::QueryLengthOp>(registry, &SequenceLengths::queries);
+  addLength<attn::KeyLengthOp>(registry, &SequenceLengths::keys);
+}

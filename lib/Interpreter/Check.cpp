@@ -1,0 +1,117 @@
+//===- Check.cpp - Are the numbers right? -----------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Interpreter/Check.h"
+
+#include "TileSupport.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace fovea::interp;
+
+static SmallVector<double, 0> toDoubles(const Array &array) {
+  SmallVector<double, 0> result(array.getNumElements());
+  withStorage(array.getStorage(), [&](auto like) {
+    std::copy_n(array.data<decltype(like)>(), result.size(), result.begin());
+  });
+  return result;
+}
+
+static SmallVector<double, 0> toDoubles(const HostTensor &tensor) {
+  SmallVector<double, 0> result(tensor.getNumElements());
+  readElements(tensor.getKind(), tensor.data(), 1, result.size(),
+               result.data());
+  return result;
+}
+
+/// Both numbers, or both NaN, or the same infinity.
+static bool agreeInPlace(double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::isnan(a) && std::isnan(b);
+  if (std::isinf(a) || std::isinf(b))
+    return a == b;
+  return true;
+}
+
+OutputCheck fovea::interp::checkRows(const HostTensor &found,
+                                     const Array &meaning,
+                                     const Array &straightforward,
+                                     MayBeNaN mayBeNaN) {
+  OutputCheck check;
+  auto got = toDoubles(found), means = toDoubles(meaning),
+       plain = toDoubles(straightforward);
+  int64_t columns = found.getShape().empty() ? 1 : found.getShape().back();
+  check.rows = columns ? int64_t(got.size()) / columns : 0;
+  for (int64_t row = 0; row < check.rows; ++row) {
+    double error = 0, plainError = 0, magnitude = 0, worst = 0;
+    int64_t misplaced = 0;
+    bool overflows = false;
+    for (int64_t i = row * columns; i < (row + 1) * columns; ++i) {
+      // What the output's type makes of the meaning: infinite if too large.
+      double expected = roundTo(found.getKind(), means[i]);
+      if (!std::isfinite(expected) || !std::isfinite(got[i])) {
+        bool allowed = std::isnan(got[i]) && mayBeNaN(i);
+        misplaced += !agreeInPlace(got[i], expected) && !allowed;
+        overflows |= !agreeInPlace(plain[i], expected);
+        continue;
+      }
+      overflows |= !std::isfinite(plain[i]);
+      double difference = got[i] - means[i],
+             plainDifference = plain[i] - means[i];
+      error += difference * difference;
+      plainError += plainDifference * plainDifference;
+      magnitude = std::max(magnitude, std::fabs(means[i]));
+      worst = std::max(worst, std::fabs(difference));
+    }
+    if (overflows) {
+      ++check.skippedRows;
+      continue;
+    }
+    double bound =
+        3 * std::sqrt(plainError) +
+        2 * ulpAt(found.getKind(), magnitude) * std::sqrt(double(columns));
+    double ratio = std::sqrt(error) / bound;
+    check.misplaced += misplaced;
+    check.maxAbsolute = std::max(check.maxAbsolute, worst);
+    if (magnitude > 0)
+      check.maxRelative = std::max(check.maxRelative, worst / magnitude);
+    if (ratio > check.worstRatio || check.worstRow < 0) {
+      check.worstRatio = ratio;
+      check.worstRow = row;
+    }
+  }
+  check.passed = check.worstRatio <= 1 && check.misplaced == 0;
+  return check;
+}
+
+OutputCheck fovea::interp::checkLogSumExp(const HostTensor &found,
+                                          const Array &meaning) {
+  OutputCheck check;
+  auto got = toDoubles(found), means = toDoubles(meaning);
+  check.rows = got.size();
+  for (int64_t row = 0; row < check.rows; ++row) {
+    double expected = roundTo(found.getKind(), means[row]);
+    if (!std::isfinite(expected) || !std::isfinite(got[row])) {
+      check.misplaced += !agreeInPlace(got[row], expected);
+      continue;
+    }
+    double error = std::fabs(got[row] - means[row]);
+    double ratio = error / (1e-3 + 1e-6 * std::fabs(means[row]));
+    check.maxAbsolute = std::max(check.maxAbsolute, error);
+    if (means[row] != 0)
+      check.maxRelative =
+          std::max(check.maxRelative, error / std::fabs(means[row]));
+    if (ratio > check.worstRatio || check.worstRow < 0) {
+      check.worstRatio = ratio;
+      check.worstRow = row;
+    }
+  }
+  check.passed = check.worstRatio <= 1 && check.misplaced == 0;
+  return check;
+}

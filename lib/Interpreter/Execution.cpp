@@ -1,0 +1,125 @@
+//===- Execution.cpp - Runs kernels and functions ---------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Interpreter/Execution.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+void fovea::interp::registerAllHandlers(InterpreterRegistry &registry) {
+  registerArithHandlers(registry);
+  registerMathHandlers(registry);
+  registerSCFHandlers(registry);
+  registerMemRefHandlers(registry);
+  registerTensorHandlers(registry);
+  registerGPUHandlers(registry);
+  registerTileHandlers(registry);
+  registerSoftmaxHandlers(registry);
+  registerAttnHandlers(registry);
+}
+
+/// The value of one kernel argument.
+static FailureOr<RuntimeValue> bindParameter(tile::AbiOp abi, Attribute attr,
+                                             const Signature &signature,
+                                             ArrayRef<Argument> inputs,
+                                             ArrayRef<HostTensor> outputs) {
+  if (auto memref = dyn_cast<tile::MemRefParameterAttr>(attr)) {
+    int64_t input = signature.findInput(memref.getTensor());
+    const HostTensor &tensor =
+        input >= 0 ? inputs[input].tensor
+                   : outputs[signature.findOutput(memref.getTensor())];
+    return RuntimeValue::memref(tensor.getView(memref.getOrder()));
+  }
+  if (auto scalar = dyn_cast<tile::ScalarParameterAttr>(attr))
+    return inputs[signature.findInput(scalar.getName())].scalar;
+  return abi.emitError("the interpreter executes tile-level kernels, whose "
+                       "parameters are memrefs and scalars, found ")
+         << attr;
+}
+
+static FailureOr<int64_t> evaluateGrid(tile::AbiOp abi, const DimSizes &sizes) {
+  Builder builder(abi.getContext());
+  SmallVector<Attribute> symbols, result;
+  for (auto name : abi.getGridSizes().getAsRange<StringAttr>()) {
+    auto size = sizes.find(name.getValue());
+    if (size == sizes.end())
+      return abi.emitError("no input has the dimension ") << name;
+    symbols.push_back(builder.getIndexAttr(size->second));
+  }
+  if (failed(abi.getGrid().constantFold(symbols, result)))
+    return abi.emitError("cannot evaluate the grid");
+  int64_t blocks = cast<IntegerAttr>(result.front()).getInt();
+  if (blocks < 0 || blocks > std::numeric_limits<int32_t>::max())
+    return abi.emitError("grid must have 0 to 2^31 - 1 blocks, found ")
+           << blocks;
+  return blocks;
+}
+
+LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
+                                       const InterpreterRegistry &registry,
+                                       ArrayRef<Argument> inputs,
+                                       ArrayRef<HostTensor> outputs,
+                                       const DimSizes &sizes,
+                                       Precision precision) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+      abi, abi.getKernelAttr());
+  FailureOr<Signature> signature = Signature::get(abi);
+  if (failed(signature))
+    return failure();
+  SmallVector<RuntimeValue> arguments;
+  for (Attribute attr : abi.getParameters()) {
+    FailureOr<RuntimeValue> argument =
+        bindParameter(abi, attr, *signature, inputs, outputs);
+    if (failed(argument))
+      return failure();
+    arguments.push_back(std::move(*argument));
+  }
+  FailureOr<int64_t> blocks = evaluateGrid(abi, sizes);
+  if (failed(blocks))
+    return failure();
+
+  Frame frame(registry, precision);
+  auto runBlock = [&](int64_t block, Frame &inner) {
+    GridPosition position{{block, 0, 0}, {*blocks, 1, 1}};
+    inner.setEnvironment(&position);
+    SmallVector<RuntimeValue> results;
+    return inner.run(kernel.getFunctionBody(), arguments, results);
+  };
+  auto describe = [&](int64_t block) {
+    return ("in block " + Twine(block) + " of " + Twine(*blocks)).str();
+  };
+  if (succeeded(
+          frame.runInParallel(abi.getContext(), *blocks, runBlock, describe)))
+    return success();
+  frame.emitDiagnostic();
+  return failure();
+}
+
+LogicalResult fovea::interp::runFunction(func::FuncOp function,
+                                         const InterpreterRegistry &registry,
+                                         ArrayRef<Argument> inputs,
+                                         SmallVectorImpl<RuntimeValue> &results,
+                                         Precision precision,
+                                         const AttentionChecks &checks) {
+  Frame frame(registry, precision);
+  frame.setEnvironment(&checks);
+  SmallVector<RuntimeValue> arguments;
+  for (const Argument &input : inputs)
+    arguments.push_back(
+        input.tensor ? RuntimeValue::array(input.tensor.toArray(precision))
+                     : input.scalar);
+  if (succeeded(frame.run(function.getBody(), arguments, results)))
+    return success();
+  frame.emitDiagnostic();
+  return failure();
+}

@@ -1,0 +1,99 @@
+//===- MemRefHandlers.cpp - Executes memref ops -----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Interpreter/Handlers.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace fovea::interp;
+
+/// The address of one element; a failure if there is no such element.
+static FailureOr<char *> locate(Operation *op, Frame &frame,
+                                const MemRefView &memref,
+                                OperandRange indices) {
+  int64_t offset = 0;
+  for (auto [dim, operand] : llvm::enumerate(indices)) {
+    int64_t index = frame.getInteger(operand);
+    if (index < 0 || index >= memref.sizes[dim]) {
+      frame.fail(op) << "index " << index << " of dimension " << int64_t(dim)
+                     << " lies outside [0, " << memref.sizes[dim] << ")";
+      return failure();
+    }
+    offset += index * memref.strides[dim];
+  }
+  return memref.at(offset);
+}
+
+static LogicalResult executeLoad(Operation *op, Frame &frame) {
+  auto load = cast<memref::LoadOp>(op);
+  const MemRefView &memref = frame.get(load.getMemRef()).getMemRef();
+  auto address = locate(op, frame, memref, load.getIndices());
+  if (failed(address))
+    return failure();
+  if (isFloat(memref.kind)) {
+    double value;
+    readElements(memref.kind, *address, 1, 1, &value);
+    frame.set(load.getResult(), RuntimeValue::real(value));
+  } else {
+    int64_t value;
+    readElements(memref.kind, *address, 1, 1, &value);
+    frame.set(load.getResult(), RuntimeValue::integer(value));
+  }
+  return success();
+}
+
+static LogicalResult executeStore(Operation *op, Frame &frame) {
+  auto store = cast<memref::StoreOp>(op);
+  const MemRefView &memref = frame.get(store.getMemRef()).getMemRef();
+  auto address = locate(op, frame, memref, store.getIndices());
+  if (failed(address))
+    return failure();
+  const RuntimeValue &value = frame.get(store.getValueToStore());
+  if (isFloat(memref.kind)) {
+    double number = value.getReal();
+    writeElements(memref.kind, &number, 1, *address, 1);
+  } else {
+    int64_t number = value.getInteger();
+    writeElements(memref.kind, &number, 1, *address, 1);
+  }
+  return success();
+}
+
+static LogicalResult executeDim(Operation *op, Frame &frame) {
+  auto dim = cast<memref::DimOp>(op);
+  const MemRefView &memref = frame.get(dim.getSource()).getMemRef();
+  int64_t index = frame.getInteger(dim.getIndex());
+  if (index < 0 || index >= int64_t(memref.sizes.size()))
+    return frame.fail(op) << "a memref of rank " << int64_t(memref.sizes.size())
+                          << " has no dimension " << index;
+  frame.set(dim.getResult(), RuntimeValue::integer(memref.sizes[index]));
+  return success();
+}
+
+static LogicalResult executeCast(Operation *op, Frame &frame) {
+  auto cast = mlir::cast<memref::CastOp>(op);
+  auto type = dyn_cast<MemRefType>(cast.getType());
+  const RuntimeValue &source = frame.get(cast.getSource());
+  if (!type)
+    return frame.fail(op) << "cannot cast to an unranked memref";
+  for (auto [expected, found] :
+       llvm::zip(type.getShape(), source.getMemRef().sizes))
+    if (!ShapedType::isDynamic(expected) && expected != found)
+      return frame.fail(op) << "cast to " << type << " of a memref with extent "
+                            << found << " where " << expected << " is expected";
+  frame.set(cast.getResult(), source);
+  return success();
+}
+
+void fovea::interp::registerMemRefHandlers(InterpreterRegistry &registry) {
+  registry.add<memref::LoadOp>(executeLoad);
+  registry.add<memref::StoreOp>(executeStore);
+  registry.add<memref::DimOp>(executeDim);
+  registry.add<memref::CastOp>(executeCast);
+}

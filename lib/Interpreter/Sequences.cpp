@@ -1,0 +1,142 @@
+//===- Sequences.cpp - Where sequences lie in tensors -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sequences.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+namespace {
+/// Reads the sequences of one op.
+class SequenceReader {
+public:
+  SequenceReader(attn::ForwardOp op, Frame &frame)
+      : op(op), frame(frame), query(frame.getArray(op.getQuery()).getShape()),
+        key(frame.getArray(op.getKey()).getShape()),
+        queries(query[op.getSequenceDim()]), keys(key[op.getSequenceDim()]) {}
+
+  LogicalResult read(std::vector<Sequence> &sequences) {
+    return llvm::TypeSwitch<Attribute, LogicalResult>(op.getSequence())
+        .Case([&](attn::DenseAttr) { return readDense(sequences); })
+        .Case([&](attn::LengthsAttr) { return readLengths(sequences); })
+        .Case([&](attn::PackedAttr) { return readPacked(sequences); })
+        .Case([&](attn::PagedAttr form) { return readPaged(form, sequences); })
+        .Default([&](Attribute) -> LogicalResult {
+          return frame.fail(op) << "cannot execute the sequence form '"
+                                << op.getSequence().getKeyword() << "'";
+        });
+  }
+
+private:
+  const int64_t *getOperand(unsigned index) {
+    return frame.getArray(op.getSequenceOperands()[index]).data<int64_t>();
+  }
+
+  Sequence &addBatchEntry(std::vector<Sequence> &sequences, int64_t entry) {
+    Sequence &sequence = sequences.emplace_back();
+    sequence.entry = sequence.batch = entry;
+    sequence.firstQuery = 0;
+    sequence.queries = queries;
+    return sequence;
+  }
+
+  LogicalResult readDense(std::vector<Sequence> &sequences) {
+    for (int64_t entry = 0; entry < query[0]; ++entry) {
+      Sequence &sequence = addBatchEntry(sequences, entry);
+      for (int64_t j = 0; j < keys; ++j)
+        sequence.keys.push_back({entry, j});
+    }
+    return success();
+  }
+
+  LogicalResult readLengths(std::vector<Sequence> &sequences) {
+    const int64_t *lengths = getOperand(0);
+    for (int64_t entry = 0; entry < query[0]; ++entry) {
+      Sequence &sequence = addBatchEntry(sequences, entry);
+      int64_t count = std::clamp<int64_t>(lengths[entry], 0, keys);
+      for (int64_t j = 0; j < count; ++j)
+        sequence.keys.push_back({entry, j});
+    }
+    return success();
+  }
+
+  LogicalResult checkOffsets(StringRef name, const int64_t *offsets,
+                             int64_t count, int64_t rows) {
+    for (int64_t n = 0; n < count; ++n) {
+      int64_t least = n == 0 ? 0 : offsets[n - 1];
+      if (offsets[n] < least || offsets[n] > rows)
+        return frame.fail(op)
+               << "'" << name << "' must be ascending within [0, " << rows
+               << "], found " << offsets[n] << " at " << n;
+    }
+    return success();
+  }
+
+  LogicalResult readPacked(std::vector<Sequence> &sequences) {
+    int64_t count =
+        frame.getArray(op.getSequenceOperands()[0]).getNumElements();
+    const int64_t *queryOffsets = getOperand(0), *keyOffsets = getOperand(1);
+    if (failed(checkOffsets("cu_q", queryOffsets, count, queries)) ||
+        failed(checkOffsets("cu_k", keyOffsets, count, keys)))
+      return failure();
+    for (int64_t n = 0; n + 1 < count; ++n) {
+      Sequence &sequence = sequences.emplace_back();
+      sequence.entry = n;
+      sequence.batch = 0;
+      sequence.firstQuery = queryOffsets[n];
+      sequence.queries = queryOffsets[n + 1] - queryOffsets[n];
+      for (int64_t row = keyOffsets[n]; row < keyOffsets[n + 1]; ++row)
+        sequence.keys.push_back({0, row});
+    }
+    return success();
+  }
+
+  LogicalResult readPaged(attn::PagedAttr form,
+                          std::vector<Sequence> &sequences) {
+    const Array &table = frame.getArray(op.getSequenceOperands()[0]);
+    const int64_t *lengths = getOperand(1);
+    int64_t page = form.getPage(), pagesPerEntry = table.getShape()[1];
+    if (keys != page)
+      return frame.fail(op)
+             << "pages must have " << page << " rows, found " << keys;
+    for (int64_t entry = 0; entry < query[0]; ++entry) {
+      Sequence &sequence = addBatchEntry(sequences, entry);
+      int64_t count = std::max<int64_t>(lengths[entry], 0);
+      if (count > pagesPerEntry * page)
+        return frame.fail(op) << "batch entry " << entry << " has " << count
+                              << " keys, but its row of the table holds "
+                              << pagesPerEntry * page;
+      for (int64_t j = 0; j < count; ++j) {
+        int64_t index = table.data<int64_t>()[entry * pagesPerEntry + j / page];
+        if (index < 0 || index >= key[0])
+          return frame.fail(op)
+                 << "page " << index << " of batch entry " << entry
+                 << " lies outside [0, " << key[0] << ")";
+        sequence.keys.push_back({index, j % page});
+      }
+    }
+    return success();
+  }
+
+  attn::ForwardOp op;
+  Frame &frame;
+  ArrayRef<int64_t> query, key;
+  int64_t queries, keys;
+};
+} // namespace
+
+FailureOr<std::vector<Sequence>>
+fovea::interp::locateSequences(attn::ForwardOp op, Frame &frame) {
+  std::vector<Sequence> sequences;
+  if (failed(SequenceReader(op, frame).read(sequences)))
+    return failure();
+  return sequences;
+}

@@ -1,0 +1,210 @@
+//===- Signature.cpp - What a program takes and gives -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Interpreter/Signature.h"
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+/// What attn ops call their log-sum-exp result.
+static constexpr llvm::StringLiteral kLogSumExp("lse");
+
+static bool isSupported(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return getElementKind(tensor.getElementType()).has_value();
+  return getElementKind(type).has_value();
+}
+
+/// Dimension names of a tensor that no attn op names.
+static SmallVector<std::string> numberedDims(StringRef name, Type type) {
+  SmallVector<std::string> dims;
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    for (int64_t dim = 0; dim < tensor.getRank(); ++dim)
+      dims.push_back((name + "." + Twine(dim)).str());
+  return dims;
+}
+
+FailureOr<Signature> Signature::get(func::FuncOp function) {
+  Signature signature;
+  auto add = [&](std::vector<Parameter> &list, const Twine &name,
+                 Type type) -> LogicalResult {
+    if (!isSupported(type))
+      return function.emitError("cannot run a function with values of type ")
+             << type;
+    list.push_back({name.str(), type, numberedDims(name.str(), type), false});
+    return success();
+  };
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (failed(add(signature.inputs, "arg" + Twine(index), type)))
+      return failure();
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    if (failed(add(signature.outputs, "result" + Twine(index), type)))
+      return failure();
+
+  if (function.isExternal())
+    return function.emitError("function '")
+           << function.getName() << "' has no body to run";
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [index, operand] : llvm::enumerate(terminator->getOperands()))
+    if (auto kernel = operand.getDefiningOp<attn::KernelOpInterface>())
+      signature.outputs[index].isLogSumExp =
+          kernel.getResultName(cast<OpResult>(operand).getResultNumber()) ==
+          kLogSumExp;
+  SmallVector<attn::KernelOpInterface> kernels(
+      function.getBody().getOps<attn::KernelOpInterface>());
+  if (kernels.size() != 1)
+    return signature;
+  attn::KernelOpInterface kernel = kernels.front();
+  for (auto [index, operand] : llvm::enumerate(kernel->getOperands())) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!argument)
+      continue;
+    Parameter &parameter = signature.inputs[argument.getArgNumber()];
+    // An argument that is used twice keeps the first name.
+    if (!StringRef(parameter.name).starts_with("arg"))
+      continue;
+    parameter.name = kernel.getOperandName(index);
+    parameter.dims = kernel.getOperandDimNames(index);
+  }
+  for (auto [index, operand] : llvm::enumerate(terminator->getOperands())) {
+    auto result = dyn_cast<OpResult>(operand);
+    if (!result || result.getOwner() != kernel)
+      continue;
+    Parameter &parameter = signature.outputs[index];
+    parameter.name = kernel.getResultName(result.getResultNumber());
+    parameter.dims = kernel.getResultDimNames(result.getResultNumber());
+  }
+  return signature;
+}
+
+FailureOr<Signature> Signature::get(tile::AbiOp abi) {
+  Signature signature;
+  auto addTensor = [&](StringRef name) -> LogicalResult {
+    tile::TensorAttr tensor = tile::lookupTensor(abi.getTensors(), name);
+    if (!tensor)
+      return abi.emitError("no tensor is named '") << name << "'";
+    if (!isSupported(tensor.getType()))
+      return abi.emitError("cannot run a kernel with tensors of type ")
+             << tensor.getType();
+    bool isOutput = tensor.getAccess() == tile::Access::Write;
+    if ((isOutput ? signature.findOutput(name) : signature.findInput(name)) >=
+        0)
+      return success();
+    SmallVector<std::string> dims;
+    for (auto dim : tensor.getDims().getAsRange<StringAttr>())
+      dims.push_back(dim.getValue().str());
+    (isOutput ? signature.outputs : signature.inputs)
+        .push_back({name.str(), tensor.getType(), std::move(dims),
+                    isOutput && name == kLogSumExp});
+    return success();
+  };
+  for (Attribute attr : abi.getParameters()) {
+    if (auto memref = dyn_cast<tile::MemRefParameterAttr>(attr)) {
+      if (failed(addTensor(memref.getTensor())))
+        return failure();
+    } else if (auto scalar = dyn_cast<tile::ScalarParameterAttr>(attr)) {
+      if (!isSupported(scalar.getType()))
+        return abi.emitError("cannot run a kernel with scalars of type ")
+               << scalar.getType();
+      if (signature.findInput(scalar.getName()) < 0)
+        signature.inputs.push_back(
+            {scalar.getName().str(), scalar.getType(), {}, false});
+    }
+  }
+  return signature;
+}
+
+static int64_t findParameter(const std::vector<Parameter> &list,
+                             StringRef name) {
+  for (auto [index, parameter] : llvm::enumerate(list))
+    if (parameter.name == name)
+      return index;
+  return -1;
+}
+int64_t Signature::findInput(StringRef name) const {
+  return findParameter(inputs, name);
+}
+int64_t Signature::findOutput(StringRef name) const {
+  return findParameter(outputs, name);
+}
+
+LogicalResult fovea::interp::checkInputs(
+    const Signature &signature, ArrayRef<Argument> arguments,
+    function_ref<std::string(unsigned)> where, DimSizes &sizes,
+    function_ref<void(const Twine &)> emitError) {
+  llvm::StringMap<unsigned> firstUse;
+  for (auto [index, parameter] : llvm::enumerate(signature.inputs)) {
+    if (!parameter.isTensor())
+      continue;
+    RankedTensorType type = parameter.getTensorType();
+    ArrayRef<int64_t> shape = arguments[index].tensor.getShape();
+    if (int64_t(shape.size()) != type.getRank()) {
+      emitError(where(index) + ": '" + parameter.name + "' must have rank " +
+                Twine(type.getRank()) + ", found rank " + Twine(shape.size()));
+      return failure();
+    }
+    for (auto [dim, size] : llvm::enumerate(shape)) {
+      const std::string &name = parameter.dims[dim];
+      if (!type.isDynamicDim(dim) && type.getDimSize(dim) != size) {
+        emitError(where(index) + ": dimension " + Twine(dim) + " (" + name +
+                  ") of '" + parameter.name + "' must be " +
+                  Twine(type.getDimSize(dim)) + ", found " + Twine(size));
+        return failure();
+      }
+      if (size == 0) {
+        emitError(where(index) + ": dimension " + Twine(dim) + " (" + name +
+                  ") of '" + parameter.name + "' must not be 0");
+        return failure();
+      }
+      auto [entry, isNew] = sizes.try_emplace(name, size);
+      if (isNew)
+        firstUse[name] = index;
+      if (entry->second != size) {
+        emitError(where(index) + ": dimension " + name + " of '" +
+                  parameter.name + "' is " + Twine(size) + ", but " +
+                  (firstUse.count(name)
+                       ? "'" + signature.inputs[firstUse[name]].name +
+                             "' has " + std::to_string(entry->second)
+                       : "expected " + std::to_string(entry->second)));
+        return failure();
+      }
+    }
+  }
+  auto queryHeads = sizes.find("Hq"), keyHeads = sizes.find("Hkv");
+  if (queryHeads != sizes.end() && keyHeads != sizes.end() &&
+      queryHeads->second % keyHeads->second != 0) {
+    emitError("the number of query heads (Hq) must be a multiple of the number "
+              "of key heads (Hkv), found " +
+              Twine(queryHeads->second) + " and " + Twine(keyHeads->second));
+    return failure();
+  }
+  return success();
+}
+
+FailureOr<SmallVector<int64_t, 4>>
+fovea::interp::resolveShape(const Parameter &parameter, const DimSizes &sizes,
+                            std::string &missing) {
+  SmallVector<int64_t, 4> shape;
+  RankedTensorType type = parameter.getTensorType();
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    if (!ShapedType::isDynamic(size)) {
+      shape.push_back(size);
+      continue;
+    }
+    auto found = sizes.find(parameter.dims[dim]);
+    if (found == sizes.end()) {
+      missing = parameter.dims[dim];
+      return failure();
+    }
+    shape.push_back(found->second);
+  }
+  return shape;
+}

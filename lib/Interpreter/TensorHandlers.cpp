@@ -1,0 +1,162 @@
+//===- TensorHandlers.cpp - Executes tensor ops -----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elementwise.h"
+#include "fovea/Interpreter/Handlers.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fovea::interp;
+
+static LogicalResult executeDim(Operation *op, Frame &frame) {
+  auto dim = cast<tensor::DimOp>(op);
+  ArrayRef<int64_t> shape = frame.getArray(dim.getSource()).getShape();
+  int64_t index = frame.getInteger(dim.getIndex());
+  if (index < 0 || index >= int64_t(shape.size()))
+    return frame.fail(op) << "a tensor of rank " << int64_t(shape.size())
+                          << " has no dimension " << index;
+  frame.set(dim.getResult(), RuntimeValue::integer(shape[index]));
+  return success();
+}
+
+static LogicalResult executeCast(Operation *op, Frame &frame) {
+  auto cast = mlir::cast<tensor::CastOp>(op);
+  auto type = dyn_cast<RankedTensorType>(cast.getType());
+  const RuntimeValue &source = frame.get(cast.getSource());
+  if (!type)
+    return frame.fail(op) << "cannot cast to an unranked tensor";
+  for (auto [expected, found] :
+       llvm::zip(type.getShape(), source.getArray().getShape()))
+    if (!ShapedType::isDynamic(expected) && expected != found)
+      return frame.fail(op) << "cast to " << type << " of a tensor with extent "
+                            << found << " where " << expected << " is expected";
+  frame.set(cast.getResult(), source);
+  return success();
+}
+
+/// Picks the elements at `offsets`, each the sum of index times stride.
+template <typename T>
+static RuntimeValue pickElements(const Array &source,
+                                 const RuntimeValue &offsets) {
+  const T *data = source.data<T>();
+  // Offsets of inactive lanes may be -1.
+  auto pick = [=](int64_t offset) { return offset < 0 ? T(0) : data[offset]; };
+  return *mapValues<T, int64_t>(pick, offsets);
+}
+
+/// Indices may be arrays, when scalars stand for many elements at once. Only
+/// active lanes must have indices within the tensor; others read 0.
+static LogicalResult executeExtract(Operation *op, Frame &frame) {
+  auto extract = cast<tensor::ExtractOp>(op);
+  const Array &source = frame.getArray(extract.getTensor());
+  RuntimeValue offsets = RuntimeValue::integer(0);
+  for (auto [dim, operand] : llvm::enumerate(extract.getIndices())) {
+    int64_t extent = source.getShape()[dim];
+    const RuntimeValue &index = frame.get(operand);
+    RuntimeValue outside = *mapValues<int64_t, int64_t>(
+        [=](int64_t i) -> int64_t { return i < 0 || i >= extent; }, index);
+    if (anyActive(frame, outside)) {
+      Failure failure = frame.fail(op) << "index of dimension " << int64_t(dim)
+                                       << " lies outside [0, " << extent << ")";
+      if (index.isInteger())
+        failure << ", found " << index.getInteger();
+      return failure;
+    }
+    FailureOr<RuntimeValue> sum = mapValues<int64_t, int64_t, int64_t>(
+        [=](int64_t offset, int64_t i) {
+          bool valid = offset >= 0 && i >= 0 && i < extent;
+          return valid ? offset * extent + i : int64_t(-1);
+        },
+        offsets, index);
+    if (failed(sum))
+      return frame.fail(op) << "indices do not fit each other";
+    offsets = std::move(*sum);
+  }
+  switch (source.getStorage()) {
+  case Storage::Int:
+    frame.set(extract.getResult(), pickElements<int64_t>(source, offsets));
+    break;
+  case Storage::F32:
+    frame.set(extract.getResult(), pickElements<float>(source, offsets));
+    break;
+  case Storage::F64:
+    frame.set(extract.getResult(), pickElements<double>(source, offsets));
+    break;
+  }
+  return success();
+}
+
+template <typename T>
+static void copySlice(const Array &source, Array &target,
+                      ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes,
+                      ArrayRef<int64_t> strides) {
+  const T *from = source.data<T>();
+  T *to = target.data<T>();
+  SmallVector<int64_t> position(sizes.size(), 0);
+  for (int64_t n = 0; n < target.getNumElements(); ++n) {
+    int64_t offset = 0;
+    for (auto [dim, extent] : llvm::enumerate(source.getShape()))
+      offset = offset * extent + offsets[dim] + position[dim] * strides[dim];
+    to[n] = from[offset];
+    for (int64_t dim = int64_t(sizes.size()) - 1; dim >= 0; --dim) {
+      if (++position[dim] < sizes[dim])
+        break;
+      position[dim] = 0;
+    }
+  }
+}
+
+static LogicalResult executeExtractSlice(Operation *op, Frame &frame) {
+  auto slice = cast<tensor::ExtractSliceOp>(op);
+  const Array &source = frame.getArray(slice.getSource());
+  auto evaluate = [&](ArrayRef<OpFoldResult> mixed) {
+    return llvm::map_to_vector(mixed, [&](OpFoldResult part) -> int64_t {
+      if (auto attr = dyn_cast<Attribute>(part))
+        return cast<IntegerAttr>(attr).getInt();
+      return frame.getInteger(cast<Value>(part));
+    });
+  };
+  SmallVector<int64_t> offsets = evaluate(slice.getMixedOffsets()),
+                       sizes = evaluate(slice.getMixedSizes()),
+                       strides = evaluate(slice.getMixedStrides());
+  for (auto [dim, extent] : llvm::enumerate(source.getShape())) {
+    int64_t last = offsets[dim] + (sizes[dim] - 1) * strides[dim];
+    if (sizes[dim] < 0 ||
+        (sizes[dim] > 0 && (offsets[dim] < 0 || last < 0 ||
+                            offsets[dim] >= extent || last >= extent)))
+      return frame.fail(op) << "slice of dimension " << int64_t(dim)
+                            << " lies outside [0, " << extent << ")";
+  }
+  SmallVector<int64_t> shape;
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (!dropped.test(dim))
+      shape.push_back(size);
+  auto result = std::make_shared<Array>(shape, source.getStorage());
+  switch (source.getStorage()) {
+  case Storage::Int:
+    copySlice<int64_t>(source, *result, offsets, sizes, strides);
+    break;
+  case Storage::F32:
+    copySlice<float>(source, *result, offsets, sizes, strides);
+    break;
+  case Storage::F64:
+    copySlice<double>(source, *result, offsets, sizes, strides);
+    break;
+  }
+  frame.set(slice.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+void fovea::interp::registerTensorHandlers(InterpreterRegistry &registry) {
+  registry.add<tensor::DimOp>(executeDim);
+  registry.add<tensor::CastOp>(executeCast);
+  registry.add<tensor::ExtractOp>(executeExtract);
+  registry.add<tensor::ExtractSliceOp>(executeExtractSlice);
+}

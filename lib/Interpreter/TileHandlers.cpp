@@ -1,0 +1,322 @@
+//===- TileHandlers.cpp - Executes tile ops ---------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elementwise.h"
+#include "MatMul.h"
+#include "TileSupport.h"
+#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Interpreter/Handlers.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+//===----------------------------------------------------------------------===//
+// Elementary ops
+//===----------------------------------------------------------------------===//
+
+static LogicalResult executeIota(Operation *op, Frame &frame) {
+  auto iota = cast<tile::IotaOp>(op);
+  auto result = makeTile(frame, iota.getResult().getType());
+  for (int64_t i = 0; i < result->getNumElements(); ++i)
+    result->data<int64_t>()[i] = i;
+  frame.set(iota.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+static LogicalResult executeBroadcast(Operation *op, Frame &frame) {
+  auto broadcast = cast<tile::BroadcastOp>(op);
+  RankedTensorType type = broadcast.getResult().getType();
+  auto result = makeTile(frame, type);
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    Lanes<T> lanes(frame.get(broadcast.getSource()), type.getShape());
+    T *target = result->data<T>();
+    int64_t columns = type.getDimSize(1);
+    for (int64_t r = 0; r < type.getDimSize(0); ++r, target += columns) {
+      const T *row = lanes.row(r);
+      if (lanes.columnStride == 1)
+        std::copy_n(row, columns, target);
+      else
+        std::fill_n(target, columns, *row);
+    }
+  });
+  frame.set(broadcast.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+template <typename T>
+static T reducePair(tile::ReduceKind kind, IntegerWrap wrap, T a, T b) {
+  if (kind == tile::ReduceKind::Max)
+    return a > b || a != a ? a : b;
+  if constexpr (std::is_same_v<T, int64_t>)
+    return wrap(int64_t(uint64_t(a) + uint64_t(b)));
+  else
+    return a + b;
+}
+
+static LogicalResult executeReduce(Operation *op, Frame &frame) {
+  auto reduce = cast<tile::ReduceOp>(op);
+  const Array &source = frame.getArray(reduce.getSource());
+  auto result = makeTile(frame, reduce.getResult().getType());
+  ArrayRef<int64_t> from = source.getShape(), to = result->getShape();
+  IntegerWrap wrap = getWrap(reduce.getResult().getType());
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    const T *in = source.data<T>();
+    T *out = result->data<T>();
+    for (int64_t r = 0; r < from[0]; ++r, in += from[1]) {
+      T *row = out + (r % to[0]) * to[1];
+      // Elements of the first `to` rows and columns start the sums.
+      int64_t first = r < to[0] ? to[1] : 0, target = 0;
+      std::copy_n(in, first, row);
+      for (int64_t c = first; c < from[1]; ++c) {
+        row[target] = reducePair(reduce.getKind(), wrap, row[target], in[c]);
+        target = target + 1 == to[1] ? 0 : target + 1;
+      }
+    }
+  });
+  roundInPlace(frame, reduce.getResult().getType(), *result);
+  frame.set(reduce.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+static LogicalResult executeDot(Operation *op, Frame &frame) {
+  auto dot = cast<tile::DotOp>(op);
+  RankedTensorType type = dot.getResult().getType();
+  auto result = makeTile(frame, type);
+  if (frame.getStorage(dot.getA().getType()) != result->getStorage())
+    return frame.fail(op) << "cannot execute a dot of "
+                          << dot.getA().getType().getElementType();
+  int64_t m = type.getDimSize(0), n = type.getDimSize(1);
+  int64_t k = dot.getA().getType().getDimSize(1);
+  withFloatStorage(frame, type, [&](auto like) {
+    using T = decltype(like);
+    const T *a = frame.getArray(dot.getA()).data<T>();
+    const T *b = frame.getArray(dot.getB()).data<T>();
+    std::unique_ptr<T[]> transposed;
+    if (dot.getTransposeB()) {
+      transposed.reset(new T[k * n]);
+      transpose(b, transposed.get(), n, k);
+      b = transposed.get();
+    }
+    std::copy_n(frame.getArray(dot.getAcc()).data<T>(), m * n,
+                result->data<T>());
+    multiplyAdd(a, b, result->data<T>(), m, n, k);
+  });
+  frame.set(dot.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Which elements of a tile lie within a memref, and where.
+struct Box {
+  char *base = nullptr;        // address of the tile's element (0, 0)
+  int64_t begin[2], end[2];    // rows and columns that exist
+  int64_t strides[2] = {0, 0}; // in elements
+  bool isEmpty() const { return begin[0] >= end[0] || begin[1] >= end[1]; }
+};
+} // namespace
+
+static Box locateBox(Frame &frame, const MemRefView &memref,
+                     OperandRange indices, ArrayRef<int64_t> dims,
+                     ArrayRef<int64_t> extents, std::optional<int64_t> limit) {
+  Box box;
+  for (unsigned t = 0; t < 2; ++t) {
+    box.begin[t] = 0;
+    box.end[t] = extents[t];
+  }
+  int64_t offset = 0;
+  for (auto [dim, operand] : llvm::enumerate(indices)) {
+    int64_t index = frame.getInteger(operand), size = memref.sizes[dim];
+    auto *along = llvm::find(dims, int64_t(dim));
+    if (along == dims.end()) {
+      if (index < 0 || index >= size) {
+        box.end[0] = 0;
+        return box;
+      }
+      offset += index * memref.strides[dim];
+      continue;
+    }
+    unsigned t = along - dims.begin();
+    int64_t end = t == 0 && limit ? std::min(*limit, size) : size;
+    // Both clamped, so that no subtraction overflows far outside.
+    box.begin[t] =
+        index < -extents[t] ? extents[t] : std::max<int64_t>(0, -index);
+    box.end[t] = index >= end ? 0 : std::min(extents[t], end - index);
+    if (box.isEmpty())
+      return box;
+    offset += index * memref.strides[dim];
+    box.strides[t] = memref.strides[dim];
+  }
+  box.base = memref.at(offset);
+  return box;
+}
+
+static LogicalResult executeLoad(Operation *op, Frame &frame) {
+  auto load = cast<tile::LoadOp>(op);
+  const MemRefView &memref = frame.get(load.getSource()).getMemRef();
+  RankedTensorType type = load.getResult().getType();
+  std::optional<int64_t> limit;
+  if (load.getLimit())
+    limit = frame.getInteger(load.getLimit());
+  Box box = locateBox(frame, memref, load.getIndices(), load.getDims(),
+                      type.getShape(), limit);
+  auto result = makeTile(frame, type);
+  int64_t columns = type.getDimSize(1), bytes = getByteWidth(memref.kind);
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    T *target = result->data<T>();
+    bool whole = !box.isEmpty() && box.begin[0] == 0 && box.begin[1] == 0 &&
+                 box.end[0] == type.getDimSize(0) && box.end[1] == columns;
+    if (!whole)
+      std::fill_n(target, result->getNumElements(), T(0));
+    if (box.isEmpty())
+      return;
+    for (int64_t r = box.begin[0]; r < box.end[0]; ++r)
+      readElements(memref.kind,
+                   box.base +
+                       (r * box.strides[0] + box.begin[1] * box.strides[1]) *
+                           bytes,
+                   box.strides[1], box.end[1] - box.begin[1],
+                   target + r * columns + box.begin[1]);
+  });
+  frame.set(load.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+static LogicalResult executeStore(Operation *op, Frame &frame) {
+  auto store = cast<tile::StoreOp>(op);
+  const MemRefView &memref = frame.get(store.getTarget()).getMemRef();
+  RankedTensorType type = store.getValue().getType();
+  Box box = locateBox(frame, memref, store.getIndices(), store.getDims(),
+                      type.getShape(), std::nullopt);
+  if (box.isEmpty())
+    return success();
+  const Array &value = frame.getArray(store.getValue());
+  int64_t columns = type.getDimSize(1), bytes = getByteWidth(memref.kind);
+  withStorage(value.getStorage(), [&](auto like) {
+    using T = decltype(like);
+    const T *source = value.data<T>();
+    for (int64_t r = box.begin[0]; r < box.end[0]; ++r)
+      writeElements(memref.kind, source + r * columns + box.begin[1],
+                    box.end[1] - box.begin[1],
+                    box.base +
+                        (r * box.strides[0] + box.begin[1] * box.strides[1]) *
+                            bytes,
+                    box.strides[1]);
+  });
+  return success();
+}
+
+static LogicalResult executeGather(Operation *op, Frame &frame) {
+  auto gather = cast<tile::GatherOp>(op);
+  const MemRefView &memref = frame.get(gather.getSource()).getMemRef();
+  RankedTensorType type = gather.getResult().getType();
+  auto result = makeTile(frame, type);
+  SmallVector<Lanes<int64_t>, 4> indices;
+  for (Value index : gather.getIndices())
+    indices.emplace_back(frame.get(index), type.getShape());
+  Lanes<int64_t> mask(gather.getMask() ? frame.get(gather.getMask())
+                                       : RuntimeValue::integer(1),
+                      type.getShape());
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    T *target = result->data<T>();
+    for (int64_t r = 0; r < type.getDimSize(0); ++r)
+      for (int64_t c = 0; c < type.getDimSize(1); ++c) {
+        bool inside = mask.row(r)[c * mask.columnStride] != 0;
+        int64_t offset = 0;
+        for (auto [dim, lanes] : llvm::enumerate(indices)) {
+          int64_t index = lanes.row(r)[c * lanes.columnStride];
+          inside &= index >= 0 && index < memref.sizes[dim];
+          offset += inside ? index * memref.strides[dim] : 0;
+        }
+        *target = T(0);
+        if (inside)
+          readElements(memref.kind, memref.at(offset), 1, 1, target);
+        ++target;
+      }
+  });
+  frame.set(gather.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// IfAnyOp
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The body is executed even if no row asks for it, so that its promise to
+/// leave such rows alone is checked always. Only effects would forbid that.
+class IfAnyActivation : public Activation {
+public:
+  explicit IfAnyActivation(tile::IfAnyOp op) : op(op) {}
+
+  LogicalResult resume(Frame &frame, Operation *terminator,
+                       MutableArrayRef<RuntimeValue> yielded,
+                       Next &next) override {
+    const Array &condition = frame.getArray(op.getCondition());
+    const int64_t *rows = condition.data<int64_t>();
+    if (!terminator) {
+      for (Value init : op.getInits())
+        next.values.push_back(frame.get(init));
+      bool any = llvm::any_of(ArrayRef(rows, condition.getNumElements()),
+                              [](int64_t row) { return row != 0; });
+      if (any || isMemoryEffectFree(op))
+        next.region = &op.getBody();
+      return success();
+    }
+    for (auto [index, init] : llvm::enumerate(op.getInits()))
+      if (failed(checkRows(frame, frame.getArray(init),
+                           yielded[index].getArray(), rows, index)))
+        return failure();
+    next.values.assign(yielded.begin(), yielded.end());
+    return success();
+  }
+
+private:
+  LogicalResult checkRows(Frame &frame, const Array &before, const Array &after,
+                          const int64_t *rows, int64_t result) {
+    int64_t columns = before.getShape()[1];
+    return withStorage(before.getStorage(), [&](auto like) -> LogicalResult {
+      using T = decltype(like);
+      for (int64_t r = 0; r < before.getShape()[0]; ++r) {
+        if (rows[r])
+          continue;
+        const T *x = before.data<T>() + r * columns;
+        const T *y = after.data<T>() + r * columns;
+        for (int64_t c = 0; c < columns; ++c)
+          if (x[c] != y[c] && !(x[c] != x[c] && y[c] != y[c]))
+            return frame.fail(op)
+                   << "body changes row " << r << " of result #" << result
+                   << ", whose condition is false: column " << c << " from "
+                   << double(x[c]) << " to " << double(y[c]);
+      }
+      return success();
+    });
+  }
+
+  tile::IfAnyOp op;
+};
+} // namespace
+
+void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
+  registry.add<tile::IotaOp>(executeIota);
+  registry.add<tile::BroadcastOp>(executeBroadcast);
+  registry.add<tile::ReduceOp>(executeReduce);
+  registry.add<tile::DotOp>(executeDot);
+  registry.add<tile::LoadOp>(executeLoad);
+  registry.add<tile::StoreOp>(executeStore);
+  registry.add<tile::GatherOp>(executeGather);
+  registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();
+}

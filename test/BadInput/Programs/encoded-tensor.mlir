@@ -1,0 +1,9 @@
+// Host tensors have no layout of a chip.
+// RUN: %reject %s
+
+func.func @f(%q: tensor<2x4x64x32xbf16, #attn.layout<bhsd>>, %k: tensor<2x4x64x32xbf16, #attn.layout<bhsd>>, %v: tensor<2x4x64x32xbf16, #attn.layout<bhsd>>) -> (tensor<2x4x64x32xbf16, #attn.layout<bhsd>>) {
+  // expected-error @+1 {{query must have no encoding}}
+  %o = attn.forward %q, %k, %v
+    : tensor<2x4x64x32xbf16, #attn.layout<bhsd>>, tensor<2x4x64x32xbf16, #attn.layout<bhsd>>, tensor<2x4x64x32xbf16, #attn.layout<bhsd>> -> tensor<2x4x64x32xbf16, #attn.layout<bhsd>>
+  return %o : tensor<2x4x64x32xbf16, #attn.layout<bhsd>>
+}

@@ -1,0 +1,9 @@
+// One length a batch entry.
+// RUN: %reject %s
+
+func.func @f(%q: tensor<2x4x64x32xbf16>, %k: tensor<2x4x64x32xbf16>, %v: tensor<2x4x64x32xbf16>, %n: tensor<2x1xi32>) -> (tensor<2x4x64x32xbf16>) {
+  // expected-error @+1 {{'lengths' must be an i32 tensor of rank 1}}
+  %o = attn.forward %q, %k, %v lengths(%n : tensor<2x1xi32>)
+    : tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16> -> tensor<2x4x64x32xbf16>
+  return %o : tensor<2x4x64x32xbf16>
+}

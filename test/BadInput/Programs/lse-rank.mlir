@@ -1,0 +1,9 @@
+// LSE has no head dim.
+// RUN: %reject %s
+
+func.func @f(%q: tensor<2x4x64x32xbf16>, %k: tensor<2x4x64x32xbf16>, %v: tensor<2x4x64x32xbf16>) -> (tensor<2x4x64x32xbf16>, tensor<2x4x64x1xf32>) {
+  // expected-error @+1 {{lse must be an f32 tensor of the query's batch, heads and sequence}}
+  %o, %lse = attn.forward %q, %k, %v
+    : tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16> -> tensor<2x4x64x32xbf16>, tensor<2x4x64x1xf32>
+  return %o, %lse : tensor<2x4x64x32xbf16>, tensor<2x4x64x1xf32>
+}

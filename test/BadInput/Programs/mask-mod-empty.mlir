@@ -1,0 +1,11 @@
+// A region without ops.
+// RUN: %reject %s
+
+func.func @f(%q: tensor<2x4x64x32xbf16>) -> tensor<2x4x64x32xbf16> {
+  // expected-error @+1 {{expects a non-empty block}}
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      
+    } : tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16> -> tensor<2x4x64x32xbf16>
+  return %o : tensor<2x4x64x32xbf16>
+}

@@ -1,0 +1,12 @@
+// Values come in through captures only.
+// RUN: %reject %s
+
+func.func @f(%q: tensor<2x4x64x32xbf16>, %w: index) -> tensor<2x4x64x32xbf16> {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      // expected-error @+1 {{using value defined outside the region}}
+      %k = arith.cmpi sge, %w, %j : index
+      attn.yield %k : i1
+    } : tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16> -> tensor<2x4x64x32xbf16>
+  return %o : tensor<2x4x64x32xbf16>
+}

@@ -1,0 +1,9 @@
+// Layouts are bhsd and bshd.
+// RUN: %reject %s
+
+func.func @f(%q: tensor<2x4x64x32xbf16>, %k: tensor<2x4x64x32xbf16>, %v: tensor<2x4x64x32xbf16>) -> (tensor<2x4x64x32xbf16>) {
+  // expected-error @+1 {{expected 'bhsd' or 'bshd', found 'hbsd'}}
+  %o = attn.forward %q, %k, %v layout(hbsd)
+    : tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16>, tensor<2x4x64x32xbf16> -> tensor<2x4x64x32xbf16>
+  return %o : tensor<2x4x64x32xbf16>
+}

@@ -1,0 +1,27 @@
+// Each sequence form prints to what parses again.
+// RUN: fovea-opt %s | fovea-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @lengths
+// CHECK: attn.forward %{{.*}}, %{{.*}}, %{{.*}} lengths(%{{.*}} : tensor<2xi32>) :
+func.func @lengths(%q: tensor<2x4x?x32xf16>, %n: tensor<2xi32>) -> tensor<2x4x?x32xf16> {
+  %o = attn.forward %q, %q, %q lengths(%n : tensor<2xi32>)
+    : tensor<2x4x?x32xf16>, tensor<2x4x?x32xf16>, tensor<2x4x?x32xf16> -> tensor<2x4x?x32xf16>
+  return %o : tensor<2x4x?x32xf16>
+}
+
+// CHECK-LABEL: func.func @packed
+// CHECK: attn.forward %{{.*}}, %{{.*}}, %{{.*}} packed(%{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?xi32>) :
+func.func @packed(%q: tensor<1x4x?x32xf16>, %cu: tensor<?xi32>) -> tensor<1x4x?x32xf16> {
+  %o = attn.forward %q, %q, %q packed(%cu, %cu : tensor<?xi32>, tensor<?xi32>)
+    : tensor<1x4x?x32xf16>, tensor<1x4x?x32xf16>, tensor<1x4x?x32xf16> -> tensor<1x4x?x32xf16>
+  return %o : tensor<1x4x?x32xf16>
+}
+
+// CHECK-LABEL: func.func @paged
+// CHECK: attn.forward %{{.*}}, %{{.*}}, %{{.*}} paged(%{{.*}}, %{{.*}} : tensor<2x?xi32>, tensor<2xi32>, page = 16) :
+func.func @paged(%q: tensor<2x4x?x32xf16>, %k: tensor<?x4x16x32xf16>, %table: tensor<2x?xi32>,
+                 %n: tensor<2xi32>) -> tensor<2x4x?x32xf16> {
+  %o = attn.forward %q, %k, %k paged(%table, %n : tensor<2x?xi32>, tensor<2xi32>, page = 16)
+    : tensor<2x4x?x32xf16>, tensor<?x4x16x32xf16>, tensor<?x4x16x32xf16> -> tensor<2x4x?x32xf16>
+  return %o : tensor<2x4x?x32xf16>
+}

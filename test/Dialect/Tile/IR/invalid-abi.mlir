@@ -1,0 +1,349 @@
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics
+
+gpu.module @m {
+  // expected-error@+1 {{expected #tile.tensor attributes, found 1 : i64}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([1])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{two tensors are named 'q'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>, #tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{dimension 'S' has two sizes in the tensors' types}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>, #tile.tensor<"k", read, tensor<8x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{expected parameter attributes, found 1 : i64}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([1])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{no dimension is named 'T'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["T"] affine_map<()[t] -> (t)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{grid must be one expression in one symbol for each of the 1 sizes}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<(s) -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{threads must be in [1, 1024], found 0}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(0) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{shared_memory must not be negative}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(-1)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{no kernel is named 'g'}}
+  tile.abi @g target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{has 0 parameters, but 'f' has 1 arguments}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: no tensor is named 'k'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"k", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: argument for tensor 'q' must be a memref of rank 2 of 'f32', found 'memref<?xf32>'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: order of tensor 'q' must be a permutation}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 0]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: argument for tensor 'q' does not have its sizes, found 'memref<?x64xf32>' for 'tensor<?x64xf32>'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [1, 0]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: no tensor is named 'k'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.pointer<"k">])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: !llvm.ptr) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: pointer parameter must be a pointer, found 'i64'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.pointer<"q">])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: i64) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: size parameter must be i32, found 'i64'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.size<"S">])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: i64) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: no dimension is named 'T'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.size<"T">])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: i32) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: no tensor is named 'k'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.stride<"k", 0>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: i64) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: tensor 'q' has no dimension 2}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.stride<"q", 2>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: i64) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: stride parameter must be i64, found 'i32'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.stride<"q", 0>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: i32) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{parameter #0: scalar parameter must be of the type that it names, found 'i64'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.scalar<"n", f32>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: i64) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  // expected-error@+1 {{is the second one of kernel 'f'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error@+1 {{expects parent op 'gpu.module'}}
+tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>) tensors([]) parameters([])
+  grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+func.func private @f()
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    // expected-error@+1 {{a constant register tile must be a splat; tiles that vary come from tile.iota or from memory}}
+    %c = arith.constant dense<[[0.0], [1.0]]> : tensor<2x1xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    // expected-error@+1 {{a kernel's tensors must be register tiles, found 'tensor<4xf32>'}}
+    %c = arith.constant dense<1.0> : tensor<4xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"q", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @f(%x: memref<?x64xf32>) kernel {
+    gpu.return
+  // expected-error@+1 {{a kernel's tensors must be register tiles, found 'tensor<4xf32>'}}
+  ^unreachable(%t: tensor<4xf32>):
+    gpu.return
+  }
+}

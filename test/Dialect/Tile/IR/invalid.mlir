@@ -1,0 +1,199 @@
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics
+
+func.func @f() {
+  // expected-error@+1 {{dim must be 0 or 1, found 2}}
+  %i = tile.iota dim 2 : tensor<16x1xi32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{result must be of i32 or i64, found 'tensor<16x1xf32, #tile.reg>'}}
+  %i = tile.iota dim 0 : tensor<16x1xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{result must have extent 1 along the other dimension, found 'tensor<16x2xi32, #tile.reg>'}}
+  %i = tile.iota dim 0 : tensor<16x2xi32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: f64) {
+  // expected-error@+1 {{source must be a register tile or a scalar 'f32', found 'f64'}}
+  %b = tile.broadcast %x : f64 to tensor<16x1xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<16x1xi32, #tile.reg>) {
+  // expected-error@+1 {{source and result must have one element type and encoding, found 'tensor<16x1xi32, #tile.reg>' and 'tensor<16x64xf32, #tile.reg>'}}
+  %b = tile.broadcast %x : tensor<16x1xi32, #tile.reg> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<16x2xf32, #tile.reg>) {
+  // expected-error@+1 {{cannot broadcast 'tensor<16x2xf32, #tile.reg>' to 'tensor<16x64xf32, #tile.reg>'}}
+  %b = tile.broadcast %x : tensor<16x2xf32, #tile.reg> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<16x64xf32, #tile.reg>) {
+  // expected-error@+1 {{dim must be 0 or 1, found -1}}
+  %r = tile.reduce add dim -1 %x : tensor<16x64xf32, #tile.reg> to tensor<16x1xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<16x64xf32, #tile.reg>) {
+  // expected-error@+1 {{result must be the source with an extent along dim 1 that divides it, found 'tensor<16x64xf32, #tile.reg>' to 'tensor<16x5xf32, #tile.reg>'}}
+  %r = tile.reduce add dim 1 %x : tensor<16x64xf32, #tile.reg> to tensor<16x5xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<16x64xf32, #tile.reg>) {
+  // expected-error@+1 {{result must be the source with an extent along dim 0}}
+  %r = tile.reduce max dim 0 %x : tensor<16x64xf32, #tile.reg> to tensor<1x64xf16, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x8xf16, #tile.reg>, %c: tensor<16x16xf32, #tile.reg>) {
+  // expected-error@+1 {{operands differ in the dimension that is summed over: 'tensor<16x8xf16, #tile.reg>' and 'tensor<16x8xf16, #tile.reg>'}}
+  %d = tile.dot %a, %a, %c : tensor<16x8xf16, #tile.reg>, tensor<16x8xf16, #tile.reg>, tensor<16x16xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x16xf64, #tile.reg>, %c: tensor<16x16xf32, #tile.reg>) {
+  // expected-error@+1 {{operands must have one float type of at most 32 bits, found 'tensor<16x16xf64, #tile.reg>'}}
+  %d = tile.dot %a, %a, %c : tensor<16x16xf64, #tile.reg>, tensor<16x16xf64, #tile.reg>, tensor<16x16xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x16xf16, #tile.reg>, %c: tensor<16x64xf32, #tile.reg>) {
+  // expected-error@+1 {{accumulator must be 16x16, all with one encoding, found 'tensor<16x64xf32, #tile.reg>'}}
+  %d = tile.dot %a, %a, %c : tensor<16x16xf16, #tile.reg>, tensor<16x16xf16, #tile.reg>, tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{needs 2 indices, found 1}}
+  %x = tile.load %M[%i] dims [0, 1] : memref<?x?xf32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{tile and memref must have one element type, found 'tensor<16x64xf16, #tile.reg>' and 'memref<?x?xf32>'}}
+  %x = tile.load %M[%i, %i] dims [0, 1] : memref<?x?xf32> to tensor<16x64xf16, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{dims must have two entries, found 0}}
+  %x = tile.load %M[%i, %i] limit(%i) dims [] : memref<?x?xf32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{dims must be -1 or a dimension of the memref, found 2}}
+  %x = tile.load %M[%i, %i] dims [0, 2] : memref<?x?xf32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{dims may be -1 where the tile's extent is 1, found extent 64}}
+  %x = tile.load %M[%i, %i] dims [0, -1] : memref<?x?xf32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{dims must differ, found 1 twice}}
+  %x = tile.load %M[%i, %i] dims [1, 1] : memref<?x?xf32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{limit needs a memref dimension in dims[0]}}
+  %x = tile.load %M[%i, %i] limit(%i) dims [-1, 0] : memref<?x?xf32> to tensor<1x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index, %x: tensor<16x64xf32, #tile.reg>) {
+  // expected-error@+1 {{needs 2 indices, found 0}}
+  tile.store %x, %M[] dims [0, 1] : tensor<16x64xf32, #tile.reg>, memref<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{needs 2 indices, found 1}}
+  %x = tile.gather %M[%i] : memref<?x?xf32>[index] to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{result and memref must have one element type, found 'tensor<16x64xi32, #tile.reg>' and 'memref<?x?xf32>'}}
+  %x = tile.gather %M[%i, %i] : memref<?x?xf32>[index, index] to tensor<16x64xi32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index, %j: i32) {
+  // expected-error@+1 {{indices must be index or tiles of i32 or i64 that broadcast to the result, found 'i32'}}
+  %x = tile.gather %M[%i, %j] : memref<?x?xf32>[index, i32] to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index, %j: tensor<1x32xi32, #tile.reg>) {
+  // expected-error@+1 {{that broadcast to the result, found 'tensor<1x32xi32, #tile.reg>'}}
+  %x = tile.gather %M[%i, %j] : memref<?x?xf32>[index, tensor<1x32xi32, #tile.reg>] to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index, %k: tensor<8x1xi1, #tile.reg>) {
+  // expected-error@+1 {{mask must broadcast to the result, found 'tensor<8x1xi1, #tile.reg>'}}
+  %x = tile.gather %M[%i, %i] mask(%k : tensor<8x1xi1, #tile.reg>) : memref<?x?xf32>[index, index] to tensor<16x64xf32, #tile.reg>
+  return
+}

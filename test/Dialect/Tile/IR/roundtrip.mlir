@@ -1,0 +1,95 @@
+// RUN: fovea-opt %s | fovea-opt | FileCheck %s
+// RUN: fovea-opt %s --mlir-print-op-generic | fovea-opt | FileCheck %s
+
+!row = tensor<16x1xf32, #tile.reg>
+!full = tensor<16x64xf32, #tile.reg>
+
+gpu.module @kernels {
+  // CHECK-LABEL: tile.abi @elementary target("sm_80")
+  // CHECK-SAME:    schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  // CHECK-SAME:    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"bias", read, tensor<4x?xf32>, ["H", "S"], 4>])
+  // CHECK-SAME:    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"bias", [1, 0]>, #tile.scalar<"n", index>])
+  // CHECK-SAME:    grid(["S"] #{{.*}}) threads(32) shared_memory(0)
+  tile.abi @elementary target("sm_80")
+    schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>,
+             #tile.tensor<"bias", read, tensor<4x?xf32>, ["H", "S"], 4>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"bias", [1, 0]>, #tile.scalar<"n", index>])
+    grid(["S"] affine_map<()[s] -> (s ceildiv 16)>) threads(32) shared_memory(0)
+
+  // CHECK-LABEL: gpu.func @elementary
+  // CHECK-SAME:    %[[K:.*]]: memref<?x64xbf16>, %[[BIAS:.*]]: memref<?x4xf32>, %[[N:.*]]: i64
+  gpu.func @elementary(%K: memref<?x64xbf16>, %bias: memref<?x4xf32>, %n: i64) kernel {
+    // CHECK: %[[C0:.*]] = arith.constant 0
+    %c0 = arith.constant 0 : index
+    %limit = arith.index_cast %n : i64 to index
+    // CHECK: %[[I:.*]] = tile.iota dim 0 : tensor<16x1xi32, #tile.reg>
+    %i = tile.iota dim 0 : tensor<16x1xi32, #tile.reg>
+    // CHECK: tile.iota dim 1 : tensor<1x64xi64, #tile.reg>
+    %j = tile.iota dim 1 : tensor<1x64xi64, #tile.reg>
+    // CHECK: %[[KEYS:.*]] = tile.load %[[K]][%[[C0]], %[[C0]]] limit(%{{.*}}) dims [0, 1] : memref<?x64xbf16> to tensor<16x64xbf16, #tile.reg>
+    %k = tile.load %K[%c0, %c0] limit(%limit) dims [0, 1] : memref<?x64xbf16> to tensor<16x64xbf16, #tile.reg>
+    // CHECK: tile.load %[[K]][%[[C0]], %[[C0]]] dims [-1, 0] : memref<?x64xbf16> to tensor<1x64xbf16, #tile.reg>
+    %column = tile.load %K[%c0, %c0] dims [-1, 0] : memref<?x64xbf16> to tensor<1x64xbf16, #tile.reg>
+    // CHECK: %[[KEEP:.*]] = arith.constant dense<true> : tensor<16x1xi1, #tile.reg>
+    %keep = arith.constant dense<true> : tensor<16x1xi1, #tile.reg>
+    // CHECK: tile.gather %[[BIAS]][%[[I]], %[[C0]]] mask(%[[KEEP]] : tensor<16x1xi1, #tile.reg>) : memref<?x4xf32>[tensor<16x1xi32, #tile.reg>, index] to tensor<16x64xf32, #tile.reg>
+    %g = tile.gather %bias[%i, %c0] mask(%keep : tensor<16x1xi1, #tile.reg>) : memref<?x4xf32>[tensor<16x1xi32, #tile.reg>, index] to !full
+    // CHECK: %[[H:.*]] = tile.gather %[[BIAS]][%[[C0]], %[[C0]]] : memref<?x4xf32>[index, index] to tensor<16x16xf32, #tile.reg>
+    %h = tile.gather %bias[%c0, %c0] : memref<?x4xf32>[index, index] to tensor<16x16xf32, #tile.reg>
+    // CHECK: %[[S:.*]] = tile.dot %[[KEYS]], %[[KEYS]], %[[H]] transpose_b : tensor<16x64xbf16, #tile.reg>, tensor<16x64xbf16, #tile.reg>, tensor<16x16xf32, #tile.reg>
+    %s = tile.dot %k, %k, %h transpose_b : tensor<16x64xbf16, #tile.reg>, tensor<16x64xbf16, #tile.reg>, tensor<16x16xf32, #tile.reg>
+    // CHECK: tile.dot %[[S]], %[[H]], %[[S]] : tensor<16x16xf32, #tile.reg>, tensor<16x16xf32, #tile.reg>, tensor<16x16xf32, #tile.reg>
+    %t = tile.dot %s, %h, %s : tensor<16x16xf32, #tile.reg>, tensor<16x16xf32, #tile.reg>, tensor<16x16xf32, #tile.reg>
+    // CHECK: tile.reduce max dim 1 %[[S]] : tensor<16x16xf32, #tile.reg> to tensor<16x1xf32, #tile.reg>
+    %m = tile.reduce max dim 1 %s : tensor<16x16xf32, #tile.reg> to !row
+    // CHECK: tile.reduce add dim 1 %[[S]] : tensor<16x16xf32, #tile.reg> to tensor<16x8xf32, #tile.reg>
+    %p = tile.reduce add dim 1 %s : tensor<16x16xf32, #tile.reg> to tensor<16x8xf32, #tile.reg>
+    // CHECK: tile.store %{{.*}}, %[[BIAS]][%[[C0]], %[[C0]]] dims [0, -1] : tensor<16x1xf32, #tile.reg>, memref<?x4xf32>
+    tile.store %m, %bias[%c0, %c0] dims [0, -1] : !row, memref<?x4xf32>
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @conditional
+  gpu.func @conditional(%moved: tensor<16x1xi1, #tile.reg>, %acc: !full, %l: !row) {
+    // CHECK:      tile.if_any %{{.*}} init(%{{.*}}, %{{.*}} : tensor<16x64xf32, #tile.reg>, tensor<16x1xf32, #tile.reg>) : tensor<16x1xi1, #tile.reg> {
+    // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<16x64xf32, #tile.reg>, %[[B:.*]]: tensor<16x1xf32, #tile.reg>):
+    // CHECK-NEXT:   tile.yield %[[A]], %[[B]] : tensor<16x64xf32, #tile.reg>, tensor<16x1xf32, #tile.reg>
+    %r:2 = tile.if_any %moved init(%acc, %l : !full, !row) : tensor<16x1xi1, #tile.reg> {
+    ^bb0(%a: !full, %b: !row):
+      tile.yield %a, %b : !full, !row
+    }
+    // CHECK:      tile.if_any %{{.*}} : tensor<16x1xi1, #tile.reg> {
+    // CHECK-NEXT:   tile.yield
+    // CHECK-NEXT: }
+    tile.if_any %moved : tensor<16x1xi1, #tile.reg> {
+      tile.yield
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @softmax
+  gpu.func @softmax(%lb: index, %ub: index, %s: !full, %v: tensor<64x32xbf16, #tile.reg>, %x: !full) {
+    // CHECK:      %[[M:.*]], %[[L:.*]], %[[ACC:.*]] = tile.softmax_sum %{{.*}} to %{{.*}} step 64 full(%{{.*}}, %{{.*}}) scale(1.250000e-01)
+    // CHECK-NEXT:   scores(%{{.*}}: index, %{{.*}}: i1) {
+    // CHECK:        weights(%{{.*}}: index, %[[P:.*]]: tensor<16x64xf32, #tile.reg>) {
+    // CHECK-NEXT:     tile.yield %[[P]] : tensor<16x64xf32, #tile.reg>
+    // CHECK:        values(%{{.*}}: index) {
+    // CHECK:        : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+    %m, %l, %acc = tile.softmax_sum %lb to %ub step 64 full(%lb, %ub) scale(0.125)
+      scores(%j: index, %partial: i1) {
+        tile.yield %s : !full
+      }
+      weights(%j: index, %p: !full) {
+        tile.yield %p : !full
+      }
+      values(%j: index) {
+        tile.yield %v : tensor<64x32xbf16, #tile.reg>
+      } : !row, tensor<16x32xf32, #tile.reg>
+    // CHECK: %[[M1:.*]], %[[L1:.*]], %[[ACC1:.*]] = tile.softmax_merge(%[[M]], %[[L]], %[[ACC]]), (%[[M]], %[[L]], %[[ACC]]) : tensor<16x1xf32, #tile.reg>, tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+    %m1, %l1, %acc1 = tile.softmax_merge (%m, %l, %acc), (%m, %l, %acc) : !row, !row, tensor<16x32xf32, #tile.reg>
+    // CHECK: tile.softmax_finish %[[M1]], %[[L1]], %[[ACC1]] : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+    %o, %lse = tile.softmax_finish %m1, %l1, %acc1 : !row, tensor<16x32xf32, #tile.reg>
+    gpu.return
+  }
+}

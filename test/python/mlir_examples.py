@@ -1,0 +1,69 @@
+"""Makes the fenced mlir examples of Markdown pages into whole programs.
+
+An example may be a fragment: values that it uses without defining get a
+placeholder definition in front. What type each must have is asked of the
+parser, which names it when a placeholder's type is wrong.
+"""
+
+import re
+
+FENCE = re.compile(r"^```mlir\n(.*?)^```", re.MULTILINE | re.DOTALL)
+UNDECLARED = re.compile(r"error: use of undeclared SSA value name")
+WRONG_TYPE = re.compile(
+    r"error: use of value '%(?P<name>[\w$.-]+)' expects different type than prior uses: "
+    r"'(?P<wanted>.*)' vs '(?P<given>.*)'"
+)
+LOCATION = re.compile(r"<stdin>:(\d+):(\d+): error: ")
+# Errors of verifiers that a fragment can't avoid: its surroundings are missing.
+SURROUNDINGS = re.compile(r"expects parent op|is only valid inside|no kernel is named")
+
+HEADER = "func.func @example() {\n"
+FOOTER = "  return\n}\n"
+MODULE_LEVEL = re.compile(r"^(module|gpu\.module|func\.func|tile\.abi|#|!)", re.MULTILINE)
+
+
+def examples(text):
+    """(line number, source) of every fenced mlir block."""
+    for match in FENCE.finditer(text):
+        yield text.count("\n", 0, match.start()) + 2, match.group(1)
+
+
+# "..." alone on a line stands for ops that don't matter to the example.
+ELLIPSIS = re.compile(r"^\s*\.\.\.\s*$\n?", re.MULTILINE)
+
+
+def is_sketch(source):
+    """Whether an example leaves out more than whole ops, as a pass's before
+    and after may: text inside a line, or the end of a region."""
+    return "..." in ELLIPSIS.sub("", source) or source.count("{") != source.count("}")
+
+
+def program(source, types):
+    """The whole program around `source`, with a placeholder for each value."""
+    body = ELLIPSIS.sub("", source)
+    if MODULE_LEVEL.match(body.lstrip()):
+        return body
+    placeholders = "".join(f'  %{name} = "example.value"() : () -> {kind}\n' for name, kind in types.items())
+    ends = "" if re.search(r"^\s*(return|func\.return)\b", body, re.MULTILINE) else FOOTER
+    return HEADER + placeholders + body + (ends or "}\n")
+
+
+def complete(source, parse):
+    """Completes `source`; `parse(program)` gives the parser's error text, empty
+    when it is content. Returns (program, error text that remains)."""
+    types = {}
+    for _ in range(100):
+        text = program(source, types)
+        errors = parse(text)
+        first = errors.split("\n")[0]
+        wrong = WRONG_TYPE.search(first)
+        if UNDECLARED.search(first):
+            line, column = map(int, LOCATION.search(first).groups())
+            name = re.match(r"%([\w$.-]+)", text.split("\n")[line - 1][column - 1 :]).group(1)
+            types[name] = "none"
+        elif wrong and types.get(wrong["name"]) == "none":
+            # Either order: the parser reports the type it saw second first.
+            types[wrong["name"]] = wrong["wanted"] if wrong["given"] == "none" else wrong["given"]
+        else:
+            return text, "" if SURROUNDINGS.search(first) else errors
+    return text, errors

@@ -1,0 +1,35 @@
+"""Every mlir example of the documentation parses and verifies, but for the
+sketches that passes are described with."""
+
+import pathlib
+
+import mlir_examples
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def collect():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        if page.exists():
+            for line, source in mlir_examples.examples(page.read_text()):
+                if page.name.endswith("Passes.md") and mlir_examples.is_sketch(source):
+                    continue
+                yield pytest.param(source, id=f"{page.relative_to(ROOT)}:{line}")
+
+
+@pytest.mark.parametrize("source", list(collect()))
+def test_example(source, run_tool):
+    def parse(text):
+        return run_tool("fovea-opt", "--allow-unregistered-dialect", "-", stdin=text).stderr
+
+    program, errors = mlir_examples.complete(source, parse)
+    assert not errors, f"{errors}\nin\n{program}"
+
+
+def test_a_broken_example_is_noticed(run_tool):
+    def parse(text):
+        return run_tool("fovea-opt", "--allow-unregistered-dialect", "-", stdin=text).stderr
+
+    source = "%y = arith.addf %x, %x : tensor<4xi32>\n"
+    assert "floating-point-like" in mlir_examples.complete(source, parse)[1]

@@ -1,0 +1,128 @@
+//===- Backend.cpp - What runs it -------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Backend.h"
+
+#include "fovea/Interpreter/Execution.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+using namespace fovea::run;
+
+static const InterpreterRegistry &getRegistry() {
+  static const InterpreterRegistry registry = [] {
+    InterpreterRegistry result;
+    registerAllHandlers(result);
+    return result;
+  }();
+  return registry;
+}
+
+bool fovea::run::evaluate(const Program &program, const Workload &workload,
+                          Precision precision, const Options &options,
+                          SmallVectorImpl<RuntimeValue> &results) {
+  AttentionChecks checks;
+  checks.kvBoundsRows = options.kvBoundsRows;
+  return succeeded(runFunction(program.function, getRegistry(), workload.inputs,
+                               results, precision, checks));
+}
+
+namespace {
+class AttnBackend : public Backend {
+public:
+  AttnBackend(const Program &program, const Options &options)
+      : program(program), options(options) {}
+
+  ExitCode run(const Workload &workload,
+               SmallVectorImpl<HostTensor> &outputs) override {
+    SmallVector<RuntimeValue> results;
+    if (!evaluate(program, workload, options.precision, options, results))
+      return kBadInput;
+    for (auto [output, result] :
+         llvm::zip(program.signature.outputs, results)) {
+      ElementKind kind = *getElementKind(getElementTypeOrSelf(output.type));
+      if (result.isArray()) {
+        outputs.push_back(HostTensor::fromArray(result.getArray(), kind));
+        continue;
+      }
+      HostTensor scalar(kind, {});
+      if (result.isInteger()) {
+        int64_t value = result.getInteger();
+        writeElements(kind, &value, 1, scalar.data(), 1);
+      } else {
+        double value = result.getReal();
+        writeElements(kind, &value, 1, scalar.data(), 1);
+      }
+      outputs.push_back(std::move(scalar));
+    }
+    return kSuccess;
+  }
+
+private:
+  const Program &program;
+  const Options &options;
+};
+
+class TileBackend : public Backend {
+public:
+  TileBackend(const Program &program, const Options &options)
+      : given(program), options(options) {}
+
+  ExitCode run(const Workload &workload,
+               SmallVectorImpl<HostTensor> &outputs) override {
+    std::optional<Program> lowered;
+    if (given.getLevel() == Level::Attn) {
+      lowered = lowerToTile(given, options);
+      if (!lowered)
+        return kBadInput;
+    }
+    const Program &kernel = lowered ? *lowered : given;
+    auto match = matchByName(kernel.signature, given.signature);
+    if (!match)
+      return kBadInput;
+    std::vector<Argument> inputs;
+    for (int64_t index : match->inputs)
+      inputs.push_back(workload.inputs[index]);
+    auto tensors = makeOutputs(kernel.signature, workload.sizes);
+    if (!tensors)
+      return kBadInput;
+    if (failed(runKernel(kernel.abi, getRegistry(), inputs, *tensors,
+                         workload.sizes, options.precision)))
+      return kBadInput;
+    for (const Parameter &output : given.signature.outputs) {
+      int64_t index = kernel.signature.findOutput(output.name);
+      if (index < 0) {
+        reportError("the kernel does not write output '" + output.name + "'");
+        return kBadInput;
+      }
+      outputs.push_back((*tensors)[index]);
+    }
+    return kSuccess;
+  }
+
+private:
+  const Program &given;
+  const Options &options;
+};
+} // namespace
+
+std::unique_ptr<Backend>
+fovea::run::createInterpreterBackend(const Program &program,
+                                     const Options &options) {
+  Level level = options.level.value_or(program.getLevel());
+  if (level == Level::Attn && program.getLevel() == Level::Tile) {
+    reportError("the program is at tile level; it cannot run at level attn");
+    return nullptr;
+  }
+  if (level == Level::Attn)
+    return std::make_unique<AttnBackend>(program, options);
+  return std::make_unique<TileBackend>(program, options);
+}

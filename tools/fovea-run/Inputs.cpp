@@ -1,0 +1,348 @@
+//===- Inputs.cpp - What it is run on ---------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Inputs.h"
+
+#include "fovea/Interpreter/Npy.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/xxhash.h"
+
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+using namespace fovea::run;
+
+/// What one tensor may take; more is a slip of the pen.
+static constexpr int64_t kMaxTensorBytes = int64_t(1) << 36;
+
+static ElementKind getKind(const Parameter &parameter) {
+  return *getElementKind(getElementTypeOrSelf(parameter.type));
+}
+
+//===----------------------------------------------------------------------===//
+// Given inputs
+//===----------------------------------------------------------------------===//
+
+static bool parseScalar(const Parameter &parameter, StringRef text,
+                        RuntimeValue &result) {
+  ElementKind kind = getKind(parameter);
+  if (interp::isFloat(kind)) {
+    double value;
+    if (!text.getAsDouble(value, /*AllowInexact=*/true)) {
+      result = RuntimeValue::real(roundTo(kind, value));
+      return true;
+    }
+  } else {
+    int64_t value;
+    if (!text.getAsInteger(0, value)) {
+      result = RuntimeValue::integer(IntegerWrap(kind)(value));
+      return true;
+    }
+  }
+  reportError("'" + parameter.name + "' must be a number of type " +
+              interp::getName(kind) + ", found '" + text + "'");
+  return false;
+}
+
+static bool readInput(const Parameter &parameter, StringRef source,
+                      const Options &options, Argument &argument) {
+  bool isFile = source.ends_with(".npy");
+  if (!parameter.isTensor() && !isFile)
+    return parseScalar(parameter, source, argument.scalar);
+  std::string error;
+  auto tensor =
+      readNpy(source, getKind(parameter), options.uint16IsBF16, error);
+  if (failed(tensor)) {
+    reportError(error);
+    return false;
+  }
+  if (parameter.isTensor()) {
+    argument.tensor = std::move(*tensor);
+    return true;
+  }
+  if (tensor->getNumElements() != 1) {
+    reportError(source + ": '" + parameter.name + "' is a scalar, found " +
+                Twine(tensor->getNumElements()) + " elements");
+    return false;
+  }
+  auto array = tensor->toArray(Precision::Exact);
+  argument.scalar = array->getStorage() == Storage::Int
+                        ? RuntimeValue::integer(*array->data<int64_t>())
+                        : RuntimeValue::real(*array->data<double>());
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Random inputs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Random numbers that depend on the seed and the input's name alone.
+class Generator {
+public:
+  Generator(uint64_t seed, StringRef name)
+      : engine(seed * 0x9e3779b97f4a7c15u + llvm::xxh3_64bits(name)) {}
+
+  /// In (0, 1].
+  double uniform() { return (double(engine() >> 11) + 1) * 0x1p-53; }
+  double normal() {
+    double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(2 * M_PI * uniform());
+  }
+  /// In [low, high].
+  int64_t integer(int64_t low, int64_t high) {
+    uint64_t range = uint64_t(high) - uint64_t(low) + 1;
+    return range == 0 ? int64_t(engine())
+                      : int64_t(uint64_t(low) + engine() % range);
+  }
+
+private:
+  std::mt19937_64 engine;
+};
+} // namespace
+
+/// The range of the integers of an input: lengths are those of sequences,
+/// tables name pages.
+static std::pair<int64_t, int64_t> getIntegerRange(const Parameter &parameter,
+                                                   const DimSizes &sizes,
+                                                   const Options &options) {
+  auto size = [&](StringRef name) {
+    auto found = sizes.find(name);
+    return found == sizes.end() ? int64_t(0) : found->second;
+  };
+  if (parameter.name == "lengths")
+    return {0, size("Skv") ? size("Skv") : size("P") * size("page")};
+  if (parameter.name == "table")
+    return {0, std::max<int64_t>(size("pages") - 1, 0)};
+  return {options.integersLow, options.integersHigh};
+}
+
+/// Offsets of packed sequences: ascending, from 0 to the length of all.
+static void drawOffsets(const Parameter &parameter, const DimSizes &sizes,
+                        Generator &generator, MutableArrayRef<int64_t> values) {
+  auto total = sizes.find(parameter.name == "cu_q" ? "Sq" : "Skv");
+  int64_t end = total == sizes.end() ? 0 : total->second;
+  for (int64_t &value : values)
+    value = generator.integer(0, end);
+  llvm::sort(values);
+  if (!values.empty()) {
+    values.front() = 0;
+    values.back() = end;
+  }
+}
+
+static HostTensor drawTensor(const Parameter &parameter,
+                             ArrayRef<int64_t> shape, const DimSizes &sizes,
+                             const Options &options) {
+  ElementKind kind = getKind(parameter);
+  HostTensor tensor(kind, shape);
+  Generator generator(*options.randomSeed, parameter.name);
+  int64_t count = tensor.getNumElements();
+  if (interp::isFloat(kind)) {
+    double factor = parameter.name == "q" ? options.magnitude : 1.0;
+    std::vector<double> values(count);
+    for (double &value : values)
+      value = factor * generator.normal();
+    writeElements(kind, values.data(), count, tensor.data(), 1);
+    return tensor;
+  }
+  std::vector<int64_t> values(count);
+  auto [low, high] = getIntegerRange(parameter, sizes, options);
+  if (kind == ElementKind::I1)
+    low = 0, high = 1;
+  if (parameter.name == "cu_q" || parameter.name == "cu_k")
+    drawOffsets(parameter, sizes, generator, values);
+  else
+    for (int64_t &value : values)
+      value = generator.integer(low, high);
+  writeElements(kind, values.data(), count, tensor.data(), 1);
+  return tensor;
+}
+
+static bool drawScalar(const Parameter &parameter, const DimSizes &sizes,
+                       const Options &options, RuntimeValue &result) {
+  auto given = options.scalars.find(parameter.name);
+  if (given != options.scalars.end())
+    return parseScalar(parameter, given->second, result);
+  Generator generator(*options.randomSeed, parameter.name);
+  ElementKind kind = getKind(parameter);
+  if (!interp::isFloat(kind)) {
+    auto [low, high] = getIntegerRange(parameter, sizes, options);
+    result =
+        RuntimeValue::integer(IntegerWrap(kind)(generator.integer(low, high)));
+    return true;
+  }
+  auto depth = sizes.find("D");
+  double value = parameter.name == "scale" && depth != sizes.end()
+                     ? 1 / std::sqrt(double(depth->second))
+                     : generator.normal();
+  result = RuntimeValue::real(roundTo(kind, value));
+  return true;
+}
+
+/// Sizes by name from static types and --dims. Lists what is missing, and
+/// what nobody has.
+static bool collectSizes(const Signature &signature, const Options &options,
+                         DimSizes &sizes) {
+  llvm::StringMap<bool> known;
+  for (const Parameter &input : signature.inputs)
+    for (auto [dim, name] : llvm::enumerate(input.dims)) {
+      known[name] = true;
+      int64_t size = input.getTensorType().getDimSize(dim);
+      if (!ShapedType::isDynamic(size))
+        sizes.try_emplace(name, size);
+    }
+  std::string names;
+  for (const Parameter &input : signature.inputs)
+    for (const std::string &name : input.dims)
+      if (known.lookup(name)) {
+        names += (names.empty() ? "" : ", ") + name;
+        known[name] = false;
+      }
+  for (auto &entry : options.dims) {
+    if (!known.count(entry.getKey())) {
+      reportError("no dimension is named '" + entry.getKey() +
+                  "'; the inputs have " + names);
+      return false;
+    }
+    auto [size, isNew] = sizes.try_emplace(entry.getKey(), entry.getValue());
+    if (size->second != entry.getValue()) {
+      reportError("dimension " + entry.getKey() + " is " + Twine(size->second) +
+                  " in the program, found " + Twine(entry.getValue()) +
+                  " in --dims");
+      return false;
+    }
+  }
+  std::string missing;
+  for (const Parameter &input : signature.inputs)
+    for (const std::string &name : input.dims)
+      if (!sizes.count(name) && known.count(name)) {
+        missing += (missing.empty() ? "" : ", ") + name;
+        known.erase(name);
+      }
+  if (missing.empty())
+    return true;
+  reportError("--dims must give the sizes of the dynamic dimensions " +
+              missing);
+  return false;
+}
+
+static bool drawInputs(const Signature &signature, const Options &options,
+                       Workload &workload) {
+  DimSizes sizes;
+  if (!collectSizes(signature, options, sizes))
+    return false;
+  for (auto &entry : options.scalars)
+    if (int64_t index = signature.findInput(entry.getKey());
+        index < 0 || signature.inputs[index].isTensor()) {
+      reportError("no scalar is named '" + entry.getKey() + "'");
+      return false;
+    }
+  for (const Parameter &input : signature.inputs) {
+    Argument &argument = workload.inputs.emplace_back();
+    if (!input.isTensor()) {
+      if (!drawScalar(input, sizes, options, argument.scalar))
+        return false;
+      continue;
+    }
+    std::string missing;
+    auto shape = resolveShape(input, sizes, missing);
+    assert(succeeded(shape) && "all sizes are known");
+    if (failed(
+            HostTensor::getByteSize(getKind(input), *shape, kMaxTensorBytes))) {
+      reportError("'" + input.name + "' would take more than 64 GiB");
+      return false;
+    }
+    argument.tensor = drawTensor(input, *shape, sizes, options);
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// All inputs
+//===----------------------------------------------------------------------===//
+
+std::optional<Workload> fovea::run::makeInputs(const Signature &signature,
+                                               const Options &options) {
+  Workload workload;
+  if (options.randomSeed) {
+    if (!drawInputs(signature, options, workload))
+      return std::nullopt;
+  } else {
+    if (options.inputs.size() != signature.inputs.size()) {
+      std::string names;
+      for (const Parameter &input : signature.inputs)
+        names += (names.empty() ? "" : ", ") + input.name;
+      reportError("the program takes " + Twine(signature.inputs.size()) +
+                  " inputs (" + names + "), found " +
+                  Twine(options.inputs.size()) +
+                  "; or draw them with --random=SEED");
+      return std::nullopt;
+    }
+    workload.inputs.resize(signature.inputs.size());
+    for (auto [index, input] : llvm::enumerate(signature.inputs))
+      if (!readInput(input, options.inputs[index], options,
+                     workload.inputs[index]))
+        return std::nullopt;
+  }
+  auto where = [&](unsigned index) {
+    return options.randomSeed ? std::string("--random") : options.inputs[index];
+  };
+  if (failed(checkInputs(signature, workload.inputs, where, workload.sizes,
+                         reportError)))
+    return std::nullopt;
+  if (options.saveInputs.empty())
+    return workload;
+  if (std::error_code code =
+          llvm::sys::fs::create_directories(options.saveInputs)) {
+    reportError(options.saveInputs + ": cannot create: " + code.message());
+    return std::nullopt;
+  }
+  for (auto [input, argument] : llvm::zip(signature.inputs, workload.inputs))
+    if (input.isTensor() &&
+        !writeTensor(options.saveInputs + "/" + input.name + ".npy",
+                     argument.tensor, options))
+      return std::nullopt;
+  return workload;
+}
+
+std::optional<std::vector<HostTensor>>
+fovea::run::makeOutputs(const Signature &signature, const DimSizes &sizes) {
+  std::vector<HostTensor> outputs;
+  for (const Parameter &output : signature.outputs) {
+    std::string missing;
+    auto shape = resolveShape(output, sizes, missing);
+    if (failed(shape)) {
+      reportError("no input tells the size of dimension " + missing +
+                  " of output '" + output.name + "'");
+      return std::nullopt;
+    }
+    if (failed(HostTensor::getByteSize(getKind(output), *shape,
+                                       kMaxTensorBytes))) {
+      reportError("'" + output.name + "' would take more than 64 GiB");
+      return std::nullopt;
+    }
+    outputs.emplace_back(getKind(output), *shape).poison();
+  }
+  return outputs;
+}
+
+bool fovea::run::writeTensor(StringRef path, const HostTensor &tensor,
+                             const Options &options) {
+  std::string error;
+  if (succeeded(writeNpy(path, tensor, options.uint16IsBF16, error)))
+    return true;
+  reportError(error);
+  return false;
+}

@@ -1,0 +1,236 @@
+//===- Options.cpp - The command line ---------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/WithColor.h"
+
+#include <cmath>
+
+using namespace fovea::run;
+namespace cl = llvm::cl;
+using llvm::StringRef;
+
+void fovea::run::reportError(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "fovea-run") << message << "\n";
+}
+
+namespace {
+cl::OptionCategory category("fovea-run options");
+
+cl::opt<std::string> program(cl::Positional, cl::Required,
+                             cl::desc("<program.mlir>"), cl::cat(category));
+cl::list<std::string>
+    inputs("inputs", cl::CommaSeparated, cl::value_desc("files"),
+           cl::desc("Inputs in order: .npy files, or numbers for scalars; all "
+                    "that follow up to the next option"),
+           cl::cat(category));
+cl::list<std::string> outputs("outputs", cl::CommaSeparated,
+                              cl::value_desc("files"),
+                              cl::desc("Where to write the outputs, in order"),
+                              cl::cat(category));
+cl::opt<Level>
+    level("level", cl::desc("Level to execute; the program's own by default"),
+          cl::values(clEnumValN(Level::Attn, "attn", "what the attn ops mean"),
+                     clEnumValN(Level::Tile, "tile", "the tile program")),
+          cl::cat(category));
+cl::opt<fovea::interp::Precision> precision(
+    "precision", cl::desc("How floats are evaluated"),
+    cl::values(clEnumValN(fovea::interp::Precision::Typed, "typed",
+                          "rounded to their types after each op (default)"),
+               clEnumValN(fovea::interp::Precision::Exact, "exact",
+                          "everything in f64")),
+    cl::init(fovea::interp::Precision::Typed), cl::cat(category));
+cl::opt<std::string> entry("entry", cl::value_desc("name"),
+                           cl::desc("Function or kernel to run; the only one "
+                                    "by default"),
+                           cl::cat(category));
+cl::opt<std::string>
+    dtype("dtype", cl::value_desc("type"),
+          cl::desc("With 'bf16', uint16 arrays are read and written as bf16"),
+          cl::cat(category));
+cl::opt<uint64_t>
+    randomSeed("random", cl::value_desc("seed"),
+               cl::desc("Draw the inputs instead of reading them"),
+               cl::cat(category));
+cl::list<std::string>
+    dims("dims", cl::CommaSeparated, cl::value_desc("name=size"),
+         cl::desc("Sizes of dynamic dimensions for --random, for example "
+                  "B=2,Sq=300"),
+         cl::cat(category));
+cl::list<std::string> scalars("scalars", cl::CommaSeparated,
+                              cl::value_desc("name=value"),
+                              cl::desc("Values of scalars for --random"),
+                              cl::cat(category));
+cl::opt<double> magnitude("magnitude", cl::value_desc("factor"), cl::init(1),
+                          cl::desc("What --random multiplies q with"),
+                          cl::cat(category));
+cl::opt<std::string> integers(
+    "integers", cl::value_desc("low:high"), cl::init("0:7"),
+    cl::desc("Range of captured integers for --random, both ends included"),
+    cl::cat(category));
+cl::opt<std::string> saveInputs("save-inputs", cl::value_desc("folder"),
+                                cl::desc("Write the inputs there, as NAME.npy"),
+                                cl::cat(category));
+cl::opt<bool> check("check",
+                    cl::desc("Compare the outputs with the attn-level meaning "
+                             "in f64; exit with 1 beyond the tolerance"),
+                    cl::cat(category));
+cl::opt<std::string> reference(
+    "reference", cl::value_desc("file"),
+    cl::desc("attn-level program that says what a tile-level one means"),
+    cl::cat(category));
+cl::opt<bool> json("json", cl::desc("Print the result as one JSON object"),
+                   cl::cat(category));
+cl::opt<int64_t> kvBoundsRows(
+    "check-kv-bounds", cl::value_desc("rows"), cl::init(0),
+    cl::desc("Check what kv_bounds regions claim for blocks of so many "
+             "queries"),
+    cl::cat(category));
+cl::opt<std::string> target("target", cl::init("sm_80"),
+                            cl::desc("Chip to lower for"), cl::cat(category));
+cl::opt<std::string> schedule("schedule", cl::init("auto"),
+                              cl::desc("'auto', or fields to override"),
+                              cl::cat(category));
+cl::opt<std::string>
+    recurrence("recurrence", cl::init("deferred"),
+               cl::desc("Online softmax: three-pass, normalized, deferred or "
+                        "conditional"),
+               cl::cat(category));
+} // namespace
+
+/// llvm::cl takes one value an option: `--inputs a b c` becomes
+/// `--inputs=a --inputs=b --inputs=c`. A program's name ends the list.
+static std::vector<std::string> expandLists(int argc, char **argv) {
+  std::vector<std::string> result;
+  StringRef list;
+  for (int i = 0; i < argc; ++i) {
+    StringRef argument = argv[i];
+    StringRef name = argument;
+    name.consume_front("-");
+    name.consume_front("-");
+    bool startsList =
+        argument.starts_with("-") && (name == "inputs" || name == "outputs");
+    double number;
+    bool isOption = argument.starts_with("-") && argument.size() > 1 &&
+                    argument.getAsDouble(number);
+    if (startsList) {
+      list = argument;
+    } else if (!list.empty() && !isOption && !argument.ends_with(".mlir") &&
+               !argument.ends_with(".mlirbc") && argument != "-") {
+      result.push_back((list + "=" + argument).str());
+    } else {
+      list = "";
+      result.push_back(argument.str());
+    }
+  }
+  return result;
+}
+
+/// Splits `name=value`.
+static bool splitAssignment(StringRef option, StringRef text, StringRef &name,
+                            StringRef &value) {
+  std::tie(name, value) = text.split('=');
+  name = name.trim();
+  value = value.trim();
+  if (!name.empty() && !value.empty())
+    return true;
+  reportError("--" + option + " expects name=value, found '" + text + "'");
+  return false;
+}
+
+std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
+  std::vector<std::string> arguments = expandLists(argc, argv);
+  std::vector<const char *> pointers;
+  for (const std::string &argument : arguments)
+    pointers.push_back(argument.c_str());
+  cl::HideUnrelatedOptions(category);
+  std::string errors;
+  llvm::raw_string_ostream errorStream(errors);
+  if (!cl::ParseCommandLineOptions(
+          int(pointers.size()), pointers.data(),
+          "Executes attention programs\n\nExit codes: 0 success, 1 the check "
+          "failed, 2 bad input, 3 no CUDA driver.\n",
+          &errorStream)) {
+    llvm::errs() << errors;
+    return std::nullopt;
+  }
+
+  Options options;
+  options.program = program;
+  options.reference = reference;
+  options.entry = entry;
+  options.inputs.assign(inputs.begin(), inputs.end());
+  options.outputs.assign(outputs.begin(), outputs.end());
+  if (level.getNumOccurrences())
+    options.level = level;
+  options.precision = precision;
+  if (dtype.getNumOccurrences() && dtype != "bf16") {
+    reportError("--dtype must be 'bf16', found '" + dtype + "'");
+    return std::nullopt;
+  }
+  options.uint16IsBF16 = dtype == "bf16";
+  if (randomSeed.getNumOccurrences())
+    options.randomSeed = randomSeed;
+  for (const std::string &text : dims) {
+    StringRef name, value;
+    int64_t size;
+    if (!splitAssignment("dims", text, name, value))
+      return std::nullopt;
+    if (value.getAsInteger(10, size) || size <= 0) {
+      reportError("size of dimension " + name +
+                  " must be a positive integer, found '" + value + "'");
+      return std::nullopt;
+    }
+    if (!options.dims.try_emplace(name, size).second) {
+      reportError("dimension " + name + " is given twice");
+      return std::nullopt;
+    }
+  }
+  for (const std::string &text : scalars) {
+    StringRef name, value;
+    if (!splitAssignment("scalars", text, name, value))
+      return std::nullopt;
+    options.scalars[name] = value.str();
+  }
+  if (!std::isfinite(magnitude)) {
+    reportError("--magnitude must be finite");
+    return std::nullopt;
+  }
+  options.magnitude = magnitude;
+  auto [low, high] = StringRef(integers).split(':');
+  if (low.getAsInteger(10, options.integersLow) ||
+      high.getAsInteger(10, options.integersHigh) ||
+      options.integersLow > options.integersHigh) {
+    reportError("--integers expects low:high, found '" + integers + "'");
+    return std::nullopt;
+  }
+  options.saveInputs = saveInputs;
+  options.check = check;
+  options.json = json;
+  if (kvBoundsRows < 0) {
+    reportError("--check-kv-bounds must not be negative");
+    return std::nullopt;
+  }
+  options.kvBoundsRows = kvBoundsRows;
+  options.target = target;
+  options.schedule = schedule;
+  options.recurrence = recurrence;
+  if (!options.randomSeed &&
+      (!options.dims.empty() || !options.scalars.empty())) {
+    reportError("--dims and --scalars go with --random");
+    return std::nullopt;
+  }
+  if (options.randomSeed && !options.inputs.empty()) {
+    reportError("--random and --inputs exclude each other");
+    return std::nullopt;
+  }
+  return options;
+}

@@ -1,0 +1,63 @@
+//===- Options.h - The command line -----------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_TOOLS_FOVEA_RUN_OPTIONS_H
+#define FOVEA_TOOLS_FOVEA_RUN_OPTIONS_H
+
+#include "fovea/Interpreter/Values.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fovea::run {
+
+/// What the process exits with.
+enum ExitCode : int {
+  kSuccess = 0,
+  kCheckFailed = 1,
+  kBadInput = 2,
+  kNoDriver = 3
+};
+
+enum class Level { Attn, Tile };
+
+/// The command line.
+struct Options {
+  std::string program, reference, entry;
+  std::vector<std::string> inputs, outputs;
+  std::optional<Level> level;
+  interp::Precision precision = interp::Precision::Typed;
+  bool uint16IsBF16 = false;
+
+  std::optional<uint64_t> randomSeed;
+  llvm::StringMap<int64_t> dims;
+  llvm::StringMap<std::string> scalars;
+  double magnitude = 1;
+  int64_t integersLow = 0, integersHigh = 7;
+  std::string saveInputs;
+
+  std::string target, schedule, recurrence;
+
+  bool check = false, json = false;
+  int64_t kvBoundsRows = 0;
+};
+
+/// Reads the command line; exits on its own for --help and what llvm::cl
+/// refuses. Nothing is returned if an option's value is wrong; that is
+/// reported.
+std::optional<Options> parseOptions(int argc, char **argv);
+
+/// Prints `fovea-run: error: ...`.
+void reportError(const llvm::Twine &message);
+
+} // namespace fovea::run
+
+#endif // FOVEA_TOOLS_FOVEA_RUN_OPTIONS_H

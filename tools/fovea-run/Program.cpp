@@ -1,0 +1,158 @@
+//===- Program.cpp - What is run --------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+#include "fovea/Pipelines/Pipelines.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::run;
+
+/// The ops of a kind that can be run, by name.
+template <typename OpTy>
+static llvm::SmallVector<std::pair<StringRef, OpTy>>
+collect(ModuleOp module, llvm::function_ref<StringRef(OpTy)> getName) {
+  llvm::SmallVector<std::pair<StringRef, OpTy>> result;
+  module.walk([&](OpTy op) { result.emplace_back(getName(op), op); });
+  return result;
+}
+
+static auto collectFunctions(ModuleOp module) {
+  auto functions = collect<func::FuncOp>(
+      module, [](func::FuncOp op) { return op.getName(); });
+  llvm::erase_if(functions,
+                 [](auto &entry) { return entry.second.isExternal(); });
+  return functions;
+}
+
+static auto collectKernels(ModuleOp module) {
+  return collect<tile::AbiOp>(module,
+                              [](tile::AbiOp op) { return op.getKernel(); });
+}
+
+/// Picks the entry with that name, or the only one.
+template <typename List>
+static auto pick(const List &list, StringRef entry) {
+  typename List::value_type::second_type none;
+  if (entry.empty())
+    return list.size() == 1 ? list.front().second : none;
+  for (auto &[name, op] : list)
+    if (name == entry)
+      return op;
+  return none;
+}
+
+std::optional<Program>
+fovea::run::loadProgram(MLIRContext *context, StringRef path, StringRef entry) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
+  if (!file) {
+    reportError(message);
+    return std::nullopt;
+  }
+  Program program;
+  program.sources = std::make_unique<llvm::SourceMgr>();
+  program.sources->AddNewSourceBuffer(std::move(file), SMLoc());
+  program.handler =
+      std::make_unique<SourceMgrDiagnosticHandler>(*program.sources, context);
+  program.module = parseSourceFile<ModuleOp>(*program.sources, context);
+  if (!program.module)
+    return std::nullopt;
+  auto functions = collectFunctions(*program.module);
+  auto kernels = collectKernels(*program.module);
+  // A host function beside its kernel does not compete with it.
+  program.abi = pick(kernels, entry);
+  if (!program.abi)
+    program.function = pick(functions, entry);
+  if (!program.abi && !program.function) {
+    std::string names;
+    for (auto &[name, op] : kernels)
+      names += (names.empty() ? "" : ", ") + name.str();
+    for (auto &[name, op] : functions)
+      names += (names.empty() ? "" : ", ") + name.str();
+    if (names.empty())
+      reportError(path + ": has neither a function nor a kernel to run");
+    else if (entry.empty())
+      reportError(path + ": choose what to run with --entry: " + names);
+    else
+      reportError(path + ": has no function or kernel '" + entry +
+                  "', found: " + names);
+    return std::nullopt;
+  }
+  auto signature = program.abi ? interp::Signature::get(program.abi)
+                               : interp::Signature::get(program.function);
+  if (failed(signature))
+    return std::nullopt;
+  program.signature = std::move(*signature);
+  return program;
+}
+
+std::optional<Program> fovea::run::lowerToTile(const Program &program,
+                                               const Options &options) {
+  Program lowered;
+  lowered.module = program.module.get().clone();
+  func::FuncOp function = program.function;
+  StringRef name = function.getName();
+  // Only what runs is lowered.
+  for (auto &[other, op] : collectFunctions(*lowered.module))
+    if (other != name)
+      op.erase();
+  CompileOptions compileOptions;
+  compileOptions.target = options.target;
+  compileOptions.schedule = options.schedule;
+  compileOptions.recurrence = options.recurrence;
+  PassManager passes(lowered.module->getContext());
+  buildToTilePipeline(passes, compileOptions);
+  if (failed(passes.run(*lowered.module)))
+    return std::nullopt;
+  auto kernels = collectKernels(*lowered.module);
+  if (kernels.size() != 1) {
+    reportError("lowering '" + name + "' to tile level gave " +
+                Twine(kernels.size()) + " kernels, expected one");
+    return std::nullopt;
+  }
+  lowered.abi = kernels.front().second;
+  auto signature = interp::Signature::get(lowered.abi);
+  if (failed(signature))
+    return std::nullopt;
+  lowered.signature = std::move(*signature);
+  return lowered;
+}
+
+std::optional<Correspondence>
+fovea::run::matchByName(const interp::Signature &target,
+                        const interp::Signature &source) {
+  Correspondence result;
+  for (const interp::Parameter &input : target.inputs) {
+    int64_t index = source.findInput(input.name);
+    if (index < 0) {
+      std::string names;
+      for (const interp::Parameter &other : source.inputs)
+        names += (names.empty() ? "" : ", ") + other.name;
+      reportError("no input is named '" + input.name + "', found: " + names);
+      return std::nullopt;
+    }
+    if (source.inputs[index].isTensor() != input.isTensor()) {
+      reportError("'" + input.name +
+                  "' is a tensor on one side and a scalar "
+                  "on the other");
+      return std::nullopt;
+    }
+    result.inputs.push_back(index);
+  }
+  for (const interp::Parameter &output : target.outputs)
+    result.outputs.push_back(source.findOutput(output.name));
+  return result;
+}

@@ -1,0 +1,55 @@
+//===- Program.h - What is run ----------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_TOOLS_FOVEA_RUN_PROGRAM_H
+#define FOVEA_TOOLS_FOVEA_RUN_PROGRAM_H
+
+#include "Options.h"
+
+#include "fovea/Interpreter/Signature.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace fovea::run {
+
+/// A function of attn ops, or a kernel with its ABI.
+struct Program {
+  /// Diagnostics show the program's text as long as it is there.
+  std::unique_ptr<llvm::SourceMgr> sources;
+  std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp function; // at level attn
+  tile::AbiOp abi;             // at level tile
+  interp::Signature signature;
+
+  Level getLevel() const { return abi ? Level::Tile : Level::Attn; }
+};
+
+/// Reads a program and finds what to run in it. Problems are reported.
+std::optional<Program> loadProgram(mlir::MLIRContext *context,
+                                   llvm::StringRef path, llvm::StringRef entry);
+
+/// Lowers an attn-level program to tile level; the program itself stays.
+std::optional<Program> lowerToTile(const Program &program,
+                                   const Options &options);
+
+/// Where the inputs and outputs of `target` are found among those of `source`,
+/// by name; -1 for an output that `source` does not have. Reports a missing
+/// input.
+struct Correspondence {
+  llvm::SmallVector<int64_t> inputs, outputs;
+};
+std::optional<Correspondence> matchByName(const interp::Signature &target,
+                                          const interp::Signature &source);
+
+} // namespace fovea::run
+
+#endif // FOVEA_TOOLS_FOVEA_RUN_PROGRAM_H

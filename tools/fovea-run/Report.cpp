@@ -1,0 +1,210 @@
+//===- Report.cpp - What came out -------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+using namespace fovea::run;
+
+bool Report::passed() const {
+  return llvm::all_of(checks,
+                      [](const OutputCheck &check) { return check.passed; });
+}
+
+//===----------------------------------------------------------------------===//
+// Checking
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where values hold NaN or infinities. A key that a row must not see may still
+/// lie in a block that the kernel visits; its weight is 0, but 0 * NaN is NaN.
+/// So output elements may be NaN if their column of V has such an element.
+class NonFiniteValues {
+public:
+  NonFiniteValues(const Signature &signature, const Workload &workload) {
+    int64_t index = signature.findInput("v");
+    if (index < 0 || !signature.inputs[index].isTensor())
+      return;
+    dims = signature.inputs[index].dims;
+    const HostTensor &v = workload.inputs[index].tensor;
+    if (!interp::isFloat(v.getKind()))
+      return;
+    shape.assign(v.getShape().begin(), v.getShape().end());
+    SmallVector<double, 0> values(v.getNumElements());
+    readElements(v.getKind(), v.data(), 1, values.size(), values.data());
+    for (auto [position, value] : llvm::enumerate(values)) {
+      if (std::isfinite(value))
+        continue;
+      columns.insert(getColumn(shape, dims, position, 1));
+    }
+    queryHeads = workload.sizes.lookup("Hq");
+    keyHeads = workload.sizes.lookup("Hkv");
+  }
+
+  bool mayBeNaN(ArrayRef<int64_t> outputShape, ArrayRef<std::string> outputDims,
+                int64_t position) const {
+    if (columns.empty() || queryHeads == 0 || keyHeads == 0)
+      return false;
+    return columns.contains(
+        getColumn(outputShape, outputDims, position, queryHeads / keyHeads));
+  }
+
+private:
+  using Column = std::tuple<int64_t, int64_t, int64_t>;
+
+  /// Batch entry, key head and column of an element. Pages belong to all batch
+  /// entries.
+  Column getColumn(ArrayRef<int64_t> shape, ArrayRef<std::string> names,
+                   int64_t position, int64_t headsPerKeyHead) const {
+    int64_t batch = 0, head = 0, column = 0;
+    for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
+      int64_t coordinate = position % shape[dim];
+      position /= shape[dim];
+      if (names[dim] == "B" && llvm::is_contained(dims, "B"))
+        batch = coordinate;
+      else if (names[dim] == "Hq" || names[dim] == "Hkv")
+        head = coordinate / headsPerKeyHead;
+      else if (names[dim] == "Dv")
+        column = coordinate;
+    }
+    return {batch, head, column};
+  }
+
+  SmallVector<std::string> dims;
+  SmallVector<int64_t, 4> shape;
+  llvm::DenseSet<Column> columns;
+  int64_t queryHeads = 0, keyHeads = 0;
+};
+} // namespace
+
+bool fovea::run::checkOutputs(const Program &program, const Program &reference,
+                              const Workload &workload, const Options &options,
+                              Report &report) {
+  auto match = matchByName(reference.signature, program.signature);
+  if (!match)
+    return false;
+  Workload inputs;
+  for (int64_t index : match->inputs)
+    inputs.inputs.push_back(workload.inputs[index]);
+  auto where = [](unsigned) { return std::string("--reference"); };
+  if (failed(checkInputs(reference.signature, inputs.inputs, where,
+                         inputs.sizes, reportError)))
+    return false;
+  SmallVector<RuntimeValue> meaning, straightforward;
+  Options once = options;
+  if (!evaluate(reference, inputs, Precision::Exact, once, meaning))
+    return false;
+  once.kvBoundsRows = 0; // checked already
+  if (!evaluate(reference, inputs, Precision::Typed, once, straightforward))
+    return false;
+  NonFiniteValues values(reference.signature, inputs);
+  for (auto [index, output] : llvm::enumerate(program.signature.outputs)) {
+    int64_t found = reference.signature.findOutput(output.name);
+    if (found < 0) {
+      reportError("the reference has no output '" + output.name + "'");
+      return false;
+    }
+    const Parameter &expected = reference.signature.outputs[found];
+    const HostTensor &tensor = report.outputs[index];
+    if (!expected.isTensor() || !isFloat(tensor.getKind())) {
+      reportError("cannot check output '" + output.name +
+                  "', which is not a tensor of floats");
+      return false;
+    }
+    const Array &means = meaning[found].getArray();
+    if (means.getShape() != tensor.getShape()) {
+      reportError("output '" + output.name + "' has not the reference's shape");
+      return false;
+    }
+    auto mayBeNaN = [&](int64_t position) {
+      return values.mayBeNaN(tensor.getShape(), expected.dims, position);
+    };
+    report.checks.push_back(
+        expected.isLogSumExp
+            ? checkLogSumExp(tensor, means)
+            : interp::checkRows(tensor, means,
+                                straightforward[found].getArray(), mayBeNaN));
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+static std::string getShapeText(const HostTensor &tensor) {
+  std::string text;
+  for (int64_t size : tensor.getShape())
+    text += (text.empty() ? "" : "x") + std::to_string(size);
+  return text;
+}
+
+static void printJSON(const Program &program, const Report &report) {
+  llvm::json::OStream json(llvm::outs(), 2);
+  json.object([&] {
+    json.attribute("seconds", report.seconds);
+    if (!report.checks.empty())
+      json.attribute("passed", report.passed());
+    json.attributeArray("outputs", [&] {
+      for (auto [index, output] : llvm::enumerate(program.signature.outputs))
+        json.object([&, index = index, &output = output] {
+          json.attribute("name", output.name);
+          json.attributeArray("shape", [&] {
+            for (int64_t size : report.outputs[index].getShape())
+              json.value(size);
+          });
+          if (report.checks.empty())
+            return;
+          const OutputCheck &check = report.checks[index];
+          json.attribute("passed", check.passed);
+          json.attribute("max_absolute", check.maxAbsolute);
+          json.attribute("max_relative", check.maxRelative);
+          json.attribute("worst_ratio", check.worstRatio);
+          json.attribute("worst_row", check.worstRow);
+          json.attribute("rows", check.rows);
+          json.attribute("skipped_rows", check.skippedRows);
+          json.attribute("misplaced", check.misplaced);
+        });
+    });
+  });
+  llvm::outs() << "\n";
+}
+
+void fovea::run::printReport(const Program &program, const Report &report,
+                             const Options &options) {
+  if (options.json)
+    return printJSON(program, report);
+  llvm::raw_ostream &out = llvm::outs();
+  for (auto [index, output] : llvm::enumerate(program.signature.outputs)) {
+    out << output.name << " " << getShapeText(report.outputs[index]);
+    if (report.checks.empty()) {
+      out << "\n";
+      continue;
+    }
+    const OutputCheck &check = report.checks[index];
+    out << ": max absolute error " << llvm::format("%.3g", check.maxAbsolute)
+        << ", max relative error " << llvm::format("%.3g", check.maxRelative)
+        << ", worst row at " << llvm::format("%.3g", check.worstRatio)
+        << " of its tolerance";
+    if (check.worstRatio > 1)
+      out << " (row " << check.worstRow << ")";
+    if (check.misplaced)
+      out << ", " << check.misplaced << " NaN or infinite elements misplaced";
+    if (check.skippedRows)
+      out << ", " << check.skippedRows << " rows overflow and were skipped";
+    out << (check.passed ? ": passed\n" : ": FAILED\n");
+  }
+  out << "ran in " << llvm::format("%.2f", report.seconds) << " s\n";
+}

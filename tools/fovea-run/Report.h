@@ -1,0 +1,39 @@
+//===- Report.h - What came out ---------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_TOOLS_FOVEA_RUN_REPORT_H
+#define FOVEA_TOOLS_FOVEA_RUN_REPORT_H
+
+#include "Backend.h"
+
+#include "fovea/Interpreter/Check.h"
+
+namespace fovea::run {
+
+/// What a run gave.
+struct Report {
+  double seconds = 0;
+  std::vector<interp::HostTensor> outputs;
+  /// One for each output, if they were checked.
+  std::vector<interp::OutputCheck> checks;
+
+  bool passed() const;
+};
+
+/// Compares the outputs of `program` with what `reference`, an attn-level
+/// program, means. Fills `report.checks`; reports why if it cannot.
+bool checkOutputs(const Program &program, const Program &reference,
+                  const Workload &workload, const Options &options,
+                  Report &report);
+
+void printReport(const Program &program, const Report &report,
+                 const Options &options);
+
+} // namespace fovea::run
+
+#endif // FOVEA_TOOLS_FOVEA_RUN_REPORT_H

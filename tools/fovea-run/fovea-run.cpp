@@ -1,0 +1,95 @@
+//===- fovea-run.cpp - Executes attention programs --------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Backend.h"
+#include "Report.h"
+
+#include "fovea/InitAll.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/InitLLVM.h"
+
+#include <chrono>
+
+using namespace fovea;
+using namespace fovea::run;
+
+/// The program that says what the outputs should be; null and a message if
+/// there is none.
+static const Program *findReference(mlir::MLIRContext *context,
+                                    const Program &program,
+                                    const Options &options,
+                                    std::optional<Program> &storage) {
+  if (options.reference.empty()) {
+    if (program.getLevel() == Level::Attn)
+      return &program;
+    reportError("the program is at tile level: to check it, name the "
+                "attn-level program that it implements with --reference");
+    return nullptr;
+  }
+  storage = loadProgram(context, options.reference, options.entry);
+  if (!storage)
+    return nullptr;
+  if (storage->getLevel() == Level::Attn)
+    return &*storage;
+  reportError(options.reference + ": the reference must be at attn level");
+  return nullptr;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  std::optional<Options> options = parseOptions(argc, argv);
+  if (!options)
+    return kBadInput;
+
+  mlir::DialectRegistry dialects;
+  registerDialects(dialects);
+  mlir::MLIRContext context(dialects);
+  std::optional<Program> program =
+      loadProgram(&context, options->program, options->entry);
+  if (!program)
+    return kBadInput;
+  std::optional<Program> referenceStorage;
+  const Program *reference = nullptr;
+  if (options->check) {
+    reference = findReference(&context, *program, *options, referenceStorage);
+    if (!reference)
+      return kBadInput;
+  }
+  if (options->outputs.size() > program->signature.outputs.size()) {
+    reportError(
+        "the program has " + llvm::Twine(program->signature.outputs.size()) +
+        " outputs, found " + llvm::Twine(options->outputs.size()) + " files");
+    return kBadInput;
+  }
+  std::optional<Workload> workload = makeInputs(program->signature, *options);
+  if (!workload)
+    return kBadInput;
+  std::unique_ptr<Backend> backend =
+      createInterpreterBackend(*program, *options);
+  if (!backend)
+    return kBadInput;
+
+  Report report;
+  llvm::SmallVector<interp::HostTensor> outputs;
+  auto start = std::chrono::steady_clock::now();
+  if (ExitCode code = backend->run(*workload, outputs))
+    return code;
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  report.seconds = elapsed.count();
+  report.outputs.assign(outputs.begin(), outputs.end());
+  for (auto [path, tensor] : llvm::zip(options->outputs, report.outputs))
+    if (!writeTensor(path, tensor, *options))
+      return kBadInput;
+  if (options->check &&
+      !checkOutputs(*program, *reference, *workload, *options, report))
+    return kBadInput;
+  printReport(*program, report, *options);
+  return report.passed() ? kSuccess : kCheckFailed;
+}

@@ -65,7 +65,6 @@ static ParseResult parseTypedOperands(OpAsmParser &parser,
   if (parser.getCurrentLocation(&clause.loc) ||
       parser.parseOperandList(clause.operands) || parser.parseColon())
     return failure();
-  // As many types as operands: what follows may begin with a comma.
   for (size_t index = 0; index < clause.operands.size(); ++index)
     if ((index != 0 && parser.parseComma()) ||
         parser.parseType(clause.types.emplace_back()))

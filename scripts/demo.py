@@ -97,8 +97,8 @@ def describe(metadata):
     parts = []
     for kernel in kernels:
         facts = []
-        if "threads" in kernel:
-            facts.append(f"{kernel['threads']} threads")
+        if "block" in kernel:
+            facts.append(f"{np.prod(kernel['block'])} threads a CTA")
         if "shared_memory" in kernel:
             facts.append(f"{kernel['shared_memory']} bytes of shared memory")
         if "parameters" in kernel:

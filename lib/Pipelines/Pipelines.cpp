@@ -25,6 +25,8 @@ using namespace mlir;
 void fovea::buildToTilePipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(attn::createAttnAnalyzeMask());
+  pm.addPass(createCanonicalizerPass());
   AttnToTileOptions attnToTile;
   attnToTile.target = options.target;
   attnToTile.schedule = options.schedule;

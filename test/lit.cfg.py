@@ -22,7 +22,8 @@ llvm_config.use_default_substitutions()
 # The project's own Python when `make setup` has made it.
 venv_python = os.path.join(config.fovea_src_root, ".venv", "bin", "python")
 python = venv_python if os.path.exists(venv_python) else config.python_executable
-config.substitutions.append(("%python", python))
+# In front of lit's own %python, which is the interpreter that runs lit.
+config.substitutions.insert(0, ("%python", python))
 config.substitutions.append(("%examples", os.path.join(config.fovea_src_root, "examples")))
 config.substitutions.append(("%fovea_src", config.fovea_src_root))
 config.substitutions.append(("%plugin", os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)))

@@ -22,7 +22,7 @@ llvm_config.use_default_substitutions()
 # The project's own Python when `make setup` has made it.
 venv_python = os.path.join(config.fovea_src_root, ".venv", "bin", "python")
 python = venv_python if os.path.exists(venv_python) else config.python_executable
-# In front of lit's own %python, which is the interpreter that runs lit.
+# First of all: lit's own %python is the interpreter that lit runs in.
 config.substitutions.insert(0, ("%python", python))
 config.substitutions.append(("%examples", os.path.join(config.fovea_src_root, "examples")))
 config.substitutions.append(("%fovea_src", config.fovea_src_root))
@@ -82,6 +82,8 @@ for name in ["ptxas", "cuobjdump"]:
 # toolkit's stub of it) can't run a kernel.
 if glob.glob("/dev/nvidia[0-9]*") or os.path.exists("/dev/dxg"):
     config.available_features.add("cuda")
+else:
+    config.available_features.add("no-cuda")
 
 if config.sanitize:
     config.available_features.add("asan" if "address" in config.sanitize else config.sanitize)

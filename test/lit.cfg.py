@@ -82,6 +82,8 @@ for name in ["ptxas", "cuobjdump"]:
 # toolkit's stub of it) can't run a kernel.
 if glob.glob("/dev/nvidia[0-9]*") or os.path.exists("/dev/dxg"):
     config.available_features.add("cuda")
+else:
+    config.available_features.add("no-cuda")
 
 if config.sanitize:
     config.available_features.add("asan" if "address" in config.sanitize else config.sanitize)

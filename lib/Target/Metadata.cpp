@@ -98,8 +98,10 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   auto list = [&](StringRef name, ArrayAttr elements, auto write,
                   bool last = false) {
     os << "  \"" << name << "\": [";
-    for (auto [index, element] : llvm::enumerate(elements)) {
-      os << (index ? ",\n    " : "\n    ");
+    bool first = true;
+    for (Attribute element : elements) {
+      os << (first ? "\n    " : ",\n    ");
+      first = false;
       llvm::json::OStream json(os);
       json.object([&] { write(element, json); });
       json.flush();

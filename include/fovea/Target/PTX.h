@@ -36,9 +36,8 @@ std::unique_ptr<llvm::Module> translateToLLVMIR(mlir::gpu::GPUModuleOp module,
 void optimizeLLVMIR(llvm::Module &module, const TargetInfo &target);
 
 /// PTX of an optimised module. Fails with a diagnostic at `loc`.
-mlir::FailureOr<std::string> emitPTX(llvm::Module &module,
-                                     const TargetInfo &target,
-                                     mlir::Location loc);
+mlir::FailureOr<std::string>
+emitPTX(llvm::Module &module, const TargetInfo &target, mlir::Location loc);
 
 } // namespace fovea
 

@@ -17,12 +17,13 @@ config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(config.fovea_obj_root, "test")
 
 llvm_config.with_system_environment(["HOME", "LD_LIBRARY_PATH", "TMP", "TEMP"])
-llvm_config.use_default_substitutions()
 
-# The project's own Python when `make setup` has made it.
+# The project's own Python when `make setup` has made it. The first of two
+# substitutions counts, so this one stands before lit's own.
 venv_python = os.path.join(config.fovea_src_root, ".venv", "bin", "python")
 python = venv_python if os.path.exists(venv_python) else config.python_executable
 config.substitutions.append(("%python", python))
+llvm_config.use_default_substitutions()
 config.substitutions.append(("%examples", os.path.join(config.fovea_src_root, "examples")))
 config.substitutions.append(("%fovea_src", config.fovea_src_root))
 config.substitutions.append(("%plugin", os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)))

@@ -99,11 +99,10 @@ cl::opt<std::string> target("target", cl::init("sm_80"),
 cl::opt<std::string> schedule("schedule", cl::init("auto"),
                               cl::desc("'auto', or fields to override"),
                               cl::cat(category));
-cl::opt<std::string>
-    recurrence("recurrence", cl::init("deferred"),
-               cl::desc("Online softmax: three-pass, normalized, deferred or "
-                        "conditional"),
-               cl::cat(category));
+cl::opt<fovea::tile::Recurrence>
+    recurrence("recurrence", cl::desc("Algorithm of the softmax loop"),
+               fovea::tile::recurrenceValues(),
+               cl::init(fovea::tile::Recurrence::Deferred), cl::cat(category));
 } // namespace
 
 /// llvm::cl takes one value an option: `--inputs a b c` becomes

@@ -9,6 +9,7 @@
 #ifndef FOVEA_TOOLS_FOVEA_RUN_OPTIONS_H
 #define FOVEA_TOOLS_FOVEA_RUN_OPTIONS_H
 
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
 #include "fovea/Interpreter/Values.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -44,7 +45,8 @@ struct Options {
   int64_t integersLow = 0, integersHigh = 7;
   std::string saveInputs;
 
-  std::string target, schedule, recurrence;
+  std::string target, schedule;
+  tile::Recurrence recurrence = tile::Recurrence::Deferred;
 
   bool check = false, json = false;
   int64_t kvBoundsRows = 0;

@@ -24,6 +24,9 @@ using namespace mlir;
 
 void fovea::buildToTilePipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
+  pm.addPass(attn::createAttnOutline());
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(attn::createAttnAnalyzeMask());
   pm.addPass(createCanonicalizerPass());
   AttnToTileOptions attnToTile;
   attnToTile.target = options.target;

@@ -1,0 +1,37 @@
+//===- Compile.h - Attention IR to PTX, in one call -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_TARGET_COMPILE_H
+#define FOVEA_TARGET_COMPILE_H
+
+#include "fovea/Pipelines/Pipelines.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace fovea {
+
+/// One kernel as its host needs it.
+struct CompiledKernel {
+  /// Name of the entry in the PTX.
+  std::string name;
+  std::string ptx;
+  /// Launch metadata, JSON; docs/ABI.md.
+  std::string metadata;
+};
+
+/// Compiles all attention in `module`, in place; what is left of it are host
+/// functions and kernels in the NVVM dialect. Errors are diagnostics.
+mlir::FailureOr<std::vector<CompiledKernel>>
+compileToPTX(mlir::ModuleOp module, const CompileOptions &options);
+
+} // namespace fovea
+
+#endif // FOVEA_TARGET_COMPILE_H

@@ -1,0 +1,45 @@
+//===- PTX.h - The NVVM dialect to LLVM IR and PTX --------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_TARGET_PTX_H
+#define FOVEA_TARGET_PTX_H
+
+#include "fovea/Target/Target.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+#include <memory>
+#include <string>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace fovea {
+
+/// Registers how the dialects of a lowered kernel translate to LLVM IR.
+void registerTranslations(mlir::DialectRegistry &registry);
+
+/// LLVM IR of a kernel's module, not optimised, with the target's triple and
+/// data layout. Null after a diagnostic.
+std::unique_ptr<llvm::Module> translateToLLVMIR(mlir::gpu::GPUModuleOp module,
+                                                const TargetInfo &target,
+                                                llvm::LLVMContext &context);
+
+/// Optimises `module` in place.
+void optimizeLLVMIR(llvm::Module &module, const TargetInfo &target);
+
+/// PTX of an optimised module. Fails with a diagnostic at `loc`.
+mlir::FailureOr<std::string> emitPTX(llvm::Module &module,
+                                     const TargetInfo &target,
+                                     mlir::Location loc);
+
+} // namespace fovea
+
+#endif // FOVEA_TARGET_PTX_H

@@ -115,8 +115,10 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
                     isOutput && name == kLogSumExp});
     return success();
   };
-  for (Attribute attr : abi.getConstraints().value_or(
-           Builder(abi.getContext()).getArrayAttr({}))) {
+  ArrayRef<Attribute> constraints;
+  if (ArrayAttr attr = abi.getConstraintsAttr())
+    constraints = attr.getValue();
+  for (Attribute attr : constraints) {
     if (auto multiple = dyn_cast<tile::MultipleAttr>(attr))
       signature.multiples.emplace_back(multiple.getSize(), multiple.getOf());
     else if (auto atMost = dyn_cast<tile::AtMostAttr>(attr))

@@ -101,8 +101,8 @@ cl::opt<std::string> schedule("schedule", cl::init("auto"),
                               cl::cat(category));
 cl::opt<fovea::tile::Recurrence>
     recurrence("recurrence", cl::desc("Algorithm of the softmax loop"),
-               fovea::tile::recurrenceValues(),
-               cl::init(fovea::tile::Recurrence::Deferred), cl::cat(category));
+               cl::init(fovea::tile::Recurrence::Deferred),
+               fovea::tile::recurrenceValues(), cl::cat(category));
 } // namespace
 
 /// llvm::cl takes one value an option: `--inputs a b c` becomes

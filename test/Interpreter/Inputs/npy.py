@@ -39,7 +39,7 @@ def show(path):
     print("shape", *array.shape)
     rows = array.reshape(-1, array.shape[-1] if array.ndim else 1)
     for row in rows:
-        print(" ".join("%g" % element for element in row))
+        print(" ".join("%.10g" % element if array.dtype.kind == "i" else "%g" % element for element in row))
 
 
 if __name__ == "__main__":

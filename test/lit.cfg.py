@@ -17,13 +17,13 @@ config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(config.fovea_obj_root, "test")
 
 llvm_config.with_system_environment(["HOME", "LD_LIBRARY_PATH", "TMP", "TEMP"])
+llvm_config.use_default_substitutions()
 
-# The project's own Python when `make setup` has made it. The first of two
-# substitutions counts, so this one stands before lit's own.
+# The project's own Python when `make setup` has made it.
 venv_python = os.path.join(config.fovea_src_root, ".venv", "bin", "python")
 python = venv_python if os.path.exists(venv_python) else config.python_executable
-config.substitutions.append(("%python", python))
-llvm_config.use_default_substitutions()
+# First of all: lit's own %python is the interpreter that lit runs in.
+config.substitutions.insert(0, ("%python", python))
 config.substitutions.append(("%examples", os.path.join(config.fovea_src_root, "examples")))
 config.substitutions.append(("%fovea_src", config.fovea_src_root))
 config.substitutions.append(("%plugin", os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)))
@@ -82,6 +82,8 @@ for name in ["ptxas", "cuobjdump"]:
 # toolkit's stub of it) can't run a kernel.
 if glob.glob("/dev/nvidia[0-9]*") or os.path.exists("/dev/dxg"):
     config.available_features.add("cuda")
+else:
+    config.available_features.add("no-cuda")
 
 if config.sanitize:
     config.available_features.add("asan" if "address" in config.sanitize else config.sanitize)

@@ -71,7 +71,7 @@ static int find(const reader *r, int object, const char *name) {
   for (int i = 0; i < r->tokens[object].size; ++i) {
     if (strcmp(r->text + r->tokens[key].start, name) == 0)
       return key + 1;
-    key = after(r, key);
+    key = after(r, key + 1);
   }
   return -1;
 }

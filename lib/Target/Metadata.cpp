@@ -10,7 +10,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -77,29 +76,6 @@ static void writeTensor(TensorAttr tensor, llvm::json::OStream &json) {
   json.attribute("alignment", tensor.getAlignment());
 }
 
-/// A size's name must not have two static sizes, and what a parameter or the
-/// grid asks for must be the name of some dimension.
-static LogicalResult checkSizes(AbiOp abi) {
-  llvm::StringMap<int64_t> sizes;
-  for (auto tensor : abi.getTensors().getAsRange<TensorAttr>())
-    for (auto [name, size] :
-         llvm::zip(tensor.getDims().getAsRange<StringAttr>(),
-                   tensor.getType().getShape())) {
-      auto [entry, isNew] = sizes.try_emplace(name.getValue(), size);
-      if (isNew || ShapedType::isDynamic(size))
-        continue;
-      if (!ShapedType::isDynamic(entry->second) && entry->second != size)
-        return abi.emitError()
-               << "size " << name << " is " << entry->second << " and " << size;
-      entry->second = size;
-    }
-  for (auto parameter : abi.getParameters().getAsRange<SizeParameterAttr>())
-    if (!sizes.contains(parameter.getSize()))
-      return abi.emitError() << "no dimension is named '" << parameter.getSize()
-                             << "', asked for by a parameter";
-  return success();
-}
-
 LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   for (auto [index, attr] : llvm::enumerate(abi.getParameters()))
     if (!cast<ParameterAttrInterface>(attr).isFinal())
@@ -107,8 +83,6 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
                              << abi.getKernel() << "' is still " << attr
                              << "; launch metadata needs parameters that a "
                                 "host can pass";
-  if (failed(checkSizes(abi)))
-    return failure();
 
   // One line for each member and each list element: the file is read by people
   // too.

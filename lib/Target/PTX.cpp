@@ -8,11 +8,15 @@
 
 #include "fovea/Target/PTX.h"
 
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
+#include "mlir/Target/LLVMIR/ModuleTranslation.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -29,7 +33,22 @@ using namespace fovea;
 
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
+namespace {
+/// `tile.abi` is for the host: it leaves no trace in the kernel's code.
+struct AbiTranslation : LLVMTranslationDialectInterface {
+  using LLVMTranslationDialectInterface::LLVMTranslationDialectInterface;
+
+  LogicalResult convertOperation(Operation *op, llvm::IRBuilderBase &,
+                                 LLVM::ModuleTranslation &) const override {
+    return success(isa<tile::AbiOp>(op));
+  }
+};
+} // namespace
+
 void fovea::registerTranslations(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *, tile::TileDialect *dialect) {
+    dialect->addInterfaces<AbiTranslation>();
+  });
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);

@@ -4,40 +4,11 @@ gpu.module @not_final {
   gpu.func @k(%q: memref<?x64xbf16>) kernel {
     gpu.return
   }
-  // expected-error @below {{parameter #0 of 'k' is still #tile.memref<"q", array<i64: 0, 1>>; launch metadata needs parameters that a host can pass}}
+  // expected-error @below {{parameter #0 of 'k' is still #tile.memref<"q", [0, 1]>; launch metadata needs parameters that a host can pass}}
   tile.abi @k target("sm_80")
     schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
     tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"q", array<i64: 0, 1>>])
-    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
-}
-
-// -----
-
-gpu.module @unknown_size {
-  gpu.func @k(%n: i32) kernel {
-    gpu.return
-  }
-  // expected-error @below {{no dimension is named 'T', asked for by a parameter}}
-  tile.abi @k target("sm_80")
-    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.size<"T">])
-    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
-}
-
-// -----
-
-gpu.module @two_sizes {
-  gpu.func @k() kernel {
-    gpu.return
-  }
-  // expected-error @below {{size "D" is 64 and 32}}
-  tile.abi @k target("sm_80")
-    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>,
-             #tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>])
-    parameters([])
+    parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
 }
 

@@ -16,7 +16,7 @@
 // CHECK-NEXT:   {"kind":"stride","tensor":"q","dim":1,"type":"i64"},
 // CHECK-NEXT:   {"kind":"scalar","name":"scale","type":"f32"}
 // CHECK-NEXT: ],
-// CHECK-NEXT: "grid": {{\[\[}}"*",["*","B",8],["ceildiv","Sq",128]],1,1],
+// CHECK-NEXT: "grid": {{\[\[}}"*",["*","B",["ceildiv","Sq",128]],8],1,1],
 // CHECK-NEXT: "block": [128,1,1],
 // CHECK-NEXT: "cluster": [1,1,1],
 // CHECK-NEXT: "shared_memory": 65536,

@@ -103,6 +103,27 @@ cl::opt<fovea::tile::Recurrence>
     recurrence("recurrence", cl::desc("Algorithm of the softmax loop"),
                cl::init(fovea::tile::Recurrence::Deferred),
                fovea::tile::recurrenceValues(), cl::cat(category));
+enum class Device { CPU, CUDA };
+cl::opt<Device> device(
+    "device", cl::desc("Where to run"),
+    cl::values(clEnumValN(Device::CPU, "cpu", "in the interpreter (default)"),
+               clEnumValN(Device::CUDA, "cuda",
+                          "compiled for --target, on a GPU; exit code 3 "
+                          "where there is no driver or device")),
+    cl::init(Device::CPU), cl::cat(category));
+cl::opt<std::string>
+    kernel("kernel", cl::value_desc("file"),
+           cl::desc("With --device=cuda: PTX or cubin to run instead of "
+                    "compiling the program; needs --metadata"),
+           cl::cat(category));
+cl::opt<std::string> metadata("metadata", cl::value_desc("file"),
+                              cl::desc("The launch metadata of --kernel"),
+                              cl::cat(category));
+cl::opt<bool> benchmark(
+    "benchmark",
+    cl::desc("With --device=cuda: time the kernel and print the median of 51 "
+             "runs after 30 ms of warm-up, and TFLOP/s"),
+    cl::cat(category));
 } // namespace
 
 /// llvm::cl takes one value an option: `--inputs a b c` becomes
@@ -219,6 +240,24 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
     return std::nullopt;
   }
   options.kvBoundsRows = kvBoundsRows;
+  options.onDevice = device == Device::CUDA;
+  options.kernel = kernel;
+  options.metadata = metadata;
+  options.benchmark = benchmark;
+  if (!options.onDevice && (options.benchmark || !options.kernel.empty() ||
+                            !options.metadata.empty())) {
+    reportError("--benchmark, --kernel and --metadata go with --device=cuda");
+    return std::nullopt;
+  }
+  if (options.kernel.empty() != options.metadata.empty()) {
+    reportError("--kernel and --metadata go together");
+    return std::nullopt;
+  }
+  if (options.onDevice && level.getNumOccurrences()) {
+    reportError("--level is for the interpreter; it does not go with "
+                "--device=cuda");
+    return std::nullopt;
+  }
   options.target = target;
   options.schedule = schedule;
   options.recurrence = recurrence;

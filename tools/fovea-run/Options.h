@@ -48,6 +48,11 @@ struct Options {
   std::string target, schedule;
   tile::Recurrence recurrence = tile::Recurrence::Deferred;
 
+  /// On a GPU instead of in the interpreter.
+  bool onDevice = false, benchmark = false;
+  /// Compiled files to use there; empty to compile the program.
+  std::string kernel, metadata;
+
   bool check = false, json = false;
   int64_t kvBoundsRows = 0;
 };

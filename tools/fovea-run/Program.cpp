@@ -99,6 +99,13 @@ fovea::run::loadProgram(MLIRContext *context, StringRef path, StringRef entry) {
   return program;
 }
 
+void fovea::run::setCompileOptions(const Options &options,
+                                   CompileOptions &compileOptions) {
+  compileOptions.target = options.target;
+  compileOptions.schedule = options.schedule;
+  compileOptions.recurrence = options.recurrence;
+}
+
 std::optional<Program> fovea::run::lowerToTile(const Program &program,
                                                const Options &options) {
   Program lowered;
@@ -110,9 +117,7 @@ std::optional<Program> fovea::run::lowerToTile(const Program &program,
     if (other != name)
       op.erase();
   CompileOptions compileOptions;
-  compileOptions.target = options.target;
-  compileOptions.schedule = options.schedule;
-  compileOptions.recurrence = options.recurrence;
+  setCompileOptions(options, compileOptions);
   PassManager passes(lowered.module->getContext());
   buildToTilePipeline(passes, compileOptions);
   if (failed(passes.run(*lowered.module)))

@@ -12,6 +12,7 @@
 #include "Options.h"
 
 #include "fovea/Interpreter/Signature.h"
+#include "fovea/Pipelines/Pipelines.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -40,6 +41,9 @@ std::optional<Program> loadProgram(mlir::MLIRContext *context,
 /// Lowers an attn-level program to tile level; the program itself stays.
 std::optional<Program> lowerToTile(const Program &program,
                                    const Options &options);
+
+/// What the command line says about compiling.
+void setCompileOptions(const Options &options, CompileOptions &compileOptions);
 
 /// Where the inputs and outputs of `target` are found among those of `source`,
 /// by name; -1 for an output that `source` does not have. Reports a missing

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Backend.h"
+#include "Device.h"
 #include "Report.h"
 
 #include "fovea/InitAll.h"
@@ -71,7 +72,8 @@ int main(int argc, char **argv) {
   if (!workload)
     return kBadInput;
   std::unique_ptr<Backend> backend =
-      createInterpreterBackend(*program, *options);
+      options->onDevice ? createDeviceBackend(*program, *options)
+                        : createInterpreterBackend(*program, *options);
   if (!backend)
     return kBadInput;
 

@@ -21,8 +21,7 @@ namespace fovea {
 constexpr int64_t kMetadataVersion = 1;
 
 /// Writes the launch metadata of one kernel. Fails with a diagnostic at `abi`
-/// if a parameter is not final yet, or if the sizes' names leave it open how a
-/// host finds a size.
+/// if a parameter is not final yet.
 llvm::LogicalResult writeMetadata(tile::AbiOp abi, llvm::raw_ostream &os);
 
 /// Registers the translation `tile-abi-to-metadata`: the metadata of the only

@@ -10,6 +10,8 @@
 
 #include "KernelBuilder.h"
 
+#include "fovea/Dialect/Attn/IR/KernelFunction.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -22,21 +24,6 @@ namespace fovea {
 
 using namespace mlir;
 using namespace fovea;
-
-/// The op of a function that is one attn op on the function's own arguments
-/// followed by the return of its results; null for other functions.
-static attn::KernelOpInterface getKernelOp(func::FuncOp func) {
-  if (func.isExternal() || !func.getBody().hasOneBlock())
-    return {};
-  Block &body = func.getBody().front();
-  if (body.getOperations().size() != 2)
-    return {};
-  auto op = dyn_cast<attn::KernelOpInterface>(body.front());
-  auto ret = dyn_cast<func::ReturnOp>(body.back());
-  if (!op || !ret || ret.getOperands() != op->getResults())
-    return {};
-  return op;
-}
 
 namespace {
 /// What a host passes for one operand or result of the op.
@@ -99,7 +86,7 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
       return signalPassFailure();
     SymbolTable symbols(module);
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (attn::KernelOpInterface op = getKernelOp(func)) {
+      if (attn::KernelOpInterface op = attn::getKernelOp(func)) {
         if (failed(convert(func, op, *info, symbols)))
           return signalPassFailure();
         ++numKernels;

@@ -135,8 +135,9 @@ void MergeOp::print(OpAsmPrinter &p) {
 }
 
 LogicalResult MergeOp::verify() {
-  if (getOutputs().empty())
-    return emitOpError("expected at least one (output, lse) pair");
+  if (getNumOperands() == 0 || getNumOperands() % 2 != 0)
+    return emitOpError("expected (output, lse) pairs, found ")
+           << getNumOperands() << " operands";
   auto isFloat = [](Type t) {
     return isa<Float16Type, BFloat16Type, Float32Type>(t);
   };
@@ -149,6 +150,9 @@ LogicalResult MergeOp::verify() {
   if (!isFloat(partType.getElementType()) || !isFloat(outType.getElementType()))
     return emitOpError("outputs must be f16, bf16 or f32, found ")
            << partType.getElementType() << " and " << outType.getElementType();
+  if (partType.getEncoding() || outType.getEncoding())
+    return emitOpError("outputs must have no encoding, found ")
+           << partType << " and " << outType;
   if (partType.isDynamicDim(3))
     return emitOpError("head dim must be static, found ") << partType;
   if (failed(verifyCompatibleShape(partType.getShape(), outType.getShape())))
@@ -163,7 +167,8 @@ LogicalResult MergeOp::verify() {
     auto tensor = dyn_cast_or_null<RankedTensorType>(type);
     if (!tensor)
       continue;
-    if (tensor.getRank() != 3 || !tensor.getElementType().isF32() ||
+    if (tensor.getRank() != 3 || tensor.getEncoding() ||
+        !tensor.getElementType().isF32() ||
         failed(verifyCompatibleShape(tensor.getShape(), expected)))
       return emitOpError("lse must be an f32 tensor of batch, heads, queries "
                          "as the outputs have them, found ")

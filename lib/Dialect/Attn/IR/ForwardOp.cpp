@@ -66,7 +66,7 @@ static ParseResult parseTypedOperands(OpAsmParser &parser,
       parser.parseOperandList(clause.operands) || parser.parseColon())
     return failure();
   for (size_t index = 0; index < clause.operands.size(); ++index)
-    if ((index > 0 && parser.parseComma()) ||
+    if ((index != 0 && parser.parseComma()) ||
         parser.parseType(clause.types.emplace_back()))
       return failure();
   return success();
@@ -97,7 +97,7 @@ static ParseResult parseModRegion(OpAsmParser &parser, Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
   if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
                                /*allowType=*/true) ||
-      parser.parseRegion(region, arguments))
+      parser.parseRegion(region, arguments, /*enableNameShadowing=*/true))
     return failure();
   if (region.empty())
     region.emplaceBlock();
@@ -316,10 +316,16 @@ LogicalResult ForwardOp::verify() {
     if (tensor.type.isDynamicDim(3))
       return emitOpError() << "head dim of the " << tensor.name
                            << " must be static, found " << tensor.type;
-    for (int64_t size : tensor.type.getShape())
+    int64_t elements = 1;
+    for (int64_t size : tensor.type.getShape()) {
       if (size == 0)
         return emitOpError()
                << tensor.name << " must not be empty, found " << tensor.type;
+      if (!ShapedType::isDynamic(size) &&
+          llvm::MulOverflow(elements, size, elements))
+        return emitOpError() << tensor.name
+                             << " has more than 2^63 elements: " << tensor.type;
+    }
   }
   Type element = getQueryType().getElementType();
   if (getKeyType().getElementType() != element ||
@@ -366,18 +372,12 @@ LogicalResult ForwardOp::verify() {
     if (length > kMaxSequenceLength)
       return emitOpError() << name << " sequence must be at most 2^30 long, "
                            << "found " << length;
-    int64_t elements = 1;
-    for (int64_t size : type.getShape())
-      if (!ShapedType::isDynamic(size) &&
-          llvm::MulOverflow(elements, size, elements))
-        return emitOpError()
-               << name << " has more than 2^63 elements: " << type;
   }
   if (getLse()) {
     auto lse = cast<RankedTensorType>(getLse().getType());
-    if (lse.getRank() != 3 || !lse.getElementType().isF32() ||
-        !agree(lse.getDimSize(0), q[0]) || !agree(lse.getDimSize(1), q[h]) ||
-        !agree(lse.getDimSize(2), q[s]))
+    if (lse.getRank() != 3 || lse.getEncoding() ||
+        !lse.getElementType().isF32() || !agree(lse.getDimSize(0), q[0]) ||
+        !agree(lse.getDimSize(1), q[h]) || !agree(lse.getDimSize(2), q[s]))
       return emitOpError() << "lse must be an f32 tensor of the query's batch, "
                               "heads and sequence, found "
                            << lse;
@@ -480,6 +480,8 @@ struct DropTrivialRegions : OpRewritePattern<ForwardOp> {
         drop(scoreMod);
       if (unmasked)
         drop(maskMod);
+      if (unmasked && !op.getKvBounds().empty())
+        drop(op.getKvBounds());
     });
     return success();
   }
@@ -539,11 +541,30 @@ struct PruneCaptures : OpRewritePattern<ForwardOp> {
     return success();
   }
 };
+
+/// A run-time scale that is a finite constant becomes one of the op.
+struct FoldConstantScale : OpRewritePattern<ForwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ForwardOp op,
+                                PatternRewriter &rewriter) const override {
+    APFloat scale(0.0f);
+    if (!op.getScaleValue() || op.getScaleAttr() ||
+        !matchPattern(op.getScaleValue(), m_ConstantFloat(&scale)) ||
+        !scale.isFinite())
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getScaleValueMutable().clear();
+      op.setScaleAttr(rewriter.getF64FloatAttr(scale.convertToDouble()));
+    });
+    return success();
+  }
+};
 } // namespace
 
 void ForwardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                             MLIRContext *context) {
-  patterns.add<DropTrivialRegions, PruneCaptures>(context);
+  patterns.add<DropTrivialRegions, FoldConstantScale, PruneCaptures>(context);
 }
 
 //===----------------------------------------------------------------------===//

@@ -341,10 +341,8 @@ LogicalResult AbiOp::verify() {
   for (StringRef size : getGridSizes().getAsValueRange<StringAttr>())
     if (!sizes.contains(size))
       return emitOpError("no dimension is named '") << size << "'";
-  ArrayRef<Attribute> constraints;
-  if (ArrayAttr attr = getConstraintsAttr())
-    constraints = attr.getValue();
-  for (Attribute attr : constraints) {
+  for (Attribute attr :
+       getConstraints().value_or(ArrayAttr::get(getContext(), {}))) {
     auto constraint = dyn_cast<ConstraintAttrInterface>(attr);
     if (!constraint)
       return emitOpError("expected constraint attributes, found ") << attr;

@@ -54,4 +54,41 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
   ];
 }
 
+def AttnOutline : Pass<"attn-outline", "::mlir::ModuleOp"> {
+  let summary = "Give each attn op a function of its own";
+  let description = [{
+    `attn-to-tile` makes one kernel of a function that is one attn op on the
+    function's own arguments and the return of its results. Such functions are
+    left alone; each `attn.forward` and `attn.merge` of another function moves to
+    a new private function with one argument for each operand, and a call takes
+    its place.
+
+    ```mlir
+    func.func @layer(...) -> tensor<2x8x?x64xbf16> {
+      ...
+      %o = attn.forward %q, %k, %v : ...
+      ...
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func private @layer_forward(%q: ..., %k: ..., %v: ...) -> ... {
+      %o = attn.forward %q, %k, %v : ...
+      return %o : tensor<2x8x?x64xbf16>
+    }
+    func.func @layer(...) -> tensor<2x8x?x64xbf16> {
+      ...
+      %o = call @layer_forward(%q, %k, %v) : ...
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let statistics = [
+    Statistic<"numOutlined", "outlined", "Number of ops moved to functions">
+  ];
+}
+
 #endif // FOVEA_DIALECT_ATTN_TRANSFORMS_PASSES_TD

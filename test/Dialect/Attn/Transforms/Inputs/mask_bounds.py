@@ -149,6 +149,7 @@ BINARY = {
     "arith.muli": lambda x, y: x * y,
     "arith.shli": lambda x, y: x << y,
     "arith.shrsi": lambda x, y: x >> y,
+    "arith.shrui": lambda x, y: (unsigned(x) >> unsigned(y)).astype(np.int64),
     "arith.floordivsi": lambda x, y: x // y,
     "arith.ceildivsi": lambda x, y: -((-x) // y),
     "arith.divsi": trunc_div,

@@ -1,0 +1,63 @@
+// RUN: fovea-opt %s --canonicalize | FileCheck %s
+
+!t = tensor<2x4x?x64xbf16>
+
+// CHECK-LABEL: func.func @trivial_regions
+// CHECK-NOT: score_mod
+// CHECK-NOT: mask_mod
+// CHECK-NOT: kv_bounds
+// CHECK: return
+func.func @trivial_regions(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      attn.yield %s : f32
+    }
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %j, %j : index
+      attn.yield %keep : i1
+    }
+    kv_bounds(%b: index, %h: index, %i0: index, %i1: index) {
+      %n = attn.key_length
+      attn.yield %b, %b, %n, %n : index, index, index, index
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// A constant false is a mask like any other: its rows are 0.
+// CHECK-LABEL: func.func @all_hidden
+// CHECK: mask_mod
+func.func @all_hidden(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.constant false
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @captures
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x4x?x64xbf16>, %[[W:[a-z0-9]+]]: index
+// CHECK: attn.forward %[[Q]], %[[Q]], %[[Q]] captures(%[[W]] : index)
+// CHECK-NEXT: mask_mod(%b: index, %h: index, %i: index, %j: index, %[[A:.*]]: index) {
+// CHECK-NEXT: %[[END:.*]] = arith.addi %[[A]], %[[A]]
+// CHECK-NEXT: arith.cmpi slt, %j, %[[END]]
+func.func @captures(%q: !t, %w: index, %unused: tensor<4xf32>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%unused, %w, %w : tensor<4xf32>, index, index)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %c: tensor<4xf32>, %x: index, %y: index) {
+      %end = arith.addi %x, %y : index
+      %keep = arith.cmpi slt, %j, %end : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @constant_scale
+// CHECK: attn.forward %{{.*}}, %{{.*}}, %{{.*}} scale(2.500000e-01) :
+// CHECK: attn.forward %{{.*}}, %{{.*}}, %{{.*}} scale(%{{.*}} : f32) :
+func.func @constant_scale(%q: !t) -> (!t, !t) {
+  %scale = arith.constant 0.25 : f32
+  %infinite = arith.constant 0x7F800000 : f32
+  %0 = attn.forward %q, %q, %q scale(%scale : f32) : !t, !t, !t -> !t
+  %1 = attn.forward %q, %q, %q scale(%infinite : f32) : !t, !t, !t -> !t
+  return %0, %1 : !t, !t
+}

@@ -1,0 +1,116 @@
+// RUN: fovea-opt %s -split-input-file -verify-diagnostics
+
+func.func @nan_scale(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>) {
+  // expected-error @+1 {{scale must be finite, found nan}}
+  %o = attn.forward %q, %k, %v scale(0x7FF8000000000000)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @infinite_scale(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>) {
+  // expected-error @+1 {{scale must be finite, found INF}}
+  %o = attn.forward %q, %k, %v scale(0x7FF0000000000000)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @two_scales(%q: tensor<2x4x?x64xbf16>, %s: f32) {
+  // expected-error @+1 {{expected one scale, found a constant and an operand}}
+  %o = "attn.forward"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, scale = 1.0 : f64, sequence = #attn.dense}> ({}, {}, {})
+    : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, f32) -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @capture_rank(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>, %c: tensor<1x1x1x1x1xf32>) {
+  // expected-error @+1 {{captured value #0 must be an index, f32, i32 or i64, or a tensor of rank at most 4}}
+  %o = attn.forward %q, %k, %v captures(%c : tensor<1x1x1x1x1xf32>)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @capture_element(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>, %w: index, %c: tensor<?xf64>) {
+  // expected-error @+1 {{captured value #1 must be}}
+  %o = attn.forward %q, %k, %v captures(%w, %c : index, tensor<?xf64>)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @capture_memref(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>, %c: memref<?xf32>) {
+  // expected-error @+1 {{captured value #0 must be}}
+  %o = attn.forward %q, %k, %v captures(%c : memref<?xf32>)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @lengths_type(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>, %n: tensor<2xi64>) {
+  // expected-error @+1 {{'lengths' must be an i32 tensor of rank 1, found 'tensor<2xi64>'}}
+  %o = attn.forward %q, %k, %v lengths(%n : tensor<2xi64>)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @lengths_size(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>, %n: tensor<3xi32>) {
+  // expected-error @+1 {{'lengths' must have 2 entries, one per batch entry, found 3}}
+  %o = attn.forward %q, %k, %v lengths(%n : tensor<3xi32>)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @lengths_count(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{sequence form 'lengths' takes 1 operands, found 2}}
+  %o = attn.forward %q, %k, %v lengths(%n, %n : tensor<2xi32>, tensor<2xi32>)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_batch(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>, %n: tensor<?xi32>) {
+  // expected-error @+1 {{packed sequences need a batch dimension of 1, found 2}}
+  %o = attn.forward %q, %k, %v packed(%n, %n : tensor<?xi32>, tensor<?xi32>)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_types(%q: tensor<1x4x?x64xbf16>, %k: tensor<1x4x?x64xbf16>, %v: tensor<1x4x?x64xbf16>, %m: tensor<4xi32>, %n: tensor<5xi32>) {
+  // expected-error @+1 {{'cu_q' and 'cu_k' must have one type}}
+  %o = attn.forward %q, %k, %v packed(%m, %n : tensor<4xi32>, tensor<5xi32>)
+    : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @paged_page(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>, %p: tensor<2x?xi32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{page must be positive, found 0}}
+  %o = attn.forward %q, %k, %v paged(%p, %n : tensor<2x?xi32>, tensor<2xi32>, page = 0)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @paged_table(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>, %p: tensor<2xi32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{'table' must be an i32 tensor of rank 2}}
+  %o = attn.forward %q, %k, %v paged(%p, %n : tensor<2xi32>, tensor<2xi32>, page = 64)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}

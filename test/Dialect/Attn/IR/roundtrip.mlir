@@ -1,0 +1,63 @@
+// RUN: fovea-opt %s | fovea-opt | FileCheck %s
+// RUN: fovea-opt %s --mlir-print-op-generic | fovea-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @plain
+// CHECK: %[[O:.*]] = attn.forward %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x4x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x?x32xf16> -> tensor<2x4x?x32xf32>
+func.func @plain(%q: tensor<2x4x?x64xf16>, %k: tensor<2x2x?x64xf16>, %v: tensor<2x2x?x32xf16>) -> tensor<2x4x?x32xf32> {
+  %o = attn.forward %q, %k, %v
+    : tensor<2x4x?x64xf16>, tensor<2x2x?x64xf16>, tensor<2x2x?x32xf16> -> tensor<2x4x?x32xf32>
+  return %o : tensor<2x4x?x32xf32>
+}
+
+// CHECK-LABEL: func.func @regions
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<?x?x4x64xbf16>, %[[SL:[a-z0-9]+]]: tensor<4xf32>, %[[S:[a-z0-9]+]]: f32
+// CHECK: %o, %lse = attn.forward %[[Q]], %[[Q]], %[[Q]] scale(%[[S]] : f32) layout(bshd) captures(%[[SL]] : tensor<4xf32>)
+// CHECK-NEXT: score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %[[A:.*]]: tensor<4xf32>) {
+// CHECK: attn.yield %{{.*}} : f32
+// CHECK: mask_mod(%b: index, %h: index, %i: index, %j: index, %{{.*}}: tensor<4xf32>) {
+// CHECK: attn.query_length
+// CHECK: kv_bounds(%b: index, %h: index, %i0: index, %i1: index, %{{.*}}: tensor<4xf32>) {
+// CHECK: %[[N:.*]] = attn.key_length
+// CHECK: attn.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[N]] : index, index, index, index
+// CHECK: : tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x?x4x64xbf16>, tensor<?x4x?xf32>
+func.func @regions(%q: tensor<?x?x4x64xbf16>, %slopes: tensor<4xf32>, %scale: f32) -> tensor<?x?x4x64xbf16> {
+  %o, %lse = attn.forward %q, %q, %q scale(%scale : f32) layout(bshd) captures(%slopes : tensor<4xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %sl: tensor<4xf32>) {
+      %slope = tensor.extract %sl[%h] : tensor<4xf32>
+      %r = arith.addf %s, %slope : f32
+      attn.yield %r : f32
+    }
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %sl: tensor<4xf32>) {
+      %n = attn.query_length
+      %keep = arith.cmpi slt, %j, %n : index
+      attn.yield %keep : i1
+    }
+    kv_bounds(%b: index, %h: index, %i0: index, %i1: index, %sl: tensor<4xf32>) {
+      %n = attn.key_length
+      %zero = arith.constant 0 : index
+      attn.yield %zero, %zero, %zero, %n : index, index, index, index
+    }
+    : tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x?x4x64xbf16>, tensor<?x4x?xf32>
+  return %o : tensor<?x?x4x64xbf16>
+}
+
+// CHECK-LABEL: func.func @forms
+// CHECK: attn.forward {{.*}} scale(1.250000e-01) lengths(%{{.*}} : tensor<?xi32>) :
+// CHECK: attn.forward {{.*}} packed(%{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?xi32>) {tag = "kept"} :
+// CHECK: attn.forward {{.*}} paged(%{{.*}}, %{{.*}} : tensor<?x?xi32>, tensor<?xi32>, page = 64) :
+func.func @forms(%q: tensor<?x4x?x64xbf16>, %n: tensor<?xi32>, %table: tensor<?x?xi32>) {
+  %0 = attn.forward %q, %q, %q lengths(%n : tensor<?xi32>) scale(0.125)
+    : tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<?x4x?x64xbf16>
+  %1 = attn.forward %q, %q, %q packed(%n, %n : tensor<?xi32>, tensor<?xi32>) {tag = "kept"}
+    : tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<?x4x?x64xbf16>
+  %2 = attn.forward %q, %q, %q paged(%table, %n : tensor<?x?xi32>, tensor<?xi32>, page = 64)
+    : tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16>, tensor<?x4x?x64xbf16> -> tensor<?x4x?x64xbf16>
+  return
+}
+
+// CHECK-LABEL: func.func @merge
+// CHECK: attn.merge (%[[O0:.*]], %[[L0:.*]]), (%[[O1:.*]], %[[L1:.*]]) layout(bshd) : tensor<2x?x4x64xf32>, tensor<2x4x?xf32> -> tensor<2x?x4x64xbf16>
+func.func @merge(%o0: tensor<2x?x4x64xf32>, %l0: tensor<2x4x?xf32>, %o1: tensor<2x?x4x64xf32>, %l1: tensor<2x4x?xf32>) -> tensor<2x?x4x64xbf16> {
+  %o = attn.merge (%o0, %l0), (%o1, %l1) layout(bshd) : tensor<2x?x4x64xf32>, tensor<2x4x?xf32> -> tensor<2x?x4x64xbf16>
+  return %o : tensor<2x?x4x64xbf16>
+}

@@ -1,0 +1,5 @@
+// Random masks: no visible key outside [lb, ub), no hidden one in [fb, fe).
+//
+// RUN: %python %S/Inputs/mask_bounds.py generate 20 150 > %t.mlir
+// RUN: fovea-opt %t.mlir --attn-analyze-mask --mlir-print-op-generic | %python %S/Inputs/mask_bounds.py check 20 | FileCheck %s
+// CHECK: 150 masks hold

@@ -1,0 +1,120 @@
+"""Kernels for the GPU tests and benchmarks: compiles attn IR, many at a time.
+
+ptxas runs in the worker processes where there is one (a CUDA toolkit's or the
+one that Triton brings), so that the driver's own compiler, which takes one
+kernel at a time, has nothing to do. Without ptxas the driver gets PTX.
+"""
+
+import concurrent.futures
+import glob
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import variants
+
+
+def find_ptxas():
+    found = shutil.which("ptxas")
+    if found:
+        return found
+    candidates = sorted(glob.glob("/usr/local/cuda*/bin/ptxas"), reverse=True)
+    for package in ("triton", "nvidia"):
+        spec = importlib.util.find_spec(package)
+        for root in (spec.submodule_search_locations or []) if spec else []:
+            candidates += glob.glob(os.path.join(root, "**", "bin", "ptxas"), recursive=True)
+    return next((path for path in candidates if os.access(path, os.X_OK)), None)
+
+
+class CompileError(RuntimeError):
+    pass
+
+
+def _run(command, what):
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    if result.returncode:
+        text = (result.stderr + result.stdout).strip()
+        raise CompileError(f"{what} exited with {result.returncode}: {text[:2000]}")
+    return result.stderr + result.stdout
+
+
+def compile_one(name, source, folder, compiler, target, chip, ptxas, options=()):
+    """Compiles one program. Returns the image, the metadata and what ptxas
+    said about registers and spills."""
+    folder = pathlib.Path(folder)
+    program, ptx, metadata = (folder / f"{name}.{ending}" for ending in ("mlir", "ptx", "json"))
+    program.write_text(source)
+    base = [str(compiler), str(program), f"--target={target}", *options]
+    _run([*base, "--emit=ptx", "-o", str(ptx)], "fovea-compile")
+    _run([*base, "--emit=metadata", "-o", str(metadata)], "fovea-compile")
+    if not ptxas:
+        return str(ptx), str(metadata), {}
+    cubin = folder / f"{name}.cubin"
+    said = _run([ptxas, "-v", f"-arch={chip}", str(ptx), "-o", str(cubin)], "ptxas")
+    facts = {}
+    for key, pattern in {
+        "registers": r"Used (\d+) registers",
+        "spill_stores": r"(\d+) bytes spill stores",
+        "spill_loads": r"(\d+) bytes spill loads",
+    }.items():
+        found = re.search(pattern, said)
+        if found:
+            facts[key] = int(found[1])
+    return str(cubin), str(metadata), facts
+
+
+def compile_all(configs, folder, compiler, target, chip, jobs, options=()):
+    """Compiles configurations in parallel. A dictionary from each to what
+    compile_one returned, or to the exception. Threads suffice: the work is in
+    subprocesses."""
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    ptxas = find_ptxas()
+
+    def work(config):
+        try:
+            return compile_one(config.name, variants.emit(config), folder, compiler, target, chip, ptxas, options)
+        except (CompileError, subprocess.TimeoutExpired, OSError) as error:
+            return error
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return dict(zip(configs, pool.map(work, configs)))
+
+
+def read_folder(folder):
+    """Compiled kernels by their files' names, see variants.Config."""
+    result = {}
+    for metadata in sorted(pathlib.Path(folder).glob("*.json")):
+        for ending in (".cubin", ".ptx"):
+            image = metadata.with_suffix(ending)
+            if image.exists():
+                result[variants.Config.parse(metadata.stem)] = str(image), str(metadata), {}
+                break
+    return result
+
+
+def find_library(argument):
+    """libFoveaRuntime.so: the argument, or one in a build folder above."""
+    if argument:
+        return argument
+    root = pathlib.Path(__file__).resolve().parents[2]
+    for build in ("build-portable", "build"):
+        candidate = root / build / "lib" / "libFoveaRuntime.so"
+        if candidate.exists():
+            return str(candidate)
+    return None
+
+
+def find_compiler(argument):
+    """fovea-compile: the argument, or one in a build folder above."""
+    if argument:
+        return argument
+    root = pathlib.Path(__file__).resolve().parents[2]
+    for build in ("build-portable", "build"):
+        candidate = root / build / "bin" / "fovea-compile"
+        if candidate.exists():
+            return str(candidate)
+    return shutil.which("fovea-compile")

@@ -1,0 +1,141 @@
+"""What attention means, in torch, and how far a kernel may be from it.
+
+The rule: in each row (one query of one head) the error's L2 norm is at most
+three times that of a straightforward evaluation in the same types (f32 scores,
+probabilities rounded to the element type, f32 accumulation, output rounded)
+plus that of two units in the last place of every element. LSE is within 1e-3,
+plus 1e-6 of its magnitude.
+"""
+
+import dataclasses
+
+import torch
+
+import variants
+
+SLACK, ULPS = 3.0, 2.0
+LSE_ABSOLUTE, LSE_RELATIVE = 1e-3, 1e-6
+# Mantissa bits with the hidden one, and the exponent of the smallest step.
+FORMATS = {torch.bfloat16: (8, -133), torch.float16: (11, -24), torch.float32: (24, -149)}
+
+
+@dataclasses.dataclass
+class Sizes:
+    B: int
+    Hq: int
+    Hkv: int
+    Sq: int
+    Skv: int
+
+
+def visible(variant, sizes, captures, device, lengths=None):
+    """The mask as a tensor that broadcasts to (B, Hq, Sq, Skv), or None."""
+    mask = variant.mask(*coordinates(sizes, device), sizes, captures) if variant.mask else None
+    if lengths is not None:
+        j = torch.arange(sizes.Skv, device=device).view(1, 1, 1, -1)
+        inside = j < lengths.view(-1, 1, 1, 1)
+        mask = inside if mask is None else mask & inside
+    return mask
+
+
+def coordinates(sizes, device):
+    shapes = ((sizes.B, (-1, 1, 1, 1)), (sizes.Hq, (1, -1, 1, 1)), (sizes.Sq, (1, 1, -1, 1)), (sizes.Skv, (1, 1, 1, -1)))
+    return [torch.arange(size, device=device).view(shape) for size, shape in shapes]
+
+
+def attention(variant, q, k, v, scale, captures, lengths, precision):
+    """(O, LSE) of tensors (B, H, S, D). `precision` torch.float64 is the
+    meaning; torch.float32 the straightforward evaluation in v's type."""
+    sizes = Sizes(q.shape[0], q.shape[1], k.shape[1], q.shape[2], k.shape[2])
+    group = sizes.Hq // sizes.Hkv
+    q, k = q.to(precision), k.to(precision).repeat_interleave(group, 1)
+    s = q @ k.transpose(-1, -2) * scale
+    if variant.score:
+        s = variant.score(s, *coordinates(sizes, q.device), sizes, captures)
+    mask = visible(variant, sizes, captures, q.device, lengths)
+    if mask is not None:
+        s = torch.where(mask, s, torch.full((), -torch.inf, dtype=s.dtype, device=s.device))
+    m = s.amax(-1, keepdim=True) if sizes.Skv else s.new_full((*s.shape[:-1], 1), -torch.inf)
+    m = torch.where(m == -torch.inf, torch.zeros_like(m), m)
+    p = torch.exp(s - m)
+    del s
+    total = p.sum(-1, keepdim=True)
+    lse = (m + total.log()).squeeze(-1)
+    p = torch.where(total == 0, p, p / total)
+    if precision != torch.float64:
+        p = p.to(v.dtype)
+    o = p.to(precision) @ v.to(precision).repeat_interleave(group, 1)
+    return (o if precision == torch.float64 else o.to(v.dtype)), lse
+
+
+def ulp(x, dtype):
+    """One unit in the last place of `dtype` at each element of x, in f64."""
+    bits, least = FORMATS[dtype]
+    _, exponent = torch.frexp(x.abs())
+    step = torch.where(x == 0, torch.full_like(exponent, least), exponent - bits)
+    return torch.ldexp(torch.ones_like(x), step.clamp(min=least))
+
+
+@dataclasses.dataclass
+class Verdict:
+    ok: bool
+    worst: float
+    message: str = ""
+
+
+def compare(o, lse, exact, exact_lse, plain, may_be_nan=None):
+    """Checks a kernel's results. `may_be_nan` marks elements of O that the
+    contract leaves open. `worst` is the largest error over what is allowed."""
+    dtype = plain.dtype
+    o64, plain = o.double(), plain.double()
+    expected_nan, found_nan = exact.isnan(), o64.isnan()
+    wrong = expected_nan != found_nan
+    if may_be_nan is not None:
+        wrong &= ~may_be_nan
+    if wrong.any():
+        where = tuple(wrong.nonzero()[0].tolist())
+        return Verdict(False, float("inf"), f"O{list(where)} is {o64[where].item()}, expected {exact[where].item()} "
+                       f"({int(wrong.sum())} elements differ in being NaN)")
+    skip = expected_nan | found_nan
+    zero = torch.zeros((), dtype=torch.float64, device=o.device)
+    error = torch.where(skip, zero, o64 - exact).norm(dim=-1)
+    base = torch.where(skip, zero, (plain - exact).nan_to_num(0.0)).norm(dim=-1)
+    allowed = SLACK * base + ULPS * torch.where(skip, zero, ulp(exact.nan_to_num(0.0), dtype)).norm(dim=-1)
+    ratio = torch.where(error == 0, zero, error / allowed)
+    worst = ratio.max().item() if ratio.numel() else 0.0
+    if not worst <= 1:
+        where = tuple((ratio.nan_to_num(float("inf")) == ratio.nan_to_num(float("inf")).max()).nonzero()[0].tolist())
+        return Verdict(False, worst, f"row {list(where)} is off by {error[where].item():.3g} where "
+                       f"{allowed[where].item():.3g} is allowed; {int((ratio > 1).sum())} of {ratio.numel()} rows")
+    if lse is None:
+        return Verdict(True, worst)
+    lse = lse.double()
+    same = (lse == exact_lse) | (lse.isnan() & exact_lse.isnan())
+    off = torch.where(same, zero, (lse - exact_lse).abs())
+    bad = ~(off <= LSE_ABSOLUTE + LSE_RELATIVE * exact_lse.abs().nan_to_num(0.0, 0.0, 0.0))
+    if bad.any():
+        where = tuple(bad.nonzero()[0].tolist())
+        return Verdict(False, float("inf"), f"LSE{list(where)} is {lse[where].item()}, expected "
+                       f"{exact_lse[where].item()}; {int(bad.sum())} of {bad.numel()} rows")
+    return Verdict(True, worst)
+
+
+def nan_in_values(variant, sizes, captures, device, key, column, value_dim, blocks=256):
+    """For a NaN in V at row `key`, column `column`: which elements of O must be
+    NaN (rows that see the key) and which may be (rows whose visited blocks of
+    keys may hold it)."""
+    mask = visible(variant, sizes, captures, device)
+    shape = (sizes.B, sizes.Hq, sizes.Sq, sizes.Skv)
+    mask = torch.ones(shape, dtype=torch.bool, device=device) if mask is None else mask.expand(shape)
+    must = torch.zeros((sizes.B, sizes.Hq, sizes.Sq, value_dim), dtype=torch.bool, device=device)
+    must[..., column] = mask[..., key]
+    near = mask[..., max(0, key - blocks) : key + blocks].any(-1)
+    # A CTA's other rows decide which blocks are visited.
+    near = torch.nn.functional.max_pool1d(near.float(), 2 * blocks + 1, 1, blocks).bool()
+    may = torch.zeros_like(must)
+    may[..., column] = near
+    return must, may
+
+
+def variant_of(config):
+    return variants.VARIANTS[config.variant]

@@ -1,0 +1,346 @@
+"""Checks forward kernels on a GPU against attention in f64.
+
+    python test/GPU/run_forward.py --compiler build-portable/bin/fovea-compile
+    python test/GPU/run_forward.py --kernels FOLDER      # compiled before
+    compute-sanitizer python test/GPU/run_forward.py --memcheck 8 --kernels FOLDER
+
+Inputs are fresh random numbers, outputs are views into larger buffers full of
+NaN, which must stay NaN around the view. reference.py states the rule. The last
+lines are a table and `N passed, N failed, N skipped`. Also collected by pytest.
+"""
+
+import argparse
+import collections
+import itertools
+import math
+import os
+import pathlib
+import random
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import variants  # noqa: E402
+from variants import Config  # noqa: E402
+
+HEAD_DIMS = (16, 32, 64, 80, 96, 128, 256)
+LENGTHS = (1, 7, 64, 127, 1000, 4096)
+
+
+class Case:
+    """One launch: sizes, what is special about the data, how tensors lie."""
+
+    def __init__(self, b, hq, hkv, sq, skv, data="normal", strided=False):
+        self.sizes = (b, hq, hkv, sq, skv)
+        self.data, self.strided = data, strided
+
+    def __str__(self):
+        b, hq, hkv, sq, skv = self.sizes
+        return f"B{b} Hq{hq} Hkv{hkv} Sq{sq} Skv{skv} {self.data}{' strided' if self.strided else ''}"
+
+
+def kernel_grid(quick=False):
+    """The kernels to compile."""
+    head_dims = (64, 128) if quick else HEAD_DIMS
+    grid = [
+        Config(variant, dtype, d, 0, layout)
+        for variant, dtype, d, layout in itertools.product(variants.REQUIRED, ("bf16", "f16"), head_dims, ("bhsd", "bshd"))
+    ]
+    others = [name for name in variants.VARIANTS if name not in variants.REQUIRED]
+    grid += [Config(name, dtype, d) for name in others for dtype, d in (("bf16", 64), ("f16", 128), ("bf16", 80))]
+    grid += [Config("causal", "bf16", d, dv) for d, dv in ((64, 128), (192, 128), (96, 64), (128, 256))]
+    if not quick:
+        grid += [Config("dense", dtype, d) for dtype in ("bf16", "f16") for d in (24, 40, 56, 72, 112, 160, 192, 224)]
+        grid += [Config("causal", "bf16", 64, 0, layout, (2, 8, 2, 300, 300)) for layout in ("bhsd", "bshd")]
+    return list(dict.fromkeys(grid))
+
+
+def cases_of(config, rng):
+    """What one kernel is launched on."""
+    if config.static:
+        return [Case(*config.static), Case(*config.static, strided=True)]
+    cases = [Case(1 if s > 1000 else 2, 8, rng.choice((8, 2, 1)), s, s) for s in LENGTHS]
+    cases += [
+        Case(1, 8, 8, 127, 300),
+        Case(2, 8, 2, 300, 127),
+        Case(1, 8, 1, 1, 1000),
+        Case(3, 4, 4, 200, 200, strided=True),
+        Case(2, 8, 2, 65, 513, strided=True),
+        Case(1, 4, 2, 500, 500, "large"),
+    ]
+    if config.variant in ("dense", "causal", "window", "prefix", "empty"):
+        cases += [Case(1, 4, 4, 700, 700, data) for data in ("nan_q", "nan_k", "nan_v")]
+    return cases
+
+
+def memcheck_grid(count):
+    """Few small kernels and cases, for compute-sanitizer."""
+    chosen = [
+        Config("causal", "bf16", 64), Config("dense", "f16", 128, 0, "bshd"), Config("window", "bf16", 80),
+        Config("alibi", "bf16", 64), Config("empty", "bf16", 64), Config("causal", "bf16", 64, 128),
+        Config("prefix", "f16", 16), Config("lengths", "bf16", 64), Config("softcap", "bf16", 128, 0, "bshd"),
+        Config("dense", "bf16", 256),
+    ]  # fmt: skip
+    return chosen[:count]
+
+
+MEMCHECK_CASES = [
+    Case(1, 2, 1, 1, 1), Case(2, 4, 2, 127, 127), Case(1, 2, 2, 65, 200, strided=True), Case(1, 2, 1, 200, 65),
+]  # fmt: skip
+
+
+class Tensors:
+    """Inputs and outputs of a case, as the kernel gets them and as (B, H, S, D)."""
+
+    def __init__(self, torch, config, case, device, generator):
+        self.torch, self.config, self.case, self.device = torch, config, case, device
+        self.generator = generator
+        dtype = torch.bfloat16 if config.dtype == "bf16" else torch.float16
+        b, hq, hkv, sq, skv = case.sizes
+        self.arguments = {}
+        self.q = self.make_input("q", b, hq, sq, config.d, dtype)
+        self.k = self.make_input("k", b, hkv, skv, config.d, dtype)
+        self.v = self.make_input("v", b, hkv, skv, config.value_dim, dtype)
+        self.o, self.o_buffer = self.make_output("o", b, hq, sq, config.value_dim, dtype)
+        self.lse_buffer = torch.full((b, hq, sq + 8), torch.nan, device=device)
+        self.lse = self.lse_buffer[:, :, :sq]
+        self.arguments["lse"] = self.lse
+
+        variant = variants.VARIANTS[config.variant]
+        sizes = dict(zip(("B", "Hq", "Hkv", "Sq", "Skv"), case.sizes))
+        self.captures = []
+        for index, capture in enumerate(variant.captures):
+            tensor = 0.5 * torch.rand([sizes[dim] for dim in capture.dims], device=device, generator=generator)
+            self.captures.append(tensor)
+            self.arguments[f"capture{index}"] = tensor
+        self.lengths = None
+        if variant.lengths:
+            self.lengths = torch.randint(0, skv + 1, (b,), device=device, generator=generator, dtype=torch.int32)
+            self.arguments["lengths"] = self.lengths
+        self.scale = 1 / math.sqrt(config.d)
+        if variant.runtime_scale:
+            self.scale = 0.37
+            self.arguments["scale"] = self.scale
+        self.spoil()
+
+    def lay_out(self, heads_first):
+        """(B, H, S, D) to the kernel's layout, or back."""
+        return heads_first if self.config.layout == "bhsd" else heads_first.transpose(1, 2)
+
+    def allocate(self, b, h, s, d, dtype):
+        """A buffer and a view (B, H, S, D) of it."""
+        shape = (b, h, s, d) if self.config.layout == "bhsd" else (b, s, h, d)
+        if not self.case.strided:
+            buffer = self.torch.empty(shape, dtype=dtype, device=self.device)
+            return buffer, self.lay_out(buffer)
+        # Rows longer than a head, heads and sequences with gaps: 16 bytes stay
+        # the alignment.
+        buffer = self.torch.empty(shape[0], shape[1] + 1, shape[2] + 2, d + 24, dtype=dtype, device=self.device)
+        return buffer, self.lay_out(buffer[:, : shape[1], 1 : shape[2] + 1, 8 : d + 8])
+
+    def make_input(self, name, b, h, s, d, dtype):
+        buffer, view = self.allocate(b, h, s, d, dtype)
+        buffer.fill_(self.torch.nan)
+        view.copy_(self.torch.randn(b, h, s, d, device=self.device, generator=self.generator))
+        self.arguments[name] = self.lay_out(view)
+        return view
+
+    def make_output(self, name, b, h, s, d, dtype):
+        buffer, view = self.allocate(b, h, s, d, dtype)
+        buffer.fill_(self.torch.nan)
+        self.arguments[name] = self.lay_out(view)
+        return view, buffer
+
+    def spoil(self):
+        if self.case.data == "large":
+            # Scores of about +-1e4 before the softmax.
+            self.q.mul_(100)
+            self.k.mul_(100)
+        elif self.case.data == "nan_q":
+            self.q[:, :, 5, 3] = self.torch.nan
+        elif self.case.data == "nan_k":
+            self.k[:, :, 333, 3] = self.torch.nan
+        elif self.case.data == "nan_v":
+            self.v[:, :, 333, 3] = self.torch.nan
+
+    def damage(self):
+        """What was written beside the outputs, in words, or None."""
+        for name, buffer, view in (("o", self.o_buffer, self.o), ("lse", self.lse_buffer, self.lse)):
+            inside = self.torch.zeros_like(buffer, dtype=self.torch.bool)
+            inside.as_strided(view.shape, view.stride(), view.storage_offset()).fill_(True)
+            written = int((~buffer.isnan() & ~inside).sum())
+            if written:
+                return f"{written} elements beside '{name}' were overwritten"
+        return None
+
+
+def check_case(torch, reference, kernel, config, case, device, generator, stream):
+    """A Verdict."""
+    tensors = Tensors(torch, config, case, device, generator)
+    variant = variants.VARIANTS[config.variant]
+    kernel(stream=stream, **tensors.arguments)
+    torch.cuda.synchronize()
+    damage = tensors.damage()
+    if damage:
+        return reference.Verdict(False, float("inf"), damage)
+    v, may_be_nan, must_be_nan = tensors.v, None, None
+    if case.data == "nan_v":
+        v = v.clone()
+        v[:, :, 333, 3] = 0
+        sizes = reference.Sizes(*case.sizes)
+        must_be_nan, may_be_nan = reference.nan_in_values(
+            variant, sizes, tensors.captures, device, 333, 3, config.value_dim
+        )
+    arguments = (tensors.scale, tensors.captures, tensors.lengths)
+    exact, exact_lse = reference.attention(variant, tensors.q, tensors.k, v, *arguments, torch.float64)
+    plain, _ = reference.attention(variant, tensors.q, tensors.k, v, *arguments, torch.float32)
+    if must_be_nan is not None:
+        exact = exact.masked_fill(must_be_nan, torch.nan)
+        may_be_nan = may_be_nan & ~must_be_nan
+    return reference.compare(tensors.o, tensors.lse, exact, exact_lse, plain, may_be_nan)
+
+
+def run(args):
+    """0 if all passed, 1 if not; prints. None and the reason if it can't run."""
+    try:
+        import torch
+    except ImportError:
+        return None, "torch is not installed"
+    if not torch.cuda.is_available():
+        return None, "there is no CUDA device"
+    import fovea_runtime
+    import kernels
+    import reference
+
+    library = kernels.find_library(args.runtime)
+    compiler = None if args.kernels else kernels.find_compiler(args.compiler)
+    if not library or not (args.kernels or compiler):
+        return None, "there is no libFoveaRuntime.so or no fovea-compile; name them with --runtime and --compiler"
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.zeros(1, device="cuda")
+    device = torch.device("cuda", torch.cuda.current_device())
+    runtime = fovea_runtime.Runtime(library)
+    facts = runtime.device_info()
+    chip = f"sm_{facts['major']}{facts['minor']}"
+    print(f"{facts['name'].decode()}, {chip}; torch {torch.__version__}; seed {args.seed}", flush=True)
+
+    started = time.monotonic()
+    grid = memcheck_grid(args.memcheck) if args.memcheck else kernel_grid(args.quick)
+    if args.filter:
+        grid = [config for config in grid if args.filter in config.name]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.work or temporary
+        if args.kernels:
+            compiled = kernels.read_folder(args.kernels)
+            if args.memcheck or args.filter:
+                wanted = set(grid)
+                compiled = {config: result for config, result in compiled.items() if config in wanted}
+        else:
+            compiled = kernels.compile_all(grid, folder, compiler, args.target, chip, args.jobs, args.option)
+        built = time.monotonic() - started
+        print(f"{len(compiled)} kernels compiled in {built:.0f} s", flush=True)
+        return run_kernels(torch, reference, runtime, compiled, args, device), ""
+
+
+def run_kernels(torch, reference, runtime, compiled, args, device):
+    generator = torch.Generator(device)
+    generator.manual_seed(args.seed)
+    stream = torch.cuda.current_stream().cuda_stream
+    rng = random.Random(args.seed)
+    started = time.monotonic()
+    table = collections.defaultdict(lambda: [0, 0, 0.0, 0])  # passed, failed, worst, spilled
+    failures, skipped = [], 0
+    for config, result in compiled.items():
+        row = table[config.variant, config.dtype]
+        if args.time and time.monotonic() - started > args.time:
+            skipped += 1
+            continue
+        if isinstance(result, Exception):
+            row[1] += 1
+            failures.append(f"{config.name}: {result}")
+            continue
+        image, metadata, facts = result
+        row[3] += bool(facts.get("spill_stores") or facts.get("spill_loads"))
+        try:
+            kernel = runtime.load(image, metadata)
+        except RuntimeError as error:
+            row[1] += 1
+            failures.append(f"{config.name}: {error}")
+            continue
+        for case in MEMCHECK_CASES if args.memcheck else cases_of(config, rng):
+            try:
+                verdict = check_case(torch, reference, kernel, config, case, device, generator, stream)
+            except torch.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                skipped += 1
+                continue
+            except RuntimeError as error:
+                row[1] += 1
+                failures.append(f"{config.name} {case}: {error}")
+                if "illegal" in str(error) or "unspecified launch failure" in str(error) or "CUDA error" in str(error):
+                    print_summary(table, failures, skipped, started, args)
+                    print("the context is lost; nothing after this kernel ran")
+                    return 1
+                continue
+            row[0 if verdict.ok else 1] += 1
+            row[2] = max(row[2], verdict.worst)
+            if not verdict.ok:
+                failures.append(f"{config.name} {case}: {verdict.message}")
+    print_summary(table, failures, skipped, started, args)
+    return 1 if failures else 0
+
+
+def print_summary(table, failures, skipped, started, args):
+    for failure in failures[: args.show]:
+        print(f"FAILED: {failure}")
+    if len(failures) > args.show:
+        print(f"... and {len(failures) - args.show} more; --show=N shows more")
+    print(f"\n{'variant':<10} {'type':<5} {'passed':>7} {'failed':>7} {'worst':>7} {'spilling kernels':>17}")
+    for (variant, dtype), (passed, failed, worst, spilled) in sorted(table.items()):
+        print(f"{variant:<10} {dtype:<5} {passed:>7} {failed:>7} {worst:>7.2f} {spilled:>17}")
+    passed, failed = (sum(row[column] for row in table.values()) for column in (0, 1))
+    print(f"'worst' is the largest error of a row over what is allowed; {time.monotonic() - started:.0f} s")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compiler", help="fovea-compile; found in the build folders by default")
+    parser.add_argument("--kernels", help="folder with compiled kernels, named as variants.py names them")
+    parser.add_argument("--runtime", help="libFoveaRuntime.so; found in the build folders by default")
+    parser.add_argument("--target", default="sm_80", help="what fovea-compile compiles for")
+    parser.add_argument("--option", action="append", default=[], help="further option of fovea-compile, repeatable")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels to compile at once")
+    parser.add_argument("--work", help="folder to keep what was compiled in")
+    parser.add_argument("--filter", help="only kernels whose name contains this")
+    parser.add_argument("--quick", action="store_true", help="fewer head dims")
+    parser.add_argument("--time", type=float, default=0, help="skip kernels after so many seconds of running")
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="random by default")
+    parser.add_argument("--memcheck", type=int, default=0, metavar="N", help="few small cases of N kernels")
+    parser.add_argument("--show", type=int, default=20, help="failures to print")
+    return parser
+
+
+def main(argv=None):
+    code, reason = run(make_parser().parse_args(argv))
+    if code is None:
+        print(f"SKIP: {reason}")
+        return 0
+    return code
+
+
+def test_forward():
+    """For pytest."""
+    import pytest
+
+    code, reason = run(make_parser().parse_args(["--quick"]))
+    if code is None:
+        pytest.skip(reason)
+    assert code == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,233 @@
+"""Attention variants, each as attn IR and as torch functions.
+
+`python variants.py NAME` prints the program of a kernel, for example of
+`causal_bf16_d64_bhsd` or `window_f16_d80_dv128_bshd`; `--list` the variants.
+Nothing here needs torch: the torch functions only use methods of what they are
+given.
+"""
+
+import argparse
+import dataclasses
+import re
+
+WINDOW = 100
+PREFIX = 96
+CHUNK = 192
+SHIFT = 70
+CAP = 30.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Capture:
+    """A captured tensor: its element type, and which size each dimension has."""
+
+    dtype: str
+    dims: tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """What a variant computes: bodies of its regions, and the same in torch.
+
+    The torch functions get index tensors b, h, i, j that broadcast to
+    (B, Hq, Sq, Skv), the sizes (an object with B, Hq, Hkv, Sq, Skv) and the
+    captured tensors.
+    """
+
+    score_mod: str = ""
+    mask_mod: str = ""
+    captures: tuple = ()
+    mask: object = None
+    score: object = None
+    lengths: bool = False
+    runtime_scale: bool = False
+
+
+CAUSAL = """%keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1"""
+
+
+def _alibi_score(s, b, h, i, j, sizes, captures):
+    return s + captures[0].to(s.dtype)[h] * (j - i)
+
+
+def _prefix_mask(b, h, i, j, sizes, captures):
+    return (j <= i) | (j < PREFIX)
+
+
+VARIANTS = {
+    "dense": Variant(),
+    "scaled": Variant(runtime_scale=True),
+    "lengths": Variant(lengths=True),
+    "causal": Variant(mask_mod=CAUSAL, mask=lambda b, h, i, j, sizes, captures: i >= j),
+    # Aligned to the bottom right: the last query sees all keys.
+    "causalbr": Variant(
+        mask_mod="""%m = attn.query_length
+      %n = attn.key_length
+      %x = arith.subi %i, %m : index
+      %y = arith.subi %j, %n : index
+      %keep = arith.cmpi sge, %x, %y : index
+      attn.yield %keep : i1""",
+        mask=lambda b, h, i, j, sizes, captures: i - sizes.Sq >= j - sizes.Skv,
+    ),
+    "window": Variant(
+        mask_mod=f"""%w = arith.constant {WINDOW} : index
+      %d = arith.subi %i, %j : index
+      %near = arith.cmpi slt, %d, %w : index
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %near, %past : i1
+      attn.yield %keep : i1""",
+        mask=lambda b, h, i, j, sizes, captures: (i >= j) & (i - j < WINDOW),
+    ),
+    "prefix": Variant(
+        mask_mod=f"""%p = arith.constant {PREFIX} : index
+      %in = arith.cmpi slt, %j, %p : index
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.ori %in, %past : i1
+      attn.yield %keep : i1""",
+        mask=_prefix_mask,
+    ),
+    "chunked": Variant(
+        mask_mod=f"""%c = arith.constant {CHUNK} : index
+      %ic = arith.divui %i, %c : index
+      %jc = arith.divui %j, %c : index
+      %same = arith.cmpi eq, %ic, %jc : index
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %same, %past : i1
+      attn.yield %keep : i1""",
+        mask=lambda b, h, i, j, sizes, captures: (i // CHUNK == j // CHUNK) & (i >= j),
+    ),
+    # The first SHIFT queries have nothing to attend to.
+    "empty": Variant(
+        mask_mod=f"""%c = arith.constant {SHIFT} : index
+      %js = arith.addi %j, %c : index
+      %keep = arith.cmpi sge, %i, %js : index
+      attn.yield %keep : i1""",
+        mask=lambda b, h, i, j, sizes, captures: i >= j + SHIFT,
+    ),
+    "softcap": Variant(
+        score_mod=f"""%cap = arith.constant {CAP:.1f} : f32
+      %x = arith.divf %s, %cap : f32
+      %t = math.tanh %x : f32
+      %r = arith.mulf %t, %cap : f32
+      attn.yield %r : f32""",
+        mask_mod=CAUSAL,
+        score=lambda s, b, h, i, j, sizes, captures: CAP * (s / CAP).tanh(),
+        mask=lambda b, h, i, j, sizes, captures: i >= j,
+    ),
+    "alibi": Variant(
+        captures=(Capture("f32", ("Hq",)),),
+        score_mod="""%slope = tensor.extract %t0[%h] : tensor<?xf32>
+      %d = arith.subi %j, %i : index
+      %di = arith.index_cast %d : index to i32
+      %df = arith.sitofp %di : i32 to f32
+      %bias = arith.mulf %slope, %df : f32
+      %r = arith.addf %s, %bias : f32
+      attn.yield %r : f32""",
+        mask_mod=CAUSAL,
+        score=_alibi_score,
+        mask=lambda b, h, i, j, sizes, captures: i >= j,
+    ),
+}
+
+# What the numeric grid must cover; the others are checked for some head dims.
+REQUIRED = ("dense", "causal", "window", "prefix", "softcap", "alibi")
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """One kernel: a variant, element type, head dims and layout. Sizes are
+    dynamic unless `static` gives (B, Hq, Hkv, Sq, Skv)."""
+
+    variant: str
+    dtype: str = "bf16"
+    d: int = 64
+    dv: int = 0
+    layout: str = "bhsd"
+    static: tuple = ()
+
+    @property
+    def value_dim(self):
+        return self.dv or self.d
+
+    @property
+    def name(self):
+        dv = f"_dv{self.dv}" if self.dv and self.dv != self.d else ""
+        sizes = "".join(f"_{size}" for size in self.static)
+        return f"{self.variant}_{self.dtype}_d{self.d}{dv}_{self.layout}{sizes}"
+
+    @staticmethod
+    def parse(name):
+        match = re.fullmatch(r"([a-z]+)_(f16|bf16)_d(\d+)(?:_dv(\d+))?_(bhsd|bshd)((?:_\d+){5})?", name)
+        if not match or match[1] not in VARIANTS:
+            raise ValueError(f"'{name}' names no variant: expected VARIANT_DTYPE_dD[_dvDV]_LAYOUT[_B_HQ_HKV_SQ_SKV]")
+        static = tuple(int(size) for size in match[6].split("_")[1:]) if match[6] else ()
+        return Config(match[1], match[2], int(match[3]), int(match[4] or 0), match[5], static)
+
+
+def emit(config):
+    """The attn IR of a kernel."""
+    variant = VARIANTS[config.variant]
+    names = ("B", "Hq", "Hkv", "Sq", "Skv")
+    sizes = dict(zip(names, config.static)) if config.static else dict.fromkeys(names, "?")
+
+    def tensor(heads, sequence, head_dim):
+        dims = [sizes["B"], sizes[heads], sizes[sequence], head_dim]
+        if config.layout == "bshd":
+            dims[1], dims[2] = dims[2], dims[1]
+        return f"tensor<{'x'.join(str(dim) for dim in dims)}x{config.dtype}>"
+
+    q, k = tensor("Hq", "Sq", config.d), tensor("Hkv", "Skv", config.d)
+    v, o = tensor("Hkv", "Skv", config.value_dim), tensor("Hq", "Sq", config.value_dim)
+    lse = f"tensor<{sizes['B']}x{sizes['Hq']}x{sizes['Sq']}xf32>"
+
+    arguments = [("%q", q), ("%k", k), ("%v", v)]
+    clauses = []
+    if variant.runtime_scale:
+        arguments.append(("%scale", "f32"))
+        clauses.append("scale(%scale : f32)")
+    if config.layout != "bhsd":
+        clauses.append(f"layout({config.layout})")
+    captures = [(f"%c{n}", f"tensor<{'?x' * len(c.dims)}{c.dtype}>") for n, c in enumerate(variant.captures)]
+    arguments += captures
+    if captures:
+        listed = ", ".join(name for name, _ in captures), ", ".join(type for _, type in captures)
+        clauses.append(f"captures({listed[0]} : {listed[1]})")
+    if variant.lengths:
+        arguments.append(("%n", f"tensor<{sizes['B']}xi32>"))
+        clauses.append(f"lengths(%n : tensor<{sizes['B']}xi32>)")
+    coordinates = [f"%{name}: index" for name in "bhij"] + [f"%t{n}: {type}" for n, (_, type) in enumerate(captures)]
+    if variant.score_mod:
+        parameters = ", ".join(["%s: f32"] + coordinates)
+        clauses.append(f"score_mod({parameters}) {{\n      {variant.score_mod}\n    }}")
+    if variant.mask_mod:
+        clauses.append(f"mask_mod({', '.join(coordinates)}) {{\n      {variant.mask_mod}\n    }}")
+
+    parameters = ", ".join(f"{name}: {type}" for name, type in arguments)
+    clauses = "".join(f"\n    {clause}" for clause in clauses)
+    return f"""func.func @{config.name}({parameters})
+    -> ({o}, {lse}) {{
+  %o, %lse = attn.forward %q, %k, %v{clauses}
+    : {q}, {k}, {v}
+    -> {o}, {lse}
+  return %o, %lse : {o}, {lse}
+}}
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", nargs="?", help="kernel to print")
+    parser.add_argument("--list", action="store_true", help="print the variants' names")
+    args = parser.parse_args()
+    if args.list or not args.name:
+        print("\n".join(VARIANTS))
+        return
+    try:
+        print(emit(Config.parse(args.name)), end="")
+    except ValueError as error:
+        parser.error(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,392 @@
+//===- Device.cpp - Runs on a GPU -------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Runtime/fovea_runtime.h"
+#include "fovea/Target/Compile.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+using namespace fovea::run;
+
+/// Reports what the runtime says was wrong.
+static ExitCode reportFailure(fovea_status status) {
+  reportError(fovea_last_error());
+  return status == FOVEA_ERROR_NO_DRIVER || status == FOVEA_ERROR_NO_DEVICE
+             ? kNoDriver
+             : kBadInput;
+}
+
+static std::optional<fovea_dtype> getRuntimeType(ElementKind kind) {
+  switch (kind) {
+  case ElementKind::I1:
+    return FOVEA_I1;
+  case ElementKind::I8:
+    return FOVEA_I8;
+  case ElementKind::I32:
+    return FOVEA_I32;
+  case ElementKind::I64:
+    return FOVEA_I64;
+  case ElementKind::F16:
+    return FOVEA_F16;
+  case ElementKind::BF16:
+    return FOVEA_BF16;
+  case ElementKind::F32:
+    return FOVEA_F32;
+  default:
+    return std::nullopt;
+  }
+}
+
+namespace {
+struct DeviceCloser {
+  void operator()(fovea_device *device) const { fovea_device_close(device); }
+};
+struct KernelUnloader {
+  void operator()(fovea_kernel *kernel) const { fovea_kernel_unload(kernel); }
+};
+struct LaunchFreer {
+  void operator()(fovea_launch *launch) const { fovea_launch_free(launch); }
+};
+struct EventFreer {
+  void operator()(fovea_event *event) const { fovea_event_free(event); }
+};
+
+/// Device memory of one tensor.
+class DeviceBuffer {
+public:
+  DeviceBuffer(fovea_device *device) : device(device) {}
+  DeviceBuffer(DeviceBuffer &&other)
+      : device(other.device), address(std::exchange(other.address, 0)) {}
+  ~DeviceBuffer() { fovea_memory_free(device, address); }
+
+  fovea_status upload(const HostTensor &tensor) {
+    size_t bytes = tensor.getNumBytes();
+    if (fovea_status status = fovea_memory_alloc(device, bytes, &address))
+      return status;
+    return fovea_memory_write(device, address, tensor.data(), bytes);
+  }
+  fovea_status download(const HostTensor &tensor) const {
+    return fovea_memory_read(device, tensor.data(), address,
+                             tensor.getNumBytes());
+  }
+  fovea_address getAddress() const { return address; }
+
+private:
+  fovea_device *device;
+  fovea_address address = 0;
+};
+
+class DeviceBackend : public Backend {
+public:
+  DeviceBackend(const Program &program, const Options &options)
+      : program(program), options(options) {}
+
+  ExitCode run(const Workload &workload,
+               SmallVectorImpl<HostTensor> &outputs) override;
+
+private:
+  bool compile(std::string &image, std::string &metadata) const;
+  fovea_status benchmark(fovea_device *device, fovea_launch *launch,
+                         const Workload &workload) const;
+  void printBenchmark(std::vector<float> milliseconds,
+                      const Workload &workload) const;
+
+  const Program &program;
+  const Options &options;
+};
+} // namespace
+
+/// Compiles the entry alone; diagnostics say why it fails.
+bool DeviceBackend::compile(std::string &image, std::string &metadata) const {
+  OwningOpRef<ModuleOp> module = program.module.get().clone();
+  if (program.function)
+    for (auto other :
+         llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
+      if (other.getName() != func::FuncOp(program.function).getName())
+        other.erase();
+  CompileOptions compileOptions;
+  setCompileOptions(options, compileOptions);
+  auto kernels = compileToPTX(*module, compileOptions);
+  if (failed(kernels))
+    return false;
+  if (kernels->size() != 1) {
+    reportError("the program has " + Twine(kernels->size()) +
+                " kernels, expected one");
+    return false;
+  }
+  image = std::move(kernels->front().ptx);
+  metadata = std::move(kernels->front().metadata);
+  return true;
+}
+
+static bool readFile(StringRef path, std::string &text) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!file) {
+    reportError("cannot read '" + path + "': " + file.getError().message());
+    return false;
+  }
+  text = (*file)->getBuffer().str();
+  return true;
+}
+
+ExitCode DeviceBackend::run(const Workload &workload,
+                            SmallVectorImpl<HostTensor> &outputs) {
+  // Before compiling: where there is no driver, say so at once.
+  fovea_device *opened;
+  if (fovea_status status = fovea_device_open(FOVEA_CURRENT_DEVICE, &opened))
+    return reportFailure(status);
+  std::unique_ptr<fovea_device, DeviceCloser> device(opened);
+
+  std::string image, metadata;
+  if (options.kernel.empty() ? !compile(image, metadata)
+                             : !readFile(options.kernel, image) ||
+                                   !readFile(options.metadata, metadata))
+    return kBadInput;
+  fovea_kernel *loaded;
+  if (fovea_status status =
+          fovea_kernel_load(device.get(), image.data(), image.size(),
+                            metadata.data(), metadata.size(), &loaded))
+    return reportFailure(status);
+  std::unique_ptr<fovea_kernel, KernelUnloader> kernel(loaded);
+
+  auto results = makeOutputs(program.signature, workload.sizes);
+  if (!results)
+    return kBadInput;
+  std::vector<DeviceBuffer> buffers;
+  std::vector<fovea_tensor> tensors;
+  std::vector<fovea_scalar> scalars;
+  auto addTensor = [&](const Parameter &parameter, const HostTensor &tensor) {
+    std::optional<fovea_dtype> dtype = getRuntimeType(tensor.getKind());
+    if (!dtype) {
+      reportError("'" + parameter.name +
+                  "' has an element type that kernels "
+                  "do not take");
+      return kBadInput;
+    }
+    if (fovea_status status = buffers.emplace_back(device.get()).upload(tensor))
+      return reportFailure(status);
+    tensors.push_back({parameter.name.c_str(), buffers.back().getAddress(),
+                       *dtype, int32_t(tensor.getShape().size()),
+                       tensor.getShape().data(), /*strides=*/nullptr});
+    return kSuccess;
+  };
+  for (auto [parameter, argument] :
+       llvm::zip(program.signature.inputs, workload.inputs)) {
+    if (parameter.isTensor()) {
+      if (ExitCode code = addTensor(parameter, argument.tensor))
+        return code;
+      continue;
+    }
+    bool isInteger = argument.scalar.isInteger();
+    scalars.push_back({parameter.name.c_str(),
+                       isInteger ? 0.0 : argument.scalar.getReal(),
+                       isInteger ? argument.scalar.getInteger() : 0});
+  }
+  size_t firstOutput = buffers.size();
+  for (auto [parameter, tensor] :
+       llvm::zip(program.signature.outputs, *results)) {
+    tensor.poison();
+    if (ExitCode code = addTensor(parameter, tensor))
+      return code;
+  }
+
+  fovea_launch *prepared;
+  if (fovea_status status =
+          fovea_launch_prepare(kernel.get(), tensors.data(), tensors.size(),
+                               scalars.data(), scalars.size(), &prepared))
+    return reportFailure(status);
+  std::unique_ptr<fovea_launch, LaunchFreer> launch(prepared);
+  if (fovea_status status = fovea_launch_run(launch.get(), nullptr))
+    return reportFailure(status);
+  if (fovea_status status = fovea_stream_wait(device.get(), nullptr))
+    return reportFailure(status);
+  for (auto [index, tensor] : llvm::enumerate(*results)) {
+    if (fovea_status status = buffers[firstOutput + index].download(tensor))
+      return reportFailure(status);
+    outputs.push_back(tensor);
+  }
+  if (options.benchmark)
+    if (fovea_status status = benchmark(device.get(), launch.get(), workload))
+      return reportFailure(status);
+  return kSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Benchmark
+//===----------------------------------------------------------------------===//
+
+static constexpr int kTimings = 51;
+static constexpr std::chrono::milliseconds kWarmUp(30);
+
+fovea_status DeviceBackend::benchmark(fovea_device *device,
+                                      fovea_launch *launch,
+                                      const Workload &workload) const {
+  // Clocks and caches settle while the same kernel runs.
+  auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start < kWarmUp) {
+    if (fovea_status status = fovea_launch_run(launch, nullptr))
+      return status;
+    if (fovea_status status = fovea_stream_wait(device, nullptr))
+      return status;
+  }
+  std::vector<std::unique_ptr<fovea_event, EventFreer>> events;
+  for (int i = 0; i <= kTimings; ++i) {
+    fovea_event *event;
+    if (fovea_status status = fovea_event_create(device, &event))
+      return status;
+    events.emplace_back(event);
+  }
+  if (fovea_status status = fovea_event_record(events[0].get(), nullptr))
+    return status;
+  for (int i = 1; i <= kTimings; ++i) {
+    if (fovea_status status = fovea_launch_run(launch, nullptr))
+      return status;
+    if (fovea_status status = fovea_event_record(events[i].get(), nullptr))
+      return status;
+  }
+  std::vector<float> milliseconds(kTimings);
+  for (int i = 0; i < kTimings; ++i)
+    if (fovea_status status = fovea_event_elapsed(
+            events[i].get(), events[i + 1].get(), &milliseconds[i]))
+      return status;
+  printBenchmark(std::move(milliseconds), workload);
+  return FOVEA_OK;
+}
+
+void DeviceBackend::printBenchmark(std::vector<float> milliseconds,
+                                   const Workload &workload) const {
+  llvm::sort(milliseconds);
+  double median = milliseconds[milliseconds.size() / 2];
+  // The report itself stays alone on standard output with --json.
+  llvm::raw_ostream &out = options.json ? llvm::errs() : llvm::outs();
+  out << "median of " << milliseconds.size() << " runs "
+      << llvm::format("%.4f", median) << " ms, fastest "
+      << llvm::format("%.4f", milliseconds.front()) << " ms\n";
+  const DimSizes &sizes = workload.sizes;
+  double all = double(sizes.lookup("B")) * sizes.lookup("Hq") *
+               sizes.lookup("Sq") * sizes.lookup("Skv");
+  double headDims = double(sizes.lookup("D")) + sizes.lookup("Dv");
+  if (all == 0 || headDims == 0)
+    return;
+  auto printRate = [&](StringRef convention, double pairs) {
+    double operations = 2 * headDims * pairs;
+    out << llvm::format("%.1f", operations / (median * 1e-3) / 1e12)
+        << " TFLOP/s, " << convention << ": 2 * (D + Dv) * "
+        << llvm::format("%.0f", pairs) << " pairs\n";
+  };
+  if (auto visible = countVisiblePairs(program, workload, options))
+    printRate("pairs that the mask leaves", *visible);
+  printRate("all pairs", all);
+}
+
+//===----------------------------------------------------------------------===//
+// Counting
+//===----------------------------------------------------------------------===//
+
+/// The argument's uses in a region that may be absent.
+static bool isUsed(Region &region, unsigned argument) {
+  return !region.empty() && !region.getArgument(argument).use_empty();
+}
+
+/// With all scores 0, LSE is the logarithm of a row's number of visible keys:
+/// the same op without its score_mod, on zeros of head dim 1, counts them.
+std::optional<double> fovea::run::countVisiblePairs(const Program &program,
+                                                    const Workload &workload,
+                                                    const Options &options) {
+  attn::ForwardOp forward;
+  if (program.function)
+    func::FuncOp(program.function)->walk([&](attn::ForwardOp op) {
+      forward = op;
+    });
+  if (!forward)
+    return std::nullopt;
+  const DimSizes &sizes = workload.sizes;
+  int64_t batch = sizes.lookup("B"), heads = sizes.lookup("Hq"),
+          queries = sizes.lookup("Sq"), keys = sizes.lookup("Skv");
+  Region &mask = forward.getMaskMod();
+  if (mask.empty() && forward.getSequenceOperands().empty())
+    return double(batch) * heads * queries * keys;
+  // One head, one batch entry stand for all where nothing tells them apart.
+  int64_t countedHeads = isUsed(mask, 1) ? heads : 1;
+  int64_t countedBatch =
+      isUsed(mask, 0) || !forward.getSequenceOperands().empty() ? batch : 1;
+
+  Program counter;
+  counter.module = ModuleOp::create(forward.getLoc());
+  OpBuilder builder(counter.module->getBodyRegion());
+  Type f32 = builder.getF32Type();
+  SmallVector<int64_t> queryShape = {countedBatch, countedHeads, queries, 1},
+                       keyShape = {countedBatch, countedHeads, keys, 1};
+  auto queryType = RankedTensorType::get(queryShape, f32);
+  auto keyType = RankedTensorType::get(keyShape, f32);
+  SmallVector<Type> types = {queryType, keyType, keyType};
+  auto others = forward->getOperands().drop_front(types.size());
+  llvm::append_range(types, others.getTypes());
+  auto lseType =
+      RankedTensorType::get({countedBatch, countedHeads, queries}, f32);
+  counter.function = func::FuncOp::create(
+      builder, forward.getLoc(), "visible",
+      builder.getFunctionType(types, {queryType, lseType}));
+  Block *entry = counter.function.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  OperationState state(forward.getLoc(), forward->getName());
+  state.addOperands(entry->getArguments());
+  state.addTypes({queryType, lseType});
+  state.propertiesAttr = forward->getPropertiesAsAttribute();
+  for (unsigned i = 0; i < forward->getNumRegions(); ++i)
+    state.addRegion();
+  auto count = cast<attn::ForwardOp>(builder.create(state));
+  count.setLayout(attn::Layout::BHSD);
+  IRMapping mapping;
+  mask.cloneInto(&count.getMaskMod(), mapping);
+  func::ReturnOp::create(builder, forward.getLoc(), count->getResults());
+  auto signature = Signature::get(counter.function);
+  if (failed(signature))
+    return std::nullopt;
+  counter.signature = std::move(*signature);
+
+  Workload zeros;
+  for (unsigned index = 0; index < forward->getNumOperands(); ++index) {
+    if (index < 3) {
+      zeros.inputs.push_back(
+          {HostTensor(ElementKind::F32, index ? keyShape : queryShape), {}});
+      continue;
+    }
+    int64_t found = program.signature.findInput(forward.getOperandName(index));
+    if (found < 0)
+      return std::nullopt;
+    zeros.inputs.push_back(workload.inputs[found]);
+  }
+  SmallVector<RuntimeValue> results;
+  if (!evaluate(counter, zeros, Precision::Exact, options, results))
+    return std::nullopt;
+  const Array &lse = results[1].getArray();
+  double visible = 0;
+  for (int64_t row = 0; row < lse.getNumElements(); ++row)
+    visible += std::round(std::exp(lse.data<double>()[row]));
+  return visible * (double(heads) / countedHeads) *
+         (double(batch) / countedBatch);
+}
+
+std::unique_ptr<Backend>
+fovea::run::createDeviceBackend(const Program &program,
+                                const Options &options) {
+  return std::make_unique<DeviceBackend>(program, options);
+}

@@ -1,0 +1,30 @@
+//===- Device.h - Runs on a GPU ---------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_TOOLS_FOVEA_RUN_DEVICE_H
+#define FOVEA_TOOLS_FOVEA_RUN_DEVICE_H
+
+#include "Backend.h"
+
+namespace fovea::run {
+
+/// The compiled kernel on a CUDA device: compiled here, or loaded from the
+/// files that the options name. With --benchmark it is timed and the result is
+/// printed.
+std::unique_ptr<Backend> createDeviceBackend(const Program &program,
+                                             const Options &options);
+
+/// How many pairs of query and key the mask and the lengths leave, over all
+/// heads and batch entries; none if the program has not one attn.forward.
+std::optional<double> countVisiblePairs(const Program &program,
+                                        const Workload &workload,
+                                        const Options &options);
+
+} // namespace fovea::run
+
+#endif // FOVEA_TOOLS_FOVEA_RUN_DEVICE_H

@@ -13,6 +13,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::attn;
@@ -55,6 +57,12 @@ MaskAnalysis::MaskAnalysis(IntervalBuilder &builder, Block &mask, Block &bounds)
 // Intervals
 //===----------------------------------------------------------------------===//
 
+/// The ends of intervals are indices, which hold 64 bits.
+static bool isSupportedInteger(Type type) {
+  return type.isIndex() ||
+         (type.isSignlessInteger() && type.getIntOrFloatBitWidth() <= 64);
+}
+
 Value MaskAnalysis::cloneUniform(Value value) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
@@ -70,7 +78,7 @@ Value MaskAnalysis::cloneUniform(Value value) {
 }
 
 FailureOr<Interval> MaskAnalysis::inferInterval(Value value) {
-  if (!value.getType().isSignlessIntOrIndex() || (getDependence(value) & OnKey))
+  if (!isSupportedInteger(value.getType()) || (getDependence(value) & OnKey))
     return failure();
   if (isUniform(value)) {
     Value end = b.toIndex(cloneUniform(value));
@@ -104,6 +112,8 @@ FailureOr<Interval> MaskAnalysis::getInterval(Value value) {
 
 LogicalResult MaskAnalysis::decompose(Value value, int64_t factor,
                                       Linear &linear) {
+  if (!isSupportedInteger(value.getType()))
+    return failure();
   // Far from overflow, so that signs can be changed and small terms added.
   constexpr int64_t kMax = int64_t(1) << 48;
   if (auto op = value.getDefiningOp<FoveaIntervalOpInterface>()) {
@@ -168,21 +178,36 @@ FailureOr<Interval> MaskAnalysis::sumTerms(const Linear &linear, int64_t scale,
   }
 
   // A captured value that means "no limit" may be near the end of its type.
-  // Where it stands alone among terms of known size, cutting it off changes no
-  // comparison and keeps the sum from overflowing.
+  // Where it stands alone among terms of known size, cutting it off above their
+  // reach changes no comparison and keeps the sum from overflowing.
   constexpr int64_t kLarge = int64_t(1) << 32;
-  auto isLarge = [&](const Term &term) {
-    return ranges.getMin(term.interval.lo) < -kLarge ||
-           ranges.getMax(term.interval.hi) > kLarge;
+  auto getReach = [&](Value lo, Value hi, int64_t factor) {
+    double reach = std::max(std::abs(double(ranges.getMin(lo))),
+                            std::abs(double(ranges.getMax(hi))));
+    return reach * std::abs(double(factor));
   };
-  if (llvm::count_if(terms, isLarge) == 1) {
-    Term &large = *llvm::find_if(terms, isLarge);
-    Value least = b.constant(-kLarge), most = b.constant(kLarge);
-    bool isUnit = large.factor == 1 || large.factor == -1;
-    if (isUnit && large.interval.isPoint()) {
-      Value cut = b.min(b.max(large.interval.lo, least), most);
-      large.interval = {cut, cut};
+  Term *large = nullptr;
+  unsigned numLarge = 0;
+  double reach = std::abs(double(constant));
+  for (auto [value, factor] : linear.keyTerms)
+    reach += getReach(value, value, factor);
+  for (Term &term : terms) {
+    double own = getReach(term.interval.lo, term.interval.hi, 1);
+    if (own > double(kLarge)) {
+      large = &term;
+      ++numLarge;
+    } else {
+      reach += own * std::abs(double(term.factor));
     }
+  }
+  bool isUnit = large && std::abs(large->factor) == 1;
+  if (numLarge == 1 && isUnit && large->interval.isPoint() &&
+      reach < std::ldexp(1.0, 60)) {
+    int64_t limit = llvm::PowerOf2Ceil(int64_t(reach) + 1);
+    limit = std::max(limit, kLarge);
+    Value cut = b.max(large->interval.lo, b.constant(-limit));
+    cut = b.min(cut, b.constant(limit));
+    large->interval = {cut, cut};
   }
 
   // Terms that are added come first: no negation is needed if there is one.
@@ -322,8 +347,7 @@ Cover MaskAnalysis::analyzeCompare(arith::CmpIOp op, bool negated) {
   if (negated)
     predicate = arith::invertPredicate(predicate);
   Linear difference;
-  if (!lhs.getType().isSignlessIntOrIndex() || lhs.getType().isInteger(1) ||
-      failed(decompose(lhs, 1, difference)) ||
+  if (lhs.getType().isInteger(1) || failed(decompose(lhs, 1, difference)) ||
       failed(decompose(rhs, -1, difference)))
     return unknown();
 

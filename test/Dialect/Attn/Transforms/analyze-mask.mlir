@@ -86,6 +86,41 @@ func.func @no_limit(%q: !t, %w: i64) -> !t {
   return %o : !t
 }
 
+// The cut lies above what the rest of the comparison can reach.
+// CHECK-LABEL: func.func @scaled_no_limit
+// CHECK: kv_bounds({{.*}}, %[[W:.*]]: index) {
+// CHECK-DAG: %[[BIG:.*]] = arith.constant 1125899906842624 : index
+// CHECK: %[[LEAST:.*]] = arith.maxsi %[[W]]
+// CHECK: arith.minsi %[[LEAST]], %[[BIG]]
+func.func @scaled_no_limit(%q: !t, %w: index) -> !t {
+  %o = attn.forward %q, %q, %q captures(%w : index)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %w: index) {
+      %scale = arith.constant 1048576 : index
+      %x = arith.muli %j, %scale : index
+      %keep = arith.cmpi slt, %x, %w : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Integers wider than 64 bits say nothing.
+// CHECK-LABEL: func.func @wide
+// CHECK: kv_bounds
+// CHECK: %[[C0:.*]] = arith.constant 0
+// CHECK: %[[N:.*]] = attn.key_length
+// CHECK-NEXT: attn.yield %[[C0]], %[[C0]], %[[C0]], %[[N]]
+func.func @wide(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %x = arith.index_cast %j : index to i64
+      %y = arith.extsi %x : i64 to i128
+      %c = arith.constant 5 : i128
+      %keep = arith.cmpi slt, %y, %c : i128
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
 // Bounds that are there already stay.
 // CHECK-LABEL: func.func @given
 // CHECK: kv_bounds

@@ -274,8 +274,9 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     that is `j < full_lower` or `j >= full_upper`; it yields an `MxN` f32 tile,
     `N` the step, and may omit masking where `%partial` is false. Only the first
     key is asked: `full_upper` must not lie inside a block. Masked elements are
-    -inf, and so may be elements for which `s * log2(e)` overflows. `values` gets the block's first key and yields the `NxDv` tile of
-    values; the weights are rounded to its element type before the product.
+    -inf, and so may be elements for which `s * log2(e)` overflows. `values`
+    gets the block's first key and yields the `NxDv` tile of values; the weights
+    are rounded to its element type before the product.
     `weights`, optional, gets the block's first key and `exp(s - m)` and yields
     the weights for `acc`, for dropout; `l` does not see it. `scale` is positive.
 

@@ -115,10 +115,14 @@ class Tensors:
             tensor = 0.5 * torch.rand([sizes[dim] for dim in capture.dims], device=device, generator=generator)
             self.captures.append(tensor)
             self.arguments[f"capture{index}"] = tensor
-        self.lengths = None
+        self.lengths = self.beyond = None
         if variant.lengths:
             self.lengths = torch.randint(0, skv + 1, (b,), device=device, generator=generator, dtype=torch.int32)
             self.arguments["lengths"] = self.lengths
+            # What lies behind a sequence's end must not be read into anything.
+            self.beyond = (torch.arange(skv, device=device) >= self.lengths[:, None])[:, None, :, None]
+            self.k.masked_fill_(self.beyond, torch.nan)
+            self.v.masked_fill_(self.beyond, torch.nan)
         self.scale = 1 / math.sqrt(config.d)
         if variant.runtime_scale:
             self.scale = 0.37
@@ -186,6 +190,8 @@ def check_case(torch, reference, kernel, config, case, device, generator, stream
     if damage:
         return reference.Verdict(False, float("inf"), damage)
     v, may_be_nan, must_be_nan = tensors.v, None, None
+    if tensors.beyond is not None:
+        v = v.masked_fill(tensors.beyond, 0)
     if case.data == "nan_v":
         v = v.clone()
         v[:, :, 333, 3] = 0

@@ -31,6 +31,8 @@ class TorchKernel:
         if self.config.layout == "bshd":
             q, k, v, o = (tensor.transpose(1, 2) for tensor in (q, k, v, o))
         captures = [captured[f"capture{n}"] for n in range(len(captured))]
+        if lengths is not None:
+            v = v.nan_to_num(0.0)
         scale = scale or self.config.d**-0.5
         results = reference.attention(variant, q, k, v, scale, captures, lengths, torch.float32)
         o.copy_(results[0])

@@ -11,6 +11,7 @@
 #include "Report.h"
 
 #include "fovea/InitAll.h"
+#include "fovea/Target/PTX.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/InitLLVM.h"
@@ -50,6 +51,7 @@ int main(int argc, char **argv) {
 
   mlir::DialectRegistry dialects;
   registerDialects(dialects);
+  registerTranslations(dialects); // --device=cuda compiles
   mlir::MLIRContext context(dialects);
   std::optional<Program> program =
       loadProgram(&context, options->program, options->entry);

@@ -44,19 +44,29 @@ static LogicalResult executeConstant(Operation *op, Frame &frame) {
   if (!elements)
     return frame.fail(op) << "cannot execute a constant of " << type;
   auto array = std::make_shared<Array>(elements.getType().getShape(), storage);
-  int64_t index = 0;
+  // A splat is converted once, not element by element.
+  auto fill = [&](auto *target, auto values, auto convert) {
+    if (elements.isSplat()) {
+      std::fill_n(target, array->getNumElements(), convert(*values.begin()));
+      return;
+    }
+    for (auto element : values)
+      *target++ = convert(element);
+  };
   if (storage == Storage::Int) {
     IntegerWrap wrap = getWrap(type);
-    for (APInt element : elements.getValues<APInt>())
-      array->data<int64_t>()[index++] = wrap(element.getSExtValue());
+    fill(array->data<int64_t>(), elements.getValues<APInt>(),
+         [&](const APInt &element) { return wrap(element.getSExtValue()); });
+  } else if (storage == Storage::F32) {
+    fill(array->data<float>(), elements.getValues<APFloat>(),
+         [](const APFloat &element) {
+           return float(FloatAttr::getValueAsDouble(element));
+         });
   } else {
-    for (APFloat element : elements.getValues<APFloat>()) {
-      double number = FloatAttr::getValueAsDouble(element);
-      if (storage == Storage::F32)
-        array->data<float>()[index++] = float(number);
-      else
-        array->data<double>()[index++] = number;
-    }
+    fill(array->data<double>(), elements.getValues<APFloat>(),
+         [](const APFloat &element) {
+           return FloatAttr::getValueAsDouble(element);
+         });
   }
   frame.set(constant.getResult(), RuntimeValue::array(std::move(array)));
   return success();

@@ -279,7 +279,7 @@ LogicalResult ForwardEvaluation<T>::checkBounds(const RowBlock &block,
   int64_t lower = bounds[0].getInteger(), fullLower = bounds[1].getInteger(),
           fullUpper = bounds[2].getInteger(), upper = bounds[3].getInteger();
   auto describe = [&]() -> Failure {
-    return frame.fail(op) << "kv_bounds of queries " << block.first << " to "
+    return inner.fail(op) << "kv_bounds of queries " << block.first << " to "
                           << last << " of batch entry " << block.sequence->entry
                           << ", head " << block.head << " claims ";
   };

@@ -28,6 +28,39 @@ void fovea::interp::registerAllHandlers(InterpreterRegistry &registry) {
   registerAttnHandlers(registry);
 }
 
+/// Elements of one value; more is a slip of the pen.
+static constexpr int64_t kMaxElements = int64_t(1) << 32;
+
+/// Checks that all values of a program have types that the interpreter knows,
+/// so that handlers need not ask.
+static LogicalResult verifyTypes(Operation *program) {
+  auto verify = [](Location loc, Type type) -> LogicalResult {
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (!getElementKind(shaped ? shaped.getElementType() : type) ||
+        (shaped && !isa<RankedTensorType, MemRefType>(type)))
+      return emitError(loc, "the interpreter has no values of type ") << type;
+    int64_t elements = 1;
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      for (int64_t size : tensor.getShape())
+        if (!ShapedType::isDynamic(size) &&
+            (llvm::MulOverflow(elements, size, elements) ||
+             elements > kMaxElements))
+          return emitError(loc, "the interpreter has no room for ") << type;
+    return success();
+  };
+  WalkResult result = program->walk([&](Operation *op) {
+    for (Value value : op->getResults())
+      if (failed(verify(op->getLoc(), value.getType())))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (failed(verify(argument.getLoc(), argument.getType())))
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// The value of one kernel argument.
 static FailureOr<RuntimeValue> bindParameter(tile::AbiOp abi, Attribute attr,
                                              const Signature &signature,
@@ -74,7 +107,7 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
   auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       abi, abi.getKernelAttr());
   FailureOr<Signature> signature = Signature::get(abi);
-  if (failed(signature))
+  if (failed(signature) || failed(verifyTypes(kernel)))
     return failure();
   SmallVector<RuntimeValue> arguments;
   for (Attribute attr : abi.getParameters()) {
@@ -111,6 +144,8 @@ LogicalResult fovea::interp::runFunction(func::FuncOp function,
                                          SmallVectorImpl<RuntimeValue> &results,
                                          Precision precision,
                                          const AttentionChecks &checks) {
+  if (failed(verifyTypes(function)))
+    return failure();
   Frame frame(registry, precision);
   frame.setEnvironment(&checks);
   SmallVector<RuntimeValue> arguments;

@@ -75,13 +75,14 @@ Frame::runInParallel(MLIRContext *context, int64_t count,
     inner.environment = environment;
     if (succeeded(body(index, inner)))
       return;
+    assert(inner.diagnostic && "a failure must be described");
     std::lock_guard<std::mutex> lock(mutex);
     if (index < firstFailure) {
       firstFailure = index;
       failure = std::move(inner.diagnostic);
     }
   });
-  if (!failure)
+  if (firstFailure == count)
     return success();
   if (describe)
     failure->attachNote() << describe(firstFailure);

@@ -24,6 +24,8 @@ public:
         queries(query[op.getSequenceDim()]), keys(key[op.getSequenceDim()]) {}
 
   LogicalResult read(std::vector<Sequence> &sequences) {
+    if (failed(checkShapes()))
+      return failure();
     return llvm::TypeSwitch<Attribute, LogicalResult>(op.getSequence())
         .Case([&](attn::DenseAttr) { return readDense(sequences); })
         .Case([&](attn::LengthsAttr) { return readLengths(sequences); })
@@ -36,6 +38,34 @@ public:
   }
 
 private:
+  /// What the types leave open: dynamic sizes that do not fit each other.
+  LogicalResult checkShapes() {
+    ArrayRef<int64_t> value = frame.getArray(op.getValue()).getShape();
+    bool isPacked = isa<attn::PackedAttr>(op.getSequence());
+    bool isPaged = op.getSequence().hasPagedKeys();
+    if (key.drop_back() != value.drop_back())
+      return frame.fail(op) << "key and value must agree in all but the head "
+                               "dim";
+    if (!isPaged && query[0] != key[0])
+      return frame.fail(op) << "query and key must have one batch size, found "
+                            << query[0] << " and " << key[0];
+    if (isPacked && query[0] != 1)
+      return frame.fail(op) << "packed sequences need a batch dimension of 1, "
+                               "found "
+                            << query[0];
+    for (auto [index, operand] : llvm::enumerate(op.getSequenceOperands())) {
+      int64_t expected =
+          isPacked ? frame.getArray(op.getSequenceOperands()[0]).getShape()[0]
+                   : query[0];
+      int64_t found = frame.getArray(operand).getShape()[0];
+      if (found != expected)
+        return frame.fail(op)
+               << "'" << op.getSequence().getOperandNames()[index]
+               << "' must have " << expected << " entries, found " << found;
+    }
+    return success();
+  }
+
   const int64_t *getOperand(unsigned index) {
     return frame.getArray(op.getSequenceOperands()[index]).data<int64_t>();
   }

@@ -39,7 +39,8 @@ FailureOr<Signature> Signature::get(func::FuncOp function) {
     if (!isSupported(type))
       return function.emitError("cannot run a function with values of type ")
              << type;
-    list.push_back({name.str(), type, numberedDims(name.str(), type), false});
+    list.push_back(
+        {name.str(), type, numberedDims(name.str(), type), {}, false});
     return success();
   };
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
@@ -63,14 +64,19 @@ FailureOr<Signature> Signature::get(func::FuncOp function) {
   if (kernels.size() != 1)
     return signature;
   attn::KernelOpInterface kernel = kernels.front();
+  llvm::SmallDenseSet<Value> named;
+  signature.multiples.assign(kernel.getDimMultiples());
+  signature.limits.assign(kernel.getDimLimits());
   for (auto [index, operand] : llvm::enumerate(kernel->getOperands())) {
     auto argument = dyn_cast<BlockArgument>(operand);
     if (!argument)
       continue;
     Parameter &parameter = signature.inputs[argument.getArgNumber()];
     // An argument that is used twice keeps the first name.
-    if (!StringRef(parameter.name).starts_with("arg"))
+    if (!named.insert(argument).second) {
+      parameter.aliases.push_back(kernel.getOperandName(index));
       continue;
+    }
     parameter.name = kernel.getOperandName(index);
     parameter.dims = kernel.getOperandDimNames(index);
   }
@@ -102,10 +108,24 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
     for (auto dim : tensor.getDims().getAsRange<StringAttr>())
       dims.push_back(dim.getValue().str());
     (isOutput ? signature.outputs : signature.inputs)
-        .push_back({name.str(), tensor.getType(), std::move(dims),
+        .push_back({name.str(),
+                    tensor.getType(),
+                    std::move(dims),
+                    {},
                     isOutput && name == kLogSumExp});
     return success();
   };
+  ArrayRef<Attribute> constraints;
+  if (ArrayAttr attr = abi.getConstraintsAttr())
+    constraints = attr.getValue();
+  for (Attribute attr : constraints) {
+    if (auto multiple = dyn_cast<tile::MultipleAttr>(attr))
+      signature.multiples.emplace_back(multiple.getSize(), multiple.getOf());
+    else if (auto atMost = dyn_cast<tile::AtMostAttr>(attr))
+      signature.limits.emplace_back(atMost.getSize(), atMost.getLimit());
+    else
+      return abi.emitError("cannot run a kernel with the constraint ") << attr;
+  }
   for (Attribute attr : abi.getParameters()) {
     if (auto memref = dyn_cast<tile::MemRefParameterAttr>(attr)) {
       if (failed(addTensor(memref.getTensor())))
@@ -116,7 +136,7 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
                << scalar.getType();
       if (signature.findInput(scalar.getName()) < 0)
         signature.inputs.push_back(
-            {scalar.getName().str(), scalar.getType(), {}, false});
+            {scalar.getName().str(), scalar.getType(), {}, {}, false});
     }
   }
   return signature;
@@ -125,7 +145,7 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
 static int64_t findParameter(const std::vector<Parameter> &list,
                              StringRef name) {
   for (auto [index, parameter] : llvm::enumerate(list))
-    if (parameter.name == name)
+    if (parameter.name == name || llvm::is_contained(parameter.aliases, name))
       return index;
   return -1;
 }
@@ -178,12 +198,22 @@ LogicalResult fovea::interp::checkInputs(
       }
     }
   }
-  auto queryHeads = sizes.find("Hq"), keyHeads = sizes.find("Hkv");
-  if (queryHeads != sizes.end() && keyHeads != sizes.end() &&
-      queryHeads->second % keyHeads->second != 0) {
-    emitError("the number of query heads (Hq) must be a multiple of the number "
-              "of key heads (Hkv), found " +
-              Twine(queryHeads->second) + " and " + Twine(keyHeads->second));
+  for (const auto &[name, of] : signature.multiples) {
+    auto size = sizes.find(name), divisor = sizes.find(of);
+    if (size == sizes.end() || divisor == sizes.end() ||
+        size->second % divisor->second == 0)
+      continue;
+    emitError("dimension " + Twine(name) + " must be a multiple of " + of +
+              ", found " + Twine(size->second) + " and " +
+              Twine(divisor->second));
+    return failure();
+  }
+  for (const auto &[name, limit] : signature.limits) {
+    auto size = sizes.find(name);
+    if (size == sizes.end() || size->second <= limit)
+      continue;
+    emitError("dimension " + Twine(name) + " must be at most " + Twine(limit) +
+              ", found " + Twine(size->second));
     return failure();
   }
   return success();

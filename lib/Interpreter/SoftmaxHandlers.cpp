@@ -110,9 +110,13 @@ private:
                      RuntimeValue::array(acc)};
       return success();
     }
+    int64_t fullUpper = frame.getInteger(op.getFullUpper());
     bool isFull =
-        block >= frame.getInteger(op.getFullLower()) &&
-        block + int64_t(op.getStep()) <= frame.getInteger(op.getFullUpper());
+        block >= frame.getInteger(op.getFullLower()) && block < fullUpper;
+    if (isFull && fullUpper - block < int64_t(op.getStep()))
+      return frame.fail(op)
+             << "full_upper " << fullUpper << " lies inside the block of keys "
+             << block << " to " << block + int64_t(op.getStep()) - 1;
     next.region = &op.getScores();
     next.values = {RuntimeValue::integer(block),
                    RuntimeValue::integer(!isFull)};

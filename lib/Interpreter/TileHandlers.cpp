@@ -66,6 +66,7 @@ static LogicalResult executeReduce(Operation *op, Frame &frame) {
   auto result = makeTile(frame, reduce.getResult().getType());
   ArrayRef<int64_t> from = source.getShape(), to = result->getShape();
   IntegerWrap wrap = getWrap(reduce.getResult().getType());
+  tile::ReduceKind kind = reduce.getKind();
   withStorage(result->getStorage(), [&](auto like) {
     using T = decltype(like);
     const T *in = source.data<T>();
@@ -76,7 +77,7 @@ static LogicalResult executeReduce(Operation *op, Frame &frame) {
       int64_t first = r < to[0] ? to[1] : 0, target = 0;
       std::copy_n(in, first, row);
       for (int64_t c = first; c < from[1]; ++c) {
-        row[target] = reducePair(reduce.getKind(), wrap, row[target], in[c]);
+        row[target] = reducePair(kind, wrap, row[target], in[c]);
         target = target + 1 == to[1] ? 0 : target + 1;
       }
     }

@@ -24,7 +24,6 @@ using namespace mlir;
 
 void fovea::buildToTilePipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
-  pm.addPass(attn::createAttnOutline());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(attn::createAttnAnalyzeMask());
   pm.addPass(createCanonicalizerPass());

@@ -91,11 +91,18 @@ public:
     std::vector<Argument> inputs;
     for (int64_t index : match->inputs)
       inputs.push_back(workload.inputs[index]);
-    auto tensors = makeOutputs(kernel.signature, workload.sizes);
+    // The kernel may name sizes that the given program does not, and bound
+    // them.
+    DimSizes sizes;
+    auto where = [](unsigned) { return std::string("kernel"); };
+    if (failed(
+            checkInputs(kernel.signature, inputs, where, sizes, reportError)))
+      return kBadInput;
+    auto tensors = makeOutputs(kernel.signature, sizes);
     if (!tensors)
       return kBadInput;
-    if (failed(runKernel(kernel.abi, getRegistry(), inputs, *tensors,
-                         workload.sizes, options.precision)))
+    if (failed(runKernel(kernel.abi, getRegistry(), inputs, *tensors, sizes,
+                         options.precision)))
       return kBadInput;
     for (const Parameter &output : given.signature.outputs) {
       int64_t index = kernel.signature.findOutput(output.name);

@@ -49,8 +49,10 @@ public:
         continue;
       columns.insert(getColumn(shape, dims, position, 1));
     }
+    // Without names of their own, heads are the query's (see aliases).
     queryHeads = workload.sizes.lookup("Hq");
-    keyHeads = workload.sizes.lookup("Hkv");
+    keyHeads =
+        workload.sizes.count("Hkv") ? workload.sizes.lookup("Hkv") : queryHeads;
   }
 
   bool mayBeNaN(ArrayRef<int64_t> outputShape, ArrayRef<std::string> outputDims,
@@ -76,7 +78,7 @@ private:
         batch = coordinate;
       else if (names[dim] == "Hq" || names[dim] == "Hkv")
         head = coordinate / headsPerKeyHead;
-      else if (names[dim] == "Dv")
+      else if (names[dim] == "Dv" || names[dim] == "D")
         column = coordinate;
     }
     return {batch, head, column};

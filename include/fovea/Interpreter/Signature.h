@@ -25,6 +25,8 @@ struct Parameter {
   std::string name;
   mlir::Type type; // RankedTensorType, or a scalar type
   llvm::SmallVector<std::string> dims;
+  /// Other names, if a function's argument is several operands of its op.
+  llvm::SmallVector<std::string, 0> aliases;
   /// An attn op's log-sum-exp, which is checked by a rule of its own.
   bool isLogSumExp = false;
 
@@ -40,6 +42,10 @@ struct Parameter {
 /// size. Other functions' arguments are called `arg0`, results `result0`.
 struct Signature {
   std::vector<Parameter> inputs, outputs;
+  /// The first size must be a multiple of the second one.
+  llvm::SmallVector<std::pair<std::string, std::string>> multiples;
+  /// Sizes that must not be larger than a limit.
+  llvm::SmallVector<std::pair<std::string, int64_t>> limits;
 
   static llvm::FailureOr<Signature> get(mlir::func::FuncOp function);
   static llvm::FailureOr<Signature> get(tile::AbiOp abi);

@@ -35,18 +35,21 @@ public:
         emitI32(b, loc, 2));
     Value upper = arith::DivUIOp::create(b, loc, lane, emitI32(b, loc, 16));
     Value rowHalf = rowsFirst ? half : upper;
-    chunkHalf = rowsFirst ? upper : half;
+    Value chunkHalf = rowsFirst ? upper : half;
     Value row = arith::AddIOp::create(
         b, loc, inMatrix,
         arith::MulIOp::create(b, loc, rowHalf, emitI32(b, loc, 8)));
     if (firstRow)
       row = arith::AddIOp::create(b, loc, row, firstRow);
     // Block rows are multiples of 16, which no swizzle sees; the chunk's lowest
-    // bit is the lane's own, the others come in by exclusive or.
-    lanePart = emitSwizzle(b, loc, row, chunkHalf, panel);
-    start = arith::TruncIOp::create(
+    // bit is the lane's own, the others come in by exclusive or. Buffers are
+    // aligned beyond the swizzle, so it may be applied to the whole address:
+    // that leaves one lane-dependent value for the loop to keep.
+    Value start = arith::TruncIOp::create(
         b, loc, b.getI32Type(),
         LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), base));
+    laneAddress = arith::AddIOp::create(
+        b, loc, start, emitSwizzle(b, loc, row, chunkHalf, panel));
   }
 
   /// The block at (16 * row, 16 * column), transposed on the way or not.
@@ -54,13 +57,12 @@ public:
     int64_t columnsBefore = column * 16, inPanel = columnsBefore % panel;
     Value &address = addresses[inPanel];
     if (!address) {
-      Value place = lanePart;
+      Value place = laneAddress;
       if (inPanel != 0)
-        place = arith::XOrIOp::create(b, loc, lanePart,
+        place = arith::XOrIOp::create(b, loc, laneAddress,
                                       emitI32(b, loc, inPanel * 2));
-      Value sum = arith::AddIOp::create(b, loc, start, place);
       address = LLVM::IntToPtrOp::create(
-          b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3), sum);
+          b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3), place);
     }
     int64_t bytes = (columnsBefore / panel) * type.getDimSize(0) * panel * 2 +
                     row * 16 * panel * 2;
@@ -86,7 +88,7 @@ private:
   Location loc;
   MemRefType type;
   int64_t panel;
-  Value chunkHalf, lanePart, start;
+  Value laneAddress;
   std::map<int64_t, Value> addresses;
 };
 } // namespace

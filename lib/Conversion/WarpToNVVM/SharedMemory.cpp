@@ -122,12 +122,6 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   Value limit32 = emitToI32(b, loc, limit);
   Value firstRow32 = emitToI32(b, loc, firstRow);
   Type elementType = view->type.getElementType();
-  Value blockStart = arith::AddIOp::create(
-      b, loc, common, arith::MulIOp::create(b, loc, firstRow, rowStride));
-  Value block =
-      LLVM::GEPOp::create(b, loc, view->pointer.getType(), elementType,
-                          view->pointer, ArrayRef<LLVM::GEPArg>{blockStart});
-
   // Threads past the last row repeat a row that somebody copies anyway.
   auto clampRow = [&](Value index) -> Value {
     if (rows % step == 0)
@@ -137,14 +131,24 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   Value chunkStart = arith::MulIOp::create(b, loc, emitToI64(b, loc, chunk),
                                            emitI64(b, loc, kChunk));
   bool isRegular = rows % step == 0 && step % 8 == 0;
+  // The loop-invariant part comes first, so that one address of a thread stays
+  // in registers, not its terms.
+  Value fixed = arith::AddIOp::create(b, loc, common, chunkStart);
+  if (isRegular)
+    fixed = arith::AddIOp::create(
+        b, loc, fixed,
+        arith::MulIOp::create(b, loc, emitToI64(b, loc, row), rowStride));
+  Value origin =
+      LLVM::GEPOp::create(b, loc, view->pointer.getType(), elementType,
+                          view->pointer, ArrayRef<LLVM::GEPArg>{fixed});
+  Value block = LLVM::GEPOp::create(
+      b, loc, origin.getType(), elementType, origin,
+      ArrayRef<LLVM::GEPArg>{
+          arith::MulIOp::create(b, loc, firstRow, rowStride).getResult()});
   Value source, destination;
   if (isRegular) {
     // Rows a multiple of 8 apart have one swizzle: only constants differ.
-    Value start = arith::AddIOp::create(
-        b, loc, chunkStart,
-        arith::MulIOp::create(b, loc, emitToI64(b, loc, row), rowStride));
-    source = LLVM::GEPOp::create(b, loc, block.getType(), elementType, block,
-                                 ArrayRef<LLVM::GEPArg>{start});
+    source = block;
     destination = LLVM::GEPOp::create(
         b, loc, adaptor.getTarget().getType(), b.getI8Type(),
         adaptor.getTarget(),
@@ -163,9 +167,8 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
                                          coordinate, limit32);
     Value rowSource = source, rowDestination = destination;
     if (!isRegular) {
-      Value distance = arith::AddIOp::create(
-          b, loc, chunkStart,
-          arith::MulIOp::create(b, loc, emitToI64(b, loc, current), rowStride));
+      Value distance =
+          arith::MulIOp::create(b, loc, emitToI64(b, loc, current), rowStride);
       rowSource = LLVM::GEPOp::create(b, loc, block.getType(), elementType,
                                       block, ArrayRef<LLVM::GEPArg>{distance});
       rowDestination = LLVM::GEPOp::create(

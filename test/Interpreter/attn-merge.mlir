@@ -1,0 +1,39 @@
+// Attention over the first keys and over the others, merged, is attention over
+// all. Row 0 sees none of the second part.
+// RUN: fovea-run %s --entry=parts --precision=exact --random=7 --dims arg0.2=9,arg1.2=20 --save-inputs=%t.d --outputs %t.o.npy %t.lse.npy
+// RUN: fovea-run %s --entry=whole --precision=exact --inputs %t.d/arg0.npy %t.d/arg1.npy --outputs %t.wo.npy %t.wlse.npy
+// RUN: %python -c "import numpy as np; o, wo, l, wl = map(np.load, [r'%t.o.npy', r'%t.wo.npy', r'%t.lse.npy', r'%t.wlse.npy']); print(np.abs(o - wo).max() < 1e-6, np.abs(l - wl).max() < 1e-6, o.shape)" | FileCheck %s
+// CHECK: True True (1, 2, 9, 8)
+
+func.func @parts(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xf32>) -> (tensor<1x2x?x8xf32>, tensor<1x2x?xf32>) {
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %k, %c2 : tensor<1x2x?x8xf32>
+  %first = arith.constant 5 : index
+  %rest = arith.subi %n, %first : index
+  %k0 = tensor.extract_slice %k[0, 0, 0, 0] [1, 2, %first, 8] [1, 1, 1, 1] : tensor<1x2x?x8xf32> to tensor<1x2x?x8xf32>
+  %k1 = tensor.extract_slice %k[0, 0, %first, 0] [1, 2, %rest, 8] [1, 1, 1, 1] : tensor<1x2x?x8xf32> to tensor<1x2x?x8xf32>
+  %o0, %lse0 = attn.forward %q, %k0, %k0
+    : tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32> -> tensor<1x2x?x8xf32>, tensor<1x2x?xf32>
+  %o1, %lse1 = attn.forward %q, %k1, %k1
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %zero = arith.constant 0 : index
+      %keep = arith.cmpi ne, %i, %zero : index
+      attn.yield %keep : i1
+    } : tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32> -> tensor<1x2x?x8xf32>, tensor<1x2x?xf32>
+  %o, %lse = attn.merge (%o0, %lse0), (%o1, %lse1)
+    : tensor<1x2x?x8xf32>, tensor<1x2x?xf32> -> tensor<1x2x?x8xf32>, tensor<1x2x?xf32>
+  return %o, %lse : tensor<1x2x?x8xf32>, tensor<1x2x?xf32>
+}
+
+func.func @whole(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xf32>) -> (tensor<1x2x?x8xf32>, tensor<1x2x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %k
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %zero = arith.constant 0 : index
+      %five = arith.constant 5 : index
+      %later = arith.cmpi ne, %i, %zero : index
+      %early = arith.cmpi slt, %j, %five : index
+      %keep = arith.ori %later, %early : i1
+      attn.yield %keep : i1
+    } : tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32>, tensor<1x2x?x8xf32> -> tensor<1x2x?x8xf32>, tensor<1x2x?xf32>
+  return %o, %lse : tensor<1x2x?x8xf32>, tensor<1x2x?xf32>
+}

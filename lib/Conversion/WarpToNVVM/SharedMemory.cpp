@@ -157,12 +157,19 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   Value stepStride =
       arith::MulIOp::create(b, loc, rowStride, emitI64(b, loc, step));
 
+  Value threadRow = arith::AddIOp::create(b, loc, firstRow32, row);
   for (int64_t start = 0; start < rows; start += step) {
-    Value current = row;
-    if (start != 0)
-      current = arith::AddIOp::create(b, loc, row, emitI32(b, loc, start));
-    current = clampRow(current);
-    Value coordinate = arith::AddIOp::create(b, loc, firstRow32, current);
+    // Regular rows are numbered from the thread's first one on, which changes
+    // with the loop around the copy: nothing but a constant is added here.
+    Value current, coordinate;
+    if (isRegular) {
+      coordinate =
+          arith::AddIOp::create(b, loc, threadRow, emitI32(b, loc, start));
+    } else {
+      current =
+          clampRow(arith::AddIOp::create(b, loc, row, emitI32(b, loc, start)));
+      coordinate = arith::AddIOp::create(b, loc, firstRow32, current);
+    }
     Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                          coordinate, limit32);
     Value rowSource = source, rowDestination = destination;

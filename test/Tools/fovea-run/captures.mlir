@@ -24,8 +24,8 @@
 !t = tensor<?x?x?x16xbf16>
 !b = tensor<?xf32>
 
-func.func @f(%x: !t, %kv: !t, %unread: !b, %row: !b, %window: i32, %column: !b) -> !t {
-  %o = attn.forward %x, %kv, %kv captures(%unread, %row, %row, %window, %column : !b, !b, !b, i32, !b)
+func.func @f(%q: !t, %k: !t, %v: !t, %unread: !b, %row: !b, %window: i32, %column: !b) -> !t {
+  %o = attn.forward %q, %k, %v captures(%unread, %row, %row, %window, %column : !b, !b, !b, i32, !b)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %c0: !b, %c1: !b, %c2: !b, %c3: i32, %c4: !b) {
       %a = tensor.extract %c2[%i] : !b
       %d = tensor.extract %c4[%j] : !b

@@ -9,14 +9,14 @@
 func.func @lattice(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
-      %c3 = arith.constant 3 : index
+      %c1 = arith.constant 1 : index
       // CHECK: scf.if
       // CHECK: %[[UNIFORM:.*]] = arith.addi %{{.*}}, %{{.*}} : index
       %uniform = arith.addi %b, %h : index
       // CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %{{.*}} : tensor<64x1xi32, #tile.reg>
-      %row = arith.muli %i, %c3 : index
+      %row = arith.muli %i, %c1 : index
       // CHECK: %[[COLUMN:.*]] = arith.muli %{{.*}}, %{{.*}} : tensor<1x32xi32, #tile.reg>
-      %column = arith.muli %j, %c3 : index
+      %column = arith.muli %j, %c1 : index
       // CHECK: %[[R:.*]] = tile.broadcast %[[ROW]] : tensor<64x1xi32, #tile.reg> to tensor<64x32xi32, #tile.reg>
       // CHECK: %[[C:.*]] = tile.broadcast %[[COLUMN]] : tensor<1x32xi32, #tile.reg> to tensor<64x32xi32, #tile.reg>
       // CHECK: %[[FULL:.*]] = arith.cmpi sge, %[[R]], %[[C]] : tensor<64x32xi32, #tile.reg>

@@ -1,5 +1,4 @@
-//===- Arguments.cpp - Kernel arguments as pointers, sizes, strides -*- C++
-//-*-===//
+//===- Arguments.cpp - Kernel arguments, one by one -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -87,6 +86,11 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
       if (!type || !tensor)
         return kernel.emitError("argument #")
                << index << " does not match its parameter " << parameter;
+      SmallVector<int64_t> strides;
+      int64_t offset;
+      if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0)
+        return kernel.emitError("argument #")
+               << index << " must be strided, from offset 0, found " << type;
       argument.replaceAllUsesWith(
           expandMemRef(list, b, type, memref, tensor, loc));
       continue;

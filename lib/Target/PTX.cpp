@@ -115,8 +115,9 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
   // it has room for.
   llvm::ModulePassManager passes;
   llvm::cantFail(builder.parsePassPipeline(
-      passes, "function(sroa,early-cse,instcombine,simplifycfg,gvn,instcombine,"
-              "simplifycfg,dce)"));
+      passes,
+      "function(sroa,early-cse,instcombine,simplifycfg,early-cse,instcombine,"
+      "simplifycfg,dce)"));
   passes.run(module, modules);
 }
 

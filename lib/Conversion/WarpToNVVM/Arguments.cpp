@@ -1,5 +1,4 @@
-//===- Arguments.cpp - Kernel arguments as pointers, sizes, strides -*- C++
-//-*-===//
+//===- Arguments.cpp - Kernel arguments, one by one -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -58,11 +57,16 @@ static Value expandMemRef(ArgumentList &list, OpBuilder &b, MemRefType type,
       parts.push_back(emitI64(b, loc, stride));
       continue;
     }
-    parts.push_back(
-        list.add(b.getI64Type(),
-                 tile::StrideParameterAttr::get(context, parameter.getTensor(),
-                                                parameter.getOrder()[dim]),
-                 loc));
+    // Rows of a matrix lie within reach of 32 bits, which saves registers in
+    // the addresses that loops form.
+    bool isRow = strides.back() == 1 && int64_t(dim) == type.getRank() - 2;
+    unsigned bits = isRow ? 32 : 64;
+    Value argument = list.add(
+        b.getIntegerType(bits),
+        tile::StrideParameterAttr::get(context, parameter.getTensor(),
+                                       parameter.getOrder()[dim], bits),
+        loc);
+    parts.push_back(emitToI64(b, loc, argument));
   }
   return UnrealizedConversionCastOp::create(b, loc, type, parts).getResult(0);
 }
@@ -82,6 +86,11 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
       if (!type || !tensor)
         return kernel.emitError("argument #")
                << index << " does not match its parameter " << parameter;
+      SmallVector<int64_t> strides;
+      int64_t offset;
+      if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0)
+        return kernel.emitError("argument #")
+               << index << " must be strided, from offset 0, found " << type;
       argument.replaceAllUsesWith(
           expandMemRef(list, b, type, memref, tensor, loc));
       continue;

@@ -56,7 +56,8 @@ public:
   /// True if two registers are neighbours in memory, aligned to a pair, and
   /// exist together.
   bool isPair(unsigned index) {
-    if (index + 1 >= offsets[0].size() || dims[1] != view.type.getRank() - 1)
+    if (index + 1 >= offsets[0].size() || dims[1] < 0 ||
+        dims[1] != view.type.getRank() - 1)
       return false;
     auto [strides, offset] = view.type.getStridesAndOffset();
     int64_t size = view.type.getShape().back();

@@ -134,6 +134,25 @@ void WarpToNVVMPass::declareSharedMemory(gpu::GPUModuleOp module) {
                          /*addrSpace=*/3);
 }
 
+/// Tiles become vectors by their layouts: all must have one.
+static LogicalResult checkLayouts(gpu::GPUFuncOp kernel) {
+  WalkResult walk = kernel.walk([](Operation *op) -> WalkResult {
+    for (Value result : op->getResults()) {
+      auto tile = dyn_cast<RankedTensorType>(result.getType());
+      if (!tile ||
+          isa_and_nonnull<warp::ThreadLayoutAttrInterface>(tile.getEncoding()))
+        continue;
+      if (tile::isRegisterTile(tile))
+        return op->emitError("register tile has no layout; run "
+                             "'warp-assign-layouts' first");
+      return op->emitError("tensors that are no register tiles are not "
+                           "supported in a kernel");
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
                                            tile::AbiOp abi) {
   ThreadTypeConverter converter;
@@ -174,6 +193,11 @@ LogicalResult WarpToNVVMPass::convertMath(gpu::GPUFuncOp kernel) {
 LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
   Builder builder(&getContext());
   int32_t threads = abi.getThreads();
+  if (threads != 32 * abi.getSchedule().getWarps())
+    return abi.emitError("kernel needs 32 threads for each of ")
+           << abi.getSchedule().getWarps() << " warps, found " << threads;
+  if (failed(checkLayouts(kernel)))
+    return failure();
   declareSharedMemory(getOperation());
   if (failed(lowerPipelines(kernel)) || failed(expandArguments(kernel, abi)) ||
       failed(convertTiles(kernel, abi)) || failed(convertMath(kernel)))

@@ -91,9 +91,9 @@ LogicalResult AllocOp::verify() {
     return emitOpError("elements must have 16 bits, found ")
            << type.getElementType();
   std::optional<uint64_t> offset = getOffset();
-  if (offset && *offset % 1024 != 0)
+  if (offset && (*offset % 1024 != 0 || int64_t(*offset) < 0))
     return emitOpError("offset must be a multiple of 1024 bytes, found ")
-           << *offset;
+           << int64_t(*offset);
   return success();
 }
 

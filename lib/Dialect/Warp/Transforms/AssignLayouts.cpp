@@ -44,7 +44,11 @@ void AssignLayoutsPass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
-  layout = warp::MmaSyncAttr::get(&getContext(), abi.getSchedule().getWarps());
+  layout = warp::MmaSyncAttr::getChecked([&] { return abi.emitError(); },
+                                         &getContext(),
+                                         abi.getSchedule().getWarps());
+  if (!layout)
+    return signalPassFailure();
   auto convertValue = [&](Value value) {
     Type type = convert(value.getLoc(), value.getType());
     if (type)

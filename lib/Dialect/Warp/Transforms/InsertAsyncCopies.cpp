@@ -41,7 +41,7 @@ struct InsertAsyncCopiesPass
 
 private:
   FailureOr<Stream> makeStream(warp::CopyOp copy, int64_t stages);
-  void convertSingle(warp::CopyOp copy);
+  LogicalResult convertSingle(warp::CopyOp copy);
   LogicalResult convertLoop(scf::ForOp loop, ArrayRef<warp::CopyOp> copies,
                             int64_t stages);
 };
@@ -101,15 +101,24 @@ static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
 FailureOr<Stream> InsertAsyncCopiesPass::makeStream(warp::CopyOp copy,
                                                     int64_t stages) {
   auto alloc = copy.getTarget().getDefiningOp<warp::AllocOp>();
-  if (!alloc || copy.getCondition())
+  bool hasOthers = alloc && llvm::any_of(alloc->getUsers(), [&](Operation *op) {
+                     return op != copy && isa<warp::CopyOp>(op);
+                   });
+  if (!alloc || hasOthers || copy.getCondition())
     return copy.emitError(
         "only unconditional copies into a buffer of their own "
         "can be made asynchronous");
   Stream stream;
   stream.copy = copy;
-  for (Operation *user : alloc->getUsers())
-    if (user != copy.getOperation())
-      stream.readers.push_back(user);
+  for (Operation *user : alloc->getUsers()) {
+    if (user == copy.getOperation())
+      continue;
+    if (!copy->getBlock()->findAncestorOpInBlock(*user))
+      return user->emitError("reads a buffer outside the ")
+             << (isa<scf::ForOp>(copy->getParentOp()) ? "loop" : "block")
+             << " that fills it";
+    stream.readers.push_back(user);
+  }
   OpBuilder b(alloc);
   MemRefType type = alloc.getBuffer().getType();
   SmallVector<int64_t> shape = {stages};
@@ -151,10 +160,10 @@ static Operation *lastReader(Block *block, ArrayRef<Operation *> readers) {
 }
 
 /// A copy outside loops: one stage, never given back.
-void InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
+LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
   FailureOr<Stream> stream = makeStream(copy, 1);
   if (failed(stream))
-    return signalPassFailure();
+    return failure();
   Block *block = copy->getBlock();
   OpBuilder b(copy);
   Value zero = makeI32(b, copy.getLoc(), 0);
@@ -181,6 +190,7 @@ void InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
   Operation *alloc = copy.getTarget().getDefiningOp();
   copy.erase();
   alloc->erase();
+  return success();
 }
 
 /// Clones what `values` are computed from in the loop's body, for another
@@ -202,19 +212,26 @@ static LogicalResult cloneSlice(OpBuilder &b, scf::ForOp loop,
   return success();
 }
 
+/// The values that say which rows a copy takes.
+static SmallVector<Value> getPlace(warp::CopyOp copy) {
+  SmallVector<Value> place(copy.getIndices());
+  if (copy.getLimit())
+    place.push_back(copy.getLimit());
+  return place;
+}
+
 LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
                                                  ArrayRef<warp::CopyOp> copies,
                                                  int64_t stages) {
   Location loc = loop.getLoc();
+  if (!loop.getInductionVar().getType().isIndex())
+    return loop.emitError("a loop with copies must count in 'index', found ")
+           << loop.getInductionVar().getType();
   SmallVector<Stream> streams;
   for (warp::CopyOp copy : copies) {
     FailureOr<Stream> stream = makeStream(copy, stages);
     if (failed(stream))
       return failure();
-    for (Operation *reader : stream->readers)
-      if (!loop->isProperAncestor(reader))
-        return reader->emitError("reads a buffer outside the loop that fills "
-                                 "it");
     streams.push_back(*stream);
   }
 
@@ -231,7 +248,7 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
       IRMapping mapping;
       mapping.map(loop.getInductionVar(), index);
       auto copy = stream.copy;
-      if (failed(cloneSlice(b, loop, copy.getIndices(), mapping)))
+      if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
         return failure();
       emitProducer(b, stream, {makeI32(b, loc, stage), zero}, mapping, runs);
     }
@@ -290,7 +307,7 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), index);
     auto copy = stream.copy;
-    if (failed(cloneSlice(b, loop, copy.getIndices(), mapping)))
+    if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
       return failure();
     emitProducer(b, stream, filled, mapping, runs);
   }
@@ -323,5 +340,6 @@ void InsertAsyncCopiesPass::runOnOperation() {
     if (failed(convertLoop(cast<scf::ForOp>(loop), copies, stages)))
       return signalPassFailure();
   for (warp::CopyOp copy : single)
-    convertSingle(copy);
+    if (failed(convertSingle(copy)))
+      return signalPassFailure();
 }

@@ -1,5 +1,4 @@
-//===- SplitMaskedLoops.cpp - Split loops where a condition changes -*- C++
-//-*-===//
+//===- SplitMaskedLoops.cpp - Split loops at their masks --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -46,6 +45,8 @@ static Value matchCompare(Value value, scf::ForOp loop,
 }
 
 static std::optional<OutsideRange> findCondition(scf::ForOp loop) {
+  if (!loop.getInductionVar().getType().isIndex())
+    return std::nullopt;
   for (auto condition : loop.getBody()->getOps<arith::OrIOp>()) {
     bool guards = llvm::any_of(condition->getUsers(), [](Operation *user) {
       return isa<scf::IfOp>(user);

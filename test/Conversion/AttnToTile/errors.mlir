@@ -1,0 +1,72 @@
+// RUN: fovea-opt %s --attn-to-tile --split-input-file --verify-diagnostics
+
+!t = tensor<1x1x?x16xf32>
+func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
+  // expected-error@+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value}}
+  %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x1x?x12xf16>
+func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
+  // expected-error@+1 {{head dims must be multiples of 8 up to 256 on 'sm_80', found 12 for the query}}
+  %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x1x?x264xf16>
+func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
+  // expected-error@+1 {{head dims must be multiples of 8 up to 256 on 'sm_80', found 264 for the query}}
+  %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+func.func @f(%q: tensor<1x1x?x16xf16>, %k: tensor<1x1x?x16xf16>, %v: tensor<1x1x?x4xf16>) -> tensor<1x1x?x4xf16> {
+  // expected-error@+1 {{head dims must be multiples of 8 up to 256 on 'sm_80', found 4 for the value}}
+  %o = attn.forward %q, %k, %v : tensor<1x1x?x16xf16>, tensor<1x1x?x16xf16>, tensor<1x1x?x4xf16> -> tensor<1x1x?x4xf16>
+  return %o : tensor<1x1x?x4xf16>
+}
+
+// -----
+
+!t = tensor<1x4x?x32xf16>
+func.func @f(%q: !t, %k: !t, %v: !t, %cu: tensor<?xi32>) -> !t {
+  // expected-error@+1 {{sequence form 'packed' is not lowered yet, only 'dense' and 'lengths' are}}
+  %o = attn.forward %q, %k, %v packed(%cu, %cu : tensor<?xi32>, tensor<?xi32>) : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+func.func @f(%q: tensor<2x4x?x32xf16>, %k: tensor<?x4x16x32xf16>, %v: tensor<?x4x16x32xf16>, %table: tensor<2x?xi32>,
+             %n: tensor<2xi32>) -> tensor<2x4x?x32xf16> {
+  // expected-error@+1 {{sequence form 'paged' is not lowered yet, only 'dense' and 'lengths' are}}
+  %o = attn.forward %q, %k, %v paged(%table, %n : tensor<2x?xi32>, tensor<2xi32>, page = 16)
+    : tensor<2x4x?x32xf16>, tensor<?x4x16x32xf16>, tensor<?x4x16x32xf16> -> tensor<2x4x?x32xf16>
+  return %o : tensor<2x4x?x32xf16>
+}
+
+// -----
+
+!t = tensor<1x1x?x16xf16>
+func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %yes = arith.constant true
+      %c = arith.cmpi sge, %i, %j : index
+      // expected-error@+1 {{'scf.if' has regions and can't be evaluated on a tile; use 'arith.select'}}
+      %keep = scf.if %c -> i1 {
+        scf.yield %yes : i1
+      } else {
+        scf.yield %c : i1
+      }
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

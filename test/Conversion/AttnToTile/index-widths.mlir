@@ -1,0 +1,64 @@
+// RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1 | FileCheck %s
+
+// Coordinates are below 2^30: what provably fits is computed in i32, the rest
+// in i64.
+
+!t = tensor<1x1x?x16xf16>
+
+// CHECK-LABEL: gpu.func @narrow
+// CHECK-NOT: xi64
+// CHECK: gpu.return
+func.func @narrow(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %c4095 = arith.constant 4095 : index
+      %first = arith.subi %i, %c4095 : index
+      %keep = arith.cmpi sge, %j, %first : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK-LABEL: gpu.func @wide
+func.func @wide(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %c1009 = arith.constant 1009 : index
+      %c64 = arith.constant 64 : index
+      %c32 = arith.constant 32 : index
+      // The product doesn't fit; the remainder does again.
+      // CHECK: arith.extsi %{{.*}} : tensor<64x1xi32, #tile.reg> to tensor<64x1xi64, #tile.reg>
+      // CHECK: %[[HASH:.*]] = arith.muli %{{.*}} : tensor<64x1xi64, #tile.reg>
+      %hash = arith.muli %i, %c1009 : index
+      // CHECK: %[[REM:.*]] = arith.remui %[[HASH]], %{{.*}} : tensor<64x1xi64, #tile.reg>
+      // CHECK: arith.trunci %[[REM]] : tensor<64x1xi64, #tile.reg> to tensor<64x1xi32, #tile.reg>
+      %small = arith.remui %hash, %c64 : index
+      // CHECK: arith.cmpi ult, %{{.*}} : tensor<64x1xi32, #tile.reg>
+      %keep = arith.cmpi ult, %small, %c32 : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Casts change nothing but the width.
+// CHECK-LABEL: gpu.func @casts
+func.func @casts(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      // CHECK: scf.if
+      // CHECK-NOT: index_cast {{.*}}#tile.reg
+      // CHECK: arith.extsi %{{.*}} : tensor<64x1xi32, #tile.reg> to tensor<64x1xi64, #tile.reg>
+      %wide = arith.index_cast %i : index to i64
+      // CHECK: arith.trunci %{{.*}} : tensor<1x32xi32, #tile.reg> to tensor<1x32xi8, #tile.reg>
+      %byte = arith.index_cast %j : index to i8
+      // CHECK: arith.extui %{{.*}} : tensor<1x32xi8, #tile.reg> to tensor<1x32xi32, #tile.reg>
+      %back = arith.index_castui %byte : i8 to index
+      %c7 = arith.constant 7 : i64
+      %a = arith.cmpi sgt, %wide, %c7 : i64
+      // CHECK: arith.cmpi slt, %{{.*}} : tensor<64x32xi32, #tile.reg>
+      %c = arith.cmpi slt, %back, %i : index
+      %keep = arith.andi %a, %c : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

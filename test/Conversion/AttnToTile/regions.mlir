@@ -1,0 +1,70 @@
+// RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1 | FileCheck %s
+
+// Each op is evaluated at the join of its operands: uniform < row, column <
+// full.
+
+!t = tensor<?x?x?x16xf16>
+
+// CHECK-LABEL: gpu.func @lattice
+func.func @lattice(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %c1 = arith.constant 1 : index
+      // CHECK: scf.if
+      // CHECK: %[[UNIFORM:.*]] = arith.addi %{{.*}}, %{{.*}} : index
+      %uniform = arith.addi %b, %h : index
+      // CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %{{.*}} : tensor<64x1xi32, #tile.reg>
+      %row = arith.muli %i, %c1 : index
+      // CHECK: %[[COLUMN:.*]] = arith.muli %{{.*}}, %{{.*}} : tensor<1x32xi32, #tile.reg>
+      %column = arith.muli %j, %c1 : index
+      // CHECK: %[[R:.*]] = tile.broadcast %[[ROW]] : tensor<64x1xi32, #tile.reg> to tensor<64x32xi32, #tile.reg>
+      // CHECK: %[[C:.*]] = tile.broadcast %[[COLUMN]] : tensor<1x32xi32, #tile.reg> to tensor<64x32xi32, #tile.reg>
+      // CHECK: %[[FULL:.*]] = arith.cmpi sge, %[[R]], %[[C]] : tensor<64x32xi32, #tile.reg>
+      %full = arith.cmpi sge, %row, %column : index
+      // CHECK: %[[NARROW:.*]] = arith.index_cast %[[UNIFORM]] : index to i64
+      // CHECK: arith.cmpi sge, %{{.*}}, %{{.*}} : tensor<64x1xi64, #tile.reg>
+      %rows = arith.cmpi sge, %i, %uniform : index
+      // CHECK: arith.andi %[[FULL]], %{{.*}} : tensor<64x32xi1, #tile.reg>
+      %keep = arith.andi %full, %rows : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// A region of the batch or the head alone gives a scalar, widened at the end.
+// CHECK-LABEL: gpu.func @uniform
+func.func @uniform(%q: !t, %k: !t, %v: !t) -> !t {
+  // CHECK: scf.if
+  // CHECK: %[[EVEN:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : index
+  // CHECK: %[[WIDE:.*]] = tile.broadcast %[[EVEN]] : i1 to tensor<64x32xi1, #tile.reg>
+  // CHECK: %[[KEEP:.*]] = arith.andi %{{.*}}, %[[WIDE]]
+  // CHECK: arith.select %[[KEEP]]
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %c2 = arith.constant 2 : index
+      %c0 = arith.constant 0 : index
+      %r = arith.remui %h, %c2 : index
+      %keep = arith.cmpi eq, %r, %c0 : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Lengths are the run-time sizes.
+// CHECK-LABEL: gpu.func @lengths
+func.func @lengths(%q: !t, %k: !t, %v: !t) -> !t {
+  // CHECK: %[[SQ:.*]] = memref.dim %arg0, %{{.*}}
+  // CHECK: %[[SKV:.*]] = memref.dim %arg1, %{{.*}}
+  // CHECK: scf.if
+  // CHECK: arith.subi %[[SKV]], %{{.*}} : index
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %nq = attn.query_length
+      %nk = attn.key_length
+      %shift = arith.subi %nk, %nq : index
+      %last = arith.addi %i, %shift : index
+      %keep = arith.cmpi sge, %last, %j : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -1,0 +1,43 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file | FileCheck %s
+
+// What no dot reads stays a load from global memory.
+// CHECK-LABEL: gpu.func @f
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    // CHECK: %[[BIAS:.*]] = tile.load
+    // CHECK-NOT: warp.
+    // CHECK: arith.addf %[[BIAS]], %[[BIAS]]
+    // CHECK: gpu.return
+    %a = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x32xf32, #tile.reg>
+    %b = arith.addf %a, %a : tensor<64x32xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+// What others read too is loaded besides.
+// CHECK-LABEL: gpu.func @f
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg>
+    // CHECK: warp.copy
+    // CHECK: %[[A:.*]] = tile.load
+    // CHECK: warp.dot
+    // CHECK: arith.mulf %[[A]], %[[A]]
+    %a = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x32xbf16, #tile.reg>
+    %d = tile.dot %a, %a, %zero transpose_b : tensor<64x32xbf16, #tile.reg>, tensor<64x32xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
+    %m = arith.mulf %a, %a : tensor<64x32xbf16, #tile.reg>
+    gpu.return
+  }
+}

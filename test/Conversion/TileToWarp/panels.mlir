@@ -1,0 +1,73 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file | FileCheck %s
+
+// The widest panels that divide the columns.
+
+// CHECK: warp.alloc : memref<{{64|16}}x16xbf16, #warp.shared<panel = 16>>
+!memory = memref<?x16xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #tile.reg>
+    %a = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x16xbf16, #tile.reg>
+    %b = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<16x16xbf16, #tile.reg>
+    %d = tile.dot %a, %b, %zero transpose_b : tensor<64x16xbf16, #tile.reg>, tensor<16x16xbf16, #tile.reg>, tensor<64x16xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK: warp.alloc : memref<{{64|16}}x48xbf16, #warp.shared<panel = 16>>
+!memory = memref<?x48xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x48xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #tile.reg>
+    %a = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x48xbf16, #tile.reg>
+    %b = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<16x48xbf16, #tile.reg>
+    %d = tile.dot %a, %b, %zero transpose_b : tensor<64x48xbf16, #tile.reg>, tensor<16x48xbf16, #tile.reg>, tensor<64x16xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK: warp.alloc : memref<{{64|16}}x96xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x96xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x96xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #tile.reg>
+    %a = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x96xbf16, #tile.reg>
+    %b = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<16x96xbf16, #tile.reg>
+    %d = tile.dot %a, %b, %zero transpose_b : tensor<64x96xbf16, #tile.reg>, tensor<16x96xbf16, #tile.reg>, tensor<64x16xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK: warp.alloc : memref<{{64|16}}x192xbf16, #warp.shared<panel = 64>>
+!memory = memref<?x192xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x192xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #tile.reg>
+    %a = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x192xbf16, #tile.reg>
+    %b = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<16x192xbf16, #tile.reg>
+    %d = tile.dot %a, %b, %zero transpose_b : tensor<64x192xbf16, #tile.reg>, tensor<16x192xbf16, #tile.reg>, tensor<64x16xf32, #tile.reg>
+    gpu.return
+  }
+}

@@ -1,0 +1,50 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' --split-input-file --verify-diagnostics
+
+gpu.module @m {
+  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    // expected-error@+1 {{rows must be 1 or a multiple of 64 for 4 warps, found 32}}
+    %zero = arith.constant dense<0.0> : tensor<32x32xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    // expected-error@+1 {{columns must be 1 or a multiple of 8, found 4}}
+    %iota = tile.iota dim 1 : tensor<1x4xi32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  // expected-error@+1 {{'warps' must be in [1, 32], found 64}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 64, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(1024) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    gpu.return
+  }
+}

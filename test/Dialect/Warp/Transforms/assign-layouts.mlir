@@ -1,0 +1,30 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' | FileCheck %s
+
+// CHECK-LABEL: gpu.func @f
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // CHECK: arith.constant dense<0.000000e+00> : tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    // CHECK: tile.iota dim 0 : tensor<64x1xi32, #warp.mma_sync<warps = 4>>
+    %row = tile.iota dim 0 : tensor<64x1xi32, #tile.reg>
+    // CHECK: tile.load {{.*}} to tensor<1x32xbf16, #warp.mma_sync<warps = 4>>
+    %column = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<1x32xbf16, #tile.reg>
+    // CHECK: scf.for {{.*}} -> (tensor<64x32xf32, #warp.mma_sync<warps = 4>>)
+    %r = scf.for %j = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x32xf32, #tile.reg>) {
+      // CHECK: arith.addf {{.*}} : tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+      %s = arith.addf %acc, %acc : tensor<64x32xf32, #tile.reg>
+      scf.yield %s : tensor<64x32xf32, #tile.reg>
+    }
+    // Global memory and scalars are as they were.
+    // CHECK: memref.dim %{{.*}} : memref<?x32xbf16, strided<[?, 1]>>
+    %n = memref.dim %k, %c0 : !memory
+    // CHECK-NOT: #tile.reg
+    gpu.return
+  }
+}

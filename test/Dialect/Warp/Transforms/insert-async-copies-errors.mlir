@@ -1,0 +1,175 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file --verify-diagnostics
+
+gpu.module @m {
+  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %b = warp.alloc : !buffer
+    %r = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #tile.reg>) {
+      %yes = arith.constant true
+      // expected-error@+1 {{only unconditional copies into a buffer of their own can be made asynchronous}}
+      warp.copy %k[%j, %c0] if(%yes) dims [0, 1] to %b : !memory to !buffer
+      %s = warp.dot %a, %b, %acc transpose_b : tensor<64x32xbf16, #tile.reg>, !buffer, tensor<64x32xf32, #tile.reg>
+      scf.yield %s : tensor<64x32xf32, #tile.reg>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %b = warp.alloc : !buffer
+    %r = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #tile.reg>) {
+      // expected-error@+1 {{only unconditional copies into a buffer of their own can be made asynchronous}}
+      warp.copy %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
+      warp.copy %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
+      %s = warp.dot %a, %b, %acc transpose_b : tensor<64x32xbf16, #tile.reg>, !buffer, tensor<64x32xf32, #tile.reg>
+      scf.yield %s : tensor<64x32xf32, #tile.reg>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %b = warp.alloc : !buffer
+    %r = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #tile.reg>) {
+      warp.copy %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
+      %s = warp.dot %a, %b, %acc transpose_b : tensor<64x32xbf16, #tile.reg>, !buffer, tensor<64x32xf32, #tile.reg>
+      scf.yield %s : tensor<64x32xf32, #tile.reg>
+    }
+    // expected-error@+1 {{reads a buffer outside the loop that fills it}}
+    %after = warp.local_load %b : !buffer to tensor<32x32xbf16, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %yes = arith.constant true
+    %b = warp.alloc : !buffer
+    scf.if %yes {
+      warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    }
+    // expected-error@+1 {{reads a buffer outside the block that fills it}}
+    %after = warp.local_load %b : !buffer to tensor<32x32xbf16, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %b = warp.alloc : !buffer
+    // expected-error@+1 {{a copy depends on a value that the loop carries}}
+    %r = scf.for %j = %c0 to %n step %c32 iter_args(%row = %c0) -> (index) {
+      warp.copy %k[%row, %c0] dims [0, 1] to %b : !memory to !buffer
+      %next = arith.addi %row, %c32 : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %b = warp.alloc : !buffer
+    %rows = memref.alloca(%n) : memref<?xindex>
+    scf.for %j = %c0 to %n step %c32 {
+      // expected-error@+1 {{a copy depends on an op that can't be repeated}}
+      %row = memref.load %rows[%j] : memref<?xindex>
+      warp.copy %k[%row, %c0] dims [0, 1] to %b : !memory to !buffer
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %first = arith.constant 0 : i32
+    %last = arith.constant 64 : i32
+    %step = arith.constant 32 : i32
+    %b = warp.alloc : !buffer
+    // expected-error@+1 {{a loop with copies must count in 'index', found 'i32'}}
+    scf.for %j = %first to %last step %step : i32 {
+      warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,109 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file | FileCheck %s
+
+// One stage: nothing ahead of the loop; the copy starts before its own wait.
+// CHECK-LABEL: gpu.func @f
+// CHECK: warp.pipeline : !warp.pipeline<1>
+// CHECK-NOT: warp.copy
+// CHECK: scf.for
+// CHECK: warp.producer_acquire
+// CHECK: warp.copy async
+// CHECK: warp.producer_commit
+// CHECK: warp.consumer_wait
+// CHECK: warp.dot
+// CHECK-NEXT: warp.consumer_release
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %b = warp.alloc : !buffer
+    %r = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #tile.reg>) {
+      warp.copy %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
+      %s = warp.dot %a, %b, %acc transpose_b : tensor<64x32xbf16, #tile.reg>, !buffer, tensor<64x32xf32, #tile.reg>
+      scf.yield %s : tensor<64x32xf32, #tile.reg>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Three: two are filled ahead, and each iteration fills the one two ahead.
+// CHECK-LABEL: gpu.func @f
+// CHECK: warp.alloc : memref<3x32x32xbf16
+// CHECK: warp.pipeline : !warp.pipeline<3>
+// CHECK-COUNT-2: warp.producer_commit
+// CHECK-NOT: warp.producer_commit
+// CHECK: scf.for
+// CHECK-NEXT: warp.consumer_wait
+// CHECK-NEXT: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-NEXT: arith.muli %{{.*}}, %[[TWO]]
+// CHECK: warp.producer_commit
+// CHECK-NOT: warp.producer_commit
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 3, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %b = warp.alloc : !buffer
+    %r = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #tile.reg>) {
+      warp.copy %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
+      %s = warp.dot %a, %b, %acc transpose_b : tensor<64x32xbf16, #tile.reg>, !buffer, tensor<64x32xf32, #tile.reg>
+      scf.yield %s : tensor<64x32xf32, #tile.reg>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Two copies: a pipeline each; both are committed behind the first wait.
+// CHECK-LABEL: gpu.func @f
+// CHECK-COUNT-2: warp.pipeline
+// CHECK: scf.for
+// CHECK-NEXT: warp.consumer_wait %[[KP:[a-z0-9_]+]][
+// CHECK: warp.producer_commit %[[KP]]
+// CHECK: warp.producer_commit %[[VP:[a-z0-9_]+]]
+// CHECK: warp.dot
+// CHECK-NEXT: warp.consumer_release %[[KP]]
+// CHECK-NEXT: warp.consumer_wait %[[VP]]
+// CHECK: warp.dot
+// CHECK-NEXT: warp.consumer_release %[[VP]]
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %b = warp.alloc : !buffer
+    %b2 = warp.alloc : !buffer
+    %r = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #tile.reg>) {
+      warp.copy %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
+      %s = warp.dot %a, %b, %acc transpose_b : tensor<64x32xbf16, #tile.reg>, !buffer, tensor<64x32xf32, #tile.reg>
+      warp.copy %k[%j, %c0] dims [0, 1] to %b2 : !memory to !buffer
+      %t = warp.dot %a, %b2, %s transpose_b : tensor<64x32xbf16, #tile.reg>, !buffer, tensor<64x32xf32, #tile.reg>
+      scf.yield %t : tensor<64x32xf32, #tile.reg>
+    }
+    gpu.return
+  }
+}

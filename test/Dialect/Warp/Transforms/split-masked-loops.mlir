@@ -1,0 +1,174 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' --split-input-file | FileCheck %s
+
+// Masked up to the first index at or above %a, free of masks up to the first at
+// or above %b, masked after it.
+// CHECK-LABEL: gpu.func @f
+// CHECK-SAME: %[[LO:[a-z0-9]+]]: index, %[[HI:[a-z0-9]+]]: index, %[[A:[a-z0-9]+]]: index, %[[B:[a-z0-9]+]]: index, %[[X:[a-z0-9]+]]: f32
+// CHECK: %[[CLIP:.*]] = arith.minsi %[[A]], %[[HI]]
+// CHECK: %[[DISTANCE:.*]] = arith.subi %[[CLIP]], %[[LO]]
+// CHECK: %[[POSITIVE:.*]] = arith.maxsi %[[DISTANCE]], %c0
+// CHECK: %[[STEPS:.*]] = arith.ceildivui %[[POSITIVE]], %c32
+// CHECK: %[[SPAN:.*]] = arith.muli %[[STEPS]], %c32
+// CHECK: %[[MIDDLE:.*]] = arith.addi %[[LO]], %[[SPAN]]
+// CHECK: arith.minsi %[[B]], %[[HI]]
+// CHECK: %[[LAST:.*]] = arith.addi %[[MIDDLE]], %{{.*}}
+// CHECK: %[[END1:.*]] = arith.minsi %[[MIDDLE]], %[[HI]]
+// CHECK: %[[R1:.*]] = scf.for %{{.*}} = %[[LO]] to %[[END1]] step %c32 iter_args(%{{.*}} = %[[X]])
+// CHECK: %[[TRUE:.*]] = arith.constant true
+// CHECK: scf.if %[[TRUE]]
+// CHECK: %[[END2:.*]] = arith.minsi %[[LAST]], %[[HI]]
+// CHECK: %[[R2:.*]] = scf.for %{{.*}} = %[[MIDDLE]] to %[[END2]] step %c32 iter_args(%{{.*}} = %[[R1]])
+// CHECK: %[[FALSE:.*]] = arith.constant false
+// CHECK: scf.if %[[FALSE]]
+// CHECK: %[[R3:.*]] = scf.for %{{.*}} = %[[LAST]] to %[[HI]] step %c32 iter_args(%{{.*}} = %[[R2]])
+// CHECK: scf.if %true
+// CHECK-NOT: scf.for
+// CHECK: arith.mulf %[[R3]], %[[R3]]
+gpu.module @m {
+  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
+    %c32 = arith.constant 32 : index
+    %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
+      %below = arith.cmpi slt, %j, %a : index
+      %above = arith.cmpi sge, %j, %b : index
+      %partial = arith.ori %below, %above : i1
+      %s = scf.if %partial -> (f32) {
+        %masked = arith.addf %acc, %x : f32
+        scf.yield %masked : f32
+      } else {
+        scf.yield %acc : f32
+      }
+      scf.yield %s : f32
+    }
+    %use = arith.mulf %r, %r : f32
+    gpu.return
+  }
+}
+
+// -----
+
+// The other order of the condition.
+// CHECK-LABEL: gpu.func @f
+// CHECK-COUNT-3: scf.for
+gpu.module @m {
+  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
+    %c32 = arith.constant 32 : index
+    %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
+      %below = arith.cmpi slt, %j, %a : index
+      %above = arith.cmpi sge, %j, %b : index
+      %partial = arith.ori %above, %below : i1
+      %s = scf.if %partial -> (f32) {
+        %masked = arith.addf %acc, %x : f32
+        scf.yield %masked : f32
+      } else {
+        scf.yield %acc : f32
+      }
+      scf.yield %s : f32
+    }
+    %use = arith.mulf %r, %r : f32
+    gpu.return
+  }
+}
+
+// -----
+
+// Another condition: the loop stays.
+// CHECK-LABEL: gpu.func @f
+// CHECK-COUNT-1: scf.for
+// CHECK-NOT: scf.for
+gpu.module @m {
+  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
+    %c32 = arith.constant 32 : index
+    %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
+      %below = arith.cmpi sle, %j, %a : index
+      %above = arith.cmpi sge, %j, %b : index
+      %partial = arith.ori %below, %above : i1
+      %s = scf.if %partial -> (f32) {
+        %masked = arith.addf %acc, %x : f32
+        scf.yield %masked : f32
+      } else {
+        scf.yield %acc : f32
+      }
+      scf.yield %s : f32
+    }
+    %use = arith.mulf %r, %r : f32
+    gpu.return
+  }
+}
+
+// -----
+
+// Bounds that change within the loop, or an index that is an i32: it stays.
+// CHECK-LABEL: gpu.func @f
+// CHECK-COUNT-1: scf.for
+// CHECK-NOT: scf.for
+gpu.module @m {
+  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
+    %c32 = arith.constant 32 : index
+    %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
+      %moving = arith.addi %j, %a : index
+      %below = arith.cmpi slt, %j, %moving : index
+      %above = arith.cmpi sge, %j, %b : index
+      %partial = arith.ori %below, %above : i1
+      %s = scf.if %partial -> (f32) {
+        %masked = arith.addf %acc, %x : f32
+        scf.yield %masked : f32
+      } else {
+        scf.yield %acc : f32
+      }
+      scf.yield %s : f32
+    }
+    %use = arith.mulf %r, %r : f32
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK-LABEL: gpu.func @f
+// CHECK-COUNT-1: scf.for
+// CHECK-NOT: scf.for
+gpu.module @m {
+  gpu.func @f(%lo: i32, %hi: i32, %a: i32, %b: i32, %x: f32) kernel {
+    %c32 = arith.constant 32 : i32
+    %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) : i32 {
+      %below = arith.cmpi slt, %j, %a : i32
+      %above = arith.cmpi sge, %j, %b : i32
+      %partial = arith.ori %below, %above : i1
+      %s = scf.if %partial -> (f32) {
+        %masked = arith.addf %acc, %x : f32
+        scf.yield %masked : f32
+      } else {
+        scf.yield %acc : f32
+      }
+      scf.yield %s : f32
+    }
+    %use = arith.mulf %r, %r : f32
+    gpu.return
+  }
+}
+
+// -----
+
+// Nobody branches on it: it stays.
+// CHECK-LABEL: gpu.func @f
+// CHECK-COUNT-1: scf.for
+// CHECK-NOT: scf.for
+gpu.module @m {
+  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
+    %c32 = arith.constant 32 : index
+    %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
+      %below = arith.cmpi slt, %j, %a : index
+      %above = arith.cmpi sge, %j, %b : index
+      %partial = arith.ori %below, %above : i1
+      %s = scf.if %below -> (f32) {
+        %masked = arith.addf %acc, %x : f32
+        scf.yield %masked : f32
+      } else {
+        scf.yield %acc : f32
+      }
+      scf.yield %s : f32
+    }
+    %use = arith.mulf %r, %r : f32
+    gpu.return
+  }
+}

@@ -11,6 +11,7 @@
 #include "Sequences.h"
 #include "TileSupport.h"
 #include "fovea/Interpreter/Handlers.h"
+#include "fovea/Interpreter/HostTensor.h"
 
 #include <cmath>
 #include <limits>
@@ -299,6 +300,9 @@ LogicalResult ForwardEvaluation<T>::checkBounds(const RowBlock &block,
   return success();
 }
 
+/// What the output may take; more is a slip of the pen.
+static constexpr int64_t kMaxOutputBytes = int64_t(1) << 36;
+
 template <typename T>
 LogicalResult ForwardEvaluation<T>::run() {
   if (queryRows.heads % keyRows.heads != 0)
@@ -311,6 +315,10 @@ LogicalResult ForwardEvaluation<T>::run() {
 
   SmallVector<int64_t, 4> outputShape(query.getShape());
   outputShape[3] = valueRows.width;
+  // Small inputs can have a large output: each has one of its large dimensions.
+  if (failed(HostTensor::getByteSize(ElementKind::F64, outputShape,
+                                     kMaxOutputBytes)))
+    return frame.fail(op) << "the output would take more than 64 GiB";
   output = std::make_shared<Array>(outputShape, getStorage<T>());
   std::fill_n(output->template data<T>(), output->getNumElements(), T(0));
   if (op.getLse()) {

@@ -167,6 +167,18 @@ fovea_status fovea_kernel_get_info(fovea_kernel *kernel,
   return status;
 }
 
+const char *fovea_kernel_tensor_name(const fovea_kernel *kernel, int index) {
+  if (!kernel || index < 0 || index >= kernel->metadata.num_tensors)
+    return NULL;
+  return kernel->metadata.tensors[index].name;
+}
+
+const char *fovea_kernel_scalar_name(const fovea_kernel *kernel, int index) {
+  if (!kernel || index < 0 || index >= kernel->metadata.num_scalars)
+    return NULL;
+  return kernel->metadata.scalars[index].name;
+}
+
 /*===-- Checking a call
  * ----------------------------------------------------===*/
 

@@ -99,12 +99,7 @@ fovea::translateToLLVMIR(gpu::GPUModuleOp module, const TargetInfo &target,
 
 void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target);
-  llvm::PipelineTuningOptions tuning;
-  // Loops are as unrolled and vectorised as they should be.
-  tuning.LoopUnrolling = false;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(machine.get(), tuning);
+  llvm::PassBuilder builder(machine.get());
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -114,8 +109,16 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
+  // Kernels come with their loops in order. What is left is to fold, and not to
+  // hoist: O3 would move every coordinate of a mask and every address out of
+  // the loop, where they hold registers that the tiles need. ptxas hoists what
+  // it has room for.
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(
+      passes,
+      "function(sroa,early-cse,instcombine,simplifycfg,early-cse,instcombine,"
+      "simplifycfg,dce)"));
+  passes.run(module, modules);
 }
 
 FailureOr<std::string> fovea::emitPTX(llvm::Module &module,

@@ -205,7 +205,8 @@ def check_case(torch, reference, kernel, config, case, device, generator, stream
     if must_be_nan is not None:
         exact = exact.masked_fill(must_be_nan, torch.nan)
         may_be_nan = may_be_nan & ~must_be_nan
-    return reference.compare(tensors.o, tensors.lse, exact, exact_lse, plain, may_be_nan)
+    magnitude = reference.product_magnitude(tensors.q, tensors.k, arguments[0])
+    return reference.compare(tensors.o, tensors.lse, exact, exact_lse, plain, may_be_nan, magnitude)
 
 
 def run(args):

@@ -85,7 +85,7 @@ public:
         return kBadInput;
     }
     const Program &kernel = lowered ? *lowered : given;
-    auto match = matchByName(kernel.signature, given.signature);
+    auto match = matchByName(kernel, given);
     if (!match)
       return kBadInput;
     std::vector<Argument> inputs;

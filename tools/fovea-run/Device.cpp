@@ -172,38 +172,46 @@ ExitCode DeviceBackend::run(const Workload &workload,
   std::vector<DeviceBuffer> buffers;
   std::vector<fovea_tensor> tensors;
   std::vector<fovea_scalar> scalars;
-  auto addTensor = [&](const Parameter &parameter, const HostTensor &tensor) {
+  auto addTensor = [&](const char *name, const HostTensor &tensor) {
     std::optional<fovea_dtype> dtype = getRuntimeType(tensor.getKind());
     if (!dtype) {
-      reportError("'" + parameter.name +
-                  "' has an element type that kernels "
-                  "do not take");
+      reportError("'" + Twine(name) +
+                  "' has an element type that kernels do not take");
       return kBadInput;
     }
     if (fovea_status status = buffers.emplace_back(device.get()).upload(tensor))
       return reportFailure(status);
-    tensors.push_back({parameter.name.c_str(), buffers.back().getAddress(),
-                       *dtype, int32_t(tensor.getShape().size()),
+    tensors.push_back({name, buffers.back().getAddress(), *dtype,
+                       int32_t(tensor.getShape().size()),
                        tensor.getShape().data(), /*strides=*/nullptr});
     return kSuccess;
   };
-  for (auto [parameter, argument] :
-       llvm::zip(program.signature.inputs, workload.inputs)) {
-    if (parameter.isTensor()) {
-      if (ExitCode code = addTensor(parameter, argument.tensor))
-        return code;
+  // What the kernel takes by name: the program may have inputs that nothing
+  // reads, and an input may go by several names. What it lacks the runtime
+  // says.
+  const Signature &signature = program.signature;
+  for (int i = 0; const char *name = fovea_kernel_tensor_name(kernel.get(), i);
+       ++i) {
+    int64_t index = signature.findInput(name);
+    if (index < 0 || !signature.inputs[index].isTensor())
       continue;
-    }
-    bool isInteger = argument.scalar.isInteger();
-    scalars.push_back({parameter.name.c_str(),
-                       isInteger ? 0.0 : argument.scalar.getReal(),
-                       isInteger ? argument.scalar.getInteger() : 0});
+    if (ExitCode code = addTensor(name, workload.inputs[index].tensor))
+      return code;
+  }
+  for (int i = 0; const char *name = fovea_kernel_scalar_name(kernel.get(), i);
+       ++i) {
+    int64_t index = signature.findInput(name);
+    if (index < 0 || signature.inputs[index].isTensor())
+      continue;
+    const RuntimeValue &scalar = workload.inputs[index].scalar;
+    bool isInteger = scalar.isInteger();
+    scalars.push_back({name, isInteger ? 0.0 : scalar.getReal(),
+                       isInteger ? scalar.getInteger() : 0});
   }
   size_t firstOutput = buffers.size();
-  for (auto [parameter, tensor] :
-       llvm::zip(program.signature.outputs, *results)) {
+  for (auto [parameter, tensor] : llvm::zip(signature.outputs, *results)) {
     tensor.poison();
-    if (ExitCode code = addTensor(parameter, tensor))
+    if (ExitCode code = addTensor(parameter.name.c_str(), tensor))
       return code;
   }
 

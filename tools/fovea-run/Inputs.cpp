@@ -30,6 +30,15 @@ static ElementKind getKind(const Parameter &parameter) {
   return *getElementKind(getElementTypeOrSelf(parameter.type));
 }
 
+/// Reports a tensor that is larger than that.
+static bool fits(const Parameter &parameter, ArrayRef<int64_t> shape) {
+  if (succeeded(
+          HostTensor::getByteSize(getKind(parameter), shape, kMaxTensorBytes)))
+    return true;
+  reportError("'" + parameter.name + "' would take more than 64 GiB");
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Given inputs
 //===----------------------------------------------------------------------===//
@@ -142,6 +151,21 @@ static void drawOffsets(const Parameter &parameter, const DimSizes &sizes,
   }
 }
 
+/// Fills a tensor of floats, a piece at a time: it may be large.
+static void drawFloats(HostTensor &tensor, double factor,
+                       Generator &generator) {
+  constexpr int64_t kPiece = 1 << 16;
+  int64_t count = tensor.getNumElements();
+  std::vector<double> values(std::min(count, kPiece));
+  for (int64_t first = 0; first < count; first += kPiece) {
+    int64_t piece = std::min(count - first, kPiece);
+    for (int64_t index = 0; index < piece; ++index)
+      values[index] = factor * generator.normal();
+    writeElements(tensor.getKind(), values.data(), piece,
+                  tensor.data() + first * getByteWidth(tensor.getKind()), 1);
+  }
+}
+
 static HostTensor drawTensor(const Parameter &parameter,
                              ArrayRef<int64_t> shape, const DimSizes &sizes,
                              const Options &options) {
@@ -150,11 +174,8 @@ static HostTensor drawTensor(const Parameter &parameter,
   Generator generator(*options.randomSeed, parameter.name);
   int64_t count = tensor.getNumElements();
   if (interp::isFloat(kind)) {
-    double factor = parameter.name == "q" ? options.magnitude : 1.0;
-    std::vector<double> values(count);
-    for (double &value : values)
-      value = factor * generator.normal();
-    writeElements(kind, values.data(), count, tensor.data(), 1);
+    drawFloats(tensor, parameter.name == "q" ? options.magnitude : 1.0,
+               generator);
     return tensor;
   }
   std::vector<int64_t> values(count);
@@ -259,11 +280,8 @@ static bool drawInputs(const Signature &signature, const Options &options,
     std::string missing;
     auto shape = resolveShape(input, sizes, missing);
     assert(succeeded(shape) && "all sizes are known");
-    if (failed(
-            HostTensor::getByteSize(getKind(input), *shape, kMaxTensorBytes))) {
-      reportError("'" + input.name + "' would take more than 64 GiB");
+    if (!fits(input, *shape))
       return false;
-    }
     argument.tensor = drawTensor(input, *shape, sizes, options);
   }
   return true;
@@ -317,6 +335,20 @@ std::optional<Workload> fovea::run::makeInputs(const Signature &signature,
   return workload;
 }
 
+std::optional<Argument>
+fovea::run::makePlaceholder(const Parameter &parameter) {
+  ElementKind kind = getKind(parameter);
+  if (!parameter.isTensor())
+    return Argument{HostTensor(), interp::isFloat(kind)
+                                      ? RuntimeValue::real(0)
+                                      : RuntimeValue::integer(0)};
+  SmallVector<int64_t, 4> shape(parameter.getTensorType().getShape());
+  llvm::replace(shape, ShapedType::kDynamic, int64_t(1));
+  if (!fits(parameter, shape))
+    return std::nullopt;
+  return Argument{HostTensor(kind, shape), {}};
+}
+
 std::optional<std::vector<HostTensor>>
 fovea::run::makeOutputs(const Signature &signature, const DimSizes &sizes) {
   std::vector<HostTensor> outputs;
@@ -328,11 +360,8 @@ fovea::run::makeOutputs(const Signature &signature, const DimSizes &sizes) {
                   " of output '" + output.name + "'");
       return std::nullopt;
     }
-    if (failed(HostTensor::getByteSize(getKind(output), *shape,
-                                       kMaxTensorBytes))) {
-      reportError("'" + output.name + "' would take more than 64 GiB");
+    if (!fits(output, *shape))
       return std::nullopt;
-    }
     outputs.emplace_back(getKind(output), *shape).poison();
   }
   return outputs;

@@ -30,6 +30,10 @@ std::optional<Workload> makeInputs(const interp::Signature &signature,
 std::optional<std::vector<interp::HostTensor>>
 makeOutputs(const interp::Signature &signature, const interp::DimSizes &sizes);
 
+/// Stands for an input that is not read.
+std::optional<interp::Argument>
+makePlaceholder(const interp::Parameter &parameter);
+
 /// Writes outputs, or inputs with --save-inputs.
 bool writeTensor(llvm::StringRef path, const interp::HostTensor &tensor,
                  const Options &options);

@@ -8,6 +8,7 @@
 
 #include "Program.h"
 
+#include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Pipelines/Pipelines.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -136,12 +137,38 @@ std::optional<Program> fovea::run::lowerToTile(const Program &program,
   return lowered;
 }
 
+/// False for what is only captured by attention whose regions don't read it:
+/// kernels don't take that.
+static bool isRead(BlockArgument argument) {
+  return llvm::any_of(argument.getUses(), [](OpOperand &use) {
+    auto forward = dyn_cast<attn::ForwardOp>(use.getOwner());
+    if (!forward)
+      return true;
+    unsigned captures = forward.getCaptures().size();
+    unsigned index =
+        use.getOperandNumber() - forward.getCaptures().getBeginOperandIndex();
+    if (index >= captures)
+      return true;
+    return llvm::any_of(forward->getRegions(), [&](Region &region) {
+      return !region.empty() &&
+             !region.getArguments().take_back(captures)[index].use_empty();
+    });
+  });
+}
+
 std::optional<Correspondence>
-fovea::run::matchByName(const interp::Signature &target,
-                        const interp::Signature &source) {
+fovea::run::matchByName(const Program &targetProgram,
+                        const Program &sourceProgram) {
+  const interp::Signature &target = targetProgram.signature;
+  const interp::Signature &source = sourceProgram.signature;
+  func::FuncOp function = targetProgram.function;
   Correspondence result;
-  for (const interp::Parameter &input : target.inputs) {
+  for (auto [position, input] : llvm::enumerate(target.inputs)) {
     int64_t index = source.findInput(input.name);
+    if (index < 0 && function && !isRead(function.getArgument(position))) {
+      result.inputs.push_back(-1);
+      continue;
+    }
     if (index < 0) {
       std::string names;
       for (const interp::Parameter &other : source.inputs)
@@ -155,6 +182,13 @@ fovea::run::matchByName(const interp::Signature &target,
                   "on the other");
       return std::nullopt;
     }
+    for (const std::string &alias : input.aliases)
+      if (int64_t other = source.findInput(alias);
+          other >= 0 && other != index) {
+        reportError("'" + input.name + "' and '" + alias +
+                    "' are one input of the reference and two of the program");
+        return std::nullopt;
+      }
     result.inputs.push_back(index);
   }
   for (const interp::Parameter &output : target.outputs)

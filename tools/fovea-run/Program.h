@@ -46,13 +46,13 @@ std::optional<Program> lowerToTile(const Program &program,
 void setCompileOptions(const Options &options, CompileOptions &compileOptions);
 
 /// Where the inputs and outputs of `target` are found among those of `source`,
-/// by name; -1 for an output that `source` does not have. Reports a missing
-/// input.
+/// by name; -1 for an output that `source` does not have, and for an input that
+/// it does not have and `target` does not read. Reports a missing input.
 struct Correspondence {
   llvm::SmallVector<int64_t> inputs, outputs;
 };
-std::optional<Correspondence> matchByName(const interp::Signature &target,
-                                          const interp::Signature &source);
+std::optional<Correspondence> matchByName(const Program &target,
+                                          const Program &source);
 
 } // namespace fovea::run
 

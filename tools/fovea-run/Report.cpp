@@ -94,12 +94,21 @@ private:
 bool fovea::run::checkOutputs(const Program &program, const Program &reference,
                               const Workload &workload, const Options &options,
                               Report &report) {
-  auto match = matchByName(reference.signature, program.signature);
+  auto match = matchByName(reference, program);
   if (!match)
     return false;
   Workload inputs;
-  for (int64_t index : match->inputs)
-    inputs.inputs.push_back(workload.inputs[index]);
+  for (auto [parameter, index] :
+       llvm::zip(reference.signature.inputs, match->inputs)) {
+    if (index >= 0) {
+      inputs.inputs.push_back(workload.inputs[index]);
+      continue;
+    }
+    std::optional<Argument> placeholder = makePlaceholder(parameter);
+    if (!placeholder)
+      return false;
+    inputs.inputs.push_back(std::move(*placeholder));
+  }
   auto where = [](unsigned) { return std::string("--reference"); };
   if (failed(checkInputs(reference.signature, inputs.inputs, where,
                          inputs.sizes, reportError)))

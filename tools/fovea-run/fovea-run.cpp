@@ -14,9 +14,11 @@
 #include "fovea/Target/PTX.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
 
 #include <chrono>
+#include <unistd.h>
 
 using namespace fovea;
 using namespace fovea::run;
@@ -43,8 +45,18 @@ static const Program *findReference(mlir::MLIRContext *context,
   return nullptr;
 }
 
+/// Sizes come from the program and the command line, so this is an error of
+/// theirs, not a crash. Nothing can be allocated any more.
+static void reportOutOfMemory(void *, const char *, bool) {
+  static constexpr llvm::StringLiteral kMessage(
+      "fovea-run: error: out of memory\n");
+  (void)!::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  ::_exit(kBadInput);
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  llvm::install_bad_alloc_error_handler(reportOutOfMemory);
   std::optional<Options> options = parseOptions(argc, argv);
   if (!options)
     return kBadInput;

@@ -148,6 +148,16 @@ typedef struct fovea_kernel_info {
 FOVEA_API fovea_status fovea_kernel_get_info(fovea_kernel *kernel,
                                              fovea_kernel_info *info);
 
+/**
+ * Names of the tensors and of the scalars that the kernel takes, which are the
+ * ones that fovea_launch_prepare wants; null from the end of the list on.
+ * Valid while the kernel is loaded.
+ */
+FOVEA_API const char *fovea_kernel_tensor_name(const fovea_kernel *kernel,
+                                               int index);
+FOVEA_API const char *fovea_kernel_scalar_name(const fovea_kernel *kernel,
+                                               int index);
+
 /** The type of a tensor's elements. */
 typedef enum fovea_dtype {
   FOVEA_F16 = 0,

@@ -57,11 +57,16 @@ static Value expandMemRef(ArgumentList &list, OpBuilder &b, MemRefType type,
       parts.push_back(emitI64(b, loc, stride));
       continue;
     }
-    parts.push_back(
-        list.add(b.getI64Type(),
-                 tile::StrideParameterAttr::get(context, parameter.getTensor(),
-                                                parameter.getOrder()[dim]),
-                 loc));
+    // Rows of a matrix lie within reach of 32 bits, which saves registers in
+    // the addresses that loops form.
+    bool isRow = strides.back() == 1 && int64_t(dim) == type.getRank() - 2;
+    unsigned bits = isRow ? 32 : 64;
+    Value argument = list.add(
+        b.getIntegerType(bits),
+        tile::StrideParameterAttr::get(context, parameter.getTensor(),
+                                       parameter.getOrder()[dim], bits),
+        loc);
+    parts.push_back(emitToI64(b, loc, argument));
   }
   return UnrealizedConversionCastOp::create(b, loc, type, parts).getResult(0);
 }

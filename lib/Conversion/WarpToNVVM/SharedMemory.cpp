@@ -15,6 +15,19 @@
 using namespace mlir;
 using namespace fovea;
 
+/// `address + x * y` bytes, of unsigned 32-bit factors: one instruction, whose
+/// result is not a term that LLVM would keep in registers around a loop.
+static Value emitAddress(OpBuilder &b, Location loc, Value address, Value x,
+                         Value y) {
+  return LLVM::InlineAsmOp::create(
+             b, loc, TypeRange{address.getType()}, ValueRange{x, y, address},
+             "mad.wide.u32 $0, $1, $2, $3;", "=l,r,r,l",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
+             /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
 namespace {
 struct AllocLowering : OpConversionPattern<warp::AllocOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -141,10 +154,9 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   Value origin =
       LLVM::GEPOp::create(b, loc, view->pointer.getType(), elementType,
                           view->pointer, ArrayRef<LLVM::GEPArg>{fixed});
-  Value block = LLVM::GEPOp::create(
-      b, loc, origin.getType(), elementType, origin,
-      ArrayRef<LLVM::GEPArg>{
-          arith::MulIOp::create(b, loc, firstRow, rowStride).getResult()});
+  Value rowBytes = arith::MulIOp::create(b, loc, emitToI32(b, loc, rowStride),
+                                         emitI32(b, loc, 2));
+  Value block = emitAddress(b, loc, origin, firstRow32, rowBytes);
   Value source, destination;
   if (isRegular) {
     // Rows a multiple of 8 apart have one swizzle: only constants differ.
@@ -154,23 +166,24 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
         adaptor.getTarget(),
         ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, row, chunk, panel)});
   }
-  Value stepStride =
-      arith::MulIOp::create(b, loc, rowStride, emitI64(b, loc, step));
-
+  Value threadRow = arith::AddIOp::create(b, loc, firstRow32, row);
   for (int64_t start = 0; start < rows; start += step) {
-    Value current = row;
-    if (start != 0)
-      current = arith::AddIOp::create(b, loc, row, emitI32(b, loc, start));
-    current = clampRow(current);
-    Value coordinate = arith::AddIOp::create(b, loc, firstRow32, current);
+    // Regular rows are numbered from the thread's first one on, which changes
+    // with the loop around the copy: nothing but a constant is added here.
+    Value current, coordinate;
+    if (isRegular) {
+      coordinate =
+          arith::AddIOp::create(b, loc, threadRow, emitI32(b, loc, start));
+    } else {
+      current =
+          clampRow(arith::AddIOp::create(b, loc, row, emitI32(b, loc, start)));
+      coordinate = arith::AddIOp::create(b, loc, firstRow32, current);
+    }
     Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                          coordinate, limit32);
     Value rowSource = source, rowDestination = destination;
     if (!isRegular) {
-      Value distance =
-          arith::MulIOp::create(b, loc, emitToI64(b, loc, current), rowStride);
-      rowSource = LLVM::GEPOp::create(b, loc, block.getType(), elementType,
-                                      block, ArrayRef<LLVM::GEPArg>{distance});
+      rowSource = emitAddress(b, loc, block, current, rowBytes);
       rowDestination = LLVM::GEPOp::create(
           b, loc, adaptor.getTarget().getType(), b.getI8Type(),
           adaptor.getTarget(),
@@ -200,8 +213,7 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
                               NVVM::LoadCacheModifierKind::CG, bytes);
     }
     if (isRegular && start + step < rows)
-      source = LLVM::GEPOp::create(b, loc, source.getType(), elementType,
-                                   source, ArrayRef<LLVM::GEPArg>{stepStride});
+      source = emitAddress(b, loc, source, rowBytes, emitI32(b, loc, step));
   }
   if (!op.getAsync()) {
     NVVM::CpAsyncCommitGroupOp::create(b, loc);

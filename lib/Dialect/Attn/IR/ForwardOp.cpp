@@ -45,6 +45,11 @@ std::optional<double> ForwardOp::getConstantScale() {
   return 1.0 / std::sqrt(double(getQueryType().getDimSize(3)));
 }
 
+int64_t ForwardOp::getCaptureNumber(unsigned index) {
+  std::optional<ArrayRef<int64_t>> numbers = getCaptureNumbers();
+  return numbers ? (*numbers)[index] : index;
+}
+
 //===----------------------------------------------------------------------===//
 // Assembly
 //===----------------------------------------------------------------------===//
@@ -88,6 +93,23 @@ static ParseResult parseSequenceForm(OpAsmParser &parser, StringRef keyword,
         parser.parseEqual() || parser.parseInteger(page))
       return failure();
     form = PagedAttr::get(context, page);
+  }
+  return parser.parseRParen();
+}
+
+/// Parses `(%a, %b : t, u)`, after the types perhaps `, numbers = [0, 2]`.
+static ParseResult parseCaptures(OpAsmParser &parser, TypedOperands &captures,
+                                 DenseI64ArrayAttr &numbers) {
+  if (parser.parseLParen() || parseTypedOperands(parser, captures))
+    return failure();
+  if (succeeded(parser.parseOptionalComma())) {
+    SmallVector<int64_t> list;
+    if (parser.parseKeyword("numbers") || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+          return parser.parseInteger(list.emplace_back());
+        }))
+      return failure();
+    numbers = parser.getBuilder().getDenseI64ArrayAttr(list);
   }
   return parser.parseRParen();
 }
@@ -162,9 +184,11 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       result.addAttribute(getLayoutAttrName(result.name),
                           LayoutAttr::get(context, *layout));
     } else if (keyword == "captures") {
-      if (parser.parseLParen() || parseTypedOperands(parser, captures) ||
-          parser.parseRParen())
+      DenseI64ArrayAttr numbers;
+      if (parseCaptures(parser, captures, numbers))
         return failure();
+      if (numbers)
+        result.addAttribute(getCaptureNumbersAttrName(result.name), numbers);
     } else if (isForm) {
       if (parseSequenceForm(parser, keyword, form, sequenceOperands))
         return failure();
@@ -249,6 +273,11 @@ void ForwardOp::print(OpAsmPrinter &p) {
   }
   if (!getCaptures().empty()) {
     printTypedOperands(p, "captures", getCaptures());
+    if (std::optional<ArrayRef<int64_t>> numbers = getCaptureNumbers()) {
+      p << ", numbers = [";
+      llvm::interleaveComma(*numbers, p);
+      p << ']';
+    }
     p << ')';
   }
   p.increaseIndent();
@@ -262,7 +291,7 @@ void ForwardOp::print(OpAsmPrinter &p) {
   p.decreaseIndent();
   p.printOptionalAttrDict((*this)->getAttrs(),
                           {getScaleAttrName(), getLayoutAttrName(),
-                           getSequenceAttrName(),
+                           getSequenceAttrName(), getCaptureNumbersAttrName(),
                            getOperandSegmentSizesAttrName()});
   p << (hasRegions ? ": " : " : ") << getQuery().getType() << ", "
     << getKey().getType() << ", " << getValue().getType() << " -> ";
@@ -396,6 +425,22 @@ LogicalResult ForwardOp::verify() {
                 "most 4 of f16, bf16, f32, i1, i8, i32 or i64, found "
              << capture.getType();
 
+  if (std::optional<ArrayRef<int64_t>> numbers = getCaptureNumbers()) {
+    if (numbers->size() != getCaptures().size())
+      return emitOpError() << "expected a number for each of "
+                           << getCaptures().size() << " captured values, found "
+                           << numbers->size();
+    int64_t least = 0;
+    for (int64_t number : *numbers) {
+      if (number < least || number > kMaxCaptureNumber)
+        return emitOpError()
+               << "numbers of captured values must ascend, from "
+                  "0 to "
+               << kMaxCaptureNumber << ", found [" << *numbers << ']';
+      least = number + 1;
+    }
+  }
+
   SmallVector<StringRef> names = getSequence().getOperandNames();
   if (names.size() != getSequenceOperands().size())
     return emitOpError() << "sequence form '" << getSequence().getKeyword()
@@ -487,7 +532,8 @@ struct DropTrivialRegions : OpRewritePattern<ForwardOp> {
   }
 };
 
-/// Captured values that no region reads, and values captured twice.
+/// Captured values that no region reads, and values captured twice. What stays
+/// keeps its number: hosts pass it by that name.
 struct PruneCaptures : OpRewritePattern<ForwardOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -533,10 +579,17 @@ struct PruneCaptures : OpRewritePattern<ForwardOp> {
       mod.region->front().eraseArguments(arguments);
     }
     SmallVector<Value> kept;
+    SmallVector<int64_t> numbers;
     for (auto [index, capture] : llvm::enumerate(captures))
-      if (!dead.test(index))
+      if (!dead.test(index)) {
         kept.push_back(capture);
+        numbers.push_back(op.getCaptureNumber(index));
+      }
     op.getCapturesMutable().assign(kept);
+    if (llvm::equal(numbers, llvm::seq<int64_t>(0, numbers.size())))
+      op.removeCaptureNumbersAttr();
+    else
+      op.setCaptureNumbers(numbers);
     rewriter.finalizeOpModification(op);
     return success();
   }
@@ -580,7 +633,7 @@ std::string ForwardOp::getOperandName(unsigned index) {
   unsigned firstCapture = 3 + (getScaleValue() ? 1 : 0);
   unsigned firstSequence = firstCapture + getCaptures().size();
   if (index < firstSequence)
-    return ("capture" + Twine(index - firstCapture)).str();
+    return ("capture" + Twine(getCaptureNumber(index - firstCapture))).str();
   return getSequence().getOperandNames()[index - firstSequence].str();
 }
 

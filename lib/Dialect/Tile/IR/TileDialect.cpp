@@ -242,6 +242,14 @@ void SizeParameterAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("type", "i32");
 }
 
+LogicalResult
+StrideParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                            StringRef, int64_t, int64_t bits) {
+  if (bits == 32 || bits == 64)
+    return success();
+  return emitError() << "a stride has 32 or 64 bits, found " << bits;
+}
+
 LogicalResult StrideParameterAttr::verifyParameter(
     function_ref<InFlightDiagnostic()> emitError, Type type,
     ArrayAttr tensors) const {
@@ -251,13 +259,15 @@ LogicalResult StrideParameterAttr::verifyParameter(
   if (getDim() < 0 || getDim() >= tensor->getType().getRank())
     return emitError() << "tensor '" << getTensor() << "' has no dimension "
                        << getDim();
+  if (getBits() == 32)
+    return expectType(emitError, "stride parameter", type, isI32, "i32");
   return expectType(emitError, "stride parameter", type, isI64, "i64");
 }
 void StrideParameterAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("kind", "stride");
   json.attribute("tensor", getTensor());
   json.attribute("dim", getDim());
-  json.attribute("type", "i64");
+  json.attribute("type", getBits() == 32 ? "i32" : "i64");
 }
 
 LogicalResult ScalarParameterAttr::verifyParameter(

@@ -37,7 +37,7 @@ func.func @all_hidden(%q: !t) -> !t {
 
 // CHECK-LABEL: func.func @captures
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x4x?x64xbf16>, %[[W:[a-z0-9]+]]: index
-// CHECK: attn.forward %[[Q]], %[[Q]], %[[Q]] captures(%[[W]] : index)
+// CHECK: attn.forward %[[Q]], %[[Q]], %[[Q]] captures(%[[W]] : index, numbers = [1])
 // CHECK-NEXT: mask_mod(%b: index, %h: index, %i: index, %j: index, %[[A:.*]]: index) {
 // CHECK-NEXT: %[[END:.*]] = arith.addi %[[A]], %[[A]]
 // CHECK-NEXT: arith.cmpi slt, %j, %[[END]]
@@ -49,6 +49,26 @@ func.func @captures(%q: !t, %w: index, %unused: tensor<4xf32>) -> !t {
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
   return %o : !t
+}
+
+// What stays keeps its number, also when it has been through this before; where
+// numbers are places they are not said.
+// CHECK-LABEL: func.func @numbers
+// CHECK: captures(%{{.*}}, %{{.*}} : index, index, numbers = [3, 5])
+// CHECK: captures(%{{.*}} : index)
+func.func @numbers(%q: !t, %u: index, %v: index) -> (!t, !t) {
+  %0 = attn.forward %q, %q, %q captures(%q, %u, %v : !t, index, index, numbers = [1, 3, 5])
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %c: !t, %x: index, %y: index) {
+      %end = arith.addi %x, %y : index
+      %keep = arith.cmpi slt, %j, %end : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  %1 = attn.forward %q, %q, %q captures(%u, %v : index, index)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %x: index, %y: index) {
+      %keep = arith.cmpi slt, %j, %x : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %0, %1 : !t, !t
 }
 
 // CHECK-LABEL: func.func @constant_scale

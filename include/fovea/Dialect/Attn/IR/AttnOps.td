@@ -64,6 +64,12 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     `lb, fb, fe, ub`: all visible keys lie in `[lb, ub)`, and in `[fb, fe)` every
     key is visible to every query.
 
+    Hosts pass captured values by the names `capture0`, `capture1` and so on, in
+    the order of `captures`. Canonicalisation drops captured values that nothing
+    reads and those that are repeated; the others keep their names by their
+    numbers: `captures(%a, %b : t, u, numbers = [0, 2])` are `capture0` and
+    `capture2`. Numbers ascend.
+
     Example:
 
     ```mlir
@@ -90,6 +96,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
     Optional<F32>:$scaleValue, Variadic<AnyType>:$captures,
     Variadic<AnyRankedTensor>:$sequenceOperands,
+    OptionalAttr<DenseI64ArrayAttr>:$captureNumbers,
     OptionalAttr<F64Attr>:$scale,
     DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout,
     SequenceFormAttrInterface:$sequence);
@@ -118,6 +125,9 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     }
     /// The constant scale, or the default; none if the scale is a run-time one.
     std::optional<double> getConstantScale();
+    /// The N of the name `captureN` that captured value `index` goes by.
+    int64_t getCaptureNumber(unsigned index);
+    static constexpr int64_t kMaxCaptureNumber = (int64_t(1) << 31) - 1;
     /// Number of region arguments before the captured values.
     static constexpr unsigned kScoreModArguments = 5;
     static constexpr unsigned kMaskModArguments = 4;

@@ -109,9 +109,17 @@ def Tile_SizeParameterAttr : Tile_Parameter<"SizeParameter", "size"> {
 }
 
 def Tile_StrideParameterAttr : Tile_Parameter<"StrideParameter", "stride"> {
-  let summary = "a tensor's stride along a host dimension, in elements, i64";
-  let parameters = (ins StringRefParameter<>:$tensor, "int64_t":$dim);
-  let assemblyFormat = "`<` $tensor `,` $dim `>`";
+  let summary = "a tensor's stride along a host dimension, in elements";
+  let description = [{
+    An integer of `bits` bits, 64 if not said. A stride of 32 bits lets a kernel
+    form an address in one instruction; the host checks that it fits.
+
+    Example: `#tile.stride<"q", 2, 32>`
+  }];
+  let parameters = (ins StringRefParameter<>:$tensor, "int64_t":$dim,
+                        DefaultValuedParameter<"int64_t", "64">:$bits);
+  let assemblyFormat = "`<` $tensor `,` $dim (`,` $bits^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 def Tile_ScalarParameterAttr : Tile_Parameter<"ScalarParameter", "scalar"> {

@@ -139,14 +139,10 @@ static LogicalResult checkLayouts(gpu::GPUFuncOp kernel) {
   WalkResult walk = kernel.walk([](Operation *op) -> WalkResult {
     for (Value result : op->getResults()) {
       auto tile = dyn_cast<RankedTensorType>(result.getType());
-      if (!tile ||
-          isa_and_nonnull<warp::ThreadLayoutAttrInterface>(tile.getEncoding()))
-        continue;
-      if (tile::isRegisterTile(tile))
+      if (tile &&
+          !isa_and_nonnull<warp::ThreadLayoutAttrInterface>(tile.getEncoding()))
         return op->emitError("register tile has no layout; run "
                              "'warp-assign-layouts' first");
-      return op->emitError("tensors that are no register tiles are not "
-                           "supported in a kernel");
     }
     return WalkResult::advance();
   });

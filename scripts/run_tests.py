@@ -8,6 +8,7 @@ current. Tests that need a device or tool that this machine lacks are skipped.
 
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -114,6 +115,9 @@ def main():
     args = parser.parse_args()
     build = ROOT / ("build" if args.preset == "default" else f"build-{args.preset}")
     sanitized = args.preset == "asan"
+    if sanitized:
+        os.environ["ASAN_OPTIONS"] = f"include={ROOT}/test/asan.options"
+        os.environ["LSAN_OPTIONS"] = f"print_suppressions=0:suppressions={ROOT}/test/leaks.supp"
 
     start = time.monotonic()
     totals = Totals()

@@ -175,10 +175,11 @@ int main(int argc, char **argv) {
     size_t image_size, metadata_size;
     char *image_text = read_file(image, &image_size);
     char *metadata_text = read_file(metadata, &metadata_size);
-    check(fovea_kernel_load(device, image_text, image_size, metadata_text,
-                            metadata_size, &kernel));
+    fovea_status status = fovea_kernel_load(
+        device, image_text, image_size, metadata_text, metadata_size, &kernel);
     free(image_text);
     free(metadata_text);
+    check(status);
     if (info)
       print_info(device);
     pthread_t workers[MOST];

@@ -2,7 +2,7 @@
 
 // Each element under its predicate, none of which branches; zero outside.
 // CHECK-LABEL: gpu.func @f
-// CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %{{.*}}: i64
+// CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %{{.*}}: i32
 // CHECK: %[[SIZE:.*]] = arith.extui %[[S]] : i32 to i64
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %[[SIZE]]
 // CHECK: %[[FLAG:.*]] = arith.extui %{{.*}} : i1 to i32

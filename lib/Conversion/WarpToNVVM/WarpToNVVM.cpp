@@ -15,6 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -65,6 +66,9 @@ Value fovea::emitToI64(OpBuilder &builder, Location loc, Value value) {
   Type type = builder.getI64Type();
   if (value.getType() == type)
     return value;
+  // Later patterns look for constants, and no folder runs before them.
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return emitI64(builder, loc, *constant);
   if (value.getType().isIndex())
     return arith::IndexCastOp::create(builder, loc, type, value);
   return arith::ExtSIOp::create(builder, loc, type, value);
@@ -139,14 +143,10 @@ static LogicalResult checkLayouts(gpu::GPUFuncOp kernel) {
   WalkResult walk = kernel.walk([](Operation *op) -> WalkResult {
     for (Value result : op->getResults()) {
       auto tile = dyn_cast<RankedTensorType>(result.getType());
-      if (!tile ||
-          isa_and_nonnull<warp::ThreadLayoutAttrInterface>(tile.getEncoding()))
-        continue;
-      if (tile::isRegisterTile(tile))
+      if (tile &&
+          !isa_and_nonnull<warp::ThreadLayoutAttrInterface>(tile.getEncoding()))
         return op->emitError("register tile has no layout; run "
                              "'warp-assign-layouts' first");
-      return op->emitError("tensors that are no register tiles are not "
-                           "supported in a kernel");
     }
     return WalkResult::advance();
   });

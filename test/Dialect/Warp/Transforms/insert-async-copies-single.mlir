@@ -41,7 +41,8 @@ gpu.module @m {
 // CHECK: %[[HALF:.*]] = arith.divui %[[FIRST]], %c32
 // CHECK: %[[END:.*]] = arith.addi %[[HALF]], %[[N]]
 // CHECK: warp.copy async %{{.*}}[%[[FIRST]], %c0] limit(%[[END]]) if
-// CHECK: scf.for
+// CHECK: scf.for {{.*}} {
+// CHECK: arith.muli
 // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}} : index
 // CHECK: %[[HALF2:.*]] = arith.divui %[[NEXT]], %c32
 // CHECK: %[[END2:.*]] = arith.addi %[[HALF2]], %[[N]]

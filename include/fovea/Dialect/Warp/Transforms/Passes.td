@@ -41,6 +41,7 @@ def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
     accumulators, first operands and what is computed between them: no tile
     ever moves between threads.
   }];
+  let dependentDialects = ["::fovea::warp::WarpDialect"];
 }
 
 def WarpSplitMaskedLoops

@@ -1,0 +1,24 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
+
+// A memref becomes pointer, sizes and strides; sizes of one name are one
+// argument; what is static or unused is none. tensor<64x8xf32, #warp.mma_sync<warps = 4>>he ABI says what is left.
+
+gpu.module @m {
+  // CHECK: tile.abi @f
+  // CHECK-SAME: parameters([#tile.pointer<"k">, #tile.size<"S">, #tile.stride<"k", 0{{[^>]*}}>, #tile.pointer<"o">, #tile.stride<"o", 1{{[^>]*}}>, #tile.scalar<"scale", f32>])
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 2>)
+    tensors([#tile.tensor<"k", read, tensor<?x8xf32>, ["S", "D"], 4>, #tile.tensor<"o", write, tensor<8x?xf32>, ["D", "S"], 4>,
+             #tile.tensor<"unused", read, tensor<?xf32>, ["N"], 4>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [1, 0]>, #tile.memref<"unused", [0]>, #tile.scalar<"scale", f32>, #tile.scalar<"extra", f32>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  // CHECK: gpu.func @f(%{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %[[SCALE:.*]]: f32) kernel
+  // CHECK-SAME: known_block_size = array<i32: 128, 1, 1>, nvvm.minctasm = 2
+  gpu.func @f(%k: memref<?x8xf32, strided<[?, 1]>>, %o: memref<?x8xf32, strided<[?, 1]>>, %unused: memref<?xf32, strided<[?]>>, %scale: f32, %extra: f32) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : memref<?x8xf32, strided<[?, 1]>> to tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %s = tile.broadcast %scale : f32 to tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %y = arith.mulf %x, %s : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    tile.store %y, %o[%c0, %c0] dims [0, 1] : tensor<64x8xf32, #warp.mma_sync<warps = 4>>, memref<?x8xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}

@@ -1,0 +1,122 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
+
+// 128 threads copy 32 rows of four 16-byte chunks at once; the chunk's place in
+// its row is turned by the row. What lies past the end is filled with zeros.
+// CHECK: llvm.mlir.global external @[[SHARED:.*]]() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+// CHECK-LABEL: gpu.func @f
+// CHECK-SAME: %[[K:.*]]: !llvm.ptr<1>, %[[S:.*]]: i32, %[[STRIDE:.*]]: i32
+// CHECK: %[[ADDRESS:.*]] = llvm.mlir.addressof @[[SHARED]]
+// CHECK: %[[BASE:.*]] = llvm.getelementptr %[[ADDRESS]][1024]
+// CHECK-NOT: gpu.barrier
+// CHECK: %[[THREAD:.*]] = arith.index_cast %{{.*}} : index to i32
+// CHECK: %[[CHUNK:.*]] = arith.remui %[[THREAD]], %c4_i32
+// CHECK: %[[ROW:.*]] = arith.divui %[[THREAD]], %c4_i32
+// CHECK: %[[PAIR:.*]] = arith.divui %[[ROW]], %c2_i32
+// CHECK: %[[TURN:.*]] = arith.remui %[[PAIR]], %c4_i32
+// CHECK: arith.xori %[[CHUNK]], %[[TURN]]
+// CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %[[ROW]], %[[S]]
+// CHECK: %[[BYTES:.*]] = arith.select %[[EXISTS]], %c16_i32, %c0_i32
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[BYTES]]
+// CHECK: nvvm.cp.async.shared.global
+// CHECK-NOT: nvvm.cp.async
+// CHECK: gpu.return
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<panel = 32>>
+    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<panel = 32>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Without async: all have read what was there, and all see what comes.
+// CHECK-LABEL: gpu.func @f
+// CHECK: gpu.barrier
+// CHECK-COUNT-2: nvvm.cp.async.shared.global
+// CHECK: nvvm.cp.async.commit.group
+// CHECK-NEXT: nvvm.cp.async.wait.group 0
+// CHECK-NEXT: gpu.barrier
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<panel = 32>>
+    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<panel = 32>>
+    gpu.return
+  }
+}
+
+// -----
+
+// A limit is a smaller size; a condition that is false leaves no row.
+// CHECK-LABEL: gpu.func @f
+// CHECK: %[[C:.*]] = arith.cmpi
+// CHECK: %[[LIMIT:.*]] = arith.minsi
+// CHECK: arith.select %[[C]], %[[LIMIT]], %c0_i64
+// CHECK: nvvm.cp.async.shared.global
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %one = arith.constant 1 : index
+    %d = arith.constant 0 : index
+    %n = memref.dim %k, %d : !memory
+    %half = arith.divui %n, %one : index
+    %t = gpu.block_id x
+    %yes = arith.cmpi slt, %t, %n : index
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<panel = 32>>
+    warp.copy async %k[%c0, %c0] limit(%t) if(%yes) dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<panel = 32>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Columns past the source's are zeros: chunks 3 of 4 read nothing.
+// CHECK-LABEL: gpu.func @f
+// CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %c3_i32
+// CHECK: %[[BOTH:.*]] = arith.andi %{{.*}}, %[[INSIDE]]
+// CHECK: arith.select %[[BOTH]], %c16_i32, %c0_i32
+!memory = memref<?x24xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x24xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<panel = 32>>
+    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<panel = 32>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Two panels, one behind the other: 16 rows of 64 columns are 2048 bytes.
+// CHECK-LABEL: gpu.func @f
+// CHECK-COUNT-2: nvvm.cp.async.shared.global
+// CHECK-NOT: nvvm.cp.async.shared.global
+!memory = memref<?x128xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x128xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(1024) : memref<16x128xbf16, #warp.shared<panel = 64>>
+    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<16x128xbf16, #warp.shared<panel = 64>>
+    gpu.return
+  }
+}

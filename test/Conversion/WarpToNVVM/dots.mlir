@@ -1,0 +1,59 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
+
+// Stored NxK: four 8x8 matrices are two column blocks of 8 keys and 16 elements
+// of the sum. 64x32 by 32x32: 2 steps of the sum, each 2 blocks of 16 columns;
+// each block feeds two products.
+// CHECK-LABEL: gpu.func @f
+// CHECK: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4
+// CHECK-COUNT-2: nvvm.mma.sync {{.*}}#nvvm.mma_type<bf16>{{.*}}m = 16, n = 8, k = 16
+// CHECK: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: vector.from_elements {{.*}} : vector<16xf32>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(0) : memref<32x32xbf16, #warp.shared<panel = 32>>
+    %a = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+    %d = warp.dot %a, %b, %zero transpose_b : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, memref<32x32xbf16, #warp.shared<panel = 32>>, tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+    %o = arith.truncf %d : tensor<64x32xf32, #warp.mma_sync<warps = 4>> to tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
+    tile.store %o, %k[%c0, %c0] dims [0, 1] : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}
+
+// -----
+
+// Stored KxN they are transposed on the way; f16 comes as pairs. A first
+// operand in shared memory is read once for each step.
+// CHECK-LABEL: gpu.func @f
+// CHECK: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4
+// CHECK: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4
+// CHECK: llvm.bitcast {{.*}} : i32 to vector<2xf16>
+// CHECK-COUNT-2: nvvm.mma.sync {{.*}}f16
+// CHECK-NOT: nvvm.mma.sync
+!memory = memref<?x32xf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %a = warp.alloc offset(0) : memref<64x16xf16, #warp.shared<panel = 16>>
+    %b = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<panel = 16>>
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %d = warp.dot %a, %b, %zero : memref<64x16xf16, #warp.shared<panel = 16>>, memref<16x16xf16, #warp.shared<panel = 16>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %o = arith.truncf %d : tensor<64x16xf32, #warp.mma_sync<warps = 4>> to tensor<64x16xf16, #warp.mma_sync<warps = 4>>
+    tile.store %o, %k[%c0, %c0] dims [0, 1] : tensor<64x16xf16, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}

@@ -1,0 +1,156 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
+
+gpu.module @m {
+  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %z = arith.constant 0 : i32
+    %p = warp.pipeline : !warp.pipeline<1>
+    %r = warp.pipeline : !warp.pipeline<2>
+    // expected-error@+1 {{waits for a stage that was not committed}}
+    warp.consumer_wait %p[%z, %z] : !warp.pipeline<1>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %z = arith.constant 0 : i32
+    %p = warp.pipeline : !warp.pipeline<1>
+    %r = warp.pipeline : !warp.pipeline<2>
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    // expected-error@+1 {{commits and waits of a pipeline do not balance in an iteration}}
+    scf.for %j = %c0 to %n step %c32 {
+    warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %z = arith.constant 0 : i32
+    %p = warp.pipeline : !warp.pipeline<1>
+    %r = warp.pipeline : !warp.pipeline<2>
+    %yes = arith.constant true
+    // expected-error@+1 {{must not contain commits or waits of a pipeline without specialised roles}}
+    scf.if %yes {
+    warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    // expected-error@+1 {{register tile has no layout; run 'warp-assign-layouts' first}}
+    %i = tile.iota dim 0 : tensor<64x1xi32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  // expected-error@+1 {{kernel needs 32 threads for each of 4 warps, found 64}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1], offset: 4>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  // expected-error@+1 {{argument #0 must be strided, from offset 0, found 'memref<?x32xbf16, strided<[?, 1], offset: 4>>'}}
+  gpu.func @f(%k: !memory) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 2, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    // expected-error@+2 {{failed to legalize operation 'warp.alloc'}}
+    // expected-error@+1 {{shared buffer has no offset; run 'warp-allocate-shared-memory' first}}
+    %b = warp.alloc : memref<32x32xbf16, #warp.shared<panel = 32>>
+    %q = warp.local_load %b : memref<32x32xbf16, #warp.shared<panel = 32>> to tensor<32x32xbf16, #warp.mma_sync<warps = 2>>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %x = arith.constant dense<1.0> : tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+    // expected-error@+2 {{failed to legalize operation 'tile.reduce'}}
+    // expected-error@+1 {{a reduction along dimension 0 crosses warps, which this layout does not support}}
+    %m = tile.reduce max dim 0 %x : tensor<64x32xf32, #warp.mma_sync<warps = 4>> to tensor<1x32xf32, #warp.mma_sync<warps = 4>>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    // expected-error@+1 {{'math.atanh' is not supported in a kernel}}
+    %m = math.atanh %x : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    tile.store %m, %k[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}

@@ -1,0 +1,46 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
+
+// Each element under its predicate, none of which branches; zero outside.
+// CHECK-LABEL: gpu.func @f
+// CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %{{.*}}: i32
+// CHECK: %[[SIZE:.*]] = arith.extui %[[S]] : i32 to i64
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %[[SIZE]]
+// CHECK: %[[FLAG:.*]] = arith.extui %{{.*}} : i1 to i32
+// CHECK: llvm.inline_asm "{{.*}}mov.b32 $0, 0;{{.*}}@p ld.global.b32 $0, [$1];{{.*}}", "=r,l,r" %{{.*}}, %[[FLAG]]
+// CHECK-COUNT-7: llvm.inline_asm "{{.*}}ld.global.b32
+// CHECK-NOT: ld.global
+// CHECK-COUNT-8: llvm.inline_asm has_side_effects "{{.*}}@p st.global.b32 [$0], $1;
+// CHECK-NOT: st.global
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    tile.store %x, %k[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}
+
+// -----
+
+// Gathers test each coordinate; i1 lives in bytes.
+// CHECK-LABEL: gpu.func @f
+// CHECK-COUNT-2: llvm.inline_asm "{{.*}}@p ld.global.u8 $0, [$1]
+// CHECK-NOT: ld.global
+// CHECK-COUNT-2: st.global.u8 [$0], $1
+!memory = memref<?x32xi1, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xi1>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %rows = tile.iota dim 0 : tensor<64x1xi32, #warp.mma_sync<warps = 4>>
+    %x = tile.gather %k[%rows, %c0] : !memory[tensor<64x1xi32, #warp.mma_sync<warps = 4>>, index] to tensor<64x1xi1, #warp.mma_sync<warps = 4>>
+    tile.store %x, %k[%c0, %c0] dims [0, -1] : tensor<64x1xi1, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}

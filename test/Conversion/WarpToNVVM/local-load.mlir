@@ -1,0 +1,21 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
+
+// Two blocks of 16x16 for each warp: 16 elements a thread.
+// CHECK-LABEL: gpu.func @f
+// CHECK-COUNT-2: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4
+// CHECK-NOT: nvvm.ldmatrix
+// CHECK: %[[WORDS:.*]] = vector.from_elements {{.*}} : vector<8xi32>
+// CHECK: llvm.bitcast %[[WORDS]] : vector<8xi32> to vector<16xbf16>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(0) : memref<64x32xbf16, #warp.shared<panel = 32>>
+    %q = warp.local_load %b : memref<64x32xbf16, #warp.shared<panel = 32>> to tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
+    tile.store %q, %k[%c0, %c0] dims [0, 1] : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}

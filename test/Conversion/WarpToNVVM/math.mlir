@@ -1,0 +1,48 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' | FileCheck %s
+
+// What the chip has, by its instruction; the rest by polynomials; nothing is left
+// that would need a library.
+// CHECK-LABEL: gpu.func @f
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %x0 = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.exp2"
+    %x1 = math.exp %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.exp2"
+    %x2 = math.exp2 %x1 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
+    %x3 = math.log %x2 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
+    %x4 = math.log2 %x3 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.ftz.f"
+    %x5 = math.rsqrt %x4 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+    %x6 = math.tanh %x5 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.fabs"
+    %x7 = math.absf %x6 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.ceil"
+    %x8 = math.ceil %x7 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.floor"
+    %x9 = math.floor %x8 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.roundeven"
+    %x10 = math.roundeven %x9 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.sqrt"
+    %x11 = math.sqrt %x10 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.trunc"
+    %x12 = math.trunc %x11 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.fma"({{.*}}) {{.*}} : (vector<4xf32>, vector<4xf32>, vector<4xf32>)
+    %f = math.fma %x12, %x0, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.copysign"
+    %g = math.copysign %f, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %h = math.sin %g : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %e = math.erf %h : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    tile.store %e, %k[%c0, %c0] dims [0, 1] : tensor<64x8xf32, #warp.mma_sync<warps = 4>>, !memory
+    // CHECK-NOT: math.
+    gpu.return
+  }
+}

@@ -1,0 +1,100 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file | FileCheck %s
+
+// A thread holds rows l / 4 and l / 4 + 8 of its warp's 16.
+// CHECK-LABEL: gpu.func @f
+// CHECK-DAG: %[[OFFSETS:.*]] = arith.constant dense<[0, 8]> : vector<2xi32>
+// CHECK-DAG: %[[STEPS:.*]] = arith.constant dense<[0, 1, 8, 9]> : vector<4xi32>
+// CHECK-DAG: arith.constant dense<1.000000e+00> : vector<8xf32>
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    // CHECK: %[[LANE:.*]] = arith.remui %[[T:.*]], %{{.*}} : i32
+    // CHECK: %[[ROW:.*]] = arith.divui %[[LANE]], %{{.*}} : i32
+    // CHECK: %[[WARP:.*]] = arith.divui %[[T]], %{{.*}} : i32
+    // CHECK: %[[FIRST:.*]] = arith.muli %[[WARP]], %{{.*}} : i32
+    // CHECK: %[[BASE:.*]] = arith.addi %[[FIRST]], %[[ROW]]
+    // CHECK: %[[BASES:.*]] = vector.broadcast %[[BASE]] : i32 to vector<2xi32>
+    // CHECK: %[[ROWS:.*]] = arith.addi %[[BASES]], %[[OFFSETS]]
+    %rows = tile.iota dim 0 : tensor<64x1xi32, #warp.mma_sync<warps = 4>>
+    // CHECK: %[[COLUMNS:.*]] = arith.addi %{{.*}}, %[[STEPS]] : vector<4xi32>
+    %columns = tile.iota dim 1 : tensor<1x16xi32, #warp.mma_sync<warps = 4>>
+    // CHECK: %[[R:.*]] = vector.shuffle %[[ROWS]], %[[ROWS]] [0, 0, 1, 1, 0, 0, 1, 1]
+    %r = tile.broadcast %rows : tensor<64x1xi32, #warp.mma_sync<warps = 4>> to tensor<64x16xi32, #warp.mma_sync<warps = 4>>
+    // CHECK: %[[C:.*]] = vector.shuffle %[[COLUMNS]], %[[COLUMNS]] [0, 1, 0, 1, 2, 3, 2, 3]
+    %c = tile.broadcast %columns : tensor<1x16xi32, #warp.mma_sync<warps = 4>> to tensor<64x16xi32, #warp.mma_sync<warps = 4>>
+    // CHECK: %[[KEEP:.*]] = arith.cmpi sge, %[[R]], %[[C]] : vector<8xi32>
+    %keep = arith.cmpi sge, %r, %c : tensor<64x16xi32, #warp.mma_sync<warps = 4>>
+    %one = arith.constant dense<1.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %z = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %sel = arith.select %keep, %one, %z : tensor<64x16xi1, #warp.mma_sync<warps = 4>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %c0 = arith.constant 0 : index
+    tile.store %sel, %k[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}
+
+// -----
+
+// The four lanes of a row exchange; two rows, two shuffles each.
+// CHECK-LABEL: gpu.func @f
+// CHECK-COUNT-3: arith.addf
+// CHECK: nvvm.shfl.sync bfly
+// CHECK: arith.addf
+// CHECK: nvvm.shfl.sync bfly
+// CHECK-COUNT-3: arith.addf
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl
+// CHECK: arith.addf
+// Reductions to a multiple of 8 columns stay within a thread.
+// CHECK: arith.maximumf
+// CHECK-NOT: nvvm.shfl
+// CHECK: gpu.return
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %sum = tile.reduce add dim 1 %x : tensor<64x16xf32, #warp.mma_sync<warps = 4>> to tensor<64x1xf32, #warp.mma_sync<warps = 4>>
+    %max = tile.reduce max dim 1 %x : tensor<64x16xf32, #warp.mma_sync<warps = 4>> to tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    tile.store %sum, %k[%c0, %c0] dims [0, -1] : tensor<64x1xf32, #warp.mma_sync<warps = 4>>, !memory
+    tile.store %max, %k[%c0, %c0] dims [0, 1] : tensor<64x8xf32, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}
+
+// -----
+
+// A warp votes for its rows.
+// CHECK-LABEL: gpu.func @f
+// CHECK: %[[ANY:.*]] = arith.ori
+// CHECK: %[[VOTE:.*]] = nvvm.vote.sync any %{{.*}}, %[[ANY]] -> i1
+// CHECK: scf.if %[[VOTE]] -> (vector<2xf32>)
+// CHECK-NEXT: %[[Y:.*]] = arith.addf %[[X:.*]], %[[X]] : vector<2xf32>
+// CHECK-NEXT: scf.yield %[[Y]]
+// CHECK: else
+// CHECK-NEXT: scf.yield %[[X]]
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %x = arith.constant dense<1.0> : tensor<64x1xf32, #warp.mma_sync<warps = 4>>
+    %c0 = arith.constant 0 : index
+    %v = tile.load %k[%c0, %c0] dims [0, -1] : !memory to tensor<64x1xf32, #warp.mma_sync<warps = 4>>
+    %c = arith.cmpf ogt, %v, %x : tensor<64x1xf32, #warp.mma_sync<warps = 4>>
+    %y = tile.if_any %c init(%v : tensor<64x1xf32, #warp.mma_sync<warps = 4>>) : tensor<64x1xi1, #warp.mma_sync<warps = 4>> {
+    ^bb0(%a: tensor<64x1xf32, #warp.mma_sync<warps = 4>>):
+      %s = arith.addf %a, %a : tensor<64x1xf32, #warp.mma_sync<warps = 4>>
+      tile.yield %s : tensor<64x1xf32, #warp.mma_sync<warps = 4>>
+    }
+    tile.store %y, %k[%c0, %c0] dims [0, -1] : tensor<64x1xf32, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}

@@ -46,7 +46,7 @@ endif()
 # archives instead.
 add_library(fovea_mlir INTERFACE)
 if(FOVEA_STATIC_LLVM)
-  execute_process(COMMAND ${FOVEA_LLVM_CONFIG} --link-static --libs nvptx passes core irreader orcjit x86
+  execute_process(COMMAND ${FOVEA_LLVM_CONFIG} --link-static --libs nvptx passes core irreader orcjit x86 supportlsp
                   OUTPUT_VARIABLE fovea_llvm_libs OUTPUT_STRIP_TRAILING_WHITESPACE)
   separate_arguments(fovea_llvm_libs NATIVE_COMMAND ${fovea_llvm_libs})
   execute_process(COMMAND ${FOVEA_LLVM_CONFIG} --libdir

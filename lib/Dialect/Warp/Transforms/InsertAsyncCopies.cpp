@@ -134,29 +134,19 @@ FailureOr<Stream> InsertAsyncCopiesPass::makeStream(warp::CopyOp copy,
   return stream;
 }
 
-/// The op of `block` in which `op` is nested, or `op` itself.
-static Operation *ancestorIn(Block *block, Operation *op) {
-  return block->findAncestorOpInBlock(*op);
-}
-
-static Operation *firstReader(Block *block, ArrayRef<Operation *> readers) {
-  Operation *first = nullptr;
+/// The first and the last op of `block` that is one of `readers` or contains
+/// one; null if there are none.
+static std::pair<Operation *, Operation *>
+readingRange(Block *block, ArrayRef<Operation *> readers) {
+  Operation *first = nullptr, *last = nullptr;
   for (Operation *reader : readers) {
-    Operation *ancestor = ancestorIn(block, reader);
+    Operation *ancestor = block->findAncestorOpInBlock(*reader);
     if (!first || ancestor->isBeforeInBlock(first))
       first = ancestor;
-  }
-  return first;
-}
-
-static Operation *lastReader(Block *block, ArrayRef<Operation *> readers) {
-  Operation *last = nullptr;
-  for (Operation *reader : readers) {
-    Operation *ancestor = ancestorIn(block, reader);
     if (!last || last->isBeforeInBlock(ancestor))
       last = ancestor;
   }
-  return last;
+  return {first, last};
 }
 
 /// A copy outside loops: one stage, never given back.
@@ -175,11 +165,11 @@ LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
   for (Operation *reader : stream->readers)
     if (isa<warp::LocalLoadOp>(reader) && reader->getBlock() == block) {
       SmallVector<Operation *> users(reader->getUsers());
-      if (Operation *use = firstReader(block, users))
+      if (Operation *use = readingRange(block, users).first)
         reader->moveBefore(use);
     }
   if (!stream->readers.empty()) {
-    b.setInsertionPoint(firstReader(block, stream->readers));
+    b.setInsertionPoint(readingRange(block, stream->readers).first);
     warp::ConsumerWaitOp::create(b, copy.getLoc(), stream->pipeline, zero,
                                  zero);
     Value view = makeStageView(b, copy.getLoc(), stream->buffer, zero);
@@ -275,7 +265,7 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
   for (const Stream &stream : streams) {
     if (stream.readers.empty())
       continue;
-    b.setInsertionPoint(firstReader(body, stream.readers));
+    b.setInsertionPoint(readingRange(body, stream.readers).first);
     auto wait = warp::ConsumerWaitOp::create(b, loc, stream.pipeline,
                                              current.stage, current.phase);
     Value view = makeStageView(b, loc, stream.buffer, current.stage);
@@ -283,7 +273,7 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
     copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
       return llvm::is_contained(stream.readers, use.getOwner());
     });
-    b.setInsertionPointAfter(lastReader(body, stream.readers));
+    b.setInsertionPointAfter(readingRange(body, stream.readers).second);
     warp::ConsumerReleaseOp::create(b, loc, stream.pipeline, current.stage,
                                     current.phase);
     if (!firstWait || wait->isBeforeInBlock(firstWait))

@@ -46,13 +46,22 @@ static llvm::json::Value toJSON(AffineExpr expr, ArrayAttr sizes) {
                            toJSON(operation.getRHS(), sizes)};
 }
 
+/// The schedule as printed, field by field: people read it, hosts ignore it.
 static void writeSchedule(ScheduleAttr schedule, llvm::json::OStream &json) {
-  json.attribute("tile_m", schedule.getTileM());
-  json.attribute("tile_n", schedule.getTileN());
-  json.attribute("warps", schedule.getWarps());
-  json.attribute("stages", schedule.getStages());
-  json.attribute("query_in_registers", schedule.getQueryInRegisters());
-  json.attribute("min_blocks", schedule.getMinBlocks());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  static_cast<Attribute>(schedule).print(stream);
+  StringRef fields = StringRef(text).split('<').second.rsplit('>').first;
+  SmallVector<StringRef> parts;
+  fields.split(parts, ',');
+  for (StringRef part : parts) {
+    auto [name, value] = part.split('=');
+    int64_t number;
+    if (value.trim().getAsInteger(10, number))
+      json.attribute(name.trim(), value.trim());
+    else
+      json.attribute(name.trim(), number);
+  }
 }
 
 static void writeTensor(TensorAttr tensor, llvm::json::OStream &json) {

@@ -8,47 +8,121 @@
 
 #include "fovea/Target/Schedule.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 using namespace mlir;
 using namespace fovea;
+using tile::RecurrenceKind;
 using tile::ScheduleAttr;
+using tile::WorkSchedule;
+
+//===----------------------------------------------------------------------===//
+// Fields
+//===----------------------------------------------------------------------===//
 
 namespace {
-/// The fields of a schedule, mutable.
-struct Fields {
-  int64_t tileM, tileN, warps, stages, queryInRegisters, minBlocks;
-
-  int64_t *lookup(StringRef name) {
-    return llvm::StringSwitch<int64_t *>(name)
-        .Case("tile_m", &tileM)
-        .Case("tile_n", &tileN)
-        .Case("warps", &warps)
-        .Case("stages", &stages)
-        .Case("query_in_registers", &queryInRegisters)
-        .Case("min_blocks", &minBlocks)
-        .Default(nullptr);
-  }
-  ScheduleAttr get(MLIRContext *context,
-                   function_ref<InFlightDiagnostic()> emitError) const {
-    return ScheduleAttr::getChecked(emitError, context, tileM, tileN, warps,
-                                    stages, queryInRegisters, minBlocks);
-  }
-};
-
-/// Schedules for mma.sync targets by the larger head dim. All fit 99 KiB, the
-/// least that any of these chips has.
-struct TableEntry {
-  int64_t headDim;
-  Fields fields;
+struct NumericField {
+  StringRef name;
+  int64_t ScheduleFields::*member;
 };
 } // namespace
 
-static constexpr TableEntry kMmaSyncTable[] = {
-    {32, {128, 64, 4, 2, 1, 2}}, {64, {128, 64, 4, 2, 0, 2}},
-    {96, {128, 32, 4, 2, 0, 2}}, {128, {64, 64, 4, 2, 0, 2}},
-    {192, {64, 48, 4, 2, 0, 1}}, {256, {64, 32, 4, 2, 0, 1}},
+static constexpr NumericField kNumericFields[] = {
+    {"tile_m", &ScheduleFields::tileM},
+    {"tile_n", &ScheduleFields::tileN},
+    {"warps", &ScheduleFields::warps},
+    {"stages", &ScheduleFields::stages},
+    {"query_in_registers", &ScheduleFields::queryInRegisters},
+    {"min_blocks", &ScheduleFields::minBlocks},
+    {"key_stages", &ScheduleFields::keyStages},
+    {"query_stages", &ScheduleFields::queryStages},
+    {"producer_registers", &ScheduleFields::producerRegisters},
+    {"consumer_registers", &ScheduleFields::consumerRegisters},
+    {"overlap", &ScheduleFields::overlap},
+    {"chain", &ScheduleFields::chain},
+    {"ping_pong", &ScheduleFields::pingPong},
+    {"softmax_part", &ScheduleFields::softmaxPart},
+    {"tau", &ScheduleFields::tau},
+    {"sum_by_dot", &ScheduleFields::sumByDot},
+    {"cluster", &ScheduleFields::cluster},
 };
+
+/// Sets `field` to the case that `text` names.
+template <typename Enum>
+static LogicalResult setEnum(Enum &field, StringRef name, StringRef text,
+                             std::optional<Enum> (*symbolize)(StringRef),
+                             StringRef expected,
+                             function_ref<InFlightDiagnostic()> emitError) {
+  std::optional<Enum> value = symbolize(text);
+  if (!value)
+    return emitError() << "schedule's '" << name << "' must be " << expected
+                       << ", found '" << text << "'";
+  field = *value;
+  return success();
+}
+
+LogicalResult
+ScheduleFields::set(StringRef name, StringRef text,
+                    function_ref<InFlightDiagnostic()> emitError) {
+  if (name == "work")
+    return setEnum<WorkSchedule>(work, name, text, tile::symbolizeWorkSchedule,
+                                 "single, static or dynamic", emitError);
+  if (name == "recurrence")
+    return setEnum<RecurrenceKind>(
+        recurrence, name, text, tile::symbolizeRecurrenceKind,
+        "three_pass, normalized, deferred, conditional or lazy", emitError);
+  for (const NumericField &field : kNumericFields) {
+    if (field.name != name)
+      continue;
+    if (text.getAsInteger(10, this->*field.member))
+      return emitError() << "schedule's '" << name
+                         << "' must be an integer, found '" << text << "'";
+    return success();
+  }
+  InFlightDiagnostic diag = emitError();
+  diag << "unknown schedule field '" << name << "', expected ";
+  for (const NumericField &field : kNumericFields)
+    diag << field.name << ", ";
+  return diag << "work or recurrence";
+}
+
+ScheduleAttr
+ScheduleFields::get(MLIRContext *context,
+                    function_ref<InFlightDiagnostic()> emitError) const {
+  return ScheduleAttr::getChecked(
+      emitError, context, tileM, tileN, warps, stages, queryInRegisters,
+      minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
+      overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
+      cluster);
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Schedules for mma.sync targets by the larger head dim. All fit 99 KiB, the
+/// least that any of these chips has.
+struct MmaSyncEntry {
+  int64_t headDim, tileM, tileN, queryInRegisters, minBlocks;
+
+  ScheduleFields get() const {
+    ScheduleFields fields;
+    fields.tileM = tileM;
+    fields.tileN = tileN;
+    fields.queryInRegisters = queryInRegisters;
+    fields.minBlocks = minBlocks;
+    return fields;
+  }
+};
+} // namespace
+
+static constexpr MmaSyncEntry kMmaSyncTable[] = {
+    {32, 128, 64, 1, 2}, {64, 128, 64, 0, 2}, {96, 128, 32, 0, 2},
+    {128, 64, 64, 0, 2}, {192, 64, 48, 0, 1}, {256, 64, 32, 0, 1},
+};
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
 
 int64_t fovea::getSharedMemory(const ScheduleProblem &problem,
                                ScheduleAttr schedule) {
@@ -102,33 +176,23 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
                       StringRef overrides,
                       function_ref<InFlightDiagnostic()> emitError) {
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  const TableEntry *entry =
-      llvm::find_if(kMmaSyncTable, [&](const TableEntry &candidate) {
+  const MmaSyncEntry *entry =
+      llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
         return headDim <= candidate.headDim;
       });
   if (entry == std::end(kMmaSyncTable)) {
     emitError() << "head dims up to 256 are supported, found " << headDim;
     return failure();
   }
-  Fields fields = entry->fields;
+  ScheduleFields fields = entry->get();
 
   if (overrides != "auto") {
     SmallVector<StringRef> parts;
     overrides.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
     for (StringRef part : parts) {
       auto [name, text] = part.split('=');
-      int64_t *field = fields.lookup(name.trim());
-      if (!field) {
-        emitError() << "unknown schedule field '" << name.trim()
-                    << "', expected tile_m, tile_n, warps, stages, "
-                       "query_in_registers or min_blocks";
+      if (failed(fields.set(name.trim(), text.trim(), emitError)))
         return failure();
-      }
-      if (text.trim().getAsInteger(10, *field)) {
-        emitError() << "schedule's '" << name.trim()
-                    << "' must be an integer, found '" << text.trim() << "'";
-        return failure();
-      }
     }
   }
   ScheduleAttr schedule = fields.get(context, emitError);

@@ -21,6 +21,29 @@ struct ScheduleProblem {
   int64_t elementBits;
   /// Head dims of Q and K, and of V, padded to what instructions need.
   int64_t headDim, valueHeadDim;
+  /// The number of keys that a tile of queries visits varies.
+  bool uneven = false;
+};
+
+/// The fields of a schedule, one by one; `#tile.schedule` says what they mean.
+struct ScheduleFields {
+  int64_t tileM = 64, tileN = 64, warps = 4, stages = 2, queryInRegisters = 0,
+          minBlocks = 1, keyStages = 0, queryStages = 1, producerRegisters = 0,
+          consumerRegisters = 0, overlap = 0, chain = 0, pingPong = 0,
+          softmaxPart = 100;
+  tile::WorkSchedule work = tile::WorkSchedule::Single;
+  tile::RecurrenceKind recurrence = tile::RecurrenceKind::Deferred;
+  int64_t tau = 8, sumByDot = 0, cluster = 1;
+
+  /// Sets the field that users know as `name`. Fails with a diagnostic if there
+  /// is none, or if it can't be `text`.
+  mlir::LogicalResult
+  set(llvm::StringRef name, llvm::StringRef text,
+      llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+  /// The attribute, or null after a diagnostic.
+  tile::ScheduleAttr
+  get(mlir::MLIRContext *context,
+      llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
 };
 
 /// Bytes of shared memory that a forward kernel with this schedule needs.

@@ -8,6 +8,8 @@
 
 #include "KernelBuilder.h"
 
+#include "fovea/Target/Schedule.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -79,7 +81,11 @@ FailureOr<tile::ScheduleAttr> fovea::buildMerge(KernelBuilder &kb,
                             ValueRange(at).drop_back(),
                             ArrayRef<int64_t>{2, -1});
   }
-  return tile::ScheduleAttr::get(op.getContext(), kRows, kColumns, kWarps,
-                                 /*stages=*/1, /*queryInRegisters=*/0,
-                                 /*minBlocks=*/4);
+  ScheduleFields fields;
+  fields.tileM = kRows;
+  fields.tileN = kColumns;
+  fields.warps = kWarps;
+  fields.stages = 1;
+  fields.minBlocks = 4;
+  return fields.get(op.getContext(), [&] { return op.emitError(); });
 }

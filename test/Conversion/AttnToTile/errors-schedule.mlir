@@ -2,13 +2,13 @@
 // RUN: not fovea-opt %s --attn-to-tile=target=sm_75 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: unknown target 'sm_75', expected one of 'sm_80',
 // RUN: not fovea-opt %s --attn-to-tile=schedule=tile_k=32 2>&1 | FileCheck %s --check-prefix=FIELD
-// FIELD: error: unknown schedule field 'tile_k', expected tile_m, tile_n, warps, stages, query_in_registers or min_blocks
+// FIELD: error: unknown schedule field 'tile_k', expected tile_m, {{.*}} or recurrence
 // RUN: not fovea-opt %s --attn-to-tile=schedule=tile_m=big 2>&1 | FileCheck %s --check-prefix=INTEGER
 // INTEGER: error: schedule's 'tile_m' must be an integer, found 'big'
 // RUN: not fovea-opt %s --attn-to-tile=schedule=tile_m 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: error: schedule's 'tile_m' must be an integer, found ''
 // RUN: not fovea-opt %s --attn-to-tile=schedule=stages=0 2>&1 | FileCheck %s --check-prefix=STAGES
-// STAGES: error: schedule's 'stages' must be in [1, 1024], found 0
+// STAGES: error: schedule's 'stages' must be in [1, 32], found 0
 // RUN: not fovea-opt %s --attn-to-tile=schedule=stages=9 2>&1 | FileCheck %s --check-prefix=MANY_STAGES
 // MANY_STAGES: error: schedule's 'stages' must be at most 8, found 9
 // RUN: not fovea-opt %s --attn-to-tile=schedule=query_in_registers=2 2>&1 | FileCheck %s --check-prefix=FLAG

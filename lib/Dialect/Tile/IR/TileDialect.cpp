@@ -112,25 +112,37 @@ RegAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
 // Schedule and tensors
 //===----------------------------------------------------------------------===//
 
-LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   int64_t tileM, int64_t tileN, int64_t warps,
-                                   int64_t stages, int64_t queryInRegisters,
-                                   int64_t minBlocks) {
+LogicalResult ScheduleAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, int64_t tileM, int64_t tileN,
+    int64_t warps, int64_t stages, int64_t queryInRegisters, int64_t minBlocks,
+    int64_t keyStages, int64_t queryStages, int64_t producerRegisters,
+    int64_t consumerRegisters, int64_t overlap, int64_t chain, int64_t pingPong,
+    int64_t softmaxPart, WorkSchedule, RecurrenceKind, int64_t tau,
+    int64_t sumByDot, int64_t cluster) {
   struct Field {
     StringRef name;
-    int64_t value, least;
+    int64_t value, least, most;
   };
-  for (Field field : {Field{"tile_m", tileM, 1}, Field{"tile_n", tileN, 1},
-                      Field{"warps", warps, 1}, Field{"stages", stages, 1},
-                      Field{"query_in_registers", queryInRegisters, 0},
-                      Field{"min_blocks", minBlocks, 1}})
-    if (field.value < field.least || field.value > 1024)
+  for (Field field :
+       {Field{"tile_m", tileM, 1, 1024}, Field{"tile_n", tileN, 1, 1024},
+        Field{"warps", warps, 1, 32}, Field{"stages", stages, 1, 32},
+        Field{"query_in_registers", queryInRegisters, 0, 1},
+        Field{"min_blocks", minBlocks, 1, 32},
+        Field{"key_stages", keyStages, 0, 32},
+        Field{"query_stages", queryStages, 1, 2},
+        Field{"producer_registers", producerRegisters, 0, 256},
+        Field{"consumer_registers", consumerRegisters, 0, 256},
+        Field{"overlap", overlap, 0, 1}, Field{"chain", chain, 0, 1},
+        Field{"ping_pong", pingPong, 0, 1},
+        Field{"softmax_part", softmaxPart, 1, 100}, Field{"tau", tau, 0, 64},
+        Field{"sum_by_dot", sumByDot, 0, 1}, Field{"cluster", cluster, 1, 16}})
+    if (field.value < field.least || field.value > field.most)
       return emitError() << "schedule's '" << field.name << "' must be in ["
-                         << field.least << ", 1024], found " << field.value;
-  if (queryInRegisters > 1)
-    return emitError() << "schedule's 'query_in_registers' must be 0 or 1, "
-                          "found "
-                       << queryInRegisters;
+                         << field.least << ", " << field.most << "], found "
+                         << field.value;
+  if ((producerRegisters == 0) != (consumerRegisters == 0))
+    return emitError() << "schedule's 'producer_registers' and "
+                          "'consumer_registers' must both be set or both be 0";
   return success();
 }
 

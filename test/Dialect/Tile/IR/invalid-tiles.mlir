@@ -33,7 +33,7 @@ func.func @not_a_tile(%x: tensor<16x1xf32>) {
 
 // -----
 
-// expected-error@+1 {{schedule's 'stages' must be in [1, 1024], found 1025}}
+// expected-error@+1 {{schedule's 'stages' must be in [1, 32], found 1025}}
 #s = #tile.schedule<tile_m = 64, tile_n = 64, warps = 4, stages = 1025, query_in_registers = 0, min_blocks = 1>
 
 // -----

@@ -24,30 +24,80 @@ def Tile_RegAttr
   }];
 }
 
-def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
-  let summary = "tile sizes, stages, warps of a kernel";
-  let description = [{
-    The choices that shape a kernel's code, made in one place (see
-    `fovea/Target/Schedule.h`) and overridable with `--schedule`:
+def Tile_WorkSchedule : I32EnumAttr<"WorkSchedule", "how tiles are dealt to CTAs", [
+    I32EnumAttrCase<"Single", 0, "single">,
+    I32EnumAttrCase<"Static", 1, "static">,
+    I32EnumAttrCase<"Dynamic", 2, "dynamic">
+  ]> {
+  let cppNamespace = "::fovea::tile";
+}
 
-    | field | meaning | unit |
-    |---|---|---|
-    | tile_m | queries a CTA holds | rows |
-    | tile_n | keys of one loop step | rows |
-    | warps | warps that compute | |
-    | stages | buffers each of K and V | |
-    | query_in_registers | Q's fragments stay in registers | 0 or 1 |
-    | min_blocks | CTAs that one SM should hold; bounds the registers | |
+def Tile_Recurrence : I32EnumAttr<"RecurrenceKind", "recurrence of a softmax loop", [
+    I32EnumAttrCase<"ThreePass", 0, "three_pass">,
+    I32EnumAttrCase<"Normalized", 1, "normalized">,
+    I32EnumAttrCase<"Deferred", 2, "deferred">,
+    I32EnumAttrCase<"Conditional", 3, "conditional">,
+    I32EnumAttrCase<"Lazy", 4, "lazy">
+  ]> {
+  let cppNamespace = "::fovea::tile";
+}
+
+def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
+  let summary = "the choices that shape a kernel's code";
+  let description = [{
+    Made in one place (see `fovea/Target/Schedule.h`) and overridable with
+    `--schedule`. Fields with a default are printed only where they differ.
+
+    | field | meaning | unit | default |
+    |---|---|---|---|
+    | tile_m | queries a CTA holds | rows | |
+    | tile_n | keys of one loop step | rows | |
+    | warps | warps that compute | | |
+    | stages | buffers of V, and of K unless `key_stages` says else | | |
+    | query_in_registers | Q's fragments stay in registers | 0 or 1 | |
+    | min_blocks | CTAs that one SM should hold; bounds the registers | | |
+    | key_stages | buffers of K; 0: as `stages` | | 0 |
+    | query_stages | buffers of Q: with 2, the next tile's Q arrives early | | 1 |
+    | producer_registers | budget of a thread of the role that copies; 0: all warps copy and compute | registers | 0 |
+    | consumer_registers | budget of a thread of the roles that compute | registers | 0 |
+    | overlap | the next block's scores are in flight under this one's softmax | 0 or 1 | 0 |
+    | chain | the next tile's first scores are issued with this one's last product | 0 or 1 | 0 |
+    | ping_pong | warp groups take turns at the matrix units | 0 or 1 | 0 |
+    | softmax_part | share of a block's columns exponentiated before the wait for the last product; 100: all | per cent | 100 |
+    | work | how tiles are dealt out: `single` (one a CTA), `static` (every n-th), `dynamic` (a counter) | | single |
+    | recurrence | of the softmax loop | | deferred |
+    | tau | growth of a row's maximum, in powers of two, that the `conditional` and `lazy` recurrences leave alone | | 8 |
+    | sum_by_dot | row sums by the matrix units, from weights as rounded for them | 0 or 1 | 0 |
+    | cluster | CTAs that share copies of K and V | | 1 |
   }];
-  let parameters = (ins "int64_t":$tileM, "int64_t":$tileN, "int64_t":$warps,
-                        "int64_t":$stages, "int64_t":$queryInRegisters,
-                        "int64_t":$minBlocks);
-  let assemblyFormat = [{
-    `<` `tile_m` `=` $tileM `,` `tile_n` `=` $tileN `,` `warps` `=` $warps `,`
-    `stages` `=` $stages `,` `query_in_registers` `=` $queryInRegisters `,`
-    `min_blocks` `=` $minBlocks `>`
-  }];
+  let parameters = (ins "int64_t":$tile_m, "int64_t":$tile_n, "int64_t":$warps,
+                        "int64_t":$stages, "int64_t":$query_in_registers,
+                        "int64_t":$min_blocks,
+    DefaultValuedParameter<"int64_t", "0">:$key_stages,
+    DefaultValuedParameter<"int64_t", "1">:$query_stages,
+    DefaultValuedParameter<"int64_t", "0">:$producer_registers,
+    DefaultValuedParameter<"int64_t", "0">:$consumer_registers,
+    DefaultValuedParameter<"int64_t", "0">:$overlap,
+    DefaultValuedParameter<"int64_t", "0">:$chain,
+    DefaultValuedParameter<"int64_t", "0">:$ping_pong,
+    DefaultValuedParameter<"int64_t", "100">:$softmax_part,
+    DefaultValuedParameter<"::fovea::tile::WorkSchedule",
+                           "::fovea::tile::WorkSchedule::Single">:$work,
+    DefaultValuedParameter<"::fovea::tile::RecurrenceKind",
+                           "::fovea::tile::RecurrenceKind::Deferred">:$recurrence,
+    DefaultValuedParameter<"int64_t", "8">:$tau,
+    DefaultValuedParameter<"int64_t", "0">:$sum_by_dot,
+    DefaultValuedParameter<"int64_t", "1">:$cluster);
+  let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Copies and computation are the work of different warps.
+    bool isSpecialized() const { return getProducerRegisters() != 0; }
+    /// Buffers of K.
+    int64_t getKeyDepth() const {
+      return getKeyStages() ? getKeyStages() : getStages();
+    }
+  }];
 }
 
 def Tile_Access : I32EnumAttr<"Access", "what a kernel does with a tensor", [

@@ -73,8 +73,8 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot, bool queryInRegisters) {
   }
   OpBuilder builder(dot);
   auto converted =
-      warp::DotOp::create(builder, dot.getLoc(), dot.getType(), left, right,
-                          dot.getAcc(), dot.getTransposeB());
+      warp::DotOp::create(builder, dot.getLoc(), left, right, dot.getAcc(),
+                          dot.getTransposeB(), /*async=*/false);
   dot.replaceAllUsesWith(converted.getResult());
   dot.erase();
   return success();

@@ -129,7 +129,8 @@ FailureOr<Stream> InsertAsyncCopiesPass::makeStream(warp::CopyOp copy,
   stream.buffer =
       warp::AllocOp::create(b, alloc.getLoc(), staged, IntegerAttr());
   stream.pipeline = warp::PipelineOp::create(
-      b, alloc.getLoc(), warp::PipelineType::get(&getContext(), stages));
+      b, alloc.getLoc(), warp::PipelineType::get(&getContext(), stages),
+      IntegerAttr());
   ++numPipelines;
   return stream;
 }

@@ -70,6 +70,11 @@ enum {
 static int launches;
 static uint64_t in_use[65536];
 static size_t num_in_use, num_recorded;
+/** What was allocated, ever. */
+static struct {
+  uint64_t start, end;
+} allocations[64];
+static size_t num_allocations;
 static _Thread_local int capture_mode;
 
 static int is_capturing(void) {
@@ -233,6 +238,14 @@ static void print_workspace(uint64_t address) {
       printf(" in use");
   if (address % 32)
     printf(" misaligned");
+  size_t inside = 0;
+  while (inside < num_allocations && (address < allocations[inside].start ||
+                                      address + 4 > allocations[inside].end))
+    ++inside;
+  if (inside == num_allocations) {
+    printf(" outside");
+    return;
+  }
   for (int byte = 0; byte < 4; ++byte)
     if (((const char *)(uintptr_t)address)[byte])
       printf(" not zero");
@@ -335,6 +348,11 @@ API CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
   /* What a real one finds there: whatever was there before. */
   memset(memory, 0xaa, bytes);
   *address = (CUdeviceptr)(uintptr_t)memory;
+  pthread_mutex_lock(&lock);
+  size_t entry = num_allocations < 64 ? num_allocations++ : 0;
+  allocations[entry].start = *address;
+  allocations[entry].end = *address + bytes;
+  pthread_mutex_unlock(&lock);
   return CUDA_SUCCESS;
 }
 API CUresult cuMemFree_v2(CUdeviceptr address) {

@@ -107,7 +107,7 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
   auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       abi, abi.getKernelAttr());
   FailureOr<Signature> signature = Signature::get(abi);
-  if (failed(signature) || failed(verifyTypes(kernel)))
+  if (failed(signature))
     return failure();
   SmallVector<RuntimeValue> arguments;
   for (Attribute attr : abi.getParameters()) {
@@ -117,6 +117,9 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
       return failure();
     arguments.push_back(std::move(*argument));
   }
+  // After the arguments: those of a lowered kernel have a better message.
+  if (failed(verifyTypes(kernel)))
+    return failure();
   FailureOr<int64_t> blocks = evaluateGrid(abi, sizes);
   if (failed(blocks))
     return failure();

@@ -22,6 +22,8 @@ bool isSharedBuffer(mlir::Type type);
 int64_t getPanelColumns(int64_t columns);
 /// Bytes that a shared buffer takes, its last panel whole.
 int64_t getStorageBytes(mlir::MemRefType type);
+/// Bytes at the end of a specialised kernel's shared memory that hold nothing.
+inline constexpr int64_t kSpareSharedBytes = 16;
 } // namespace fovea::warp
 
 #include "fovea/Dialect/Warp/IR/WarpDialect.h.inc"

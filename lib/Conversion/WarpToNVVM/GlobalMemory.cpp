@@ -238,15 +238,14 @@ static Value fromMemory(OpBuilder &b, Location loc, Value value, Type element) {
                                arith::ConstantIntOp::create(b, loc, 0, 8));
 }
 
-/// Transposes a 4x4 block of words that four neighbouring lanes hold, one row of
-/// it each: lane `l` gets word `l` of all four.
+/// Transposes a 4x4 block of words that four neighbouring lanes hold, one row
+/// of it each: lane `l` gets word `l` of all four.
 static SmallVector<Value> transposeAmongLanes(OpBuilder &b, Location loc,
                                               SmallVector<Value> words,
                                               Value lane) {
   Type i32 = b.getI32Type();
   for (int64_t distance : {1, 2}) {
-    Value bit =
-        arith::AndIOp::create(b, loc, lane, emitI32(b, loc, distance));
+    Value bit = arith::AndIOp::create(b, loc, lane, emitI32(b, loc, distance));
     Value isOdd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit,
                                         emitI32(b, loc, 0));
     // Odd lanes give the word that even ones keep, and the other way round.
@@ -255,10 +254,9 @@ static SmallVector<Value> transposeAmongLanes(OpBuilder &b, Location loc,
         continue;
       Value &even = words[low], &odd = words[low | distance];
       Value given = arith::SelectOp::create(b, loc, isOdd, even, odd);
-      Value got = NVVM::ShflOp::create(b, loc, i32, emitI32(b, loc, -1), given,
-                                       emitI32(b, loc, distance),
-                                       emitI32(b, loc, 31),
-                                       NVVM::ShflKind::bfly, UnitAttr());
+      Value got = NVVM::ShflOp::create(
+          b, loc, i32, emitI32(b, loc, -1), given, emitI32(b, loc, distance),
+          emitI32(b, loc, 31), NVVM::ShflKind::bfly, UnitAttr());
       Value newEven = arith::SelectOp::create(b, loc, isOdd, got, even);
       Value newOdd = arith::SelectOp::create(b, loc, isOdd, odd, got);
       even = newEven, odd = newOdd;
@@ -272,8 +270,8 @@ static void emitWideStore(OpBuilder &b, Location loc, Place place,
                           int64_t bytes, ArrayRef<Value> words) {
   SmallVector<Value> operands = {place.address};
   llvm::append_range(operands, words);
-  std::string text = "st.global.v4.b32 [$0+" + std::to_string(bytes) +
-                     "], {$1, $2, $3, $4};";
+  std::string text =
+      "st.global.v4.b32 [$0+" + std::to_string(bytes) + "], {$1, $2, $3, $4};";
   std::string constraints = "l,r,r,r,r";
   if (place.predicate) {
     text = "@$5 " + text;
@@ -462,17 +460,17 @@ void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
   llvm::MapVector<int64_t, SmallVector<unsigned>> rows;
   for (unsigned index = 0; index < type.getNumElements(); index += 2)
     rows[access.getOffsets(0)[index]].push_back(index);
-  Value lane = arith::RemUIOp::create(b, loc, emitThread(b, loc),
-                                      emitI32(b, loc, 4));
+  Value lane =
+      arith::RemUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 4));
   // Two columns of each chunk were the lane's; now every fourth chunk is.
   Value distance = emitToI64(
       b, loc,
       arith::MulIOp::create(b, loc, lane, emitI32(b, loc, 6)).getResult());
   for (auto &[row, indices] : rows) {
     Place place = access.getPlace(indices.front());
-    place.address = LLVM::GEPOp::create(
-        b, loc, place.address.getType(), access.getMemoryType(), place.address,
-        ArrayRef<LLVM::GEPArg>{distance});
+    place.address = LLVM::GEPOp::create(b, loc, place.address.getType(),
+                                        access.getMemoryType(), place.address,
+                                        ArrayRef<LLVM::GEPArg>{distance});
     for (size_t quad = 0; quad < indices.size(); quad += 4) {
       SmallVector<Value> block;
       for (unsigned index : ArrayRef(indices).slice(quad, 4))

@@ -75,6 +75,10 @@ LogicalResult ForwardEmitter::chooseTiles() {
   valueHeadDim = llvm::alignTo(dv, 16);
   ScheduleProblem problem{kb.target, element.getIntOrFloatBitWidth(), headDim,
                           valueHeadDim};
+  problem.uneven = !op.getKvBounds().empty();
+  problem.wideExponent = element.isBF16();
+  problem.boxes = isa<attn::DenseAttr>(op.getSequence());
+  problem.lse = static_cast<bool>(op.getLse());
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });

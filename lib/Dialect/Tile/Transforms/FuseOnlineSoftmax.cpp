@@ -9,7 +9,8 @@
 // Notation: c = scale * log2(e). Maxima and references are those of s * c, so
 // that weights are exp2(s * c - reference). Scaling a block's maximum instead
 // of its scores keeps scale and change of base inside the FMA, and since c > 0
-// and rounding is monotone, no weight exceeds 1 by more than a rounding.
+// and rounding is monotone, no weight exceeds 1 by more than a rounding. `lazy`
+// compares scores with references, so it keeps those in units of the score.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,6 +55,7 @@ public:
   State normalized();
   State deferred();
   State conditional(double tau);
+  State lazy(double tau);
 
   /// Replaces the op by `state`, its reference in natural units.
   void finish(State state) {
@@ -90,6 +92,22 @@ private:
   Value scaleRows(Value tile, Value factors) {
     return b.multiply(tile, b.widen(factors, TileBuilder::typeOf(tile)));
   }
+
+  /// What `lazy` knows of its reference, as row tiles.
+  struct LazyReference {
+    Value m;         // in units of the score
+    Value exponent;  // addend of the weights' exponents, -c * m
+    Value threshold; // bits of the least score that calls for a new one
+  };
+  /// m + tau / c, the largest score that `m` serves.
+  Value mostServed(Value m, double tau) {
+    return b.add(m, b.splat(rowType, tau / scale));
+  }
+  LazyReference makeReference(Value m, double tau);
+  /// The reference, partial sums, factor of the old accumulator and rows that
+  /// moved, after a look at `scores`.
+  ResultRange moveReference(const LazyReference &old, Value sums, Value scores,
+                            double tau);
 
   SoftmaxSumOp op;
   TileBuilder b;
@@ -238,6 +256,100 @@ State LoopWriter::conditional(double tau) {
   return {results[0], sumUp(results[1]), results[2]};
 }
 
+//===----------------------------------------------------------------------===//
+// Lazy
+//===----------------------------------------------------------------------===//
+
+LoopWriter::LazyReference LoopWriter::makeReference(Value m, double tau) {
+  RankedTensorType bitsType =
+      tileLike(rowType, rowType.getShape(), b.getI32Type());
+  Value most = mostServed(m, tau);
+  Value above = arith::AddIOp::create(
+      b, arith::BitcastOp::create(b, bitsType, most), b.splat(bitsType, 1));
+  // Integers order negative floats the wrong way round: below zero, and where
+  // there is no reference yet, every score calls for a new one.
+  Value ordered =
+      b.compare(arith::CmpFPredicate::OGE, most, b.splat(rowType, 0.0));
+  Value threshold = b.select(
+      ordered, above, b.splat(bitsType, std::numeric_limits<int32_t>::min()));
+  return {m, b.multiply(b.guard(m), -scale), threshold};
+}
+
+ResultRange LoopWriter::moveReference(const LazyReference &old, Value sums,
+                                      Value scores, double tau) {
+  RankedTensorType scoreBitsType =
+      tileLike(scoresType, scoresType.getShape(), b.getI32Type());
+  Value bits = arith::BitcastOp::create(b, scoreBitsType, scores);
+  Value most = b.reduceColumns(ReduceKind::Max, bits, sumsType.getDimSize(1));
+  Value grown =
+      b.isAtLeast(most, b.widen(old.threshold, TileBuilder::typeOf(most)));
+  RankedTensorType flagType =
+      tileLike(rowType, rowType.getShape(), b.getI1Type());
+  SmallVector<Value> inits = {
+      old.m, old.exponent,          old.threshold,
+      sums,  b.splat(rowType, 1.0), b.splat(flagType, 0)};
+  auto move = IfAnyOp::create(b, grown, inits);
+  OpBuilder::InsertionGuard insertion(b);
+  SmallVector<Type> types(move.getResultTypes());
+  Block *body = b.createBlock(&move.getBody(), {}, types,
+                              SmallVector<Location>(types.size(), b.getLoc()));
+  Value m = body->getArgument(0), threshold = body->getArgument(2);
+  Value maximum = b.reduceColumns(ReduceKind::Max, scores, 1);
+  // Only rows that asked may move, even if `maximum` is kept in a wider type
+  // than the one whose bits were compared. NaN stays out of the reference: it
+  // makes weights and sums NaN by itself.
+  Value asked =
+      b.isAtLeast(b.reduceColumns(ReduceKind::Max, most, 1), threshold);
+  Value exceeds =
+      b.compare(arith::CmpFPredicate::OGT, maximum, mostServed(m, tau));
+  Value moved = arith::AndIOp::create(b, exceeds, asked);
+  LazyReference next = makeReference(b.select(moved, maximum, m), tau);
+  Value shrink =
+      b.exp2(b.multiplyAdd(m, b.splat(rowType, scale), next.exponent));
+  Value factor = b.select(moved, shrink, b.splat(rowType, 1.0));
+  YieldOp::create(b, ValueRange{next.m, next.exponent, next.threshold,
+                                scaleRows(body->getArgument(3), factor), factor,
+                                moved});
+  return move.getResults();
+}
+
+State LoopWriter::lazy(double tau) {
+  // What makeReference gives for -inf: every score calls for a reference.
+  RankedTensorType bitsType =
+      tileLike(rowType, rowType.getShape(), b.getI32Type());
+  LazyReference none = {b.minusInfinity(rowType), b.splat(rowType, 0.0),
+                        b.splat(bitsType, std::numeric_limits<int32_t>::min())};
+  ResultRange results = forEachBlock(
+      {none.m, none.exponent, none.threshold, b.splat(sumsType, 0.0),
+       b.splat(accType, 0.0)},
+      [&](Value j, ValueRange carried) {
+        LazyReference old = {carried[0], carried[1], carried[2]};
+        Value scores = scoresOf(j);
+        ResultRange moves = moveReference(old, carried[3], scores, tau);
+        LazyReference now = {moves[0], moves[1], moves[2]};
+        Value factor = moves[4], moved = moves[5];
+        Value weights =
+            b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale),
+                                 b.widen(now.exponent, scoresType)));
+        Value sums = b.add(moves[3], partialSumsOf(weights));
+        auto rescale = IfAnyOp::create(b, moved, ValueRange{carried[4]});
+        {
+          OpBuilder::InsertionGuard insertion(b);
+          Block *body =
+              b.createBlock(&rescale.getBody(), {}, {accType}, {b.getLoc()});
+          YieldOp::create(b, scaleRows(body->getArgument(0), factor));
+        }
+        Value acc = accumulate(j, weights, rescale.getResult(0));
+        return SmallVector<Value>{now.m, now.exponent, now.threshold, sums,
+                                  acc};
+      });
+  return {b.multiply(results[0], scale), sumUp(results[3]), results[4]};
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
 namespace {
 
 struct FuseOnlineSoftmax
@@ -245,7 +357,7 @@ struct FuseOnlineSoftmax
   using FuseOnlineSoftmaxBase::FuseOnlineSoftmaxBase;
 
   void runOnOperation() override {
-    if (failed(verifyOptions()))
+    if (failed(resolveOptions()))
       return signalPassFailure();
     SmallVector<SoftmaxSumOp> sums;
     getOperation().walk([&](SoftmaxSumOp op) { sums.push_back(op); });
@@ -263,33 +375,44 @@ struct FuseOnlineSoftmax
 
 private:
   State write(LoopWriter &writer) {
-    switch (recurrence) {
-    case Recurrence::ThreePass:
+    switch (chosen) {
+    case RecurrenceKind::ThreePass:
       return writer.threePass();
-    case Recurrence::Normalized:
+    case RecurrenceKind::Normalized:
       return writer.normalized();
-    case Recurrence::Deferred:
+    case RecurrenceKind::Deferred:
       return writer.deferred();
-    case Recurrence::Conditional:
-      return writer.conditional(tau);
+    case RecurrenceKind::Conditional:
+      return writer.conditional(chosenTau);
+    case RecurrenceKind::Lazy:
+      return writer.lazy(chosenTau);
     }
     llvm_unreachable("unknown recurrence");
   }
 
-  LogicalResult verifyOptions() {
+  /// What the options leave open, the kernel's schedule says.
+  LogicalResult resolveOptions() {
     if (partialSumWidth < 1)
       return getOperation().emitError()
              << "partial-sum-width must be positive, found "
              << partialSumWidth.getValue();
-    if (!(tau >= 0.0) || std::isinf(tau))
+    if (!std::isfinite(tau))
       return getOperation().emitError()
-             << "tau must be finite and not negative, found " << tau.getValue();
+             << "tau must be finite, found " << tau.getValue();
+    AbiOp abi = lookupAbi(getOperation());
+    chosen = recurrence;
+    if (recurrence == kScheduleRecurrence)
+      chosen =
+          abi ? abi.getSchedule().getRecurrence() : RecurrenceKind::Deferred;
+    chosenTau = tau;
+    if (tau < 0.0)
+      chosenTau = abi ? double(abi.getSchedule().getTau()) : 8.0;
     return success();
   }
 
   /// Weights reach 2^tau before they are rounded to the values' type.
   LogicalResult verifyTauFits(SoftmaxSumOp op) {
-    if (recurrence != Recurrence::Conditional)
+    if (chosen != RecurrenceKind::Conditional && chosen != RecurrenceKind::Lazy)
       return success();
     auto values = cast<RankedTensorType>(
         op.getValues().front().getTerminator()->getOperand(0).getType());
@@ -297,11 +420,14 @@ private:
     APFloat largest = APFloat::getLargest(type.getFloatSemantics());
     bool inexact;
     largest.convert(APFloat::IEEEdouble(), APFloat::rmTowardZero, &inexact);
-    if (std::exp2(tau) <= largest.convertToDouble())
+    if (std::exp2(chosenTau) <= largest.convertToDouble())
       return success();
     return op.emitOpError("tau must keep 2^tau within ")
-           << type << ", found " << tau.getValue();
+           << type << ", found " << chosenTau;
   }
+
+  RecurrenceKind chosen = RecurrenceKind::Deferred;
+  double chosenTau = 0.0;
 };
 
 } // namespace

@@ -228,11 +228,13 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "runs its body if any row asks for it";
   let description = [{
-    `condition` is a row tile of i1. The results are the body's where any row's
-    condition holds, else `inits`. The body gets `inits` as arguments and must
-    leave rows whose condition is false as they are: a target may decide for
-    any set of rows on its own (a warp votes for the rows that it holds), and
-    the result may not depend on which. The interpreter checks it.
+    A row's condition holds where any of its columns in `condition` does. The
+    results are the body's where any row's condition holds, else `inits`. The
+    body gets `inits` as arguments and must leave rows whose condition is false
+    as they are: a target may decide for any set of rows on its own (a warp
+    votes for the rows that it holds), and the result may not depend on which.
+    The interpreter checks it. A condition known to hold everywhere, or nowhere,
+    folds the op away.
 
     Example:
 
@@ -254,6 +256,7 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [

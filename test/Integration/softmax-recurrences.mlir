@@ -38,6 +38,32 @@
 // CHECK: lazy whole: ok
 // CHECK: lazy halves: ok
 
+// The same with blocks from the last to the first.
+// RUN: mkdir -p %t/down
+// RUN: cp %t/s.npy %t/v.npy %t/down
+// RUN: sed 's/step 64 full/step 64 descending full/' %s > %t/down/structured.mlir
+// RUN: fovea-opt %t/down/structured.mlir -o %t/down/three-pass.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=three-pass})))'
+// RUN: fovea-opt %t/down/structured.mlir -o %t/down/deferred.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred})))'
+// RUN: fovea-opt %t/down/structured.mlir -o %t/down/lazy.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy})))'
+// RUN: fovea-run %t/down/structured.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/structured-whole-o.npy %t/down/structured-whole-lse.npy
+// RUN: fovea-run %t/down/structured.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/structured-halves-o.npy %t/down/structured-halves-lse.npy
+// RUN: fovea-run %t/down/three-pass.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/three-pass-whole-o.npy %t/down/three-pass-whole-lse.npy
+// RUN: fovea-run %t/down/three-pass.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/three-pass-halves-o.npy %t/down/three-pass-halves-lse.npy
+// RUN: fovea-run %t/down/deferred.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/deferred-whole-o.npy %t/down/deferred-whole-lse.npy
+// RUN: fovea-run %t/down/deferred.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/deferred-halves-o.npy %t/down/deferred-halves-lse.npy
+// RUN: fovea-run %t/down/lazy.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/lazy-whole-o.npy %t/down/lazy-whole-lse.npy
+// RUN: fovea-run %t/down/lazy.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/lazy-halves-o.npy %t/down/lazy-halves-lse.npy
+// RUN: %python %S/Inputs/softmax_recurrences.py check %t/down structured three-pass deferred lazy | FileCheck %s --check-prefix=DOWN
+
+// DOWN: structured whole: ok
+// DOWN: structured halves: ok
+// DOWN: three-pass whole: ok
+// DOWN: three-pass halves: ok
+// DOWN: deferred whole: ok
+// DOWN: deferred halves: ok
+// DOWN: lazy whole: ok
+// DOWN: lazy halves: ok
+
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>
 !keep = tensor<16x64xi1, #tile.reg>

@@ -380,11 +380,16 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   double scale;
   if (parser.parseOperand(lower) || parser.parseKeyword("to") ||
       parser.parseOperand(upper) || parser.parseKeyword("step") ||
-      parser.parseInteger(step) || parser.parseKeyword("full") ||
-      parser.parseLParen() || parser.parseOperand(fullLower) ||
-      parser.parseComma() || parser.parseOperand(fullUpper) ||
-      parser.parseRParen() || parser.parseKeyword("scale") ||
-      parser.parseLParen() || parser.parseFloat(scale) || parser.parseRParen())
+      parser.parseInteger(step))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("descending")))
+    result.addAttribute(getDescendingAttrName(result.name),
+                        builder.getUnitAttr());
+  if (parser.parseKeyword("full") || parser.parseLParen() ||
+      parser.parseOperand(fullLower) || parser.parseComma() ||
+      parser.parseOperand(fullUpper) || parser.parseRParen() ||
+      parser.parseKeyword("scale") || parser.parseLParen() ||
+      parser.parseFloat(scale) || parser.parseRParen())
     return failure();
   result.addAttribute(getStepAttrName(result.name),
                       builder.getI64IntegerAttr(step));
@@ -416,7 +421,8 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void SoftmaxSumOp::print(OpAsmPrinter &p) {
   p << ' ' << getLower() << " to " << getUpper() << " step " << getStep()
-    << " full(" << getFullLower() << ", " << getFullUpper() << ") scale(";
+    << (getDescending() ? " descending" : "") << " full(" << getFullLower()
+    << ", " << getFullUpper() << ") scale(";
   p.printAttributeWithoutType(getScaleAttr());
   p << ')';
   auto printRegion = [&](StringRef name, Region &region) {
@@ -435,7 +441,8 @@ void SoftmaxSumOp::print(OpAsmPrinter &p) {
   printRegion("values", getValues());
   p.printNewline();
   p << " ";
-  p.printOptionalAttrDict((*this)->getAttrs(),
-                          {getStepAttrName(), getScaleAttrName()});
+  p.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {getStepAttrName(), getScaleAttrName(), getDescendingAttrName()});
   p << " : " << getM().getType() << ", " << getAcc().getType();
 }

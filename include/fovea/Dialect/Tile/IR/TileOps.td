@@ -283,6 +283,12 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     `weights`, optional, gets the block's first key and `exp(s - m)` and yields
     the weights for `acc`, for dropout; `l` does not see it. `scale` is positive.
 
+    With `descending`, blocks are visited from the last to the first, the block
+    visited first always counts as partial, and it is visited even if there is
+    no block below `upper`: then `j` is `lower`, and all scores must be -inf.
+    A loop that runs at least once can be started before it is entered.
+    `lower` is not negative.
+
     Rewritten by `tile-fuse-online-softmax` into a loop.
 
     Example:
@@ -300,7 +306,8 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     ```
   }];
   let arguments = (ins Index:$lower, Index:$upper, Index:$fullLower,
-                       Index:$fullUpper, I64Attr:$step, F32Attr:$scale);
+                       Index:$fullUpper, I64Attr:$step, F32Attr:$scale,
+                       UnitAttr:$descending);
   let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
   let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
                         AnyRegion:$weights);

@@ -69,6 +69,11 @@ def FuseOnlineSoftmax
     `%partial` is always the disjunction of these two compares, so that
     `warp-split-masked-loops` can split the loop at `full`'s bounds.
 
+    A `descending` sum becomes a loop over the numbers `%i` of blocks, from 0;
+    with `last` the first key of the last block, `%j` is `last - %i * step`, and
+    `%partial` is `%i < a or %i >= b` for numbers of blocks `a`, at least 1, and
+    `b`. The second compare is left out where `full_lower` is `lower`.
+
     `tile.softmax_merge` and `tile.softmax_finish` become elementwise ops.
   }];
   let options = [

@@ -253,7 +253,8 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
   auto sum = tile::SoftmaxSumOp::create(
       b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
-      columns, llvm::APFloat(folds ? static_cast<float>(*scale) : 1.0f));
+      columns, llvm::APFloat(folds ? static_cast<float>(*scale) : 1.0f),
+      /*descending=*/schedule.isSpecialized());
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
   Block &values = sum.getValues().emplaceBlock();

@@ -234,8 +234,6 @@ LogicalResult IfAnyOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
 
 LogicalResult IfAnyOp::verify() {
   RankedTensorType condition = getCondition().getType();
-  if (condition.getDimSize(1) != 1)
-    return emitOpError("condition must be a row tile, found ") << condition;
   if (getInits().getTypes() != getResultTypes() ||
       getBody().getArgumentTypes() != getResultTypes())
     return emitOpError("inits, body arguments and results must have the same "
@@ -256,6 +254,41 @@ LogicalResult IfAnyOp::verifyRegions() {
     return terminator->emitOpError("must yield (")
            << getResultTypes() << "), found (" << terminator->getOperandTypes()
            << ")";
+  return success();
+}
+
+/// Whether a condition holds in all elements (true), in none (false), or that
+/// can't be told.
+static std::optional<bool> isKnown(Value condition) {
+  APInt value;
+  if (matchPattern(condition, m_ConstantInt(&value)))
+    return !value.isZero();
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (compare && compare.getPredicate() == arith::CmpIPredicate::sge &&
+      matchPattern(compare.getRhs(), m_ConstantInt(&value)) &&
+      value.isMinSignedValue())
+    return true;
+  return std::nullopt;
+}
+
+LogicalResult IfAnyOp::canonicalize(IfAnyOp op, PatternRewriter &rewriter) {
+  std::optional<bool> holds = isKnown(op.getCondition());
+  if (!holds)
+    return failure();
+  if (!*holds) {
+    rewriter.replaceOp(op, op.getInits());
+    return success();
+  }
+  Block *body = &op.getBody().front();
+  Operation *yield = body->getTerminator();
+  SmallVector<Value> results(yield->getOperands());
+  for (auto [result, argument] : llvm::enumerate(body->getArguments()))
+    for (Value &value : results)
+      if (value == argument)
+        value = op.getInits()[result];
+  rewriter.inlineBlockBefore(body, op, op.getInits());
+  rewriter.replaceOp(op, results);
+  rewriter.eraseOp(yield);
   return success();
 }
 
@@ -347,11 +380,16 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   double scale;
   if (parser.parseOperand(lower) || parser.parseKeyword("to") ||
       parser.parseOperand(upper) || parser.parseKeyword("step") ||
-      parser.parseInteger(step) || parser.parseKeyword("full") ||
-      parser.parseLParen() || parser.parseOperand(fullLower) ||
-      parser.parseComma() || parser.parseOperand(fullUpper) ||
-      parser.parseRParen() || parser.parseKeyword("scale") ||
-      parser.parseLParen() || parser.parseFloat(scale) || parser.parseRParen())
+      parser.parseInteger(step))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("descending")))
+    result.addAttribute(getDescendingAttrName(result.name),
+                        builder.getUnitAttr());
+  if (parser.parseKeyword("full") || parser.parseLParen() ||
+      parser.parseOperand(fullLower) || parser.parseComma() ||
+      parser.parseOperand(fullUpper) || parser.parseRParen() ||
+      parser.parseKeyword("scale") || parser.parseLParen() ||
+      parser.parseFloat(scale) || parser.parseRParen())
     return failure();
   result.addAttribute(getStepAttrName(result.name),
                       builder.getI64IntegerAttr(step));
@@ -383,7 +421,8 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void SoftmaxSumOp::print(OpAsmPrinter &p) {
   p << ' ' << getLower() << " to " << getUpper() << " step " << getStep()
-    << " full(" << getFullLower() << ", " << getFullUpper() << ") scale(";
+    << (getDescending() ? " descending" : "") << " full(" << getFullLower()
+    << ", " << getFullUpper() << ") scale(";
   p.printAttributeWithoutType(getScaleAttr());
   p << ')';
   auto printRegion = [&](StringRef name, Region &region) {
@@ -402,7 +441,8 @@ void SoftmaxSumOp::print(OpAsmPrinter &p) {
   printRegion("values", getValues());
   p.printNewline();
   p << " ";
-  p.printOptionalAttrDict((*this)->getAttrs(),
-                          {getStepAttrName(), getScaleAttrName()});
+  p.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {getStepAttrName(), getScaleAttrName(), getDescendingAttrName()});
   p << " : " << getM().getType() << ", " << getAcc().getType();
 }

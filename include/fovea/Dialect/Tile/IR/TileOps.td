@@ -228,11 +228,13 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "runs its body if any row asks for it";
   let description = [{
-    `condition` is a row tile of i1. The results are the body's where any row's
-    condition holds, else `inits`. The body gets `inits` as arguments and must
-    leave rows whose condition is false as they are: a target may decide for
-    any set of rows on its own (a warp votes for the rows that it holds), and
-    the result may not depend on which. The interpreter checks it.
+    A row's condition holds where any of its columns in `condition` does. The
+    results are the body's where any row's condition holds, else `inits`. The
+    body gets `inits` as arguments and must leave rows whose condition is false
+    as they are: a target may decide for any set of rows on its own (a warp
+    votes for the rows that it holds), and the result may not depend on which.
+    The interpreter checks it. A condition known to hold everywhere, or nowhere,
+    folds the op away.
 
     Example:
 
@@ -254,6 +256,7 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
@@ -280,6 +283,12 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     `weights`, optional, gets the block's first key and `exp(s - m)` and yields
     the weights for `acc`, for dropout; `l` does not see it. `scale` is positive.
 
+    With `descending`, blocks are visited from the last to the first, the block
+    visited first always counts as partial, and it is visited even if there is
+    no block below `upper`: then `j` is `lower`, and all scores must be -inf.
+    A loop that runs at least once can be started before it is entered.
+    `lower` is not negative.
+
     Rewritten by `tile-fuse-online-softmax` into a loop.
 
     Example:
@@ -297,7 +306,8 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     ```
   }];
   let arguments = (ins Index:$lower, Index:$upper, Index:$fullLower,
-                       Index:$fullUpper, I64Attr:$step, F32Attr:$scale);
+                       Index:$fullUpper, I64Attr:$step, F32Attr:$scale,
+                       UnitAttr:$descending);
   let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
   let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
                         AnyRegion:$weights);

@@ -90,7 +90,8 @@ def WarpSplitMaskedLoops
     A loop with an `scf.if` under `iv < a or iv >= b`, with `a` and `b` defined
     outside, becomes three: before `a`, from `a` to `b`, and from `b` on. The
     condition is a constant in each, so the middle one runs without the code it
-    guards. Values that the loop carries go from one to the next.
+    guards. Values that the loop carries go from one to the next. Either compare
+    may be missing, and a loop that constants show to be empty is left out.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

@@ -181,7 +181,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       builder.getArrayAttr(sizes),
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), blocks)),
       builder.getI64IntegerAttr(32 * chosen->getWarps()),
-      builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints));
+      builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints),
+      /*persistent=*/IntegerAttr(), /*cluster=*/IntegerAttr());
   symbols.insert(module);
 
   if (SymbolTable::symbolKnownUseEmpty(func, getOperation())) {

@@ -72,6 +72,23 @@ def WarpOverlapDots : Pass<"warp-overlap-dots", "::mlir::gpu::GPUFuncOp"> {
   ];
 }
 
+def WarpSplitSoftmax : Pass<"warp-split-softmax", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Order exponentials around the wait for a product";
+  let description = [{
+    Where weights are computed while the product with the last block's weights
+    is in flight, says what must stand above and what below that product's wait:
+    the registers of the weights in flight may be overwritten only after it, so
+    weights are rounded below it; exponentials stay above it, so that it waits
+    for as little as possible. In loops, the schedule's `softmax_part` of the
+    columns are exponentiated above the wait and the others below, where their
+    exponentials run beside the first ones' rounding.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numSplit", "waits", "Number of waits ordered">
+  ];
+}
+
 def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Say which thread holds which element";
   let description = [{

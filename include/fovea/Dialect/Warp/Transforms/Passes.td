@@ -33,6 +33,36 @@ def WarpInsertAsyncCopies
   ];
 }
 
+def WarpDistributeWork
+    : Pass<"warp-distribute-work", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Make the loop over work a loop of the CTA";
+  let description = [{
+    `tile.foreach_work` of schedule `static` or `dynamic` becomes an `scf.while`
+    whose first round is the CTA's own number; the next is one grid further
+    (`static`) or what `warp.next_work` says (`dynamic`). All of the round stands
+    in the first region, since each CTA has at least one item.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def WarpChainTiles : Pass<"warp-chain-tiles", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Issue the next tile's first scores with this one's last product";
+  let description = [{
+    Rotates the loop over work: what a round does before its loop over blocks
+    moves to the end of the round before, woven into what that does behind its
+    own loop. So the next tile's first scores and the last product of this one
+    are in flight together, and this one's output is written under the next
+    one's softmax. The last round has no next one and does its end alone.
+
+    For loops that `warp-overlap-dots` made; others are left alone.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numChained", "chained", "Number of loops rotated">
+  ];
+}
+
 def WarpInsertPipelines
     : Pass<"warp-insert-pipelines", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Give each copy a pipeline, where it stands";
@@ -115,6 +145,26 @@ def WarpSplitMaskedLoops
   let statistics = [
     Statistic<"numSplit", "split", "Number of loops split">
   ];
+}
+
+def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Give copies to one role, computation to another";
+  let description = [{
+    Turns the kernel's one program, in which copies stand in the order of their
+    use, into a `warp.specialize` with two roles: `load` keeps acquires, copies,
+    commits and work numbers, `compute` all other effects. Each role is the
+    program without what it does not need: loops and branches around its work
+    stay, values that they carry go where nobody reads them. So the copies come
+    in the order of their use, across loops and tiles, and run ahead as far as
+    the pipelines' stages allow.
+
+    `warp.next_work` becomes `warp.fetch_work` and a `warp.send` at the start of
+    the round in `load`, and a `warp.receive` where it stood in `compute`.
+
+    Does nothing where the schedule has no `producer_registers`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def WarpAllocateSharedMemory

@@ -120,6 +120,11 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
   FailureOr<int64_t> blocks = evaluateGrid(abi, sizes);
   if (failed(blocks))
     return failure();
+  // Kernels that take one item of work after the other run with any number of
+  // CTAs; with few, they show that they do.
+  constexpr int64_t kPersistentBlocks = 3;
+  if (abi.getSchedule().getWork() != tile::WorkSchedule::Single)
+    blocks = std::min(*blocks, kPersistentBlocks);
 
   Frame frame(registry, precision);
   auto runBlock = [&](int64_t block, Frame &inner) {

@@ -138,7 +138,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                   builder.getUnitAttr());
   builder.setInsertionPointToStart(&kernel.getBody().front());
 
-  KernelBuilder kb{builder, kernel, op, &info, schedule};
+  KernelBuilder kb{builder, kernel, op, &info, schedule, {}};
   FailureOr<tile::ScheduleAttr> chosen = failure();
   if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
     chosen = buildForward(kb, forward);

@@ -22,7 +22,7 @@ gpu.module @persistent_module {
     schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1, work = dynamic>)
     tensors([#tile.tensor<"x", read, tensor<7xf32>, ["A"], 4>, #tile.tensor<"o", write, tensor<7xf32>, ["A"], 4>])
     parameters([#tile.memref<"x", [0]>, #tile.memref<"o", [0]>])
-    grid([] affine_map<() -> (7)>) threads(32) shared_memory(0)
+    grid([] affine_map<() -> (7)>) threads(32) shared_memory(0) persistent(1)
 }
 gpu.module @single_module {
   gpu.func @single(%x: memref<7xf32>, %o: memref<7xf32>) kernel {

@@ -77,7 +77,11 @@ LogicalResult ForwardEmitter::chooseTiles() {
   headDim = llvm::alignTo(d, 16);
   valueHeadDim = llvm::alignTo(dv, 16);
   ScheduleProblem problem{kb.target, element.getIntOrFloatBitWidth(), headDim,
-                          valueHeadDim, isUneven()};
+                          valueHeadDim};
+  problem.uneven = isUneven();
+  problem.wideExponent = element.isBF16();
+  problem.boxes = isa<attn::DenseAttr>(op.getSequence());
+  problem.lse = static_cast<bool>(op.getLse());
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });

@@ -179,7 +179,7 @@ LogicalResult
 DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
                              ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
-  RankedTensorType accType = op.getType();
+  RankedTensorType accType = op.getTileType();
   auto layout = dyn_cast<warp::MmaSyncAttr>(accType.getEncoding());
   if (!layout)
     return failure();

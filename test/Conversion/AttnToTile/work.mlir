@@ -4,6 +4,8 @@
 
 // Even tiles: those of one head follow each other, rows ascending. What does
 // not depend on the tile stands before the loop.
+// CHECK: tile.abi @even
+// CHECK-SAME: persistent(2)
 // CHECK-LABEL: gpu.func @even
 // CHECK-DAG: %[[COUNT:.*]] = arith.constant 128 : index
 // CHECK: tile.foreach_work %[[W:.*]] to %[[COUNT]] schedule(static) {

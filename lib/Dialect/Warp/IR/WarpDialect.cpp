@@ -61,6 +61,10 @@ int64_t fovea::warp::getPanelColumns(int64_t columns) {
   return 16;
 }
 
+int64_t fovea::warp::getBoxPanelColumns(int64_t columns) {
+  return columns > 32 ? 64 : columns > 16 ? 32 : 16;
+}
+
 LogicalResult SharedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t panel) {
   if (panel == 16 || panel == 32 || panel == 64)
@@ -75,17 +79,40 @@ LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
   return emitError() << "a pipeline has at least one stage, found " << stages;
 }
 
+static LogicalResult
+verifyPositive(function_ref<InFlightDiagnostic()> emitError, StringRef what,
+               int64_t found) {
+  if (found >= 1)
+    return success();
+  return emitError() << what << ", found " << found;
+}
+
+LogicalResult TurnsType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t groups) {
+  return verifyPositive(emitError, "at least one warp group takes turns",
+                        groups);
+}
+
+LogicalResult MailboxType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t slots) {
+  return verifyPositive(emitError, "a mailbox has at least one slot", slots);
+}
+
+int64_t fovea::warp::getStorageBytes(MemRefType type) {
+  int64_t panel = cast<SharedAttr>(type.getMemorySpace()).getPanel();
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t elements = llvm::alignTo(shape.back(), panel);
+  for (int64_t size : shape.drop_back())
+    elements *= size;
+  return elements * type.getElementTypeBitWidth() / 8;
+}
+
 //===----------------------------------------------------------------------===//
 // Buffers
 //===----------------------------------------------------------------------===//
 
 LogicalResult AllocOp::verify() {
   MemRefType type = getBuffer().getType();
-  int64_t panel = cast<SharedAttr>(type.getMemorySpace()).getPanel();
-  if (type.getShape().back() % panel != 0)
-    return emitOpError("panels of ")
-           << panel << " columns don't divide the buffer's "
-           << type.getShape().back();
   if (!type.getElementType().isIntOrFloat() ||
       type.getElementTypeBitWidth() != 16)
     return emitOpError("elements must have 16 bits, found ")
@@ -145,6 +172,22 @@ LogicalResult LocalLoadOp::verify() {
   return success();
 }
 
+LogicalResult
+DotOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                        ValueRange operands, DictionaryAttr attributes,
+                        OpaqueProperties properties, RegionRange regions,
+                        SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto tile = dyn_cast<RankedTensorType>(adaptor.getAcc().getType());
+  if (!tile)
+    return emitOptionalError(loc, "accumulator of a dot must be a tile");
+  if (adaptor.getAsync())
+    types.push_back(PendingType::get(context, tile));
+  else
+    types.push_back(tile);
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   auto a = cast<ShapedType>(getA().getType());
   MemRefType b = getB().getType();
@@ -164,6 +207,63 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
+LogicalResult
+DotWaitOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                            ValueRange operands, DictionaryAttr attributes,
+                            OpaqueProperties properties, RegionRange regions,
+                            SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto pending = dyn_cast<PendingType>(adaptor.getPending().getType());
+  if (!pending)
+    return emitOptionalError(loc, "a wait needs the result of an async dot");
+  types.push_back(pending.getTile());
+  llvm::append_range(types, adaptor.getHeld().getTypes());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+LogicalResult ExtractColumnsOp::verify() {
+  RankedTensorType source = getSource().getType(), result = getType();
+  if (source.getDimSize(0) != result.getDimSize(0) ||
+      source.getElementType() != result.getElementType() ||
+      source.getEncoding() != result.getEncoding())
+    return emitOpError("result must have the source's rows, elements and "
+                       "layout, found ")
+           << source << " to " << result;
+  int64_t from = getFrom();
+  if (from < 0 || from > source.getDimSize(1) - result.getDimSize(1))
+    return emitOpError("columns ")
+           << from << " to " << from + result.getDimSize(1)
+           << " are not all among the source's " << source.getDimSize(1);
+  return success();
+}
+
+LogicalResult ConcatColumnsOp::verify() {
+  RankedTensorType result = getType();
+  int64_t columns = 0;
+  for (Value part : getParts()) {
+    auto type = cast<RankedTensorType>(part.getType());
+    if (type.getDimSize(0) != result.getDimSize(0) ||
+        type.getElementType() != result.getElementType() ||
+        type.getEncoding() != result.getEncoding())
+      return emitOpError("parts must have the result's rows, elements and "
+                         "layout, found ")
+             << type << " and " << result;
+    columns += type.getDimSize(1);
+  }
+  if (columns != result.getDimSize(1))
+    return emitOpError("parts have ")
+           << columns << " columns, the result " << result.getDimSize(1);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Effects
+//===----------------------------------------------------------------------===//
+
 using Effects =
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
@@ -176,13 +276,27 @@ void LocalLoadOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable());
 }
 
+namespace {
+/// The matrix units' queue: dots are delivered in the order of their issue.
+struct DotQueueResource : SideEffects::Resource::Base<DotQueueResource> {
+  StringRef getName() final { return "dot queue"; }
+};
+} // namespace
+
 void DotOp::getEffects(Effects &effects) {
   if (isSharedBuffer(getA().getType()))
     effects.emplace_back(MemoryEffects::Read::get(), &getAMutable());
   effects.emplace_back(MemoryEffects::Read::get(), &getBMutable());
+  if (getAsync())
+    effects.emplace_back(MemoryEffects::Write::get(), DotQueueResource::get());
 }
 
-// The verbs order everything that touches memory.
+void DotWaitOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), DotQueueResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), DotQueueResource::get());
+}
+
+// What makes threads meet orders everything that touches memory.
 static void synchronizes(Effects &effects) {
   effects.emplace_back(MemoryEffects::Read::get());
   effects.emplace_back(MemoryEffects::Write::get());
@@ -191,3 +305,10 @@ void ProducerAcquireOp::getEffects(Effects &effects) { synchronizes(effects); }
 void ProducerCommitOp::getEffects(Effects &effects) { synchronizes(effects); }
 void ConsumerWaitOp::getEffects(Effects &effects) { synchronizes(effects); }
 void ConsumerReleaseOp::getEffects(Effects &effects) { synchronizes(effects); }
+void BeginTurnOp::getEffects(Effects &effects) { synchronizes(effects); }
+void EndTurnOp::getEffects(Effects &effects) { synchronizes(effects); }
+void NextWorkOp::getEffects(Effects &effects) { synchronizes(effects); }
+void FetchWorkOp::getEffects(Effects &effects) { synchronizes(effects); }
+void FinishWorkOp::getEffects(Effects &effects) { synchronizes(effects); }
+void SendOp::getEffects(Effects &effects) { synchronizes(effects); }
+void ReceiveOp::getEffects(Effects &effects) { synchronizes(effects); }

@@ -44,9 +44,12 @@ void AssignLayoutsPass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
-  layout = warp::MmaSyncAttr::getChecked([&] { return abi.emitError(); },
-                                         &getContext(),
-                                         abi.getSchedule().getWarps());
+  auto emitError = [&] { return abi.emitError(); };
+  int64_t warps = abi.getSchedule().getWarps();
+  if (abi.getSchedule().isSpecialized())
+    layout = warp::WgmmaAttr::getChecked(emitError, &getContext(), warps / 4);
+  else
+    layout = warp::MmaSyncAttr::getChecked(emitError, &getContext(), warps);
   if (!layout)
     return signalPassFailure();
   auto convertValue = [&](Value value) {

@@ -131,8 +131,9 @@ static Value firstAtLeast(OpBuilder &b, scf::ForOp loop, Value start,
 static scf::ForOp cloneLoop(OpBuilder &b, scf::ForOp loop, Value condition,
                             Value lower, Value upper, bool value,
                             ValueRange inits) {
+  // The inits are set on the clone: mapped, they would also change in the body,
+  // which may use the same constant for something else.
   IRMapping mapping;
-  mapping.map(loop.getInitArgs(), inits);
   auto clone = cast<scf::ForOp>(b.clone(*loop, mapping));
   clone.setLowerBound(lower);
   clone.setUpperBound(upper);

@@ -28,6 +28,12 @@ def Tile_AbiOp : Tile_Op<"abi", [
     kernel takes for granted about sizes, the target and the schedule. Passes
     refine it; the launch metadata is its printed form (docs/ABI.md).
 
+    `grid` counts work items. There is a CTA for each, unless the kernel is
+    `persistent(N)`: then there are at most N on each multiprocessor, and each
+    takes items until none is left. With `cluster(C)`, C neighbouring CTAs form
+    a cluster, and the number of CTAs is made a multiple of C: a kernel ignores
+    items past the last.
+
     Example:
 
     ```mlir
@@ -45,12 +51,15 @@ def Tile_AbiOp : Tile_Op<"abi", [
                        ArrayAttr:$parameters, StrArrayAttr:$gridSizes,
                        AffineMapAttr:$grid, I64Attr:$threads,
                        I64Attr:$sharedMemory,
-                       OptionalAttr<ArrayAttr>:$constraints);
+                       OptionalAttr<ArrayAttr>:$constraints,
+                       OptionalAttr<I64Attr>:$persistent,
+                       DefaultValuedOptionalAttr<I64Attr, "1">:$cluster);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
     `grid` `(` $gridSizes $grid `)` `threads` `(` $threads `)`
     `shared_memory` `(` $sharedMemory `)`
+    (`persistent` `(` $persistent^ `)`)? (`cluster` `(` $cluster^ `)`)?
     (`constraints` `(` $constraints^ `)`)? attr-dict
   }];
   let hasVerifier = 1;

@@ -11,6 +11,8 @@
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
 namespace fovea::warp {
 /// A static memref whose memory space is #warp.shared.
 bool isSharedBuffer(mlir::Type type);
@@ -18,6 +20,12 @@ bool isSharedBuffer(mlir::Type type);
 /// Columns of the panels that a buffer with `columns` columns is kept in: the
 /// widest of 64, 32 and 16 that divides it.
 int64_t getPanelColumns(int64_t columns);
+/// As above for buffers that the copy engine fills: wide panels, the last one in
+/// part zero.
+int64_t getBoxPanelColumns(int64_t columns);
+
+/// Bytes that a shared buffer takes, its last panel whole.
+int64_t getStorageBytes(mlir::MemRefType type);
 } // namespace fovea::warp
 
 #include "fovea/Dialect/Warp/IR/WarpDialect.h.inc"

@@ -23,7 +23,8 @@ def Warp_SharedAttr : Warp_Attr<"Shared", "shared"> {
     `c` of row `r` lies at chunk `c xor ((r * row_bytes / 128) mod chunks)`, so
     that eight consecutive rows of one chunk touch all banks. For rows of 32,
     64, 128 bytes these are the 32, 64 and 128-byte swizzles of Hopper's copy
-    engine.
+    engine. If `panel` does not divide the columns, the last panel is kept
+    whole.
 
     Example: `memref<2x64x128xbf16, #warp.shared<panel = 64>>`
   }];
@@ -50,10 +51,52 @@ def Warp_MmaSyncAttr : Warp_Attr<"MmaSync", "mma_sync", [
   let genVerifyDecl = 1;
 }
 
+def Warp_WgmmaAttr : Warp_Attr<"Wgmma", "wgmma", [
+    RegisterEncodingAttrInterface,
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<ThreadLayoutAttrInterface>]> {
+  let summary = "fragments of wgmma.mma_async";
+  let description = [{
+    Each of `groups` warp groups (four warps) holds 64 consecutive rows: warp `w`
+    of a role holds rows `16 w` to `16 w + 15`, its lanes as in
+    `#warp.mma_sync`: the accumulator of wgmma.mma_async.m64nNk16 and, of 16-bit
+    elements, its first operand in registers (PTX ISA, register fragments of
+    wgmma). A tile has `64 * groups` rows, or 1. Warps count from the first of
+    their role.
+  }];
+  let parameters = (ins "int64_t":$groups);
+  let assemblyFormat = "`<` `groups` `=` $groups `>`";
+  let genVerifyDecl = 1;
+}
+
 def Warp_PipelineType : Warp_Type<"Pipeline", "pipeline"> {
   let summary = "a ring of stages between producer and consumer";
   let parameters = (ins "int64_t":$stages);
   let assemblyFormat = "`<` $stages `>`";
+  let genVerifyDecl = 1;
+}
+
+def Warp_PendingType : Warp_Type<"Pending", "pending"> {
+  let summary = "a tile that the matrix units have not delivered yet";
+  let description = [{
+    What an asynchronous dot gives; `warp.dot_wait` turns it into the tile. No
+    other op takes it, so a result can't be used before its wait.
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$tile);
+  let assemblyFormat = "`<` $tile `>`";
+}
+
+def Warp_TurnsType : Warp_Type<"Turns", "turns"> {
+  let summary = "an order of turns among warp groups";
+  let parameters = (ins "int64_t":$groups);
+  let assemblyFormat = "`<` $groups `>`";
+  let genVerifyDecl = 1;
+}
+
+def Warp_MailboxType : Warp_Type<"Mailbox", "mailbox"> {
+  let summary = "slots for one integer each, in shared memory";
+  let parameters = (ins "int64_t":$slots);
+  let assemblyFormat = "`<` $slots `>`";
   let genVerifyDecl = 1;
 }
 

@@ -108,35 +108,114 @@ def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
   let hasVerifier = 1;
 }
 
-def Warp_DotOp : Warp_OpWithEffects<"dot", [AllTypesMatch<["acc", "result"]>]> {
+def Warp_DotOp : Warp_OpWithEffects<"dot", [
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "matrix product with operands in shared memory";
   let description = [{
     As `tile.dot`, with `b`, and `a` if it is no register tile, read from shared
     memory.
 
+    With `async` the product is only issued: operands in shared memory may be
+    read, and `a` and `acc` in registers used up, at any time until the result's
+    `warp.dot_wait` is done. Dots are delivered in the order of their issue.
+
     Example:
 
     ```mlir
-    %s = warp.dot %q, %k0, %zero transpose_b
-      : tensor<128x128xbf16, #tile.reg>, memref<64x128xbf16, #warp.shared<panel = 64>>,
-        tensor<128x64xf32, #tile.reg>
+    %t = warp.dot async %q, %k0, %zero transpose_b
+      : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<64x64xbf16, #warp.shared<panel = 64>>,
+        tensor<128x64xf32, #warp.wgmma<groups = 2>>
+    %s = warp.dot_wait %t : !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>
     ```
   }];
   let arguments = (ins AnyTypeOf<[Tile_AnyTile, Warp_SharedBuffer]>:$a,
                        Warp_SharedBuffer:$b, Tile_F32Tile:$acc,
-                       UnitAttr:$transposeB);
-  let results = (outs Tile_F32Tile:$result);
+                       UnitAttr:$transposeB, UnitAttr:$async);
+  let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_b` $transposeB^)? attr-dict
-    `:` type($a) `,` type($b) `,` type($acc)
+    (`async` $async^)? $a `,` $b `,` $acc (`transpose_b` $transposeB^)?
+    attr-dict `:` type($a) `,` type($b) `,` type($acc)
   }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The result's type once it is delivered.
+    ::mlir::RankedTensorType getTileType() { return getAcc().getType(); }
+  }];
+}
+
+def Warp_DotWaitOp : Warp_OpWithEffects<"dot_wait", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "waits for an asynchronous dot";
+  let description = [{
+    The first result is the product; dots issued after it may stay in flight.
+    `above` lists tiles of non-negative f32 that must be computed before the
+    wait, so that their work runs under the dot. `held` lists tiles whose
+    further use must come after the wait: they are the remaining results. Both
+    change no value. A register operand of a dot in flight must not be
+    overwritten, so what computes the next one is held.
+
+    Example:
+
+    ```mlir
+    %o, %e1 = warp.dot_wait %t above(%l : tensor<128x8xf32, #warp.wgmma<groups = 2>>)
+      held(%e : tensor<128x32xf32, #warp.wgmma<groups = 2>>)
+      : !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>
+    ```
+  }];
+  let arguments = (ins Warp_PendingType:$pending, Variadic<Tile_F32Tile>:$above,
+                       Variadic<Tile_AnyTile>:$held);
+  let results = (outs Tile_F32Tile:$result, Variadic<Tile_AnyTile>:$heldResults);
+  let assemblyFormat = [{
+    $pending (`above` `(` $above^ `:` type($above) `)`)?
+    (`held` `(` $held^ `:` type($held) `)`)? attr-dict
+    `:` qualified(type($pending))
+  }];
+}
+
+def Warp_ExtractColumnsOp : Warp_Op<"extract_columns", [Pure]> {
+  let summary = "some neighbouring columns of a tile";
+  let description = [{
+    Columns `from` and on, as many as the result has. With layouts that keep
+    columns in blocks, `from` and the extent are multiples of the block.
+
+    Example:
+
+    ```mlir
+    %a = warp.extract_columns %s from 0 : tensor<128x128xf32, #tile.reg> to tensor<128x32xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Tile_AnyTile:$source, I64Attr:$from);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = [{
+    $source `from` $from attr-dict `:` type($source) `to` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Warp_ConcatColumnsOp : Warp_Op<"concat_columns", [Pure]> {
+  let summary = "tiles side by side";
+  let description = [{
+    Example:
+
+    ```mlir
+    %p = warp.concat_columns %a, %b : tensor<128x32xf32, #tile.reg>, tensor<128x96xf32, #tile.reg>
+      to tensor<128x128xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_AnyTile>:$parts);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = "$parts attr-dict `:` type($parts) `to` type($result)";
   let hasVerifier = 1;
 }
 
 def Warp_PipelineOp : Warp_Op<"pipeline"> {
   let summary = "makes a pipeline";
   let description = [{
-    All stages are empty at first.
+    All stages are empty at first. `offset`, in bytes from the start of the
+    CTA's dynamic shared memory, is where roles keep its barriers (a full and an
+    empty one for each stage), chosen by `warp-allocate-shared-memory`; a
+    pipeline whose producer and consumer are the same threads needs none.
 
     Example:
 
@@ -144,8 +223,11 @@ def Warp_PipelineOp : Warp_Op<"pipeline"> {
     %p = warp.pipeline : !warp.pipeline<2>
     ```
   }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<Warp_PipelineType, "", [MemAlloc]>:$pipeline);
-  let assemblyFormat = "attr-dict `:` qualified(type($pipeline))";
+  let assemblyFormat = [{
+    (`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($pipeline))
+  }];
 }
 
 class Warp_PipelineVerb<string mnemonic, string what>

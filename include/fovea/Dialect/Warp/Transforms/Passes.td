@@ -33,6 +33,62 @@ def WarpInsertAsyncCopies
   ];
 }
 
+def WarpInsertPipelines
+    : Pass<"warp-insert-pipelines", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Give each copy a pipeline, where it stands";
+  let description = [{
+    For kernels whose copies and dots will be the work of different warps. A
+    copy gets a buffer of as many stages as the schedule says for queries, keys
+    or values, and a pipeline; `warp.producer_acquire` and
+    `warp.producer_commit` stand around it, `warp.consumer_wait` before the first
+    reader and `warp.consumer_release` behind the last. The position in the ring
+    is carried through all loops around the copy. Nothing moves: how far the
+    copies run ahead is up to the role that will have them.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numPipelines", "pipelines", "Number of pipelines made">
+  ];
+}
+
+def WarpOverlapDots : Pass<"warp-overlap-dots", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Run softmax under dots in flight";
+  let description = [{
+    Pipelines loops in which one dot's register operand is computed from
+    another's result, with upstream's loop pipeliner: dots become asynchronous,
+    and the order of an iteration becomes: issue this block's scores, issue the
+    last block's product, wait for the scores, softmax, wait for the product,
+    rescale it (FlashAttention 3, intra-warpgroup overlap). The first block's
+    scores and the last block's product stand before and behind the loop.
+
+    Loops that may run zero times are left alone, and so are those where
+    everything depends on the product.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numOverlapped", "overlapped", "Number of loops pipelined">
+  ];
+}
+
+def WarpSplitSoftmax : Pass<"warp-split-softmax", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Order exponentials around the wait for a product";
+  let description = [{
+    Where weights are computed while the product with the last block's weights
+    is in flight, says what must stand above and what below that product's wait:
+    the registers of the weights in flight may be overwritten only after it, so
+    weights are rounded below it; exponentials stay above it, so that it waits
+    for as little as possible. In loops, the schedule's `softmax_part` of the
+    columns are exponentiated above the wait and the others below, where their
+    exponentials run beside the first ones' rounding.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numSplit", "waits", "Number of waits ordered">
+  ];
+}
+
 def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Say which thread holds which element";
   let description = [{

@@ -1,0 +1,230 @@
+//===- WarpRoleOps.td - Roles and how they meet ------------*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_WARP_IR_WARPROLEOPS_TD
+#define FOVEA_DIALECT_WARP_IR_WARPROLEOPS_TD
+
+include "fovea/Dialect/Warp/IR/WarpOps.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+def Warp_SpecializeOp : Warp_Op<"specialize", [
+    IsolatedFromAbove, RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "gives each group of warps a program of its own";
+  let description = [{
+    The CTA's warps are dealt to the roles in order: the first role has the
+    first `warps` of them. Each role runs its region; the op is done when all
+    are. Roles get the captured values as arguments: scalars that are the same
+    in all threads, memrefs, pipelines, mailboxes and turns, never tiles.
+
+    `regs` is the number of registers a thread of the role may use. Warps change
+    their budget four at a time, so roles have multiples of four warps, and the
+    budgets must fit what the launch allocated for all.
+
+    A role whose only effects are copies, commits and work ids is carried out by
+    one of its threads.
+
+    Example:
+
+    ```mlir
+    warp.specialize captures(%p, %n : !warp.pipeline<2>, index)
+      role @load warps(4) regs(24) {
+      ^bb0(%p0: !warp.pipeline<2>, %n0: index):
+        ...
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%p1: !warp.pipeline<2>, %n1: index):
+        ...
+      }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$captures, StrArrayAttr:$names,
+                       DenseI64ArrayAttr:$warps, DenseI64ArrayAttr:$registers);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$roles);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Warps of the CTA before the first of role `index`.
+    int64_t getFirstWarp(unsigned index);
+    /// Warps of all roles.
+    int64_t getNumWarps();
+  }];
+}
+
+def Warp_ReturnOp : Warp_Op<"return", [
+    Pure, Terminator, ReturnLike, HasParent<"SpecializeOp">]> {
+  let summary = "ends a role";
+  let description = [{
+    Example:
+
+    ```mlir
+    warp.return
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+def Warp_TurnsOp : Warp_Op<"turns"> {
+  let summary = "makes an order of turns";
+  let description = [{
+    The first turn is the first warp group's.
+
+    Example:
+
+    ```mlir
+    %t = warp.turns : !warp.turns<2>
+    ```
+  }];
+  let results = (outs Res<Warp_TurnsType, "", [MemAlloc]>:$turns);
+  let assemblyFormat = "attr-dict `:` qualified(type($turns))";
+}
+
+class Warp_TurnVerb<string mnemonic, string what>
+    : Warp_OpWithEffects<mnemonic> {
+  let summary = what;
+  let arguments = (ins Warp_TurnsType:$turns);
+  let assemblyFormat = "$turns attr-dict `:` qualified(type($turns))";
+}
+
+def Warp_BeginTurnOp
+    : Warp_TurnVerb<"begin_turn", "waits for the warp group's turn"> {
+  let description = [{
+    Each warp group of the role waits until the one before it ended its turn
+    (the first one: until the last one ended its turn of the round before). All
+    groups take equally many turns. An order for speed (FlashAttention 3's
+    ping-pong); no data may depend on it.
+
+    Example:
+
+    ```mlir
+    warp.begin_turn %t : !warp.turns<2>
+    ```
+  }];
+}
+
+def Warp_EndTurnOp : Warp_TurnVerb<"end_turn", "passes the turn on"> {
+  let description = [{
+    Example:
+
+    ```mlir
+    warp.end_turn %t : !warp.turns<2>
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+def Warp_NextWorkOp : Warp_OpWithEffects<"next_work"> {
+  let summary = "the number of the CTA's next work item";
+  let description = [{
+    Fetches a number that no CTA had yet; the first ones, one for each CTA, are
+    given out already. `count` numbers the calls, from 0. `warp-specialize` makes
+    one role fetch it and send it to the others.
+
+    Example:
+
+    ```mlir
+    %w = warp.next_work %count : index
+    ```
+  }];
+  let arguments = (ins I32:$count);
+  let results = (outs Index:$work);
+  let assemblyFormat = "$count attr-dict `:` type($work)";
+}
+
+def Warp_FetchWorkOp : Warp_OpWithEffects<"fetch_work"> {
+  let summary = "takes a number from the counter of work items";
+  let description = [{
+    Atomic among all CTAs.
+
+    Example:
+
+    ```mlir
+    %w = warp.fetch_work : index
+    ```
+  }];
+  let results = (outs Index:$work);
+  let assemblyFormat = "attr-dict `:` type($work)";
+}
+
+def Warp_FinishWorkOp : Warp_OpWithEffects<"finish_work"> {
+  let summary = "says that the CTA fetches no more";
+  let description = [{
+    The last CTA to say so resets the counter for the next launch.
+
+    Example:
+
+    ```mlir
+    warp.finish_work
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Warp_MailboxOp : Warp_Op<"mailbox"> {
+  let summary = "makes slots for integers in shared memory";
+  let description = [{
+    `offset`, in bytes, is chosen by `warp-allocate-shared-memory`. A pipeline of
+    as many stages says when a slot may be written and read.
+
+    Example:
+
+    ```mlir
+    %m = warp.mailbox : !warp.mailbox<2>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<Warp_MailboxType, "", [MemAlloc]>:$mailbox);
+  let assemblyFormat = [{
+    (`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($mailbox))
+  }];
+}
+
+def Warp_SendOp : Warp_OpWithEffects<"send"> {
+  let summary = "writes an integer to a slot";
+  let description = [{
+    The value must lie within 32 bits. Belongs to the stage of the slot's
+    pipeline that the role acquired.
+
+    Example:
+
+    ```mlir
+    warp.send %w to %m[%stage] : !warp.mailbox<2>
+    ```
+  }];
+  let arguments = (ins Index:$value, Warp_MailboxType:$mailbox, I32:$stage);
+  let assemblyFormat = [{
+    $value `to` $mailbox `[` $stage `]` attr-dict `:` qualified(type($mailbox))
+  }];
+}
+
+def Warp_ReceiveOp : Warp_OpWithEffects<"receive"> {
+  let summary = "reads an integer from a slot";
+  let description = [{
+    The same in all threads of the role.
+
+    Example:
+
+    ```mlir
+    %w = warp.receive %m[%stage] : !warp.mailbox<2>
+    ```
+  }];
+  let arguments = (ins Warp_MailboxType:$mailbox, I32:$stage);
+  let results = (outs Index:$value);
+  let assemblyFormat = [{
+    $mailbox `[` $stage `]` attr-dict `:` qualified(type($mailbox))
+  }];
+}
+
+#endif // FOVEA_DIALECT_WARP_IR_WARPROLEOPS_TD

@@ -1,0 +1,209 @@
+//===- MmaLayouts.cpp - Fragments of matrix instructions --------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+// Rows and columns of one block, and of the fragment that a thread holds of it.
+static constexpr int64_t kBlockRows = 16, kBlockColumns = 8;
+static constexpr int64_t kRowsApart = 8, kNeighbours = 2, kWarpLanes = 32;
+
+// A CTA has at most 1024 threads.
+static constexpr int64_t kMaxWarps = 32;
+
+namespace {
+/// Rows of a tile go to `warps` warps in equal consecutive parts; each part is
+/// kept in blocks of 16x8. mma.sync and wgmma have this in common.
+struct Fragments {
+  int64_t warps;
+
+  LogicalResult verify(ArrayRef<int64_t> shape, int64_t rows,
+                       function_ref<InFlightDiagnostic()> emitError) const;
+  int64_t getNumElements(ArrayRef<int64_t> shape) const;
+  SmallVector<int64_t> getOffsets(ArrayRef<int64_t> shape, int64_t dim) const;
+  Value emitBase(OpBuilder &builder, Location loc, Value thread,
+                 ArrayRef<int64_t> shape, int64_t dim) const;
+};
+
+/// What one thread's registers of a tile step through.
+struct Extents {
+  int64_t rowBlocks, columnBlocks, rows, columns;
+};
+} // namespace
+
+static Extents getExtents(ArrayRef<int64_t> shape, int64_t warps) {
+  Extents extents = {1, 1, 1, 1};
+  if (shape[0] != 1)
+    extents.rowBlocks = shape[0] / (kBlockRows * warps), extents.rows = 2;
+  if (shape[1] != 1)
+    extents.columnBlocks = shape[1] / kBlockColumns,
+    extents.columns = kNeighbours;
+  return extents;
+}
+
+LogicalResult
+Fragments::verify(ArrayRef<int64_t> shape, int64_t rows,
+                  function_ref<InFlightDiagnostic()> emitError) const {
+  if (failed(tile::verifyRegisterTile(shape, emitError)))
+    return failure();
+  if (shape[0] != 1 && shape[0] % rows != 0)
+    return emitError() << "rows must be 1 or a multiple of " << rows << " for "
+                       << warps << " warps, found " << shape[0];
+  if (shape[1] != 1 && shape[1] % kBlockColumns != 0)
+    return emitError() << "columns must be 1 or a multiple of " << kBlockColumns
+                       << ", found " << shape[1];
+  return success();
+}
+
+int64_t Fragments::getNumElements(ArrayRef<int64_t> shape) const {
+  Extents e = getExtents(shape, warps);
+  return e.rowBlocks * e.columnBlocks * e.rows * e.columns;
+}
+
+SmallVector<int64_t> Fragments::getOffsets(ArrayRef<int64_t> shape,
+                                           int64_t dim) const {
+  Extents e = getExtents(shape, warps);
+  SmallVector<int64_t> offsets;
+  for (int64_t rowBlock = 0; rowBlock < e.rowBlocks; ++rowBlock)
+    for (int64_t columnBlock = 0; columnBlock < e.columnBlocks; ++columnBlock)
+      for (int64_t row = 0; row < e.rows; ++row)
+        for (int64_t column = 0; column < e.columns; ++column)
+          offsets.push_back(dim == 0 ? rowBlock * kBlockRows + row * kRowsApart
+                                     : columnBlock * kBlockColumns + column);
+  return offsets;
+}
+
+Value Fragments::emitBase(OpBuilder &builder, Location loc, Value thread,
+                          ArrayRef<int64_t> shape, int64_t dim) const {
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIntOp::create(builder, loc, value, 32);
+  };
+  if (shape[dim] == 1)
+    return constant(0);
+  Value lane =
+      arith::RemUIOp::create(builder, loc, thread, constant(kWarpLanes));
+  if (dim == 1) {
+    Value column = arith::RemUIOp::create(builder, loc, lane, constant(4));
+    return arith::MulIOp::create(builder, loc, column, constant(kNeighbours));
+  }
+  Value row = arith::DivUIOp::create(builder, loc, lane, constant(4));
+  Value warp =
+      arith::DivUIOp::create(builder, loc, thread, constant(kWarpLanes));
+  Value first =
+      arith::MulIOp::create(builder, loc, warp, constant(shape[0] / warps));
+  return arith::AddIOp::create(builder, loc, first, row);
+}
+
+static int64_t getFragmentPeriod(int64_t dim) {
+  return dim == 0 ? kRowsApart : kBlockColumns;
+}
+
+/// The four lanes that share a row; rows are spread over warps.
+static FailureOr<SmallVector<int64_t>> getFragmentLanes(int64_t dim) {
+  if (dim == 1)
+    return SmallVector<int64_t>{1, 2};
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// mma.sync
+//===----------------------------------------------------------------------===//
+
+LogicalResult MmaSyncAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t warps) {
+  if (warps >= 1 && warps <= kMaxWarps)
+    return success();
+  return emitError() << "'warps' must be in [1, " << kMaxWarps << "], found "
+                     << warps;
+}
+
+LogicalResult MmaSyncAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  return Fragments{getWarps()}.verify(shape, kBlockRows * getWarps(),
+                                      emitError);
+}
+
+int64_t MmaSyncAttr::getNumElements(ArrayRef<int64_t> shape) const {
+  return Fragments{getWarps()}.getNumElements(shape);
+}
+
+SmallVector<int64_t> MmaSyncAttr::getOffsets(ArrayRef<int64_t> shape,
+                                             int64_t dim) const {
+  return Fragments{getWarps()}.getOffsets(shape, dim);
+}
+
+Value MmaSyncAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
+                            ArrayRef<int64_t> shape, int64_t dim) const {
+  return Fragments{getWarps()}.emitBase(builder, loc, thread, shape, dim);
+}
+
+int64_t MmaSyncAttr::getPeriod(int64_t dim) const {
+  return getFragmentPeriod(dim);
+}
+
+FailureOr<SmallVector<int64_t>>
+MmaSyncAttr::getReductionLanes(int64_t dim) const {
+  return getFragmentLanes(dim);
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kGroupWarps = 4;
+
+LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t groups) {
+  if (groups >= 1 && groups <= kMaxWarps / kGroupWarps)
+    return success();
+  return emitError() << "'groups' must be in [1, " << kMaxWarps / kGroupWarps
+                     << "], found " << groups;
+}
+
+LogicalResult
+WgmmaAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                          function_ref<InFlightDiagnostic()> emitError) const {
+  int64_t rows = kBlockRows * kGroupWarps * getGroups();
+  if (failed(
+          Fragments{kGroupWarps * getGroups()}.verify(shape, rows, emitError)))
+    return failure();
+  if (shape[0] != 1 && shape[0] != rows)
+    return emitError() << "rows must be 1 or " << rows << " for " << getGroups()
+                       << " warp groups, found " << shape[0];
+  return success();
+}
+
+int64_t WgmmaAttr::getNumElements(ArrayRef<int64_t> shape) const {
+  return Fragments{kGroupWarps * getGroups()}.getNumElements(shape);
+}
+
+SmallVector<int64_t> WgmmaAttr::getOffsets(ArrayRef<int64_t> shape,
+                                           int64_t dim) const {
+  return Fragments{kGroupWarps * getGroups()}.getOffsets(shape, dim);
+}
+
+Value WgmmaAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
+                          ArrayRef<int64_t> shape, int64_t dim) const {
+  return Fragments{kGroupWarps * getGroups()}.emitBase(builder, loc, thread,
+                                                       shape, dim);
+}
+
+int64_t WgmmaAttr::getPeriod(int64_t dim) const {
+  return getFragmentPeriod(dim);
+}
+
+FailureOr<SmallVector<int64_t>>
+WgmmaAttr::getReductionLanes(int64_t dim) const {
+  return getFragmentLanes(dim);
+}

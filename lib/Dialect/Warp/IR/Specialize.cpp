@@ -1,0 +1,154 @@
+//===- Specialize.cpp - Roles of warps --------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+int64_t SpecializeOp::getFirstWarp(unsigned index) {
+  int64_t first = 0;
+  for (int64_t warps : getWarps().take_front(index))
+    first += warps;
+  return first;
+}
+
+int64_t SpecializeOp::getNumWarps() { return getFirstWarp(getRoles().size()); }
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+/// `(` name `(` integer `)`
+static ParseResult parseCount(OpAsmParser &parser, StringRef name,
+                              int64_t &count) {
+  return failure(parser.parseKeyword(name) || parser.parseLParen() ||
+                 parser.parseInteger(count) || parser.parseRParen());
+}
+
+ParseResult SpecializeOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &b = parser.getBuilder();
+  SmallVector<OpAsmParser::UnresolvedOperand> captures;
+  SmallVector<Type> types;
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("captures"))) {
+    if (parser.parseLParen() || parser.parseOperandList(captures) ||
+        parser.parseColonTypeList(types) || parser.parseRParen())
+      return failure();
+  }
+  if (parser.resolveOperands(captures, types, loc, result.operands))
+    return failure();
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> warps, registers;
+  while (succeeded(parser.parseOptionalKeyword("role"))) {
+    StringAttr name;
+    int64_t count, budget;
+    if (parser.parseSymbolName(name) || parseCount(parser, "warps", count) ||
+        parseCount(parser, "regs", budget) ||
+        parser.parseRegion(*result.addRegion()))
+      return failure();
+    names.push_back(b.getStringAttr(name.getValue()));
+    warps.push_back(count);
+    registers.push_back(budget);
+  }
+  auto &properties = result.getOrAddProperties<Properties>();
+  properties.names = b.getArrayAttr(names);
+  properties.warps = b.getDenseI64ArrayAttr(warps);
+  properties.registers = b.getDenseI64ArrayAttr(registers);
+  return parser.parseOptionalAttrDict(result.attributes);
+}
+
+void SpecializeOp::print(OpAsmPrinter &p) {
+  if (!getCaptures().empty()) {
+    p << " captures(" << getCaptures() << " : ";
+    llvm::interleaveComma(getCaptures().getTypes(), p);
+    p << ')';
+  }
+  for (auto [region, name, warps, registers] :
+       llvm::zip_equal(getRoles(), getNames(), getWarps(), getRegisters())) {
+    p.printNewline();
+    p << "  role ";
+    p.printSymbolName(cast<StringAttr>(name).getValue());
+    p << " warps(" << warps << ") regs(" << registers << ") ";
+    p.printRegion(region);
+  }
+  p.printOptionalAttrDict((*this)->getAttrs(), {"names", "warps", "registers"});
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+// By the PTX ISA, setmaxnreg: a multiple of 8 between 24 and 256, by a group of
+// four warps.
+static constexpr int64_t kGroupWarps = 4, kBudgetStep = 8, kLeastBudget = 24,
+                         kMostBudget = 256, kMaxWarps = 32;
+
+LogicalResult SpecializeOp::verify() {
+  size_t count = getRoles().size();
+  if (count == 0)
+    return emitOpError("needs at least one role");
+  if (getNames().size() != count || getWarps().size() != count ||
+      getRegisters().size() != count)
+    return emitOpError("needs a name, a number of warps and a budget for each "
+                       "of its ")
+           << count << " roles";
+  llvm::StringSet<> names;
+  for (auto [name, warps, registers] :
+       llvm::zip(getNames(), getWarps(), getRegisters())) {
+    auto text = cast<StringAttr>(name).getValue();
+    if (!names.insert(text).second)
+      return emitOpError("two roles are named '") << text << "'";
+    if (warps < 1 || warps % kGroupWarps != 0)
+      return emitOpError("role '")
+             << text << "' must have a positive multiple of " << kGroupWarps
+             << " warps, found " << warps;
+    if (registers < kLeastBudget || registers > kMostBudget ||
+        registers % kBudgetStep != 0)
+      return emitOpError("role '")
+             << text << "' must have a multiple of " << kBudgetStep
+             << " registers in [" << kLeastBudget << ", " << kMostBudget
+             << "], found " << registers;
+  }
+  if (getNumWarps() > kMaxWarps)
+    return emitOpError("roles have ")
+           << getNumWarps() << " warps, a CTA has at most " << kMaxWarps;
+  // The launch gives all threads the same budget, rounded down; roles may only
+  // redistribute it. A kernel that asks for more waits for ever.
+  int64_t launched = 65536 / (32 * getNumWarps()) / kBudgetStep * kBudgetStep;
+  int64_t wanted = 0;
+  for (auto [warps, registers] : llvm::zip(getWarps(), getRegisters()))
+    wanted += warps * registers;
+  if (wanted > launched * getNumWarps())
+    return emitOpError("roles want ")
+           << wanted * 32 << " registers, a launch of " << getNumWarps()
+           << " warps has " << launched * getNumWarps() * 32;
+  for (Value capture : getCaptures())
+    if (isa<TensorType>(capture.getType()))
+      return emitOpError("a register tile can't be captured, found ")
+             << capture.getType();
+  return success();
+}
+
+LogicalResult SpecializeOp::verifyRegions() {
+  for (auto [region, name] : llvm::zip(getRoles(), getNames())) {
+    if (region.getArgumentTypes() != getCaptures().getTypes())
+      return emitOpError("role '")
+             << cast<StringAttr>(name).getValue()
+             << "' must have one argument for each capture, of its type";
+    if (!isa<ReturnOp>(region.front().getTerminator()))
+      return emitOpError("role '") << cast<StringAttr>(name).getValue()
+                                   << "' must end with 'warp.return'";
+  }
+  return success();
+}

@@ -320,6 +320,42 @@ private:
 };
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// ForeachWorkOp
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Items that arrive in any order may arrive as `static` deals them.
+class ForeachWorkActivation : public Activation {
+public:
+  explicit ForeachWorkActivation(tile::ForeachWorkOp op) : op(op) {}
+
+  LogicalResult resume(Frame &frame, Operation *terminator,
+                       MutableArrayRef<RuntimeValue>, Next &next) override {
+    auto *position = frame.getEnvironment<GridPosition>();
+    if (!position)
+      return frame.fail(op) << "'" << op->getName().getStringRef()
+                            << "' is executed outside a kernel";
+    int64_t count = frame.getInteger(op.getCount()), grid = position->grid[0];
+    bool isSingle = op.getSchedule() == tile::WorkSchedule::Single;
+    if (isSingle && grid != count)
+      return frame.fail(op)
+             << "with one item of work a CTA, the grid must have " << count
+             << " CTAs, found " << grid;
+    item = terminator ? item + grid : position->block[0];
+    if (item >= count)
+      return success();
+    next.region = &op.getRegion();
+    next.values.push_back(RuntimeValue::integer(item));
+    return success();
+  }
+
+private:
+  tile::ForeachWorkOp op;
+  int64_t item = 0;
+};
+} // namespace
+
 void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
   registry.add<tile::BroadcastOp>(executeBroadcast);
@@ -329,4 +365,5 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::StoreOp>(executeStore);
   registry.add<tile::GatherOp>(executeGather);
   registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();
+  registry.addRegionOp<tile::ForeachWorkOp, ForeachWorkActivation>();
 }

@@ -45,6 +45,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   buildToTilePipeline(pm, options);
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
+  kernel.addPass(tile::createLowerWork());
   kernel.addPass(createTileToWarp());
   kernel.addPass(warp::createWarpInsertAsyncCopies());
   kernel.addPass(createLoopInvariantCodeMotionPass());

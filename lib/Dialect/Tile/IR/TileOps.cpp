@@ -293,6 +293,72 @@ LogicalResult IfAnyOp::canonicalize(IfAnyOp op, PatternRewriter &rewriter) {
 }
 
 //===----------------------------------------------------------------------===//
+// ForeachWorkOp
+//===----------------------------------------------------------------------===//
+
+void ForeachWorkOp::build(OpBuilder &builder, OperationState &state,
+                          Value count, WorkSchedule schedule) {
+  OpBuilder::InsertionGuard guard(builder);
+  state.addOperands(count);
+  state.addAttribute(getScheduleAttrName(state.name),
+                     WorkScheduleAttr::get(builder.getContext(), schedule));
+  Region *body = state.addRegion();
+  builder.createBlock(body, {}, builder.getIndexType(), state.location);
+  ensureTerminator(*body, builder, state.location);
+}
+
+SmallVector<Region *> ForeachWorkOp::getLoopRegions() { return {&getRegion()}; }
+
+LogicalResult ForeachWorkOp::verifyRegions() {
+  TypeRange arguments = getRegion().getArgumentTypes();
+  if (arguments.size() != 1 || !arguments.front().isIndex())
+    return emitOpError("body must have one index argument, found (")
+           << arguments << ")";
+  Operation *yield = getBody()->getTerminator();
+  if (yield->getNumOperands() != 0)
+    return yield->emitOpError("in tile.foreach_work must yield nothing, found ")
+           << yield->getOperandTypes();
+  return success();
+}
+
+ParseResult ForeachWorkOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  OpAsmParser::Argument item;
+  OpAsmParser::UnresolvedOperand count;
+  StringRef keyword;
+  if (parser.parseArgument(item) || parser.parseKeyword("to") ||
+      parser.parseOperand(count) ||
+      parser.resolveOperand(count, builder.getIndexType(), result.operands) ||
+      parser.parseKeyword("schedule") || parser.parseLParen())
+    return failure();
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword) || parser.parseRParen())
+    return failure();
+  std::optional<WorkSchedule> schedule = symbolizeWorkSchedule(keyword);
+  if (!schedule)
+    return parser.emitError(location, "schedule must be single, static or "
+                                      "dynamic, found '")
+           << keyword << "'";
+  result.addAttribute(getScheduleAttrName(result.name),
+                      WorkScheduleAttr::get(builder.getContext(), *schedule));
+  item.type = builder.getIndexType();
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, item) ||
+      parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  ensureTerminator(*body, builder, result.location);
+  return success();
+}
+
+void ForeachWorkOp::print(OpAsmPrinter &p) {
+  p << ' ' << getItem() << " to " << getCount() << " schedule("
+    << stringifyWorkSchedule(getSchedule()) << ") ";
+  p.printRegion(getRegion(), /*printEntryBlockArgs=*/false,
+                /*printBlockTerminators=*/false);
+  p.printOptionalAttrDict((*this)->getAttrs(), {getScheduleAttrName()});
+}
+
+//===----------------------------------------------------------------------===//
 // Softmax
 //===----------------------------------------------------------------------===//
 

@@ -13,6 +13,7 @@ include "fovea/Dialect/Tile/IR/TileAttrs.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_AbiOp : Tile_Op<"abi", [
@@ -371,9 +372,48 @@ def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
   let hasVerifier = 1;
 }
 
+def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
+  let summary = "runs its body for this CTA's share of the work";
+  let description = [{
+    The work is `count` items, numbered from 0; the CTAs of the grid execute the
+    body once for each of them, in all. The body has effects only. `schedule`
+    says which CTA gets which:
+
+    | schedule | items of CTA `c` of a grid of `G` |
+    |---|---|
+    | `single` | `c`; the grid has `count` CTAs |
+    | `static` | `c`, `c + G`, `c + 2 G`, ... |
+    | `dynamic` | `c`, then one at a time, in order of arrival at a counter |
+
+    `tile-lower-work` replaces `single` ones.
+
+    Example:
+
+    ```mlir
+    tile.foreach_work %w to %count schedule(static) {
+      %x = tile.load %S[%w, %c0] dims [-1, 1] : memref<?x64xf32> to tensor<1x64xf32, #tile.reg>
+      tile.store %x, %T[%w, %c0] dims [-1, 1] : tensor<1x64xf32, #tile.reg>, memref<?x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Index:$count, Tile_WorkSchedule:$schedule);
+  let regions = (region SizedRegion<1>:$region);
+  let builders = [OpBuilder<(ins "::mlir::Value":$count,
+                                 "::fovea::tile::WorkSchedule":$schedule)>];
+  let skipDefaultBuilders = 1;
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The number of the item that the body works on.
+    ::mlir::BlockArgument getItem() { return getBody()->getArgument(0); }
+  }];
+}
+
 def Tile_YieldOp : Tile_Op<"yield", [
     Pure, Terminator, ReturnLike,
-    ParentOneOf<["SoftmaxSumOp", "IfAnyOp"]>]> {
+    ParentOneOf<["ForeachWorkOp", "SoftmaxSumOp", "IfAnyOp"]>]> {
   let summary = "ends a region of a tile op";
   let description = [{
     Yields the region's tiles.
@@ -385,6 +425,7 @@ def Tile_YieldOp : Tile_Op<"yield", [
     ```
   }];
   let arguments = (ins Variadic<AnyType>:$results);
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, {});">];
   let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
 }
 

@@ -96,6 +96,33 @@ def FuseOnlineSoftmax
                            "::mlir::scf::SCFDialect"];
 }
 
+def LowerWork : Pass<"tile-lower-work", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Replace tile.foreach_work where each CTA has one item";
+  let description = [{
+    A `tile.foreach_work` with `schedule(single)` becomes its body, the item the
+    CTA's number. Others stay, for passes that know how a kernel's warps agree
+    on the next item.
+
+    Before:
+
+    ```mlir
+    tile.foreach_work %w to %count schedule(single) {
+      %row = arith.muli %w, %c128 : index
+      ...
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %w = gpu.block_id x
+    %row = arith.muli %w, %c128 : index
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
 def SinkCoordinates
     : Pass<"tile-sink-coordinates", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Compute coordinates, broadcasts and constants where they are used";

@@ -1,0 +1,47 @@
+//===- LowerWork.cpp - One item of work a CTA -------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace fovea::tile {
+#define GEN_PASS_DEF_LOWERWORK
+#include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fovea::tile
+
+using namespace mlir;
+using namespace fovea::tile;
+
+static void inlineBody(IRRewriter &rewriter, ForeachWorkOp op) {
+  rewriter.setInsertionPoint(op);
+  Value item = gpu::BlockIdOp::create(
+      rewriter, op.getLoc(), rewriter.getIndexType(), gpu::Dimension::x);
+  rewriter.eraseOp(op.getBody()->getTerminator());
+  rewriter.inlineBlockBefore(op.getBody(), op, item);
+  rewriter.eraseOp(op);
+}
+
+namespace {
+
+struct LowerWork : fovea::tile::impl::LowerWorkBase<LowerWork> {
+  using LowerWorkBase::LowerWorkBase;
+
+  void runOnOperation() override {
+    SmallVector<ForeachWorkOp> single;
+    getOperation().walk([&](ForeachWorkOp op) {
+      if (op.getSchedule() == WorkSchedule::Single)
+        single.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (ForeachWorkOp op : single)
+      inlineBody(rewriter, op);
+  }
+};
+
+} // namespace

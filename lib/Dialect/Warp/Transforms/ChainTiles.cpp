@@ -64,6 +64,8 @@ private:
   SmallVector<Operation *> continuation, releases, issueTail, restTail;
   /// Values of the head that loop and tail use.
   llvm::SetVector<Value> carried;
+  /// Views among them: made anew from the ring's position, not carried.
+  llvm::SetVector<Operation *> views;
 };
 } // namespace
 
@@ -139,14 +141,19 @@ void Round::findCarried() {
   auto visit = [&](Operation *op) {
     op->walk([&](Operation *nested) {
       for (Value operand : nested->getOperands())
-        if (Operation *def = operand.getDefiningOp())
-          if (head.contains(def))
+        if (Operation *def = operand.getDefiningOp(); def && head.contains(def)) {
+          if (isa<StageOp>(def))
+            views.insert(def);
+          else
             carried.insert(operand);
+        }
     });
   };
   for (Operation &op : *loop.getBeforeBody())
     if (!head.contains(&op))
       visit(&op);
+  for (Operation *view : views)
+    visit(view);
 }
 
 LogicalResult Round::analyze() {
@@ -185,6 +192,7 @@ void Round::rotate() {
   mapping.map(loop.getBeforeArguments(), body->getArguments().take_front(count));
   mapping.map(carried.getArrayRef(), body->getArguments().drop_front(count));
 
+  cloneAll(b, views.getArrayRef(), mapping);
   b.clone(*blocks, mapping);
   cloneAll(b, continuation, mapping);
   cloneAll(b, releases, mapping);

@@ -58,15 +58,19 @@ static bool isProducers(Operation *op) {
              SendOp, FinishWorkOp>(op);
 }
 
+static bool makesShared(Operation *op) {
+  return isa<AllocOp, PipelineOp, MailboxOp, TurnsOp>(op);
+}
+
 static bool isConsumers(Operation *op) {
-  return !isProducers(op) || isa<NextWorkOp>(op);
+  return (!isProducers(op) && !makesShared(op)) || isa<NextWorkOp>(op);
 }
 
 /// What roles have in common: arguments of the kernel, buffers and barriers.
 static bool isSharedValue(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
-  return isa<AllocOp, PipelineOp, MailboxOp, TurnsOp>(value.getDefiningOp());
+  return makesShared(value.getDefiningOp());
 }
 
 /// Fetches the next number at the start of the round and sends it on.
@@ -119,7 +123,7 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
     return failure();
   SmallVector<Operation *> old;
   for (Operation &op : body.without_terminator())
-    if (!isa<AllocOp, PipelineOp, MailboxOp, TurnsOp>(op))
+    if (!makesShared(&op))
       old.push_back(&op);
 
   OpBuilder b(body.getTerminator());

@@ -147,6 +147,19 @@ def WarpSplitMaskedLoops
   ];
 }
 
+def WarpPingPong : Pass<"warp-ping-pong", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Let warp groups take turns at the matrix units";
+  let description = [{
+    Puts `warp.begin_turn` before and `warp.end_turn` behind dots that are issued
+    without a wait between them, so that one warp group's softmax runs under the
+    others' dots (FlashAttention 3's ping-pong scheduling). For schedules with
+    `ping_pong` and more than one warp group.
+  }];
+  let statistics = [
+    Statistic<"numTurns", "turns", "Number of turns made">
+  ];
+}
+
 def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Give copies to one role, computation to another";
   let description = [{

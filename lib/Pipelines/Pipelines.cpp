@@ -58,9 +58,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpAllocateSharedMemory());
 }
 
-void fovea::buildToNVVMPipeline(OpPassManager &pm,
-                                const CompileOptions &options) {
-  buildToWarpPipeline(pm, options);
+void fovea::buildWarpToNVVMPipeline(OpPassManager &pm) {
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
   module.addPass(createWarpToNVVM());
   module.addPass(createCanonicalizerPass());
@@ -72,6 +70,12 @@ void fovea::buildToNVVMPipeline(OpPassManager &pm,
   module.addPass(createCSEPass());
 }
 
+void fovea::buildToNVVMPipeline(OpPassManager &pm,
+                                const CompileOptions &options) {
+  buildToWarpPipeline(pm, options);
+  buildWarpToNVVMPipeline(pm);
+}
+
 void fovea::registerPipelines() {
   PassPipelineRegistration<CompileOptions>(
       "fovea-to-tile", "Lower attention to fused tile programs",
@@ -81,6 +85,9 @@ void fovea::registerPipelines() {
   PassPipelineRegistration<CompileOptions>(
       "fovea-to-nvvm", "Lower attention to the NVVM dialect",
       buildToNVVMPipeline);
+  PassPipelineRegistration<>("fovea-warp-to-nvvm",
+                             "Lower warp programs to the NVVM dialect",
+                             buildWarpToNVVMPipeline);
   PassPipelineRegistration<CompileOptions>(
       "fovea-compile", "Lower attention the whole way, to the NVVM dialect",
       buildToNVVMPipeline);

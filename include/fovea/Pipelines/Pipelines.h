@@ -39,6 +39,9 @@ void buildToTilePipeline(mlir::OpPassManager &pm,
 /// attn to warp programs, layouts and shared memory assigned.
 void buildToWarpPipeline(mlir::OpPassManager &pm,
                          const CompileOptions &options);
+/// From allocated warp programs to the NVVM dialect.
+void buildWarpToNVVMPipeline(mlir::OpPassManager &pm);
+
 /// attn to the NVVM dialect.
 void buildToNVVMPipeline(mlir::OpPassManager &pm,
                          const CompileOptions &options);

@@ -30,6 +30,12 @@ private:
 } // namespace
 
 Type AssignLayoutsPass::convert(Location loc, Type type) {
+  if (auto pending = dyn_cast<warp::PendingType>(type)) {
+    Type tile = convert(loc, pending.getTile());
+    return tile ? warp::PendingType::get(&getContext(),
+                                         cast<RankedTensorType>(tile))
+                : Type();
+  }
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !isa_and_nonnull<tile::RegAttr>(tensor.getEncoding()))
     return type;

@@ -229,6 +229,13 @@ void Round::rotate() {
 }
 
 void ChainTilesPass::runOnOperation() {
+  tile::AbiOp abi = tile::lookupAbi(getOperation());
+  if (!abi) {
+    getOperation().emitError("kernel has no 'tile.abi' beside it");
+    return signalPassFailure();
+  }
+  if (!abi.getSchedule().getChain())
+    return;
   SmallVector<scf::WhileOp> loops;
   getOperation().walk([&](scf::WhileOp loop) {
     if (isDoWhile(loop))

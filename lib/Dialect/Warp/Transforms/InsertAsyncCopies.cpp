@@ -263,6 +263,9 @@ void InsertAsyncCopiesPass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
+  // 'warp-insert-pipelines' does it for kernels with roles.
+  if (abi.getSchedule().isSpecialized())
+    return;
   llvm::MapVector<Operation *, SmallVector<warp::CopyOp>> loops;
   SmallVector<warp::CopyOp> single;
   getOperation().walk([&](warp::CopyOp copy) {

@@ -155,6 +155,8 @@ void InsertPipelinesPass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
+  if (!abi.getSchedule().isSpecialized())
+    return;
   SmallVector<warp::CopyOp> copies;
   getOperation().walk([&](warp::CopyOp copy) {
     if (!copy.getAsync())

@@ -354,6 +354,13 @@ static LogicalResult overlap(scf::ForOp loop) {
 }
 
 void OverlapDotsPass::runOnOperation() {
+  tile::AbiOp abi = tile::lookupAbi(getOperation());
+  if (!abi) {
+    getOperation().emitError("kernel has no 'tile.abi' beside it");
+    return signalPassFailure();
+  }
+  if (!abi.getSchedule().getOverlap())
+    return;
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) {
     bool hasRegisterOperand =

@@ -203,6 +203,9 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
         return failure();
     }
   }
+  // Sums of rounded weights are too rough for a log-sum-exp.
+  if (problem.lse)
+    fields.sumByDot = 0;
   ScheduleAttr schedule = fields.get(context, emitError);
   if (!schedule || failed(checkSchedule(problem, schedule, emitError)))
     return failure();

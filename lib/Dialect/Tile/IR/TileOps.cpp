@@ -257,18 +257,41 @@ LogicalResult IfAnyOp::verifyRegions() {
   return success();
 }
 
+/// Whether `compare` asks for at least the least integer.
+static bool holdsAlways(arith::CmpIOp compare) {
+  APInt value;
+  return compare && compare.getPredicate() == arith::CmpIPredicate::sge &&
+         matchPattern(compare.getRhs(), m_ConstantInt(&value)) &&
+         value.isMinSignedValue();
+}
+
 /// Whether a condition holds in all elements (true), in none (false), or that
 /// can't be told.
 static std::optional<bool> isKnown(Value condition) {
   APInt value;
   if (matchPattern(condition, m_ConstantInt(&value)))
     return !value.isZero();
-  auto compare = condition.getDefiningOp<arith::CmpIOp>();
-  if (compare && compare.getPredicate() == arith::CmpIPredicate::sge &&
-      matchPattern(compare.getRhs(), m_ConstantInt(&value)) &&
-      value.isMinSignedValue())
+  if (holdsAlways(condition.getDefiningOp<arith::CmpIOp>()))
     return true;
   return std::nullopt;
+}
+
+/// Replaces compares that always hold, which upstream leaves alone, from
+/// `begin` to `end`.
+static void foldCompares(Block::iterator begin, Block::iterator end,
+                         PatternRewriter &rewriter) {
+  for (Operation &inner :
+       llvm::make_early_inc_range(llvm::make_range(begin, end))) {
+    auto compare = dyn_cast<arith::CmpIOp>(inner);
+    if (!holdsAlways(compare))
+      continue;
+    auto type = dyn_cast<RankedTensorType>(compare.getType());
+    if (!type)
+      continue;
+    rewriter.setInsertionPoint(compare);
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        compare, DenseElementsAttr::get(type, true));
+  }
 }
 
 LogicalResult IfAnyOp::canonicalize(IfAnyOp op, PatternRewriter &rewriter) {
@@ -286,8 +309,10 @@ LogicalResult IfAnyOp::canonicalize(IfAnyOp op, PatternRewriter &rewriter) {
     for (Value &value : results)
       if (value == argument)
         value = op.getInits()[result];
+  Operation *first = &body->front();
   rewriter.inlineBlockBefore(body, op, op.getInits());
   rewriter.replaceOp(op, results);
+  foldCompares(first->getIterator(), yield->getIterator(), rewriter);
   rewriter.eraseOp(yield);
   return success();
 }

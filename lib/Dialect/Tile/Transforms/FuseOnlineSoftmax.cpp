@@ -40,14 +40,17 @@ struct State {
 /// Writes the loops of one softmax_sum before it.
 class LoopWriter {
 public:
-  LoopWriter(SoftmaxSumOp op, int64_t partialSumWidth)
+  LoopWriter(SoftmaxSumOp op, int64_t partialSumWidth, bool sumByDot)
       : op(op), b(op.getLoc(), OpBuilder(op)), accType(op.getAcc().getType()),
         rowType(op.getM().getType()),
         scoresType(tileLike(accType,
                             {accType.getDimSize(0), int64_t(op.getStep())},
                             rowType.getElementType())),
-        scale(op.getScale().convertToDouble() * kLog2E) {
+        scale(op.getScale().convertToDouble() * kLog2E),
+        sumByDot(sumByDot && op.getStep() % kDotColumns == 0) {
     int64_t width = op.getStep() % partialSumWidth == 0 ? partialSumWidth : 1;
+    if (this->sumByDot)
+      width = kDotColumns;
     sumsType =
         tileLike(accType, {accType.getDimSize(0), width}, b.getF32Type());
   }
@@ -106,6 +109,25 @@ private:
   /// and rounded to the type of the values.
   Value accumulate(Value j, Value weights, Value acc);
 
+  /// The weights in the type of the values.
+  Value roundWeights(Value weights);
+  /// The sums that the loop carries, and one block's weights. By a dot, all
+  /// columns are whole sums, since a product has no fewer columns.
+  Value addToSums(Value sums, Value weights) {
+    if (!sumByDot)
+      return b.add(sums, partialSumsOf(weights));
+    Value rounded = roundWeights(weights);
+    RankedTensorType type = TileBuilder::typeOf(rounded);
+    Value ones = b.splat(tileLike(type, {type.getDimSize(1), kDotColumns},
+                                  type.getElementType()),
+                         1.0);
+    return DotOp::create(b, sumsType, rounded, ones, sums,
+                         /*transposeB=*/false);
+  }
+  /// The row's sum, from what addToSums gave.
+  Value finishSums(Value sums) {
+    return sumByDot ? b.reduceColumns(ReduceKind::Max, sums, 1) : sumUp(sums);
+  }
   Value sumUp(Value partialSums) {
     return b.reduceColumns(ReduceKind::Add, partialSums, 1);
   }
@@ -127,15 +149,22 @@ private:
     return b.add(m, b.splat(rowType, tau / scale));
   }
   LazyReference makeReference(Value m, double tau);
-  /// The reference, partial sums, factor of the old accumulator and rows that
-  /// moved, after a look at `scores`.
-  ResultRange moveReference(const LazyReference &old, Value sums, Value scores,
-                            double tau);
+  struct LazyMove {
+    LazyReference reference;
+    Value sums, factor, moved;
+  };
+  /// The reference after a look at `scores`, the factor of what was summed up
+  /// with the old one, and the rows that moved. Rescales `sums`, if given.
+  LazyMove moveReference(const LazyReference &old, Value sums, Value scores,
+                         double tau);
 
   SoftmaxSumOp op;
   TileBuilder b;
   RankedTensorType accType, rowType, scoresType, sumsType;
   double scale;
+  /// Columns of the narrowest product.
+  static constexpr int64_t kDotColumns = 8;
+  bool sumByDot;
 };
 
 } // namespace
@@ -241,15 +270,20 @@ Value LoopWriter::weightsOf(Value scores, Value guarded) {
   return b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale), offset));
 }
 
-Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
-  if (!op.getWeights().empty())
-    weights = inlineRegion(op.getWeights(), {j, weights});
+Value LoopWriter::roundWeights(Value weights) {
   auto valuesType = cast<RankedTensorType>(
       op.getValues().front().getTerminator()->getOperand(0).getType());
   RankedTensorType roundedType =
       tileLike(scoresType, scoresType.getShape(), valuesType.getElementType());
-  if (roundedType != weights.getType())
-    weights = arith::TruncFOp::create(b, roundedType, weights);
+  if (roundedType == weights.getType())
+    return weights;
+  return arith::TruncFOp::create(b, roundedType, weights);
+}
+
+Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
+  if (!op.getWeights().empty())
+    weights = inlineRegion(op.getWeights(), {j, weights});
+  weights = roundWeights(weights);
   Value values = inlineRegion(op.getValues(), {j});
   return DotOp::create(b, accType, weights, values, acc,
                        /*transposeB=*/false);
@@ -304,12 +338,15 @@ State LoopWriter::deferred() {
         Value guarded = b.guard(next);
         Value factor = b.exp2(b.subtract(m, guarded));
         Value weights = weightsOf(scores, guarded);
-        sums = b.multiplyAdd(sums, b.widen(factor, sumsType),
-                             partialSumsOf(weights));
+        if (sumByDot)
+          sums = addToSums(scaleRows(sums, factor), weights);
+        else
+          sums = b.multiplyAdd(sums, b.widen(factor, sumsType),
+                               partialSumsOf(weights));
         acc = accumulate(step.j, weights, scaleRows(acc, factor));
         return SmallVector<Value>{next, sums, acc};
       });
-  return {results[0], sumUp(results[1]), results[2]};
+  return {results[0], finishSums(results[1]), results[2]};
 }
 
 State LoopWriter::conditional(double tau) {
@@ -337,11 +374,11 @@ State LoopWriter::conditional(double tau) {
           Value scaledAcc = scaleRows(body->getArgument(1), factor);
           YieldOp::create(b, ValueRange{scaledSums, scaledAcc});
         }
-        sums = b.add(rescale.getResult(0), partialSumsOf(weights));
+        sums = addToSums(rescale.getResult(0), weights);
         acc = accumulate(step.j, weights, rescale.getResult(1));
         return SmallVector<Value>{next, sums, acc};
       });
-  return {results[0], sumUp(results[1]), results[2]};
+  return {results[0], finishSums(results[1]), results[2]};
 }
 
 //===----------------------------------------------------------------------===//
@@ -363,8 +400,9 @@ LoopWriter::LazyReference LoopWriter::makeReference(Value m, double tau) {
   return {m, b.multiply(b.guard(m), -scale), threshold};
 }
 
-ResultRange LoopWriter::moveReference(const LazyReference &old, Value sums,
-                                      Value scores, double tau) {
+LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
+                                               Value sums, Value scores,
+                                               double tau) {
   RankedTensorType scoreBitsType =
       tileLike(scoresType, scoresType.getShape(), b.getI32Type());
   Value bits = arith::BitcastOp::create(b, scoreBitsType, scores);
@@ -373,9 +411,10 @@ ResultRange LoopWriter::moveReference(const LazyReference &old, Value sums,
       b.isAtLeast(most, b.widen(old.threshold, TileBuilder::typeOf(most)));
   RankedTensorType flagType =
       tileLike(rowType, rowType.getShape(), b.getI1Type());
-  SmallVector<Value> inits = {
-      old.m, old.exponent,          old.threshold,
-      sums,  b.splat(rowType, 1.0), b.splat(flagType, 0)};
+  SmallVector<Value> inits = {old.m, old.exponent, old.threshold};
+  if (sums)
+    inits.push_back(sums);
+  inits.append({b.splat(rowType, 1.0), b.splat(flagType, 0)});
   auto move = IfAnyOp::create(b, grown, inits);
   OpBuilder::InsertionGuard insertion(b);
   SmallVector<Type> types(move.getResultTypes());
@@ -395,10 +434,16 @@ ResultRange LoopWriter::moveReference(const LazyReference &old, Value sums,
   Value shrink =
       b.exp2(b.multiplyAdd(m, b.splat(rowType, scale), next.exponent));
   Value factor = b.select(moved, shrink, b.splat(rowType, 1.0));
-  YieldOp::create(b, ValueRange{next.m, next.exponent, next.threshold,
-                                scaleRows(body->getArgument(3), factor), factor,
-                                moved});
-  return move.getResults();
+  SmallVector<Value> results = {next.m, next.exponent, next.threshold};
+  if (sums)
+    results.push_back(scaleRows(body->getArgument(3), factor));
+  results.append({factor, moved});
+  YieldOp::create(b, results);
+  ResultRange now = move.getResults();
+  return {{now[0], now[1], now[2]},
+          sums ? now[3] : Value(),
+          now.drop_back().back(),
+          now.back()};
 }
 
 State LoopWriter::lazy(double tau) {
@@ -413,25 +458,38 @@ State LoopWriter::lazy(double tau) {
       [&](Step step, ValueRange carried) {
         LazyReference old = {carried[0], carried[1], carried[2]};
         Value scores = scoresOf(step);
-        ResultRange moves = moveReference(old, carried[3], scores, tau);
-        LazyReference now = {moves[0], moves[1], moves[2]};
-        Value factor = moves[4], moved = moves[5];
+        // Sums by dot are with the matrix units, as the accumulator is.
+        Value sums = carried[3];
+        LazyMove move =
+            moveReference(old, sumByDot ? Value() : sums, scores, tau);
+        const LazyReference &now = move.reference;
         Value weights =
             b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale),
                                  b.widen(now.exponent, scoresType)));
-        Value sums = b.add(moves[3], partialSumsOf(weights));
-        auto rescale = IfAnyOp::create(b, moved, ValueRange{carried[4]});
+        if (!sumByDot)
+          sums = addToSums(move.sums, weights);
+        SmallVector<Value> state = {carried[4]};
+        if (sumByDot)
+          state.push_back(sums);
+        auto rescale = IfAnyOp::create(b, move.moved, state);
         {
           OpBuilder::InsertionGuard insertion(b);
+          SmallVector<Type> types(rescale.getResultTypes());
           Block *body =
-              b.createBlock(&rescale.getBody(), {}, {accType}, {b.getLoc()});
-          YieldOp::create(b, scaleRows(body->getArgument(0), factor));
+              b.createBlock(&rescale.getBody(), {}, types,
+                            SmallVector<Location>(types.size(), b.getLoc()));
+          SmallVector<Value> scaled;
+          for (BlockArgument old : body->getArguments())
+            scaled.push_back(scaleRows(old, move.factor));
+          YieldOp::create(b, scaled);
         }
         Value acc = accumulate(step.j, weights, rescale.getResult(0));
+        if (sumByDot)
+          sums = addToSums(rescale.getResult(1), weights);
         return SmallVector<Value>{now.m, now.exponent, now.threshold, sums,
                                   acc};
       });
-  return {b.multiply(results[0], scale), sumUp(results[3]), results[4]};
+  return {b.multiply(results[0], scale), finishSums(results[3]), results[4]};
 }
 
 //===----------------------------------------------------------------------===//
@@ -452,7 +510,7 @@ struct FuseOnlineSoftmax
     for (SoftmaxSumOp op : sums) {
       if (failed(verifyTauFits(op)))
         return signalPassFailure();
-      LoopWriter writer(op, partialSumWidth);
+      LoopWriter writer(op, partialSumWidth, sumByDot);
       writer.finish(write(writer));
       ++numFused;
     }
@@ -492,6 +550,10 @@ private:
     if (recurrence == kScheduleRecurrence)
       chosen =
           abi ? abi.getSchedule().getRecurrence() : RecurrenceKind::Deferred;
+    // The other two sum up what is divided before the dot, or apart from it.
+    sumByDot = abi && abi.getSchedule().getSumByDot() &&
+               chosen != RecurrenceKind::ThreePass &&
+               chosen != RecurrenceKind::Normalized;
     chosenTau = tau;
     if (tau < 0.0)
       chosenTau = abi ? double(abi.getSchedule().getTau()) : 8.0;
@@ -516,6 +578,7 @@ private:
 
   RecurrenceKind chosen = RecurrenceKind::Deferred;
   double chosenTau = 0.0;
+  bool sumByDot = false;
 };
 
 } // namespace

@@ -33,11 +33,21 @@ struct LowerWork : fovea::tile::impl::LowerWorkBase<LowerWork> {
   using LowerWorkBase::LowerWorkBase;
 
   void runOnOperation() override {
+    AbiOp abi = lookupAbi(getOperation());
+    bool hasRoles = !abi || abi.getSchedule().isSpecialized();
     SmallVector<ForeachWorkOp> single;
-    getOperation().walk([&](ForeachWorkOp op) {
+    WalkResult walk = getOperation().walk([&](ForeachWorkOp op) -> WalkResult {
       if (op.getSchedule() == WorkSchedule::Single)
         single.push_back(op);
+      else if (!hasRoles)
+        return op.emitOpError("of schedule '")
+               << stringifyWorkSchedule(op.getSchedule())
+               << "' is lowered for kernels with roles only; the schedule has "
+                  "no 'producer_registers'";
+      return WalkResult::advance();
     });
+    if (walk.wasInterrupted())
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     for (ForeachWorkOp op : single)
       inlineBody(rewriter, op);

@@ -51,3 +51,20 @@ func.func @unknown(%bits: tensor<16x8xi32, #tile.reg>, %x: !tile) -> !tile {
   }
   return %r : !tile
 }
+
+// What always holds is found in the body too: here, that a row asked.
+// CHECK-LABEL: func @first(
+// CHECK-SAME: %[[BITS:.*]]: tensor<16x1xi32, #tile.reg>, %[[GROWN:.*]]: tensor<16x1xi1, #tile.reg>)
+// CHECK-NEXT: return %[[GROWN]]
+func.func @first(%bits: tensor<16x1xi32, #tile.reg>, %grown: tensor<16x1xi1, #tile.reg>) -> tensor<16x1xi1, #tile.reg> {
+  %least = arith.constant dense<-2147483648> : tensor<16x1xi32, #tile.reg>
+  %no = arith.constant dense<false> : tensor<16x1xi1, #tile.reg>
+  %c = arith.cmpi sge, %bits, %least : tensor<16x1xi32, #tile.reg>
+  %r:2 = tile.if_any %c init(%least, %no : tensor<16x1xi32, #tile.reg>, tensor<16x1xi1, #tile.reg>) : tensor<16x1xi1, #tile.reg> {
+  ^bb0(%top: tensor<16x1xi32, #tile.reg>, %b: tensor<16x1xi1, #tile.reg>):
+    %asked = arith.cmpi sge, %bits, %top : tensor<16x1xi32, #tile.reg>
+    %moved = arith.andi %grown, %asked : tensor<16x1xi1, #tile.reg>
+    tile.yield %bits, %moved : tensor<16x1xi32, #tile.reg>, tensor<16x1xi1, #tile.reg>
+  }
+  return %r#1 : tensor<16x1xi1, #tile.reg>
+}

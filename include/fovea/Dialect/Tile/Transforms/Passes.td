@@ -69,6 +69,11 @@ def FuseOnlineSoftmax
     `%partial` is always the disjunction of these two compares, so that
     `warp-split-masked-loops` can split the loop at `full`'s bounds.
 
+    Where the schedule says `sum_by_dot`, `deferred`, `conditional` and `lazy`
+    do not add up weights but carry `l8 = dot(p, ones, l8)`, eight columns that
+    are the same, rescaled with the accumulator. So `l` is the sum of weights as
+    rounded for the product, without an addition a weight.
+
     A `descending` sum becomes a loop over the numbers `%i` of blocks, from 0;
     with `last` the first key of the last block, `%j` is `last - %i * step`, and
     `%partial` is `%i < a or %i >= b` for numbers of blocks `a`, at least 1, and
@@ -101,7 +106,7 @@ def LowerWork : Pass<"tile-lower-work", "::mlir::gpu::GPUFuncOp"> {
   let description = [{
     A `tile.foreach_work` with `schedule(single)` becomes its body, the item the
     CTA's number. Others stay, for passes that know how a kernel's warps agree
-    on the next item.
+    on the next item; they are an error where the schedule has no roles.
 
     Before:
 

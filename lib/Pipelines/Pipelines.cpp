@@ -16,6 +16,7 @@
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -45,12 +46,28 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   buildToTilePipeline(pm, options);
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
+  kernel.addPass(tile::createLowerWork());
   kernel.addPass(createTileToWarp());
+  // Each pass does what the kernel's schedule asks for, and nothing else.
+  kernel.addPass(warp::createWarpDistributeWork());
   kernel.addPass(warp::createWarpInsertAsyncCopies());
+  kernel.addPass(warp::createWarpInsertPipelines());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(warp::createWarpOverlapDots());
+  kernel.addPass(warp::createWarpChainTiles());
   kernel.addPass(createLoopInvariantCodeMotionPass());
+  kernel.addPass(arith::createIntRangeOptimizationsPass());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
   kernel.addPass(tile::createSinkCoordinates());
   kernel.addPass(warp::createWarpAssignLayouts());
+  kernel.addPass(warp::createWarpSplitSoftmax());
   kernel.addPass(warp::createWarpSplitMaskedLoops());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(warp::createWarpPingPong());
+  kernel.addPass(warp::createWarpSpecialize());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createSinkCoordinates());

@@ -248,6 +248,9 @@ IfAnyLowering::matchAndRewrite(tile::IfAnyOp op, OpAdaptor adaptor,
     return failure();
   Block *body = &op.getBody().front();
   Block *then = rewriter.createBlock(&branch.getThenRegion());
+  // No instruction, but an effect: LLVM takes a whole vector's arithmetic for
+  // one cheap op, and would do it always and select, where it is seldom wanted.
+  emitAsm(rewriter, loc, "", "", {});
   rewriter.inlineBlockBefore(body, then, then->end(), adaptor.getInits());
   rewriter.createBlock(&branch.getElseRegion());
   scf::YieldOp::create(rewriter, loc, adaptor.getInits());

@@ -186,6 +186,10 @@ def WarpAllocateSharedMemory
   let description = [{
     Gives each `warp.alloc` its offset, a multiple of 1024 bytes, and writes the
     sum to the kernel's `tile.abi`. Fails if the target has less.
+
+    In a kernel with roles, pipelines (two barriers of 8 bytes for each stage)
+    and mailboxes (4 bytes for each slot) follow the buffers, and 16 bytes that
+    hold nothing end it all.
   }];
 }
 

@@ -13,7 +13,6 @@
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
-#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

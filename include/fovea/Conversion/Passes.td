@@ -78,8 +78,7 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     result is subnormal or infinite where `x` is: no branches, which a division
     rounded to nearest would take.
   }];
-  let dependentDialects = ["::mlir::DLTIDialect",
-                           "::mlir::LLVM::LLVMDialect",
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect",
                            "::mlir::vector::VectorDialect",
                            "::mlir::scf::SCFDialect"];

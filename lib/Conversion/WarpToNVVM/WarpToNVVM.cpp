@@ -11,7 +11,6 @@
 #include "fovea/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -106,18 +105,6 @@ Value fovea::emitSwizzle(OpBuilder &builder, Location loc, Value row,
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// Makes `index` 32 bits in `module`: sizes are, by the ABI, and so is all that
-/// is computed of them before addresses. A role that only copies has registers
-/// for no more.
-static void narrowIndex(gpu::GPUModuleOp module) {
-  MLIRContext *context = module.getContext();
-  Builder b(context);
-  DataLayoutEntryInterface entry =
-      DataLayoutEntryAttr::get(b.getIndexType(), b.getI32IntegerAttr(32));
-  module->setAttr(DLTIDialect::kDataLayoutAttrName,
-                  DataLayoutSpecAttr::get(context, entry));
-}
-
 namespace {
 struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
   using WarpToNVVMBase::WarpToNVVMBase;
@@ -134,8 +121,6 @@ struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
       if (failed(convert(kernel, abi)))
         return signalPassFailure();
     }
-    if (!kernels.empty() && !hasPlainKernel)
-      narrowIndex(module);
   }
 
   void declareSharedMemory(gpu::GPUModuleOp module);
@@ -144,9 +129,6 @@ struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
   LogicalResult convertTiles(gpu::GPUFuncOp kernel, tile::AbiOp abi,
                              const Specialization &roles);
   LogicalResult convertMath(gpu::GPUFuncOp kernel);
-
-  /// True if a kernel without roles was seen.
-  bool hasPlainKernel = false;
 };
 } // namespace
 
@@ -251,7 +233,6 @@ LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
       failed(convertTiles(kernel, abi, *roles)))
     return failure();
   numberThreads(*roles);
-  hasPlainKernel |= !roles->hasRoles();
   if (failed(convertMath(kernel)))
     return failure();
   dropUnusedArguments(kernel, abi);

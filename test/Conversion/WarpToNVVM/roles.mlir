@@ -3,8 +3,6 @@
 // Roles are branches on the warp's number, the same in all lanes; budgets go
 // down or up from the launch's 168. The first role's work is one thread's. In
 // the second one threads count from 128 on.
-// Index arithmetic is 32 bits wide in all that follows.
-// CHECK: gpu.module @m attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: known_block_size = array<i32: 384, 1, 1>, nvvm.minctasm = 1
 // CHECK: %[[ID:.*]] = gpu.thread_id x

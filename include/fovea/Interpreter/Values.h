@@ -82,7 +82,13 @@ struct MemRefView {
   }
 };
 
-/// What an SSA value stands for: a number, an array or memory. A value of
+/// Something with a state of its own that values refer to, such as a pipeline.
+class Object {
+public:
+  virtual ~Object() = default;
+};
+
+/// What an SSA value stands for: a number, an array, memory or an object. A value of
 /// scalar type may stand for an array too: the regions of attn ops are executed
 /// for many coordinates at once.
 class RuntimeValue {
@@ -96,6 +102,9 @@ public:
   static RuntimeValue memref(MemRefView v) {
     return RuntimeValue(
         Content(std::make_shared<const MemRefView>(std::move(v))));
+  }
+  static RuntimeValue object(std::shared_ptr<Object> v) {
+    return RuntimeValue(Content(std::move(v)));
   }
   /// A scalar of the C++ type that arrays would hold it as.
   template <typename T>
@@ -121,6 +130,11 @@ public:
   const MemRefView &getMemRef() const {
     return **std::get_if<MemRefPtr>(&content);
   }
+  /// The object, whose class follows from the value's IR type.
+  template <typename T>
+  T &getObject() const {
+    return static_cast<T &>(**std::get_if<ObjectPtr>(&content));
+  }
   template <typename T>
   T getScalar() const {
     if constexpr (std::is_same_v<T, int64_t>)
@@ -132,8 +146,9 @@ public:
 private:
   using ArrayPtr = std::shared_ptr<const Array>;
   using MemRefPtr = std::shared_ptr<const MemRefView>;
-  using Content =
-      std::variant<std::monostate, int64_t, double, ArrayPtr, MemRefPtr>;
+  using ObjectPtr = std::shared_ptr<Object>;
+  using Content = std::variant<std::monostate, int64_t, double, ArrayPtr,
+                               MemRefPtr, ObjectPtr>;
   explicit RuntimeValue(Content content) : content(std::move(content)) {}
   Content content;
 };

@@ -127,8 +127,8 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
     return failure();
 
   Frame frame(registry, precision);
-  if (succeeded(runBlocks(frame, kernel.getFunctionBody(), arguments, *blocks,
-                          seed)))
+  if (succeeded(
+          runBlocks(frame, kernel.getFunctionBody(), arguments, *blocks, seed)))
     return success();
   frame.emitDiagnostic();
   return failure();

@@ -89,10 +89,10 @@ static LogicalResult executeAcquire(Operation *op, Frame &frame) {
   if (failed(checkPhase(op, frame, *verb, round)))
     return failure();
   if (pipeline.countReleased(verb->index, round) < round)
-    return (*agent)->wait(
-        "until stage " + std::to_string(verb->index) + " is released by " +
-        pipeline.describeMissing(verb->index, round - 1) + " (round " +
-        std::to_string(round - 1) + ")");
+    return (*agent)->wait("until stage " + std::to_string(verb->index) +
+                          " is released by " +
+                          pipeline.describeMissing(verb->index, round - 1) +
+                          " (round " + std::to_string(round - 1) + ")");
   ++stage.acquired;
   (*agent)->acquired.push_back({{&pipeline, verb->index, round}, op});
   (*agent)->synchronised = true;
@@ -258,9 +258,8 @@ static LogicalResult executeEndTurn(Operation *op, Frame &frame) {
     return failure();
   auto end = cast<warp::EndTurnOp>(op);
   auto &turns = frame.get(end.getTurns()).getObject<TurnsState>();
-  auto *found = llvm::find_if((*agent)->turns, [&](auto &entry) {
-    return entry.first == &turns;
-  });
+  auto *found = llvm::find_if(
+      (*agent)->turns, [&](auto &entry) { return entry.first == &turns; });
   if (found == (*agent)->turns.end())
     return frame.fail(op) << "ends a turn that it has not begun";
   (*agent)->turns.erase(found);

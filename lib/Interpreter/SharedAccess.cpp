@@ -64,10 +64,8 @@ LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
   if (slot.use) {
     if (failed(checkStageRead(op, agent, slot)))
       return failure();
-  } else if (slot.writingParty->role &&
-             !(*slot.writingParty == agent.party)) {
-    agent.frame.fail(op) << "reads what "
-                         << slot.writingParty->describe()
+  } else if (slot.writingParty->role && !(*slot.writingParty == agent.party)) {
+    agent.frame.fail(op) << "reads what " << slot.writingParty->describe()
                          << " wrote, and no pipeline orders the two";
     agent.frame.note(slot.writer) << "written here";
     return failure();
@@ -93,12 +91,12 @@ static LogicalResult checkWrite(Operation *op, Agent &agent, const Slot &slot,
     frame.note(dot->op) << "the dot";
     return failure();
   }
-  if (slot.use && !(slot.use == use) && !slot.use.pipeline->isReleased(slot.use)) {
+  if (slot.use && !(slot.use == use) &&
+      !slot.use.pipeline->isReleased(slot.use)) {
     frame.fail(op) << "overwrites stage " << slot.use.stage
-                   << " of a pipeline, which "
+                   << " of a pipeline before its release by "
                    << slot.use.pipeline->describeMissing(slot.use.stage,
-                                                         slot.use.round)
-                   << " has not released";
+                                                         slot.use.round);
     frame.note(slot.writer) << "filled here";
     frame.note(slot.use.pipeline->op) << "the pipeline";
     return failure();

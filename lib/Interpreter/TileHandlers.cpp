@@ -178,10 +178,11 @@ static Box locateBox(Frame &frame, const MemRefView &memref,
   return box;
 }
 
-std::shared_ptr<Array>
-fovea::interp::loadBox(Frame &frame, Value source, OperandRange indices,
-                       ArrayRef<int64_t> dims, Value limitValue,
-                       RankedTensorType type) {
+std::shared_ptr<Array> fovea::interp::loadBox(Frame &frame, Value source,
+                                              OperandRange indices,
+                                              ArrayRef<int64_t> dims,
+                                              Value limitValue,
+                                              RankedTensorType type) {
   const MemRefView &memref = frame.get(source).getMemRef();
   std::optional<int64_t> limit;
   if (limitValue)

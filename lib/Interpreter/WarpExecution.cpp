@@ -24,7 +24,8 @@ static constexpr int64_t kResidentBlocks = 3;
 //===----------------------------------------------------------------------===//
 
 bool fovea::interp::isWarpObject(Type type) {
-  return isa<warp::WarpDialect>(type.getDialect()) || warp::isSharedBuffer(type);
+  return isa<warp::WarpDialect>(type.getDialect()) ||
+         warp::isSharedBuffer(type);
 }
 
 LogicalResult fovea::interp::verifyWarpObjects(Operation *kernel) {
@@ -59,9 +60,9 @@ static std::string describeBlock(int64_t block, int64_t count) {
 }
 
 /// Several blocks at a time, interleaved, so that work is drawn in any order.
-static LogicalResult
-runInterleaved(Frame &frame, Region &kernel, ArrayRef<RuntimeValue> arguments,
-               int64_t count, uint64_t seed) {
+static LogicalResult runInterleaved(Frame &frame, Region &kernel,
+                                    ArrayRef<RuntimeValue> arguments,
+                                    int64_t count, uint64_t seed) {
   WorkCounter counter;
   std::mt19937_64 random(seed);
   SmallVector<std::unique_ptr<Cta>> resident;
@@ -74,8 +75,7 @@ runInterleaved(Frame &frame, Region &kernel, ArrayRef<RuntimeValue> arguments,
   while (next < count || !resident.empty()) {
     if (next < count && int64_t(resident.size()) < kResidentBlocks) {
       GridPosition position{{next++, 0, 0}, {count, 1, 1}};
-      resident.push_back(
-          std::make_unique<Cta>(frame, position, seed, counter));
+      resident.push_back(std::make_unique<Cta>(frame, position, seed, counter));
       if (failed(resident.back()->start(kernel, arguments)))
         return fail(*resident.back());
       continue;

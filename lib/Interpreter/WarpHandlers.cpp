@@ -32,8 +32,9 @@ static LogicalResult executeAlloc(Operation *op, Frame &frame) {
     return failure();
   auto buffer = (*agent)->cta.getObject<SharedBuffer>(
       op, countSlots(alloc.getBuffer().getType()));
-  frame.set(alloc.getBuffer(), RuntimeValue::object(std::make_shared<SharedView>(
-                                   std::move(buffer), 0)));
+  frame.set(
+      alloc.getBuffer(),
+      RuntimeValue::object(std::make_shared<SharedView>(std::move(buffer), 0)));
   return success();
 }
 
@@ -46,8 +47,9 @@ static LogicalResult executeStage(Operation *op, Frame &frame) {
   if (failed(index))
     return failure();
   int64_t first = view.first + *index * countSlots(stage.getType());
-  frame.set(stage.getResult(), RuntimeValue::object(std::make_shared<SharedView>(
-                                   view.buffer, first)));
+  frame.set(
+      stage.getResult(),
+      RuntimeValue::object(std::make_shared<SharedView>(view.buffer, first)));
   return success();
 }
 
@@ -93,11 +95,10 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
   if (failed(claim(op, agent, slot, use)))
     return failure();
   MemRefType target = copy.getTarget().getType();
-  auto data = RuntimeValue::array(
-      loadBox(frame, copy.getSource(), copy.getIndices(), copy.getDims(),
-              copy.getLimit(),
-              RankedTensorType::get(target.getShape(),
-                                    target.getElementType())));
+  auto data = RuntimeValue::array(loadBox(
+      frame, copy.getSource(), copy.getIndices(), copy.getDims(),
+      copy.getLimit(),
+      RankedTensorType::get(target.getShape(), target.getElementType())));
   if (!copy.getAsync()) {
     slot.contents = std::move(data);
     return success();
@@ -135,10 +136,9 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
   }
   // Operands can't change before the wait, or that is reported; so it does not
   // matter when they are read.
-  auto result =
-      multiply(frame, op, *operands[0], *operands[1],
-               frame.getArray(dot.getAcc()), dot.getTransposeB(),
-               dot.getTileType());
+  auto result = multiply(frame, op, *operands[0], *operands[1],
+                         frame.getArray(dot.getAcc()), dot.getTransposeB(),
+                         dot.getTileType());
   if (failed(result))
     return failure();
   if (!dot.getAsync()) {
@@ -175,8 +175,7 @@ static LogicalResult executeDotWait(Operation *op, Frame &frame) {
   }
   pending.delivered = true;
   frame.set(wait.getResult(), RuntimeValue::array(pending.result));
-  for (auto [held, result] :
-       llvm::zip(wait.getHeld(), wait.getHeldResults()))
+  for (auto [held, result] : llvm::zip(wait.getHeld(), wait.getHeldResults()))
     frame.set(result, frame.get(held));
   llvm::erase_if(dots, [](auto &dot) { return dot->delivered; });
   (*agent)->synchronised = true;

@@ -116,9 +116,9 @@ public:
 
 private:
   /// The outputs, the same for all seeds.
-  std::optional<std::vector<HostTensor>>
-  runSeeds(const Program &kernel, ArrayRef<Argument> inputs,
-           const DimSizes &sizes) const {
+  std::optional<std::vector<HostTensor>> runSeeds(const Program &kernel,
+                                                  ArrayRef<Argument> inputs,
+                                                  const DimSizes &sizes) const {
     std::optional<std::vector<HostTensor>> result;
     uint64_t count = level == Level::Warp ? options.numSeeds : 1;
     for (uint64_t seed = options.seed; seed - options.seed < count; ++seed) {

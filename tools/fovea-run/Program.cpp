@@ -155,8 +155,8 @@ std::optional<Program> fovea::run::lowerTo(Level level, const Program &program,
   auto kernels = collectKernels(*lowered.module);
   if (kernels.size() != 1) {
     reportError("lowering '" + name + "' to " + getName(level) +
-                " level gave " +
-                Twine(kernels.size()) + " kernels, expected one");
+                " level gave " + Twine(kernels.size()) +
+                " kernels, expected one");
     return std::nullopt;
   }
   lowered.abi = kernels.front().second;

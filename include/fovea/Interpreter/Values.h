@@ -88,9 +88,9 @@ public:
   virtual ~Object() = default;
 };
 
-/// What an SSA value stands for: a number, an array, memory or an object. A value of
-/// scalar type may stand for an array too: the regions of attn ops are executed
-/// for many coordinates at once.
+/// What an SSA value stands for: a number, an array, memory or an object. A
+/// value of scalar type may stand for an array too: the regions of attn ops are
+/// executed for many coordinates at once.
 class RuntimeValue {
 public:
   RuntimeValue() = default;

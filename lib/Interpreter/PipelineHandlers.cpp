@@ -25,15 +25,14 @@ struct Verb {
 };
 } // namespace
 
-template <typename OpTy>
-static FailureOr<Verb> readVerb(OpTy op, Frame &frame) {
-  auto &pipeline =
-      frame.get(op.getPipeline()).template getObject<PipelineState>();
+/// All verbs have the same operands.
+static FailureOr<Verb> readVerb(Operation *op, Frame &frame) {
+  auto &pipeline = frame.get(op->getOperand(0)).getObject<PipelineState>();
   FailureOr<int64_t> stage =
-      getStage(op, frame, op.getStage(), pipeline.stages.size());
+      getStage(op, frame, op->getOperand(1), pipeline.stages.size());
   if (failed(stage))
     return failure();
-  int64_t phase = frame.getInteger(op.getPhase());
+  int64_t phase = frame.getInteger(op->getOperand(2));
   if (phase != 0 && phase != 1) {
     frame.fail(op) << "a phase is 0 or 1, found " << phase;
     return failure();
@@ -58,7 +57,7 @@ static LogicalResult executePipeline(Operation *op, Frame &frame) {
     return failure();
   auto pipeline = (*agent)->cta.getObject<PipelineState>(
       op, op, make.getPipeline().getType().getStages());
-  if (failed(pipeline->findConsumers(frame)))
+  if (failed(pipeline->findUsers(frame)))
     return failure();
   frame.set(make.getPipeline(), RuntimeValue::object(std::move(pipeline)));
   return success();
@@ -68,21 +67,12 @@ static LogicalResult executeAcquire(Operation *op, Frame &frame) {
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent))
     return failure();
-  FailureOr<Verb> verb = readVerb(cast<warp::ProducerAcquireOp>(op), frame);
+  FailureOr<Verb> verb = readVerb(op, frame);
   if (failed(verb))
     return failure();
   PipelineState &pipeline = verb->pipeline;
   StageState &stage = verb->getState();
-  if (!pipeline.producer)
-    pipeline.producer = (*agent)->party;
-  if (!(*pipeline.producer == (*agent)->party)) {
-    frame.fail(op) << (*agent)->party.describe()
-                   << " acquires a stage of a pipeline whose producer is "
-                   << pipeline.producer->describe();
-    frame.note(pipeline.op) << "the pipeline";
-    return failure();
-  }
-  if (stage.acquired > stage.committed)
+  if (stage.acquired > stage.handedOver)
     return frame.fail(op) << "acquires stage " << verb->index
                           << " again without having committed it";
   int64_t round = stage.acquired;
@@ -99,28 +89,37 @@ static LogicalResult executeAcquire(Operation *op, Frame &frame) {
   return success();
 }
 
+FailureOr<Signal> fovea::interp::commitStage(Operation *op, Agent &agent) {
+  Frame &frame = agent.frame;
+  FailureOr<Verb> verb = readVerb(op, frame);
+  if (failed(verb))
+    return failure();
+  auto *found = llvm::find_if(agent.acquired, [&](auto &entry) {
+    return entry.first.pipeline == &verb->pipeline &&
+           entry.first.stage == verb->index;
+  });
+  if (found == agent.acquired.end()) {
+    frame.fail(op) << "commits stage " << verb->index
+                   << ", which it has not acquired";
+    return failure();
+  }
+  if (failed(checkPhase(op, frame, *verb, found->first.round)))
+    return failure();
+  agent.acquired.erase(found);
+  ++verb->getState().handedOver;
+  agent.synchronised = true;
+  return Signal{&verb->pipeline, verb->index, std::nullopt};
+}
+
 static LogicalResult executeCommit(Operation *op, Frame &frame) {
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent))
     return failure();
-  FailureOr<Verb> verb = readVerb(cast<warp::ProducerCommitOp>(op), frame);
-  if (failed(verb))
+  FailureOr<Signal> signal = commitStage(op, **agent);
+  if (failed(signal))
     return failure();
-  auto &acquired = (*agent)->acquired;
-  auto *found = llvm::find_if(acquired, [&](auto &entry) {
-    return entry.first.pipeline == &verb->pipeline &&
-           entry.first.stage == verb->index;
-  });
-  if (found == acquired.end())
-    return frame.fail(op) << "commits stage " << verb->index
-                          << ", which it has not acquired";
-  if (failed(checkPhase(op, frame, *verb, found->first.round)))
-    return failure();
-  acquired.erase(found);
-  ++verb->getState().committed;
-  verb->pipeline.update(verb->index);
+  signal->apply();
   (*agent)->cta.notify();
-  (*agent)->synchronised = true;
   return success();
 }
 
@@ -128,7 +127,7 @@ static LogicalResult executeWait(Operation *op, Frame &frame) {
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent))
     return failure();
-  FailureOr<Verb> verb = readVerb(cast<warp::ConsumerWaitOp>(op), frame);
+  FailureOr<Verb> verb = readVerb(op, frame);
   if (failed(verb))
     return failure();
   StageState &stage = verb->getState();
@@ -155,34 +154,58 @@ static LogicalResult executeWait(Operation *op, Frame &frame) {
   return success();
 }
 
-static LogicalResult executeRelease(Operation *op, Frame &frame) {
-  FailureOr<Agent *> agent = getAgent(op, frame);
-  if (failed(agent))
-    return failure();
-  FailureOr<Verb> verb = readVerb(cast<warp::ConsumerReleaseOp>(op), frame);
+/// A dot of the agent that may still read the stage.
+static PendingDot *findReader(const Agent &agent, const StageUse &use) {
+  auto reads = [&](const PendingDot &dot) {
+    return !dot.complete && llvm::any_of(dot.operands, [&](Slot *slot) {
+      return slot->use == use;
+    });
+  };
+  for (auto &dot : agent.dots)
+    if (reads(*dot))
+      return dot.get();
+  for (auto &dot : agent.cta.getDots())
+    if (dot->issuer == agent.party && reads(*dot))
+      return dot.get();
+  return nullptr;
+}
+
+FailureOr<Signal> fovea::interp::releaseStage(Operation *op, Agent &agent,
+                                              bool afterDots) {
+  Frame &frame = agent.frame;
+  FailureOr<Verb> verb = readVerb(op, frame);
   if (failed(verb))
     return failure();
-  ConsumerState &state = verb->getState().getConsumer((*agent)->party);
-  if (state.waited == state.released)
-    return frame.fail(op) << "releases stage " << verb->index
-                          << ", which it has not waited for";
+  ConsumerState &state = verb->getState().getConsumer(agent.party);
+  if (state.waited == state.released) {
+    frame.fail(op) << "releases stage " << verb->index
+                   << ", which it has not waited for";
+    return failure();
+  }
   StageUse use{&verb->pipeline, verb->index, state.released};
   if (failed(checkPhase(op, frame, *verb, use.round)))
     return failure();
-  for (auto &dot : (*agent)->dots) {
-    bool reads = !dot->complete && llvm::any_of(dot->operands, [&](Slot *slot) {
-      return slot->use == use;
-    });
-    if (!reads)
-      continue;
+  PendingDot *dot = afterDots ? nullptr : findReader(agent, use);
+  if (dot) {
     frame.fail(op) << "releases stage " << verb->index
                    << " while an asynchronous dot may still read it";
     frame.note(dot->op) << "the dot";
     return failure();
   }
   ++state.released;
+  agent.synchronised = true;
+  return Signal{&verb->pipeline, verb->index, agent.party};
+}
+
+static LogicalResult executeRelease(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  FailureOr<Signal> signal = releaseStage(op, **agent, /*afterDots=*/false);
+  if (failed(signal))
+    return failure();
+  signal->apply();
   (*agent)->cta.notify();
-  (*agent)->synchronised = true;
   return success();
 }
 
@@ -347,7 +370,7 @@ static LogicalResult executeSend(Operation *op, Frame &frame) {
     return frame.fail(op) << "sends to slot " << *stage
                           << ", whose stage it has not acquired";
   Slot &slot = mailbox.slots[*stage];
-  if (failed(claim(op, **agent, slot, use)))
+  if (failed(claim(op, **agent, slot, use, WriteKind::Copy)))
     return failure();
   slot.contents = RuntimeValue::integer(value);
   (*agent)->synchronised = true;

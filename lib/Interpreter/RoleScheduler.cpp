@@ -36,6 +36,7 @@ Cta::Cta(const Frame &like, const GridPosition &position, uint64_t seed,
       // Neighbouring seeds and CTAs get unrelated sequences.
       random(seed * 0x9E3779B97F4A7C15u + uint64_t(position.block[0])) {
   copyWeight = drawWeight();
+  dotWeight = drawWeight();
   agents.push_back(std::make_unique<Agent>(like, Party(), *this));
 }
 
@@ -65,7 +66,7 @@ LogicalResult Cta::run() {
 //===----------------------------------------------------------------------===//
 
 Cta::Status Cta::advance() {
-  uint64_t total = copies.size() * copyWeight;
+  uint64_t total = copies.size() * copyWeight + (dots.empty() ? 0 : dotWeight);
   auto canRun = [&](const Agent &agent) {
     return !agent.finished && !(agent.waiting && agent.waitingSince == epoch);
   };
@@ -82,7 +83,10 @@ Cta::Status Cta::advance() {
       return runAgent(*agent);
     ticket -= agent->weight;
   }
-  landCopy(ticket / copyWeight);
+  if (ticket < copies.size() * copyWeight)
+    landCopy(ticket / copyWeight);
+  else
+    finishDot();
   return Status::Running;
 }
 
@@ -118,6 +122,26 @@ void Cta::landCopy(size_t index) {
   copy.slot->contents = std::move(copy.data);
   --copy.use.pipeline->stages[copy.use.stage].copiesInFlight;
   copy.use.pipeline->update(copy.use.stage);
+  notify();
+}
+
+void Cta::finishDot() {
+  std::shared_ptr<PendingDot> dot = std::move(dots.front());
+  dots.erase(dots.begin());
+  dot->complete = true;
+  for (const Signal &signal : dot->signals)
+    signal.apply();
+  notify();
+}
+
+void Cta::signalAfterDots(Agent &agent, const Signal &signal) {
+  if (agent.lastDot)
+    agent.lastDot->signalled = true;
+  if (agent.lastDot && !agent.lastDot->complete) {
+    agent.lastDot->signals.push_back(signal);
+    return;
+  }
+  signal.apply();
   notify();
 }
 
@@ -199,6 +223,11 @@ LogicalResult Cta::checkEnd(Agent &agent) {
   if (!agent.dots.empty())
     return agent.frame.fail(agent.dots.front()->op)
            << "the result of an asynchronous dot is never waited for";
+  if (agent.lastDot && !agent.lastDot->signalled)
+    return agent.frame.fail(agent.lastDot->op)
+           << "no 'warp.commit_after_dots' or 'warp.release_after_dots' "
+              "follows "
+              "the dot";
   if (!agent.turns.empty())
     return agent.frame.fail(agent.turns.front().second)
            << "a turn is begun and never ended";

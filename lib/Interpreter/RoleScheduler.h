@@ -54,6 +54,8 @@ struct Agent {
   llvm::SmallVector<std::pair<StageUse, mlir::Operation *>, 2> acquired;
   /// Asynchronous dots in the order of their issue; delivered ones are removed.
   llvm::SmallVector<std::shared_ptr<PendingDot>, 4> dots;
+  /// The last dot in memory form that it issued.
+  std::shared_ptr<PendingDot> lastDot;
   /// Turns that it has begun and not ended.
   llvm::SmallVector<std::pair<TurnsState *, mlir::Operation *>, 1> turns;
 
@@ -95,6 +97,14 @@ public:
   /// lets `agent` go on.
   llvm::LogicalResult executeRoles(warp::SpecializeOp op, Agent &agent);
   void addCopy(PendingCopy copy) { copies.push_back(std::move(copy)); }
+  /// Dots in memory form are done in the order of their issue.
+  void addDot(Agent &agent, std::shared_ptr<PendingDot> dot) {
+    agent.lastDot = dot;
+    dots.push_back(std::move(dot));
+  }
+  llvm::ArrayRef<std::shared_ptr<PendingDot>> getDots() const { return dots; }
+  /// Gives the signal once all dots are done that the party issued so far.
+  void signalAfterDots(Agent &agent, const Signal &signal);
   /// The object that an op makes: one for each CTA, however often the op is
   /// executed.
   template <typename T, typename... Args>
@@ -119,6 +129,7 @@ private:
   llvm::LogicalResult startRoles(warp::SpecializeOp op, Agent &agent);
   Status runAgent(Agent &agent);
   void landCopy(size_t index);
+  void finishDot();
   Status reportDeadlock();
   Status fail(Agent &agent);
   llvm::LogicalResult checkEnd(Agent &agent);
@@ -130,9 +141,10 @@ private:
   uint64_t seed;
   std::mt19937_64 random;
   uint64_t epoch = 0;
-  unsigned copyWeight;
+  unsigned copyWeight, dotWeight;
   std::vector<std::unique_ptr<Agent>> agents;
   std::vector<PendingCopy> copies;
+  std::vector<std::shared_ptr<PendingDot>> dots;
   /// In the order of their creation, so that errors don't depend on addresses.
   llvm::MapVector<mlir::Operation *, std::shared_ptr<Object>> objects;
   /// The `warp.specialize` under execution.

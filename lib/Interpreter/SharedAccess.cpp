@@ -21,11 +21,19 @@ FailureOr<int64_t> fovea::interp::getStage(Operation *op, Frame &frame,
   return failure();
 }
 
-PendingDot *fovea::interp::findReader(Cta &cta, const Slot &slot) {
-  for (auto &agent : cta.getAgents())
+/// A dot that may still read the slot. Dots in memory form follow those of
+/// their own role.
+static PendingDot *findReader(Agent &writer, const Slot &slot, WriteKind kind) {
+  for (auto &agent : writer.cta.getAgents())
     for (auto &dot : agent->dots)
       if (!dot->complete && llvm::is_contained(dot->operands, &slot))
         return dot.get();
+  for (auto &dot : writer.cta.getDots()) {
+    if (kind == WriteKind::Dot && dot->issuer == writer.party)
+      continue;
+    if (llvm::is_contained(dot->operands, &slot))
+      return dot.get();
+  }
   return nullptr;
 }
 
@@ -70,6 +78,12 @@ LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
     agent.frame.note(slot.writer) << "written here";
     return failure();
   }
+  if (slot.product && !slot.product->complete &&
+      !(slot.product->issuer == agent.party)) {
+    agent.frame.fail(op) << "reads what a dot in flight computes";
+    agent.frame.note(slot.writer) << "the dot";
+    return failure();
+  }
   if (!slot.contents) {
     agent.frame.fail(op) << "reads shared memory while a copy into it is under "
                             "way";
@@ -81,28 +95,49 @@ LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
   return success();
 }
 
+/// Has the consumer given back the use of a stage, as far as the writer is
+/// concerned?
+static bool hasGivenBack(const Party &consumer, const ConsumerState &state,
+                         int64_t round, const Agent &writer, WriteKind kind) {
+  if (state.given > round)
+    return true;
+  if (!(consumer == writer.party))
+    return false;
+  return (kind == WriteKind::Store && state.waited > round) ||
+         (kind == WriteKind::Dot && state.released > round);
+}
+
+static LogicalResult checkStageWrite(Operation *op, Agent &agent,
+                                     const Slot &slot, WriteKind kind) {
+  const StageUse &use = slot.use;
+  for (auto &[party, state] : use.pipeline->stages[use.stage].consumers) {
+    if (hasGivenBack(party, state, use.round, agent, kind))
+      continue;
+    Frame &frame = agent.frame;
+    frame.fail(op) << "overwrites stage " << use.stage
+                   << " of a pipeline before its release by "
+                   << use.pipeline->describeMissing(use.stage, use.round);
+    frame.note(slot.writer) << "filled here";
+    frame.note(use.pipeline->op) << "the pipeline";
+    return failure();
+  }
+  return success();
+}
+
 /// Nobody may read what is overwritten.
 static LogicalResult checkWrite(Operation *op, Agent &agent, const Slot &slot,
-                                const StageUse &use) {
+                                const StageUse &use, WriteKind kind) {
   Frame &frame = agent.frame;
-  if (PendingDot *dot = findReader(agent.cta, slot)) {
+  if (PendingDot *dot = findReader(agent, slot, kind)) {
     frame.fail(op) << "overwrites shared memory that an asynchronous dot may "
                       "still read";
     frame.note(dot->op) << "the dot";
     return failure();
   }
-  if (slot.use && !(slot.use == use) &&
-      !slot.use.pipeline->isReleased(slot.use)) {
-    frame.fail(op) << "overwrites stage " << slot.use.stage
-                   << " of a pipeline before its release by "
-                   << slot.use.pipeline->describeMissing(slot.use.stage,
-                                                         slot.use.round);
-    frame.note(slot.writer) << "filled here";
-    frame.note(slot.use.pipeline->op) << "the pipeline";
-    return failure();
-  }
+  if (slot.use)
+    return slot.use == use ? success() : checkStageWrite(op, agent, slot, kind);
   // The CTA's threads meet where roles start and end.
-  if (agent.party.role && !slot.use)
+  if (agent.party.role)
     for (const Party &reader : slot.readers)
       if (reader.role && !(reader == agent.party))
         return frame.fail(op) << "overwrites what " << reader.describe()
@@ -111,10 +146,17 @@ static LogicalResult checkWrite(Operation *op, Agent &agent, const Slot &slot,
 }
 
 LogicalResult fovea::interp::claim(Operation *op, Agent &agent, Slot &slot,
-                                   const StageUse &use) {
-  if (failed(checkWrite(op, agent, slot, use)))
+                                   StageUse use, WriteKind kind) {
+  if (failed(checkWrite(op, agent, slot, use, kind)))
     return failure();
+  // A stage that is changed in place stays one.
+  if (kind == WriteKind::Store && !use && slot.use &&
+      slot.use.pipeline->stages[slot.use.stage]
+              .getConsumer(agent.party)
+              .waited > slot.use.round)
+    use = slot.use;
   slot.contents = RuntimeValue();
+  slot.product.reset();
   slot.use = use;
   slot.writer = op;
   slot.writingParty = agent.party;

@@ -22,13 +22,20 @@ inline StageUse getAcquired(const Agent &agent) {
   return agent.acquired.empty() ? StageUse() : agent.acquired.back().first;
 }
 
+/// What writes to shared memory. A store is by the threads that hold a stage
+/// and may change it; a dot comes after all dots that its role issued before.
+enum class WriteKind { Copy, Store, Dot };
+
 /// Checks that nobody reads what the slot holds any more, and gives it to a
 /// stage, or to the agent if `use` is none. The contents are gone.
 llvm::LogicalResult claim(mlir::Operation *op, Agent &agent, Slot &slot,
-                          const StageUse &use);
+                          StageUse use, WriteKind kind);
 
-/// Is the slot an operand of a dot that may still read it?
-PendingDot *findReader(Cta &cta, const Slot &slot);
+/// The two halves of a verb that the ops with and without `after_dots` share:
+/// all checks and the state of the program, and what others see of it.
+llvm::FailureOr<Signal> commitStage(mlir::Operation *op, Agent &agent);
+llvm::FailureOr<Signal> releaseStage(mlir::Operation *op, Agent &agent,
+                                     bool afterDots);
 
 /// The view that a shared memref stands for.
 inline SharedView &getView(Frame &frame, mlir::Value memref) {
@@ -40,6 +47,7 @@ llvm::FailureOr<int64_t> getStage(mlir::Operation *op, Frame &frame,
                                   mlir::Value stage, int64_t count);
 
 void registerPipelineHandlers(InterpreterRegistry &registry);
+void registerTensorMemoryHandlers(InterpreterRegistry &registry);
 
 } // namespace fovea::interp
 

@@ -18,11 +18,14 @@ int64_t fovea::interp::countGroups(warp::SpecializeOp op, unsigned role) {
   WalkResult walk = op.getRoles()[role].walk([](Operation *nested) {
     return isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::CopyOp,
                warp::SendOp, warp::FetchWorkOp, warp::FinishWorkOp,
-               warp::NextWorkOp>(nested)
+               warp::NextWorkOp, warp::DotIntoOp, warp::CopyOutOp,
+               warp::LocalStoreOp, warp::TmemStoreOp>(nested)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
-  return walk.wasInterrupted() ? 1 : op.getWarps()[role] / kGroupWarps;
+  if (walk.wasInterrupted())
+    return 1;
+  return std::max<int64_t>(op.getWarps()[role] / kGroupWarps, 1);
 }
 
 std::string Party::describe() const {
@@ -44,61 +47,90 @@ ConsumerState &StageState::getConsumer(const Party &party) {
   return consumers.emplace_back(party, ConsumerState()).second;
 }
 
+void Signal::apply() const {
+  StageState &state = pipeline->stages[stage];
+  if (consumer) {
+    ++state.getConsumer(*consumer).given;
+    return;
+  }
+  ++state.committed;
+  pipeline->update(stage);
+}
+
 //===----------------------------------------------------------------------===//
 // PipelineState
 //===----------------------------------------------------------------------===//
 
-LogicalResult PipelineState::findConsumers(Frame &frame) {
-  consumers.clear();
-  bool kernelConsumes = false;
-  llvm::SmallVector<Region *> roles;
-  for (OpOperand &use : op->getResult(0).getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<warp::ConsumerWaitOp, warp::ConsumerReleaseOp>(user)) {
-      kernelConsumes = true;
-      continue;
-    }
-    if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp>(user))
-      continue;
-    auto specialize = dyn_cast<warp::SpecializeOp>(user);
-    if (!specialize)
-      return frame.fail(user)
-             << "a pipeline can only be captured by roles and used by "
-                "'warp.producer_*' and 'warp.consumer_*', found '"
-             << user->getName().getStringRef() << "'";
-    for (Region &role : specialize.getRoles()) {
-      BlockArgument argument = role.getArgument(use.getOperandNumber());
-      if (llvm::any_of(argument.getUsers(), [](Operation *verb) {
-            return isa<warp::ConsumerWaitOp, warp::ConsumerReleaseOp>(verb);
-          }))
-        roles.push_back(&role);
-    }
+/// Notes what a pipeline's value is used for in the kernel or in a role.
+LogicalResult PipelineState::addUsers(Frame &frame, Value value,
+                                      Region *region) {
+  Operation *acquire = nullptr;
+  bool consumes = false;
+  for (Operation *user : value.getUsers()) {
+    consumes |= isa<warp::ConsumerWaitOp, warp::ConsumerReleaseOp,
+                    warp::ReleaseAfterDotsOp>(user);
+    // Users come in reverse order.
+    if (isa<warp::ProducerAcquireOp>(user))
+      acquire = user;
   }
-  if (kernelConsumes)
-    consumers.push_back(Party());
-  for (Region *role : roles) {
-    auto specialize = cast<warp::SpecializeOp>(role->getParentOp());
-    int64_t groups = countGroups(specialize, role->getRegionNumber());
-    for (int64_t group = 0; group < groups; ++group)
-      consumers.push_back({role, group});
+  Party party{region, 0};
+  if (acquire && producer) {
+    frame.fail(acquire) << party.describe()
+                        << " acquires a stage of a pipeline whose producer is "
+                        << producer->describe();
+    frame.note(op) << "the pipeline";
+    return failure();
   }
-  for (StageState &stage : stages)
-    for (const Party &party : consumers)
+  if (acquire)
+    producer = party;
+  if (!consumes)
+    return success();
+  int64_t groups =
+      region ? countGroups(cast<warp::SpecializeOp>(region->getParentOp()),
+                           region->getRegionNumber())
+             : 1;
+  for (party.group = 0; party.group < groups; ++party.group)
+    for (StageState &stage : stages)
       stage.getConsumer(party);
+  return success();
+}
+
+LogicalResult PipelineState::findUsers(Frame &frame) {
+  producer.reset();
+  Value pipeline = op->getResult(0);
+  if (failed(addUsers(frame, pipeline, nullptr)))
+    return failure();
+  for (OpOperand &use : pipeline.getUses()) {
+    Operation *user = use.getOwner();
+    if (auto specialize = dyn_cast<warp::SpecializeOp>(user)) {
+      for (Region &role : specialize.getRoles())
+        if (failed(addUsers(frame, role.getArgument(use.getOperandNumber()),
+                            &role)))
+          return failure();
+      continue;
+    }
+    if (!isa<warp::ProducerAcquireOp, warp::ProducerCommitOp,
+             warp::CommitAfterDotsOp, warp::ConsumerWaitOp,
+             warp::ConsumerReleaseOp, warp::ReleaseAfterDotsOp>(user))
+      return frame.fail(user)
+             << "a pipeline can only be captured by roles and used by what "
+                "acquires, commits, waits and releases, found '"
+             << user->getName().getStringRef() << "'";
+  }
   return success();
 }
 
 int64_t PipelineState::countReleased(int64_t stage, int64_t limit) const {
   int64_t result = limit;
   for (auto &[party, state] : stages[stage].consumers)
-    result = std::min(result, state.released);
+    result = std::min(result, state.given);
   return result;
 }
 
 std::string PipelineState::describeMissing(int64_t stage, int64_t round) const {
   std::string text;
   for (auto &[party, state] : stages[stage].consumers)
-    if (state.released <= round)
+    if (state.given <= round)
       text += (text.empty() ? "" : ", ") + party.describe();
   return text;
 }

@@ -19,6 +19,7 @@
 
 namespace fovea::interp {
 
+class PendingDot;
 class PipelineState;
 
 /// Who takes part in synchronisation: a role's region (null: the kernel before
@@ -48,7 +49,7 @@ struct StageUse {
 };
 
 /// One place in shared memory that is written and read as a whole: a stage of
-/// a buffer or a slot of a mailbox.
+/// a buffer, a slot of a mailbox, or a column of tensor memory.
 struct Slot {
   /// Empty before the first write and while a copy is under way.
   RuntimeValue contents;
@@ -56,6 +57,8 @@ struct Slot {
   StageUse use;
   mlir::Operation *writer = nullptr;
   std::optional<Party> writingParty;
+  /// The dot in memory form that computes the contents.
+  std::shared_ptr<PendingDot> product;
   /// Who read the contents, if no pipeline orders reads and writes.
   llvm::SmallVector<Party, 2> readers;
 };
@@ -83,6 +86,23 @@ public:
   std::vector<Slot> slots;
 };
 
+/// Columns of 32 bits. What a column holds is an array of its rows, with two
+/// elements each if they have 16 bits.
+class TensorMemory : public Object {
+public:
+  explicit TensorMemory(int64_t columns) : columns(columns) {}
+  std::vector<Slot> columns;
+};
+
+/// What a value of tensor memory type stands for: columns from `first` on.
+class TmemView : public Object {
+public:
+  TmemView(std::shared_ptr<TensorMemory> memory, int64_t first)
+      : memory(std::move(memory)), first(first) {}
+  std::shared_ptr<TensorMemory> memory;
+  int64_t first;
+};
+
 /// The order of turns of one role's warp groups.
 class TurnsState : public Object {
 public:
@@ -92,10 +112,24 @@ public:
   llvm::SmallVector<int64_t> begun;
 };
 
+/// What happens to a stage once dots are done.
+struct Signal {
+  PipelineState *pipeline;
+  int64_t stage;
+  /// The consumer that releases the stage; none: the producer commits it.
+  std::optional<Party> consumer;
+  void apply() const;
+};
+
 /// A product that has been issued and not delivered.
 class PendingDot : public Object {
 public:
   mlir::Operation *op = nullptr;
+  /// In memory form: who issued it, and whom it tells that it is done.
+  Party issuer;
+  llvm::SmallVector<Signal, 2> signals;
+  bool signalled = false;
+  /// Of the other form: the product.
   std::shared_ptr<const Array> result;
   llvm::SmallVector<Slot *, 2> operands;
   /// Does nothing read the operands any more?
@@ -104,15 +138,19 @@ public:
   bool delivered = false;
 };
 
-/// How far a consumer is with a stage: it holds the stage between the two.
+/// How far a consumer is with a stage: it holds the stage between `waited` and
+/// `released`. The producer learns of the release later if dots must be done
+/// before: `given`.
 struct ConsumerState {
-  int64_t waited = 0, released = 0;
+  int64_t waited = 0, released = 0, given = 0;
   mlir::Operation *wait = nullptr;
 };
 
 /// One stage's barriers, as counts of completed rounds.
 struct StageState {
   int64_t acquired = 0, committed = 0, full = 0;
+  /// Commits, whether the dots before them are done or not.
+  int64_t handedOver = 0;
   int64_t copiesInFlight = 0;
   /// The last copy into the stage and its round.
   mlir::Operation *copy = nullptr;
@@ -129,15 +167,12 @@ public:
       : op(op), stages(numStages) {}
 
   /// Finds out who uses the pipeline; arrival counts follow. Fails with an
-  /// error at what uses it in another way.
-  llvm::LogicalResult findConsumers(Frame &frame);
+  /// error at what uses it in another way, or as a second producer.
+  llvm::LogicalResult findUsers(Frame &frame);
 
   /// Rounds of a stage that all consumers have released; `limit` if there are
   /// none to wait for.
   int64_t countReleased(int64_t stage, int64_t limit) const;
-  bool isReleased(const StageUse &use) const {
-    return countReleased(use.stage, use.round + 1) > use.round;
-  }
   /// The consumers that a round still waits for, as text.
   std::string describeMissing(int64_t stage, int64_t round) const;
 
@@ -146,7 +181,11 @@ public:
 
   mlir::Operation *op;
   std::vector<StageState> stages;
-  llvm::SmallVector<Party, 4> consumers;
+
+private:
+  llvm::LogicalResult addUsers(Frame &frame, mlir::Value value,
+                               mlir::Region *region);
+
   std::optional<Party> producer;
 };
 

@@ -219,16 +219,14 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
   return success();
 }
 
-static LogicalResult executeStore(Operation *op, Frame &frame) {
-  auto store = cast<tile::StoreOp>(op);
-  const MemRefView &memref = frame.get(store.getTarget()).getMemRef();
-  RankedTensorType type = store.getValue().getType();
-  Box box = locateBox(frame, memref, store.getIndices(), store.getDims(),
-                      type.getShape(), std::nullopt);
+void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
+                             OperandRange indices, ArrayRef<int64_t> dims) {
+  const MemRefView &memref = frame.get(target).getMemRef();
+  Box box =
+      locateBox(frame, memref, indices, dims, value.getShape(), std::nullopt);
   if (box.isEmpty())
-    return success();
-  const Array &value = frame.getArray(store.getValue());
-  int64_t columns = type.getDimSize(1), bytes = getByteWidth(memref.kind);
+    return;
+  int64_t columns = value.getShape()[1], bytes = getByteWidth(memref.kind);
   withStorage(value.getStorage(), [&](auto like) {
     using T = decltype(like);
     const T *source = value.data<T>();
@@ -240,6 +238,12 @@ static LogicalResult executeStore(Operation *op, Frame &frame) {
                             bytes,
                     box.strides[1]);
   });
+}
+
+static LogicalResult executeStore(Operation *op, Frame &frame) {
+  auto store = cast<tile::StoreOp>(op);
+  storeBox(frame, frame.getArray(store.getValue()), store.getTarget(),
+           store.getIndices(), store.getDims());
   return success();
 }
 

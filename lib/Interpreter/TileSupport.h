@@ -43,6 +43,10 @@ std::shared_ptr<Array> loadBox(Frame &frame, mlir::Value source,
                                llvm::ArrayRef<int64_t> dims, mlir::Value limit,
                                mlir::RankedTensorType type);
 
+/// What `tile.store` writes: the part of the box that lies in the memref.
+void storeBox(Frame &frame, const Array &value, mlir::Value target,
+              mlir::OperandRange indices, llvm::ArrayRef<int64_t> dims);
+
 /// acc + a * b, or acc + a * transposed b, as a tile of `type`.
 llvm::FailureOr<std::shared_ptr<Array>>
 multiply(Frame &frame, mlir::Operation *op, const Array &a, const Array &b,

@@ -25,7 +25,7 @@ static constexpr int64_t kResidentBlocks = 3;
 
 bool fovea::interp::isWarpObject(Type type) {
   return isa<warp::WarpDialect>(type.getDialect()) ||
-         warp::isSharedBuffer(type);
+         warp::isSharedBuffer(type) || warp::isTmemBuffer(type);
 }
 
 LogicalResult fovea::interp::verifyWarpObjects(Operation *kernel) {

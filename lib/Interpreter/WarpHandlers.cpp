@@ -92,7 +92,7 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
     return success();
   Slot &slot = getView(frame, copy.getTarget()).getSlot();
   StageUse use = copy.getAsync() ? getAcquired(agent) : StageUse();
-  if (failed(claim(op, agent, slot, use)))
+  if (failed(claim(op, agent, slot, use, WriteKind::Copy)))
     return failure();
   MemRefType target = copy.getTarget().getType();
   auto data = RuntimeValue::array(loadBox(
@@ -222,6 +222,7 @@ static LogicalResult executeConcatColumns(Operation *op, Frame &frame) {
 
 void fovea::interp::registerWarpHandlers(InterpreterRegistry &registry) {
   registerPipelineHandlers(registry);
+  registerTensorMemoryHandlers(registry);
   registry.add<warp::AllocOp>(executeAlloc);
   registry.add<warp::StageOp>(executeStage);
   registry.add<warp::LocalLoadOp>(executeLocalLoad);

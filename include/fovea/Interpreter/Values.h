@@ -127,6 +127,9 @@ public:
   int64_t getInteger() const { return *std::get_if<int64_t>(&content); }
   double getReal() const { return *std::get_if<double>(&content); }
   const Array &getArray() const { return **std::get_if<ArrayPtr>(&content); }
+  std::shared_ptr<const Array> shareArray() const {
+    return *std::get_if<ArrayPtr>(&content);
+  }
   const MemRefView &getMemRef() const {
     return **std::get_if<MemRefPtr>(&content);
   }

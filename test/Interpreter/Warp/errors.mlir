@@ -37,7 +37,7 @@
 
 // RUN: sed 's/\/\/ here/%%yes = arith.constant 1 : i1\n%%q = scf.if %%yes -> !warp.pipeline<1> { scf.yield %%p : !warp.pipeline<1> } else { scf.yield %%p : !warp.pipeline<1> }/' %s > %t.yield.mlir
 // RUN: not fovea-run %t.yield.mlir 2>&1 | FileCheck %s --check-prefix=YIELD
-// YIELD: error: a pipeline can only be captured by roles and used by 'warp.producer_*' and 'warp.consumer_*', found 'scf.yield'
+// YIELD: error: a pipeline can only be captured by roles and used by what acquires, commits, waits and releases, found 'scf.yield'
 
 // RUN: sed 's/\/\/ here/warp.specialize role @a warps(4) regs(24) { warp.specialize role @b warps(4) regs(24) { warp.return }\nwarp.return }/' %s > %t.nested.mlir
 // RUN: not fovea-run %t.nested.mlir 2>&1 | FileCheck %s --check-prefix=NESTED

@@ -19,6 +19,7 @@
 #include "fovea/Pipelines/Pipelines.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
@@ -52,4 +53,6 @@ void fovea::registerPasses() {
   warp::registerWarpPasses();
   registerConversionPasses();
   registerPipelines();
+  // Upstream's, for the pipelines' parts run one by one.
+  arith::registerArithIntRangeOpts();
 }

@@ -84,6 +84,20 @@ static FailureOr<RuntimeValue> bindParameter(tile::AbiOp abi, Attribute attr,
          << attr;
 }
 
+/// Few, so that each CTA of a persistent kernel takes several work items.
+static constexpr int64_t kMultiprocessors = 3;
+
+/// CTAs for so many work items, by the rule of docs/ABI.md.
+static int64_t countBlocks(tile::AbiOp abi, int64_t items) {
+  int64_t cluster = abi.getCluster();
+  int64_t clusters = llvm::divideCeil(items, cluster);
+  if (auto persistent = abi.getPersistent())
+    clusters = std::min(clusters,
+                        std::max<int64_t>(1, static_cast<int64_t>(*persistent) *
+                                                 kMultiprocessors / cluster));
+  return clusters * cluster;
+}
+
 static FailureOr<int64_t> evaluateGrid(tile::AbiOp abi, const DimSizes &sizes) {
   Builder builder(abi.getContext());
   SmallVector<Attribute> symbols, result;
@@ -99,7 +113,7 @@ static FailureOr<int64_t> evaluateGrid(tile::AbiOp abi, const DimSizes &sizes) {
   if (blocks < 0 || blocks > std::numeric_limits<int32_t>::max())
     return abi.emitError("grid must have 0 to 2^31 - 1 blocks, found ")
            << blocks;
-  return blocks;
+  return countBlocks(abi, blocks);
 }
 
 LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
@@ -111,8 +125,7 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
   auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       abi, abi.getKernelAttr());
   FailureOr<Signature> signature = Signature::get(abi);
-  if (failed(signature) || failed(verifyTypes(kernel)) ||
-      failed(verifyWarpObjects(kernel)))
+  if (failed(signature))
     return failure();
   SmallVector<RuntimeValue> arguments;
   for (Attribute attr : abi.getParameters()) {
@@ -122,6 +135,9 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
       return failure();
     arguments.push_back(std::move(*argument));
   }
+  // After the arguments: those of a lowered kernel have a better message.
+  if (failed(verifyTypes(kernel)) || failed(verifyWarpObjects(kernel)))
+    return failure();
   FailureOr<int64_t> blocks = evaluateGrid(abi, sizes);
   if (failed(blocks))
     return failure();

@@ -130,6 +130,12 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
     if (auto memref = dyn_cast<tile::MemRefParameterAttr>(attr)) {
       if (failed(addTensor(memref.getTensor())))
         return failure();
+    } else if (auto map = dyn_cast<tile::TensorMapParameterAttr>(attr)) {
+      if (failed(addTensor(map.getTensor())))
+        return failure();
+    } else if (auto pointer = dyn_cast<tile::PointerParameterAttr>(attr)) {
+      if (failed(addTensor(pointer.getTensor())))
+        return failure();
     } else if (auto scalar = dyn_cast<tile::ScalarParameterAttr>(attr)) {
       if (!isSupported(scalar.getType()))
         return abi.emitError("cannot run a kernel with scalars of type ")

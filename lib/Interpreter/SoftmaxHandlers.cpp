@@ -49,10 +49,14 @@ public:
                        Next &next) override {
     if (!terminator) {
       start(frame);
+      if (isEmpty(frame) && !op.getDescending())
+        return finish(next);
       return startBlock(frame, next);
     }
     Region *ended = terminator->getParentRegion();
     if (ended == &op.getScores()) {
+      if (isEmpty(frame) && failed(checkHidden(frame, yielded[0].getArray())))
+        return failure();
       takeScores(frame, yielded[0].getArray());
       next.values.push_back(RuntimeValue::integer(block));
       if (op.getWeights().empty()) {
@@ -72,8 +76,12 @@ public:
       return success();
     }
     takeValues(frame, yielded[0].getArray());
-    if (llvm::AddOverflow(block, int64_t(op.getStep()), block))
-      block = std::numeric_limits<int64_t>::max();
+    int64_t step = op.getStep();
+    bool isOutside = op.getDescending() ? llvm::SubOverflow(block, step, block)
+                                        : llvm::AddOverflow(block, step, block);
+    if (isOutside || block < frame.getInteger(op.getLower()) ||
+        block >= frame.getInteger(op.getUpper()))
+      return finish(next);
     return startBlock(frame, next);
   }
 
@@ -92,6 +100,12 @@ private:
 
   void start(Frame &frame) {
     block = frame.getInteger(op.getLower());
+    if (op.getDescending() && !isEmpty(frame)) {
+      // Unsigned, since the distance of two keys may exceed their type.
+      uint64_t keys = uint64_t(frame.getInteger(op.getUpper())) - block;
+      block += (keys - 1) / op.getStep() * op.getStep();
+    }
+    isFirst = true;
     m = makeTile(frame, op.getM().getType());
     l = makeTile(frame, op.getL().getType());
     acc = makeTile(frame, op.getAcc().getType());
@@ -104,12 +118,32 @@ private:
     });
   }
 
-  LogicalResult startBlock(Frame &frame, Next &next) {
-    if (block >= frame.getInteger(op.getUpper())) {
-      next.values = {RuntimeValue::array(m), RuntimeValue::array(l),
-                     RuntimeValue::array(acc)};
+  bool isEmpty(Frame &frame) {
+    return frame.getInteger(op.getLower()) >= frame.getInteger(op.getUpper());
+  }
+
+  LogicalResult finish(Next &next) {
+    next.values = {RuntimeValue::array(m), RuntimeValue::array(l),
+                   RuntimeValue::array(acc)};
+    return success();
+  }
+
+  /// Where there are no keys, a mask must say so.
+  LogicalResult checkHidden(Frame &frame, const Array &scores) {
+    bool isHidden = false;
+    withFloats(frame, [&](auto like) {
+      using T = decltype(like);
+      isHidden = llvm::all_of(
+          ArrayRef(scores.data<T>(), scores.getNumElements()),
+          [](T score) { return score == -std::numeric_limits<T>::infinity(); });
+    });
+    if (isHidden)
       return success();
-    }
+    return frame.fail(op) << "no block lies below upper, but not all scores of "
+                             "the one visited are -inf";
+  }
+
+  LogicalResult startBlock(Frame &frame, Next &next) {
     int64_t fullUpper = frame.getInteger(op.getFullUpper());
     bool isFull =
         block >= frame.getInteger(op.getFullLower()) && block < fullUpper;
@@ -118,8 +152,10 @@ private:
              << "full_upper " << fullUpper << " lies inside the block of keys "
              << block << " to " << block + int64_t(op.getStep()) - 1;
     next.region = &op.getScores();
+    bool isPartial = !isFull || (op.getDescending() && isFirst);
+    isFirst = false;
     next.values = {RuntimeValue::integer(block),
-                   RuntimeValue::integer(!isFull)};
+                   RuntimeValue::integer(isPartial)};
     return success();
   }
 
@@ -169,6 +205,7 @@ private:
 
   tile::SoftmaxSumOp op;
   int64_t block = 0;
+  bool isFirst = true;
   std::shared_ptr<Array> m, l, acc, weights;
 };
 } // namespace

@@ -82,7 +82,8 @@ static LogicalResult executeReduce(Operation *op, Frame &frame) {
       }
     }
   });
-  roundInPlace(frame, reduce.getResult().getType(), *result);
+  if (result->getStorage() != Storage::Int)
+    roundInPlace(frame, reduce.getResult().getType(), *result);
   frame.set(reduce.getResult(), RuntimeValue::array(std::move(result)));
   return success();
 }
@@ -294,14 +295,11 @@ public:
   LogicalResult resume(Frame &frame, Operation *terminator,
                        MutableArrayRef<RuntimeValue> yielded,
                        Next &next) override {
-    const Array &condition = frame.getArray(op.getCondition());
-    const int64_t *rows = condition.data<int64_t>();
+    SmallVector<bool> rows = findRows(frame.getArray(op.getCondition()));
     if (!terminator) {
       for (Value init : op.getInits())
         next.values.push_back(frame.get(init));
-      bool any = llvm::any_of(ArrayRef(rows, condition.getNumElements()),
-                              [](int64_t row) { return row != 0; });
-      if (any || isMemoryEffectFree(op))
+      if (llvm::is_contained(rows, true) || isMemoryEffectFree(op))
         next.region = &op.getBody();
       return success();
     }
@@ -314,8 +312,19 @@ public:
   }
 
 private:
+  /// The rows whose condition holds in any column.
+  static SmallVector<bool> findRows(const Array &condition) {
+    int64_t columns = condition.getShape()[1];
+    const int64_t *flags = condition.data<int64_t>();
+    SmallVector<bool> rows;
+    for (int64_t r = 0; r < condition.getShape()[0]; ++r, flags += columns)
+      rows.push_back(llvm::any_of(ArrayRef(flags, columns),
+                                  [](int64_t flag) { return flag != 0; }));
+    return rows;
+  }
+
   LogicalResult checkRows(Frame &frame, const Array &before, const Array &after,
-                          const int64_t *rows, int64_t result) {
+                          ArrayRef<bool> rows, int64_t result) {
     int64_t columns = before.getShape()[1];
     return withStorage(before.getStorage(), [&](auto like) -> LogicalResult {
       using T = decltype(like);
@@ -339,6 +348,42 @@ private:
 };
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// ForeachWorkOp
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Items that arrive in any order may arrive as `static` deals them.
+class ForeachWorkActivation : public Activation {
+public:
+  explicit ForeachWorkActivation(tile::ForeachWorkOp op) : op(op) {}
+
+  LogicalResult resume(Frame &frame, Operation *terminator,
+                       MutableArrayRef<RuntimeValue>, Next &next) override {
+    auto *position = frame.getEnvironment<GridPosition>();
+    if (!position)
+      return frame.fail(op) << "'" << op->getName().getStringRef()
+                            << "' is executed outside a kernel";
+    int64_t count = frame.getInteger(op.getCount()), grid = position->grid[0];
+    bool isSingle = op.getSchedule() == tile::WorkSchedule::Single;
+    if (isSingle && grid != count)
+      return frame.fail(op)
+             << "with one item of work a CTA, the grid must have " << count
+             << " CTAs, found " << grid;
+    item = terminator ? item + grid : position->block[0];
+    if (item >= count)
+      return success();
+    next.region = &op.getRegion();
+    next.values.push_back(RuntimeValue::integer(item));
+    return success();
+  }
+
+private:
+  tile::ForeachWorkOp op;
+  int64_t item = 0;
+};
+} // namespace
+
 void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
   registry.add<tile::BroadcastOp>(executeBroadcast);
@@ -348,4 +393,5 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::StoreOp>(executeStore);
   registry.add<tile::GatherOp>(executeGather);
   registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();
+  registry.addRegionOp<tile::ForeachWorkOp, ForeachWorkActivation>();
 }

@@ -16,6 +16,7 @@
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -45,21 +46,35 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   buildToTilePipeline(pm, options);
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
+  kernel.addPass(tile::createLowerWork());
   kernel.addPass(createTileToWarp());
+  // Each pass does what the kernel's schedule asks for, and nothing else.
+  kernel.addPass(warp::createWarpDistributeWork());
   kernel.addPass(warp::createWarpInsertAsyncCopies());
+  kernel.addPass(warp::createWarpInsertPipelines());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(warp::createWarpOverlapDots());
+  kernel.addPass(warp::createWarpChainTiles());
   kernel.addPass(createLoopInvariantCodeMotionPass());
+  kernel.addPass(arith::createIntRangeOptimizationsPass());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
   kernel.addPass(tile::createSinkCoordinates());
   kernel.addPass(warp::createWarpAssignLayouts());
+  kernel.addPass(warp::createWarpSplitSoftmax());
   kernel.addPass(warp::createWarpSplitMaskedLoops());
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(warp::createWarpPingPong());
+  kernel.addPass(warp::createWarpSpecialize());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createSinkCoordinates());
   kernel.addPass(warp::createWarpAllocateSharedMemory());
 }
 
-void fovea::buildToNVVMPipeline(OpPassManager &pm,
-                                const CompileOptions &options) {
-  buildToWarpPipeline(pm, options);
+void fovea::buildWarpToNVVMPipeline(OpPassManager &pm) {
   OpPassManager &module = pm.nest<gpu::GPUModuleOp>();
   module.addPass(createWarpToNVVM());
   module.addPass(createCanonicalizerPass());
@@ -71,6 +86,12 @@ void fovea::buildToNVVMPipeline(OpPassManager &pm,
   module.addPass(createCSEPass());
 }
 
+void fovea::buildToNVVMPipeline(OpPassManager &pm,
+                                const CompileOptions &options) {
+  buildToWarpPipeline(pm, options);
+  buildWarpToNVVMPipeline(pm);
+}
+
 void fovea::registerPipelines() {
   PassPipelineRegistration<CompileOptions>(
       "fovea-to-tile", "Lower attention to fused tile programs",
@@ -80,6 +101,9 @@ void fovea::registerPipelines() {
   PassPipelineRegistration<CompileOptions>(
       "fovea-to-nvvm", "Lower attention to the NVVM dialect",
       buildToNVVMPipeline);
+  PassPipelineRegistration<>("fovea-warp-to-nvvm",
+                             "Lower warp programs to the NVVM dialect",
+                             buildWarpToNVVMPipeline);
   PassPipelineRegistration<CompileOptions>(
       "fovea-compile", "Lower attention the whole way, to the NVVM dialect",
       buildToNVVMPipeline);

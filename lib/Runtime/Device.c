@@ -58,6 +58,24 @@ static fovea_status open_primary(fovea_device *device, int number) {
   return fovea_check(driver, result, "cuDevicePrimaryCtxRetain");
 }
 
+/** What loading and launching kernels asks for again and again. */
+static fovea_status get_facts(fovea_device *device) {
+  const struct {
+    int attribute;
+    int *value;
+  } attributes[] = {
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &device->multiprocessors},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &device->major},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &device->minor}};
+  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i)
+    TRY(fovea_check(
+        device->driver,
+        device->driver->device_get_attribute(
+            attributes[i].value, attributes[i].attribute, device->device),
+        "cuDeviceGetAttribute"));
+  return FOVEA_OK;
+}
+
 fovea_status fovea_device_open(int number, fovea_device **result) {
   if (!result)
     return fovea_fail(FOVEA_ERROR_ARGUMENT, "device is null");
@@ -85,8 +103,10 @@ fovea_status fovea_device_open(int number, fovea_device **result) {
   } else {
     status = open_primary(device, number);
   }
+  if (status == FOVEA_OK)
+    status = get_facts(device);
   if (status != FOVEA_OK) {
-    free(device);
+    fovea_device_close(device);
     return status;
   }
   *result = device;
@@ -115,24 +135,15 @@ fovea_status fovea_device_get_info(fovea_device *device,
                   "cuDeviceGetName");
   if (status != FOVEA_OK)
     return status;
-  const struct {
-    int attribute;
-    int *value;
-  } attributes[] = {
-      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &info->multiprocessors},
-      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &info->major},
-      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &info->minor},
-      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-       &info->max_shared_memory}};
-  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i) {
-    status = fovea_check(driver,
-                         driver->device_get_attribute(attributes[i].value,
-                                                      attributes[i].attribute,
-                                                      device->device),
-                         "cuDeviceGetAttribute");
-    if (status != FOVEA_OK)
-      return status;
-  }
+  info->multiprocessors = device->multiprocessors;
+  info->major = device->major;
+  info->minor = device->minor;
+  TRY(fovea_check(driver,
+                  driver->device_get_attribute(
+                      &info->max_shared_memory,
+                      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+                      device->device),
+                  "cuDeviceGetAttribute"));
   return fovea_check(driver, driver->driver_get_version(&info->driver_version),
                      "cuDriverGetVersion");
 }

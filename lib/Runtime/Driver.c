@@ -43,6 +43,13 @@ static void load_driver(void) {
   }
   FOVEA_DRIVER_FUNCTIONS(FOVEA_LOAD)
 #undef FOVEA_LOAD
+#define FOVEA_LOAD_OPTIONAL(member, symbol, parameters)                        \
+  {                                                                            \
+    void *address = dlsym(library, #symbol);                                   \
+    memcpy(&driver.member, &address, sizeof address);                          \
+  }
+  FOVEA_OPTIONAL_DRIVER_FUNCTIONS(FOVEA_LOAD_OPTIONAL)
+#undef FOVEA_LOAD_OPTIONAL
 
   CUresult result = driver.init(0);
   if (result == CUDA_SUCCESS) {

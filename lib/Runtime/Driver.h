@@ -28,6 +28,11 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 
+/** An opaque description of a tensor for the copy engine of sm_90 and later. */
+typedef struct CUtensorMap_st {
+  _Alignas(64) uint64_t opaque[16];
+} CUtensorMap;
+
 enum {
   CUDA_SUCCESS = 0,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
@@ -43,7 +48,28 @@ enum {
 enum {
   CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
   CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
-  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+  CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
+};
+enum { CU_STREAM_NON_BLOCKING = 1 };
+enum { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
+enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
+enum {
+  CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+  CU_TENSOR_MAP_DATA_TYPE_INT32 = 3,
+  CU_TENSOR_MAP_DATA_TYPE_INT64 = 5,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
+  CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9
+};
+enum {
+  CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+  CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+  CU_TENSOR_MAP_SWIZZLE_32B = 1,
+  CU_TENSOR_MAP_SWIZZLE_64B = 2,
+  CU_TENSOR_MAP_SWIZZLE_128B = 3,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0
 };
 enum {
   CU_JIT_INFO_LOG_BUFFER = 3,
@@ -85,16 +111,29 @@ enum {
   X(copy_to_device, cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t))      \
   X(copy_to_host, cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))              \
   X(memset_bytes, cuMemsetD8_v2, (CUdeviceptr, unsigned char, size_t))         \
+  X(memset_bytes_async, cuMemsetD8Async,                                       \
+    (CUdeviceptr, unsigned char, size_t, CUstream))                            \
+  X(stream_create, cuStreamCreate, (CUstream *, unsigned))                     \
+  X(stream_destroy, cuStreamDestroy_v2, (CUstream))                            \
   X(stream_synchronize, cuStreamSynchronize, (CUstream))                       \
+  X(stream_is_capturing, cuStreamIsCapturing, (CUstream, int *))               \
+  X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, (int *))         \
   X(event_create, cuEventCreate, (CUevent *, unsigned))                        \
   X(event_destroy, cuEventDestroy_v2, (CUevent))                               \
   X(event_record, cuEventRecord, (CUevent, CUstream))                          \
   X(event_synchronize, cuEventSynchronize, (CUevent))                          \
   X(event_elapsed, cuEventElapsedTime, (float *, CUevent, CUevent))
 
+/** Functions that drivers older than CUDA 12 don't have; null there. */
+#define FOVEA_OPTIONAL_DRIVER_FUNCTIONS(X)                                     \
+  X(tensor_map_encode, cuTensorMapEncodeTiled,                                 \
+    (CUtensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *, \
+     const uint32_t *, const uint32_t *, int, int, int, int))
+
 typedef struct fovea_driver {
 #define FOVEA_MEMBER(member, symbol, parameters) CUresult(*member) parameters;
   FOVEA_DRIVER_FUNCTIONS(FOVEA_MEMBER)
+  FOVEA_OPTIONAL_DRIVER_FUNCTIONS(FOVEA_MEMBER)
 #undef FOVEA_MEMBER
 } fovea_driver;
 

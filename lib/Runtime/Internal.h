@@ -21,12 +21,22 @@ __attribute__((format(printf, 2, 3)))
 #endif
 fovea_status fovea_fail(fovea_status status, const char *format, ...);
 
+/** Passes a failure on. */
+#define TRY(call)                                                              \
+  do {                                                                         \
+    fovea_status tried = (call);                                               \
+    if (tried != FOVEA_OK)                                                     \
+      return tried;                                                            \
+  } while (0)
+
 struct fovea_device {
   const fovea_driver *driver;
   CUdevice device;
   CUcontext context;
   /** The context is the device's primary one, retained by us. */
   bool retained;
+  /** Asked once: launches of persistent kernels need the first. */
+  int multiprocessors, major, minor;
 };
 
 /**
@@ -39,5 +49,45 @@ fovea_status fovea_check(const fovea_driver *driver, CUresult result,
 /** Makes the device's context current; each success needs a fovea_leave. */
 fovea_status fovea_enter(const fovea_device *device);
 void fovea_leave(const fovea_device *device);
+
+/**
+ * Allocates memory that is zero once this returns, also while streams are being
+ * captured. The device's context must be current. Free with the driver.
+ */
+fovea_status fovea_alloc_zeroed(const fovea_device *device, size_t bytes,
+                                CUdeviceptr *address);
+
+/*===-- Tensor maps (TensorMap.c)
+ * ----------------------------------------------===*/
+
+/** Bytes that the maps of tensors without elements point into. */
+enum { FOVEA_NOTHING_BYTES = 512 };
+
+/**
+ * Encodes the map of one tensor. `strides` are its strides in elements;
+ * `nothing` is where the map of a tensor without elements points, and holds
+ * zeros. The device's context must be current.
+ */
+fovea_status fovea_tensor_map_encode(const fovea_driver *driver,
+                                     const fovea_tensor_spec *spec,
+                                     const fovea_map_spec *map,
+                                     const fovea_tensor *tensor,
+                                     const int64_t *strides,
+                                     CUdeviceptr nothing, CUtensorMap *result);
+
+/*===-- Workspaces (Workspace.c)
+ * -----------------------------------------------===*/
+
+/** Slots of zeroed device memory, one for each launch. */
+typedef struct fovea_workspaces fovea_workspaces;
+
+/** Both want the device's context current; null may be freed. */
+fovea_status fovea_workspaces_create(const fovea_device *device, int64_t bytes,
+                                     fovea_workspaces **result);
+void fovea_workspaces_free(fovea_workspaces *workspaces);
+
+/** The slot of a launch on a stream. The device's context must be current. */
+fovea_status fovea_workspaces_take(fovea_workspaces *workspaces,
+                                   CUstream stream, CUdeviceptr *slot);
 
 #endif /* FOVEA_LIB_RUNTIME_INTERNAL_H */

@@ -18,25 +18,89 @@ struct fovea_kernel {
   fovea_metadata metadata;
   CUmodule module;
   CUfunction function;
+  /** Null if the kernel needs none. */
+  fovea_workspaces *workspaces;
+  /** What maps of empty tensors point to; 0 if the kernel has no maps. */
+  CUdeviceptr nothing;
 };
 
-/** Arguments are packed in slots of 8 bytes, one each. */
+/**
+ * Arguments are packed in slots of 8 bytes, one each; tensor maps have a place
+ * of their own. Workspaces are taken when the launch runs.
+ */
 struct fovea_launch {
   fovea_kernel *kernel;
   unsigned grid[3];
   uint64_t *values;
+  CUtensorMap *maps;
   void **arguments;
 };
 
-#define TRY(call)                                                              \
-  do {                                                                         \
-    fovea_status tried = (call);                                               \
-    if (tried != FOVEA_OK)                                                     \
-      return tried;                                                            \
-  } while (0)
-
 /*===-- Loading
  * ------------------------------------------------------------===*/
+
+/** Code for one chip or family doesn't run on others, nor on older ones. */
+static fovea_status check_target(const fovea_kernel *kernel) {
+  const fovea_metadata *m = &kernel->metadata;
+  const fovea_device *device = kernel->device;
+  const fovea_target *target = &m->target;
+  int wanted = 10 * target->major + target->minor;
+  int found = 10 * device->major + device->minor;
+  bool runs = target->suffix == 'a' ? found == wanted
+              : target->suffix == 'f'
+                  ? found >= wanted && device->major == target->major
+                  : found >= wanted;
+  if (!runs)
+    return fovea_fail(
+        FOVEA_ERROR_LOAD,
+        "kernel '%s' is compiled for %s, which needs a device of compute "
+        "capability %d.%d%s, found %d.%d",
+        m->kernel, target->name, target->major, target->minor,
+        target->suffix == 'a'   ? " exactly"
+        : target->suffix == 'f' ? " or a later one of its family"
+                                : " or later",
+        device->major, device->minor);
+  const char *feature = m->cluster > 1    ? "clusters"
+                        : m->num_maps > 0 ? "tensor maps"
+                                          : NULL;
+  if (feature && device->major < 9)
+    return fovea_fail(FOVEA_ERROR_LOAD,
+                      "kernel '%s' uses %s, which need a device of compute "
+                      "capability 9.0 or later, found %d.%d",
+                      m->kernel, feature, device->major, device->minor);
+  if (m->num_maps > 0 && !device->driver->tensor_map_encode)
+    return fovea_fail(FOVEA_ERROR_LOAD,
+                      "kernel '%s' uses tensor maps, for which the CUDA driver "
+                      "is too old: it has no cuTensorMapEncodeTiled",
+                      m->kernel);
+  return FOVEA_OK;
+}
+
+/** Device memory that launches of the kernel need. */
+static fovea_status make_memory(fovea_kernel *kernel) {
+  const fovea_metadata *m = &kernel->metadata;
+  if (m->num_maps > 0)
+    TRY(fovea_alloc_zeroed(kernel->device, FOVEA_NOTHING_BYTES,
+                           &kernel->nothing));
+  if (m->num_workspaces > 0)
+    TRY(fovea_workspaces_create(kernel->device, m->workspace_bytes,
+                                &kernel->workspaces));
+  return FOVEA_OK;
+}
+
+/** Beyond 8 CTAs, clusters are not on every chip: the kernel says it knows. */
+static fovea_status allow_cluster(const fovea_kernel *kernel) {
+  enum { kPortableCluster = 8 };
+  const fovea_driver *driver = kernel->device->driver;
+  if (kernel->metadata.cluster <= kPortableCluster)
+    return FOVEA_OK;
+  return fovea_check(driver,
+                     driver->func_set_attribute(
+                         kernel->function,
+                         CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+                         1),
+                     "cuFuncSetAttribute");
+}
 
 static fovea_status load_module(fovea_kernel *kernel, const void *image) {
   const fovea_driver *driver = kernel->device->driver;
@@ -105,7 +169,13 @@ fovea_status fovea_kernel_load(fovea_device *device, const void *image,
     copy[image_size] = 0;
     status = fovea_enter(device);
     if (status == FOVEA_OK) {
-      status = load_module(kernel, copy);
+      status = check_target(kernel);
+      if (status == FOVEA_OK)
+        status = load_module(kernel, copy);
+      if (status == FOVEA_OK)
+        status = allow_cluster(kernel);
+      if (status == FOVEA_OK)
+        status = make_memory(kernel);
       fovea_leave(device);
     }
     if (status != FOVEA_OK) {
@@ -125,6 +195,9 @@ void fovea_kernel_unload(fovea_kernel *kernel) {
   if (!kernel)
     return;
   if (kernel->module && fovea_enter(kernel->device) == FOVEA_OK) {
+    fovea_workspaces_free(kernel->workspaces);
+    if (kernel->nothing)
+      kernel->device->driver->mem_free(kernel->nothing);
     kernel->device->driver->module_unload(kernel->module);
     fovea_leave(kernel->device);
   }
@@ -184,6 +257,7 @@ const char *fovea_kernel_scalar_name(const fovea_kernel *kernel, int index) {
 
 /** A call while it is checked. */
 typedef struct call {
+  const fovea_kernel *kernel;
   const fovea_metadata *metadata;
   /** For each tensor and scalar of the metadata what was given, or null. */
   const fovea_tensor **tensors;
@@ -412,8 +486,24 @@ static bool evaluate(const call *c, int root, int64_t *value) {
   return true;
 }
 
+/**
+ * CTAs along x for so many work items: whole clusters, and of a persistent
+ * kernel no more than run at once.
+ */
+static unsigned count_ctas(const fovea_kernel *kernel, unsigned items) {
+  const fovea_metadata *m = &kernel->metadata;
+  unsigned clusters = items / m->cluster + (items % m->cluster != 0);
+  unsigned most =
+      m->persistent * (unsigned)kernel->device->multiprocessors / m->cluster;
+  if (m->persistent && clusters > most)
+    clusters = most ? most : 1;
+  return clusters * m->cluster;
+}
+
 static fovea_status pack_grid(const call *c, unsigned grid[3]) {
-  static const int64_t limits[3] = {INT_MAX, 65535, 65535};
+  /* Along x the limit stands for whole clusters. */
+  int64_t cluster = c->metadata->cluster;
+  const int64_t limits[3] = {INT_MAX / cluster * cluster, 65535, 65535};
   for (int i = 0; i < 3; ++i) {
     int64_t value;
     if (!evaluate(c, c->metadata->grid[i], &value) || value < 0)
@@ -427,6 +517,7 @@ static fovea_status pack_grid(const call *c, unsigned grid[3]) {
                       (long long)limits[i]);
     grid[i] = (unsigned)value;
   }
+  grid[0] = count_ctas(c->kernel, grid[0]);
   return FOVEA_OK;
 }
 
@@ -468,6 +559,24 @@ static fovea_status pack_parameter(const call *c, const fovea_parameter *p,
     memcpy(slot, &value, sizeof value);
     return FOVEA_OK;
   }
+  case FOVEA_PARAMETER_TENSOR_MAP:
+  case FOVEA_PARAMETER_WORKSPACE:
+    break;
+  }
+  return FOVEA_OK;
+}
+
+static fovea_status pack_maps(const call *c, fovea_launch *launch) {
+  const fovea_metadata *m = c->metadata;
+  for (int i = 0; i < m->num_parameters; ++i) {
+    const fovea_parameter *p = &m->parameters[i];
+    if (p->kind != FOVEA_PARAMETER_TENSOR_MAP)
+      continue;
+    TRY(fovea_tensor_map_encode(
+        c->kernel->device->driver, &m->tensors[p->index], &m->maps[p->map],
+        c->tensors[p->index], c->strides + (size_t)p->index * FOVEA_MAX_RANK,
+        c->kernel->nothing, &launch->maps[p->map]));
+    launch->arguments[i] = &launch->maps[p->map];
   }
   return FOVEA_OK;
 }
@@ -486,7 +595,13 @@ static fovea_status prepare(call *c, fovea_launch *launch,
     TRY(pack_parameter(c, &c->metadata->parameters[i], &launch->values[i]));
     launch->arguments[i] = &launch->values[i];
   }
-  return FOVEA_OK;
+  if (c->metadata->num_maps == 0)
+    return FOVEA_OK;
+  /* The driver encodes maps for the current context. */
+  TRY(fovea_enter(c->kernel->device));
+  fovea_status status = pack_maps(c, launch);
+  fovea_leave(c->kernel->device);
+  return status;
 }
 
 fovea_status fovea_launch_prepare(fovea_kernel *kernel,
@@ -502,6 +617,7 @@ fovea_status fovea_launch_prepare(fovea_kernel *kernel,
   const fovea_metadata *m = &kernel->metadata;
   /* One more than needed: an allocation of nothing may be null. */
   call c = {
+      kernel,
       m,
       calloc((size_t)m->num_tensors + 1, sizeof *c.tensors),
       calloc((size_t)m->num_scalars + 1, sizeof *c.scalars),
@@ -513,12 +629,15 @@ fovea_status fovea_launch_prepare(fovea_kernel *kernel,
     launch->kernel = kernel;
     launch->values =
         calloc((size_t)m->num_parameters + 1, sizeof *launch->values);
+    launch->maps =
+        aligned_alloc(_Alignof(CUtensorMap),
+                      ((size_t)m->num_maps + 1) * sizeof *launch->maps);
     launch->arguments =
         calloc((size_t)m->num_parameters + 1, sizeof *launch->arguments);
   }
   fovea_status status =
       c.tensors && c.scalars && c.sizes && c.said_by && c.strides && launch &&
-              launch->values && launch->arguments
+              launch->values && launch->maps && launch->arguments
           ? prepare(&c, launch, tensors, num_tensors, scalars, num_scalars)
           : fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
   free(c.tensors);
@@ -537,6 +656,7 @@ void fovea_launch_free(fovea_launch *launch) {
   if (!launch)
     return;
   free(launch->values);
+  free(launch->maps);
   free(launch->arguments);
   free(launch);
 }
@@ -546,6 +666,41 @@ int64_t fovea_launch_grid(const fovea_launch *launch) {
                 : 0;
 }
 
+/** Puts a launch on a stream; the device's context is current. */
+static fovea_status submit(const fovea_launch *launch, CUstream stream,
+                           void **arguments) {
+  const fovea_kernel *kernel = launch->kernel;
+  const fovea_driver *driver = kernel->device->driver;
+  const fovea_metadata *m = &kernel->metadata;
+  return fovea_check(driver,
+                     driver->launch(kernel->function, launch->grid[0],
+                                    launch->grid[1], launch->grid[2],
+                                    m->block[0], m->block[1], m->block[2],
+                                    m->shared_memory, stream, arguments, NULL),
+                     "cuLaunchKernel");
+}
+
+/**
+ * Submits with a slot of this run's own. The launch stays as it is: other
+ * threads may run it at the same time.
+ */
+static fovea_status submit_with_workspaces(const fovea_launch *launch,
+                                           CUstream stream) {
+  const fovea_metadata *m = &launch->kernel->metadata;
+  void *arguments[FOVEA_MAX_PARAMETERS];
+  CUdeviceptr slot, addresses[FOVEA_MAX_WORKSPACES];
+  TRY(fovea_workspaces_take(launch->kernel->workspaces, stream, &slot));
+  for (int i = 0, workspace = 0; i < m->num_parameters; ++i) {
+    const fovea_parameter *p = &m->parameters[i];
+    arguments[i] = launch->arguments[i];
+    if (p->kind != FOVEA_PARAMETER_WORKSPACE)
+      continue;
+    addresses[workspace] = slot + (unsigned)p->offset;
+    arguments[i] = &addresses[workspace++];
+  }
+  return submit(launch, stream, arguments);
+}
+
 fovea_status fovea_launch_run(fovea_launch *launch, fovea_stream stream) {
   if (!launch)
     return fovea_fail(FOVEA_ERROR_ARGUMENT, "launch is null");
@@ -553,14 +708,12 @@ fovea_status fovea_launch_run(fovea_launch *launch, fovea_stream stream) {
   if (fovea_launch_grid(launch) == 0)
     return FOVEA_OK;
   const fovea_device *device = launch->kernel->device;
-  const fovea_metadata *m = &launch->kernel->metadata;
   TRY(fovea_enter(device));
-  CUresult result = device->driver->launch(
-      launch->kernel->function, launch->grid[0], launch->grid[1],
-      launch->grid[2], m->block[0], m->block[1], m->block[2], m->shared_memory,
-      stream, launch->arguments, NULL);
+  fovea_status status = launch->kernel->workspaces
+                            ? submit_with_workspaces(launch, stream)
+                            : submit(launch, stream, launch->arguments);
   fovea_leave(device);
-  return fovea_check(device->driver, result, "cuLaunchKernel");
+  return status;
 }
 
 fovea_status fovea_kernel_launch(fovea_kernel *kernel, fovea_stream stream,

@@ -47,12 +47,6 @@ typedef struct reader {
 } reader;
 
 #define FAIL(...) fovea_fail(FOVEA_ERROR_METADATA, "metadata: " __VA_ARGS__)
-#define TRY(call)                                                              \
-  do {                                                                         \
-    fovea_status tried = (call);                                               \
-    if (tried != FOVEA_OK)                                                     \
-      return tried;                                                            \
-  } while (0)
 
 /*===-- Tokens
  * -------------------------------------------------------------===*/
@@ -292,7 +286,86 @@ static fovea_status read_scalar(reader *r, int object, fovea_parameter *p) {
   return FOVEA_OK;
 }
 
+/** The dimensions of a map: each of the tensor's once. */
+static fovea_status read_map_dims(const reader *r, int dims,
+                                  const fovea_tensor_spec *spec,
+                                  fovea_map_spec *map) {
+  unsigned seen = 0;
+  for (int d = 0; d < map->rank; ++d) {
+    int64_t dim;
+    TRY(as_integer(r, dims, "dims", &dim));
+    if (dim < 0 || dim >= map->rank || (seen >> dim & 1))
+      return FAIL("'dims' of the tensor map of '%s' must list each of the "
+                  "dimensions 0 to %d once",
+                  spec->name, map->rank - 1);
+    seen |= 1u << dim;
+    map->dims[d] = (int)dim;
+    dims = after(r, dims);
+  }
+  return FOVEA_OK;
+}
+
+static fovea_status read_map(const reader *r, int object,
+                             const fovea_tensor_spec *spec,
+                             fovea_map_spec *map) {
+  int dims, box;
+  TRY(list_member(r, object, "dims", &dims));
+  TRY(list_member(r, object, "box", &box));
+  map->rank = r->tokens[dims].size;
+  if (map->rank != spec->rank || map->rank != r->tokens[box].size)
+    return FAIL("'dims' and 'box' of the tensor map of '%s' must have the "
+                "tensor's %d dimensions, found %d and %d",
+                spec->name, spec->rank, map->rank, r->tokens[box].size);
+  if (map->rank < 1 || map->rank > FOVEA_MAX_MAP_RANK)
+    return FAIL("the tensor map of '%s' must have 1 to %d dimensions, found %d",
+                spec->name, FOVEA_MAX_MAP_RANK, map->rank);
+  TRY(read_map_dims(r, dims + 1, spec, map));
+  ++box;
+  for (int d = 0; d < map->rank; ++d) {
+    int64_t extent;
+    TRY(as_integer(r, box, "box", &extent));
+    if (extent < 1 || extent > FOVEA_MAX_BOX_EXTENT)
+      return FAIL("'box' of the tensor map of '%s' must be in [1, %d], found "
+                  "%lld",
+                  spec->name, FOVEA_MAX_BOX_EXTENT, (long long)extent);
+    map->box[d] = (uint32_t)extent;
+    box = after(r, box);
+  }
+  int64_t swizzle;
+  TRY(as_integer(r, find(r, object, "swizzle"), "swizzle", &swizzle));
+  if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
+    return FAIL("'swizzle' of the tensor map of '%s' must be 0, 32, 64 or 128, "
+                "found %lld",
+                spec->name, (long long)swizzle);
+  map->swizzle = (int)swizzle;
+  int bytes = (int)map->box[0] * fovea_dtype_bytes(spec->dtype);
+  if (bytes % FOVEA_MAP_GRANULE || (swizzle && bytes > swizzle))
+    return FAIL("'box' of the tensor map of '%s' must have rows of a multiple "
+                "of %d bytes, at most 'swizzle', found %d",
+                spec->name, FOVEA_MAP_GRANULE, bytes);
+  return FOVEA_OK;
+}
+
+static fovea_status read_workspace(reader *r, int object, fovea_parameter *p) {
+  fovea_metadata *out = r->out;
+  int64_t bytes;
+  TRY(as_integer(r, find(r, object, "bytes"), "bytes", &bytes));
+  if (bytes < 1 || bytes > FOVEA_MAX_WORKSPACE_BYTES)
+    return FAIL("'bytes' of a workspace must be in [1, %d], found %lld",
+                FOVEA_MAX_WORKSPACE_BYTES, (long long)bytes);
+  p->offset = out->workspace_bytes;
+  out->workspace_bytes +=
+      ((int)bytes + FOVEA_WORKSPACE_ALIGNMENT - 1) & -FOVEA_WORKSPACE_ALIGNMENT;
+  if (out->workspace_bytes > FOVEA_MAX_WORKSPACE_BYTES ||
+      ++out->num_workspaces > FOVEA_MAX_WORKSPACES)
+    return FAIL("more than %d workspaces, or %d bytes of them",
+                FOVEA_MAX_WORKSPACES, FOVEA_MAX_WORKSPACE_BYTES);
+  return FOVEA_OK;
+}
+
 static fovea_status read_parameter(reader *r, int object) {
+  if (r->out->num_parameters == FOVEA_MAX_PARAMETERS)
+    return FAIL("more than %d parameters", FOVEA_MAX_PARAMETERS);
   fovea_parameter *p = &r->out->parameters[r->out->num_parameters++];
   const char *kind;
   TRY(expect(r, object, JSMN_OBJECT, "parameters", "a list of objects"));
@@ -320,6 +393,17 @@ static fovea_status read_parameter(reader *r, int object) {
   if (strcmp(kind, "scalar") == 0) {
     p->kind = FOVEA_PARAMETER_SCALAR;
     return read_scalar(r, object, p);
+  }
+  if (strcmp(kind, "tensor_map") == 0) {
+    p->kind = FOVEA_PARAMETER_TENSOR_MAP;
+    TRY(find_tensor(r, object, &p->index));
+    p->map = r->out->num_maps++;
+    return read_map(r, object, &r->out->tensors[p->index],
+                    &r->out->maps[p->map]);
+  }
+  if (strcmp(kind, "workspace") == 0) {
+    p->kind = FOVEA_PARAMETER_WORKSPACE;
+    return read_workspace(r, object, p);
   }
   return FAIL("a parameter has the unknown kind '%s'", kind);
 }
@@ -399,6 +483,55 @@ static fovea_status read_list(reader *r, const char *name,
   return FOVEA_OK;
 }
 
+/** Clusters lie along x; a kernel that isn't persistent doesn't say so. */
+static fovea_status read_cluster(reader *r) {
+  enum { kMaxCluster = 16, kMaxPersistent = 32 };
+  int list;
+  int64_t ctas[3], persistent = 0;
+  TRY(list_member(r, 0, "cluster", &list));
+  if (r->tokens[list].size != 3)
+    return FAIL("'cluster' must have three entries");
+  int entry = list + 1;
+  for (int i = 0; i < 3; ++i, entry = after(r, entry))
+    TRY(as_integer(r, entry, "cluster", &ctas[i]));
+  if (ctas[0] < 1 || ctas[0] > kMaxCluster || ctas[1] != 1 || ctas[2] != 1)
+    return FAIL("'cluster' must be 1 to %d CTAs along x, found "
+                "[%lld,%lld,%lld]",
+                kMaxCluster, (long long)ctas[0], (long long)ctas[1],
+                (long long)ctas[2]);
+  int token = find(r, 0, "persistent");
+  if (token >= 0) {
+    TRY(as_integer(r, token, "persistent", &persistent));
+    if (persistent < 1 || persistent > kMaxPersistent)
+      return FAIL("'persistent' must be in [1, %d], found %lld", kMaxPersistent,
+                  (long long)persistent);
+  }
+  r->out->cluster = (unsigned)ctas[0];
+  r->out->persistent = (unsigned)persistent;
+  return FOVEA_OK;
+}
+
+/** sm_<chip><suffix>, the chip's last digit being its minor version. */
+static fovea_status read_target(reader *r) {
+  fovea_target *target = &r->out->target;
+  TRY(string_member(r, 0, "target", &target->name));
+  const char *prefix = "sm_", *text = target->name;
+  int chip = 0, digits = 0;
+  if (strncmp(text, prefix, strlen(prefix)) == 0)
+    for (text += strlen(prefix); *text >= '0' && *text <= '9' && digits < 4;
+         ++digits)
+      chip = 10 * chip + (*text++ - '0');
+  if (*text == 'a' || *text == 'f')
+    target->suffix = *text++;
+  if (digits < 2 || *text)
+    return FAIL("'target' must be a chip such as 'sm_80' or 'sm_90a', found "
+                "'%s'",
+                target->name);
+  target->major = chip / 10;
+  target->minor = chip % 10;
+  return FOVEA_OK;
+}
+
 static fovea_status read_launch_shape(reader *r) {
   int grid, block;
   TRY(list_member(r, 0, "grid", &grid));
@@ -416,6 +549,7 @@ static fovea_status read_launch_shape(reader *r) {
     r->out->block[i] = (unsigned)threads;
     grid = after(r, grid), block = after(r, block);
   }
+  TRY(read_cluster(r));
   int64_t bytes;
   TRY(as_integer(r, find(r, 0, "shared_memory"), "shared_memory", &bytes));
   if (bytes < 0 || bytes > INT_MAX)
@@ -434,17 +568,19 @@ static fovea_status read_all(reader *r, size_t size) {
                 FOVEA_METADATA_VERSION);
   fovea_metadata *out = r->out;
   TRY(string_member(r, 0, "kernel", &out->kernel));
+  TRY(read_target(r));
 
   /* No list has more entries than there are tokens. */
   size_t most = (size_t)r->num_tokens;
   out->sizes = calloc(most, sizeof *out->sizes);
   out->tensors = calloc(most, sizeof *out->tensors);
   out->parameters = calloc(most, sizeof *out->parameters);
+  out->maps = calloc(most, sizeof *out->maps);
   out->scalars = calloc(most, sizeof *out->scalars);
   out->exprs = calloc(most, sizeof *out->exprs);
   out->constraints = calloc(most, sizeof *out->constraints);
-  if (!out->sizes || !out->tensors || !out->parameters || !out->scalars ||
-      !out->exprs || !out->constraints)
+  if (!out->sizes || !out->tensors || !out->parameters || !out->maps ||
+      !out->scalars || !out->exprs || !out->constraints)
     return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
 
   TRY(read_list(r, "tensors", read_tensor));
@@ -476,6 +612,7 @@ void fovea_metadata_free(fovea_metadata *metadata) {
   free(metadata->sizes);
   free(metadata->tensors);
   free(metadata->parameters);
+  free(metadata->maps);
   free(metadata->scalars);
   free(metadata->exprs);
   free(metadata->constraints);

@@ -13,7 +13,21 @@
 
 #include <stdbool.h>
 
-enum { FOVEA_METADATA_VERSION = 1, FOVEA_MAX_RANK = 8 };
+enum {
+  FOVEA_METADATA_VERSION = 1,
+  FOVEA_MAX_RANK = 8,
+  FOVEA_MAX_PARAMETERS = 512,
+  /** What the driver allows. */
+  FOVEA_MAX_MAP_RANK = 5,
+  FOVEA_MAX_BOX_EXTENT = 256,
+  /** Bytes that addresses and strides of mapped tensors are a multiple of. */
+  FOVEA_MAP_GRANULE = 16,
+  /** Workspaces of one kernel, bytes of all together. */
+  FOVEA_MAX_WORKSPACES = 8,
+  FOVEA_MAX_WORKSPACE_BYTES = 65536,
+  /** Bytes that the address of a workspace is a multiple of. */
+  FOVEA_WORKSPACE_ALIGNMENT = 32
+};
 
 /** A named size; several dimensions may share it. */
 typedef struct fovea_size {
@@ -36,7 +50,9 @@ typedef enum fovea_parameter_kind {
   FOVEA_PARAMETER_POINTER,
   FOVEA_PARAMETER_SIZE,
   FOVEA_PARAMETER_STRIDE,
-  FOVEA_PARAMETER_SCALAR
+  FOVEA_PARAMETER_SCALAR,
+  FOVEA_PARAMETER_TENSOR_MAP,
+  FOVEA_PARAMETER_WORKSPACE
 } fovea_parameter_kind;
 
 typedef enum fovea_value_type {
@@ -48,10 +64,31 @@ typedef enum fovea_value_type {
 typedef struct fovea_parameter {
   fovea_parameter_kind kind;
   fovea_value_type type;
-  /** The tensor of a pointer or stride, the size's or the scalar's index. */
+  /** The index of the tensor (of a pointer, stride or map), size or scalar. */
   int index;
   int dim;
+  /** The index of a tensor map. */
+  int map;
+  /** Where in its launch's slot a workspace begins. */
+  int offset;
 } fovea_parameter;
+
+/** How a tensor map shows its tensor: host dimensions, innermost first. */
+typedef struct fovea_map_spec {
+  int rank;
+  int dims[FOVEA_MAX_MAP_RANK];
+  uint32_t box[FOVEA_MAX_MAP_RANK];
+  /** In bytes, 0 for none. */
+  int swizzle;
+} fovea_map_spec;
+
+/** What a kernel was compiled for: sm_<major><minor><suffix>. */
+typedef struct fovea_target {
+  const char *name;
+  int major, minor;
+  /** 'a': that chip alone; 'f': its family; 0: that and later chips. */
+  char suffix;
+} fovea_target;
 
 typedef struct fovea_scalar_spec {
   const char *name;
@@ -91,18 +128,26 @@ typedef struct fovea_metadata {
   /** The JSON text; the names point into it. */
   char *text;
   const char *kernel;
+  fovea_target target;
   fovea_size *sizes;
   fovea_tensor_spec *tensors;
   fovea_parameter *parameters;
+  fovea_map_spec *maps;
   fovea_scalar_spec *scalars;
   fovea_expr *exprs;
   fovea_constraint *constraints;
   int num_sizes, num_tensors, num_parameters, num_scalars, num_exprs,
-      num_constraints;
+      num_constraints, num_maps, num_workspaces;
   /** Roots among `exprs`. */
   int grid[3];
   unsigned block[3];
+  /** CTAs of a cluster, along x. */
+  unsigned cluster;
+  /** CTAs on one multiprocessor of a persistent kernel, otherwise 0. */
+  unsigned persistent;
   unsigned shared_memory;
+  /** Bytes of all workspaces together, each one's a multiple of alignment. */
+  int workspace_bytes;
 } fovea_metadata;
 
 /** Reads and checks metadata; frees what it made when it fails. */

@@ -141,7 +141,10 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
             toJSON(abi.getGrid().getResult(0), abi.getGridSizes()), 1, 1});
   value("block",
         llvm::json::Array{static_cast<int64_t>(abi.getThreads()), 1, 1});
-  value("cluster", llvm::json::Array{1, 1, 1});
+  value("cluster",
+        llvm::json::Array{static_cast<int64_t>(abi.getCluster()), 1, 1});
+  if (auto persistent = abi.getPersistent())
+    value("persistent", static_cast<int64_t>(*persistent));
   value("shared_memory", static_cast<int64_t>(abi.getSharedMemory()));
   list(
       "constraints",

@@ -17,8 +17,10 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -32,6 +34,9 @@ using namespace mlir;
 using namespace fovea;
 
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
+
+// A CUtensorMap.
+static constexpr uint64_t kTensorMapBytes = 128, kTensorMapAlignment = 64;
 
 namespace {
 /// `tile.abi` is for the host: it leaves no trace in the kernel's code.
@@ -75,6 +80,29 @@ createTargetMachine(const TargetInfo &target) {
       std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
+/// Tensor maps come by value and are read where the launch put them: the copy
+/// engine takes no copy. Said here, as `gpu.func` can't: the verifier of the
+/// attribute takes it for no kernel.
+static void declareTensorMaps(gpu::GPUModuleOp source, llvm::Module &module) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *map =
+      llvm::ArrayType::get(llvm::Type::getInt8Ty(context), kTensorMapBytes);
+  for (auto abi : source.getOps<tile::AbiOp>()) {
+    llvm::Function *kernel = module.getFunction(abi.getKernel());
+    if (!kernel || kernel->arg_size() != abi.getParameters().size())
+      continue;
+    for (auto [index, parameter] : llvm::enumerate(abi.getParameters())) {
+      if (!isa<tile::TensorMapParameterAttr>(parameter))
+        continue;
+      llvm::AttrBuilder attributes(context);
+      attributes.addByValAttr(map);
+      attributes.addAlignmentAttr(llvm::Align(kTensorMapAlignment));
+      attributes.addAttribute("nvvm.grid_constant");
+      kernel->addParamAttrs(index, attributes);
+    }
+  }
+}
+
 std::unique_ptr<llvm::Module>
 fovea::translateToLLVMIR(gpu::GPUModuleOp module, const TargetInfo &target,
                          llvm::LLVMContext &context) {
@@ -94,6 +122,7 @@ fovea::translateToLLVMIR(gpu::GPUModuleOp module, const TargetInfo &target,
   for (llvm::Function &function : *result)
     if (!function.isDeclaration())
       function.addFnAttr("denormal-fp-math-f32", "preserve-sign");
+  declareTensorMaps(module, *result);
   return result;
 }
 
@@ -138,4 +167,39 @@ FailureOr<std::string> fovea::emitPTX(llvm::Module &module,
   }
   passes.run(module);
   return std::string(text.str());
+}
+
+/// PTX of the module with the only kernel.
+static LogicalResult translateToPTX(Operation *op, llvm::raw_ostream &os) {
+  SmallVector<tile::AbiOp> found;
+  op->walk([&](tile::AbiOp abi) { found.push_back(abi); });
+  if (found.size() != 1)
+    return op->emitError() << "expected one kernel with 'tile.abi', found "
+                           << found.size();
+  tile::AbiOp abi = found.front();
+  const TargetInfo *target =
+      lookupTarget(abi.getTarget(), [&] { return abi.emitError(); });
+  if (!target)
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateToLLVMIR(
+      abi->getParentOfType<gpu::GPUModuleOp>(), *target, context);
+  if (!module)
+    return failure();
+  optimizeLLVMIR(*module, *target);
+  FailureOr<std::string> ptx = emitPTX(*module, *target, abi.getLoc());
+  if (failed(ptx))
+    return failure();
+  os << *ptx;
+  return success();
+}
+
+void fovea::registerPTXTranslation(
+    void (*registerDialects)(DialectRegistry &)) {
+  TranslateFromMLIRRegistration registration(
+      "nvvm-to-ptx", "PTX of the kernel in a module, for the target of its ABI",
+      translateToPTX, [=](DialectRegistry &registry) {
+        registerDialects(registry);
+        registerTranslations(registry);
+      });
 }

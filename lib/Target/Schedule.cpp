@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WarpGroupSchedule.h"
+
 #include "fovea/Target/Schedule.h"
 
 using namespace mlir;
@@ -126,6 +128,8 @@ static constexpr MmaSyncEntry kMmaSyncTable[] = {
 
 int64_t fovea::getSharedMemory(const ScheduleProblem &problem,
                                ScheduleAttr schedule) {
+  if (schedule.isSpecialized())
+    return getWarpGroupSharedMemory(problem, schedule);
   int64_t elements = schedule.getTileM() * problem.headDim +
                      schedule.getStages() * schedule.getTileN() *
                          (problem.headDim + problem.valueHeadDim);
@@ -136,6 +140,8 @@ int64_t fovea::getSharedMemory(const ScheduleProblem &problem,
 static LogicalResult
 checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
               function_ref<InFlightDiagnostic()> emitError) {
+  if (schedule.isSpecialized())
+    return checkWarpGroupSchedule(problem, schedule, emitError);
   int64_t rows = 16 * schedule.getWarps();
   if (schedule.getWarps() > 16)
     return emitError() << "schedule's 'warps' must be at most 16, found "
@@ -176,15 +182,17 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
                       StringRef overrides,
                       function_ref<InFlightDiagnostic()> emitError) {
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  const MmaSyncEntry *entry =
-      llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
-        return headDim <= candidate.headDim;
-      });
-  if (entry == std::end(kMmaSyncTable)) {
+  if (headDim > 256) {
     emitError() << "head dims up to 256 are supported, found " << headDim;
     return failure();
   }
-  ScheduleFields fields = entry->get();
+  ScheduleFields fields;
+  if (std::optional<ScheduleFields> chosen = chooseWarpGroupFields(problem))
+    fields = *chosen;
+  else
+    fields = llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
+               return headDim <= candidate.headDim;
+             })->get();
 
   if (overrides != "auto") {
     SmallVector<StringRef> parts;
@@ -195,6 +203,9 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
         return failure();
     }
   }
+  // Sums of rounded weights are too rough for a log-sum-exp.
+  if (problem.lse)
+    fields.sumByDot = 0;
   ScheduleAttr schedule = fields.get(context, emitError);
   if (!schedule || failed(checkSchedule(problem, schedule, emitError)))
     return failure();

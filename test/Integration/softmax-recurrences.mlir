@@ -10,6 +10,7 @@
 // RUN: fovea-opt %s -o %t/normalized.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=normalized})))'
 // RUN: fovea-opt %s -o %t/deferred.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},canonicalize,cse,loop-invariant-code-motion,tile-sink-coordinates)))'
 // RUN: fovea-opt %s -o %t/conditional.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional partial-sum-width=1})))'
+// RUN: fovea-opt %s -o %t/lazy.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy partial-sum-width=1})))'
 // RUN: fovea-run %t/structured.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/structured-whole-o.npy %t/structured-whole-lse.npy
 // RUN: fovea-run %t/structured.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/structured-halves-o.npy %t/structured-halves-lse.npy
 // RUN: fovea-run %t/three-pass.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/three-pass-whole-o.npy %t/three-pass-whole-lse.npy
@@ -19,7 +20,9 @@
 // RUN: fovea-run %t/deferred.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/deferred-whole-o.npy %t/deferred-whole-lse.npy
 // RUN: fovea-run %t/deferred.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/deferred-halves-o.npy %t/deferred-halves-lse.npy
 // RUN: fovea-run %t/conditional.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/conditional-whole-o.npy %t/conditional-whole-lse.npy
+// RUN: fovea-run %t/lazy.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/lazy-whole-o.npy %t/lazy-whole-lse.npy
 // RUN: fovea-run %t/conditional.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/conditional-halves-o.npy %t/conditional-halves-lse.npy
+// RUN: fovea-run %t/lazy.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/lazy-halves-o.npy %t/lazy-halves-lse.npy
 // RUN: %python %S/Inputs/softmax_recurrences.py check %t | FileCheck %s
 
 // CHECK: structured whole: ok
@@ -32,6 +35,34 @@
 // CHECK: deferred halves: ok
 // CHECK: conditional whole: ok
 // CHECK: conditional halves: ok
+// CHECK: lazy whole: ok
+// CHECK: lazy halves: ok
+
+// The same with blocks from the last to the first.
+// RUN: mkdir -p %t/down
+// RUN: cp %t/s.npy %t/v.npy %t/down
+// RUN: sed 's/step 64 full/step 64 descending full/' %s > %t/down/structured.mlir
+// RUN: fovea-opt %t/down/structured.mlir -o %t/down/three-pass.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=three-pass})))'
+// RUN: fovea-opt %t/down/structured.mlir -o %t/down/deferred.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred})))'
+// RUN: fovea-opt %t/down/structured.mlir -o %t/down/lazy.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy})))'
+// RUN: fovea-run %t/down/structured.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/structured-whole-o.npy %t/down/structured-whole-lse.npy
+// RUN: fovea-run %t/down/structured.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/structured-halves-o.npy %t/down/structured-halves-lse.npy
+// RUN: fovea-run %t/down/three-pass.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/three-pass-whole-o.npy %t/down/three-pass-whole-lse.npy
+// RUN: fovea-run %t/down/three-pass.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/three-pass-halves-o.npy %t/down/three-pass-halves-lse.npy
+// RUN: fovea-run %t/down/deferred.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/deferred-whole-o.npy %t/down/deferred-whole-lse.npy
+// RUN: fovea-run %t/down/deferred.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/deferred-halves-o.npy %t/down/deferred-halves-lse.npy
+// RUN: fovea-run %t/down/lazy.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/lazy-whole-o.npy %t/down/lazy-whole-lse.npy
+// RUN: fovea-run %t/down/lazy.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/lazy-halves-o.npy %t/down/lazy-halves-lse.npy
+// RUN: %python %S/Inputs/softmax_recurrences.py check %t/down structured three-pass deferred lazy | FileCheck %s --check-prefix=DOWN
+
+// DOWN: structured whole: ok
+// DOWN: structured halves: ok
+// DOWN: three-pass whole: ok
+// DOWN: three-pass halves: ok
+// DOWN: deferred whole: ok
+// DOWN: deferred halves: ok
+// DOWN: lazy whole: ok
+// DOWN: lazy halves: ok
 
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>

@@ -11,7 +11,11 @@
  * in the image tells it how to print a launch's arguments.
  *
  * FAKE_CUDA_DEVICES is the number of devices (default 1); FAKE_CUDA_CONTEXT=1
- * makes a context current beforehand; FAKE_CUDA_FAIL names a call that fails.
+ * makes a context current beforehand; FAKE_CUDA_FAIL names a call that fails;
+ * FAKE_CUDA_CAPABILITY is the devices' compute capability (default 90).
+ * FAKE_CUDA_CAPTURING=N: the first N launches are recorded, the rest are not.
+ * Nothing ends before its stream is waited for, and what is recorded never
+ * does: a launch whose workspace another one has, or that isn't zero, is told.
  */
 #include "Driver.h"
 
@@ -31,6 +35,17 @@ struct CUfunc_st {
 struct CUevent_st {
   int unused;
 };
+struct CUstream_st {
+  unsigned flags;
+};
+/** What a CUtensorMap holds here. */
+typedef struct map {
+  uint64_t address;
+  uint32_t sizes[5], strides[5];
+  uint16_t box[5];
+  uint8_t type, rank, swizzle, is_map;
+} map;
+_Static_assert(sizeof(map) <= sizeof(CUtensorMap), "must fit");
 
 static _Thread_local CUcontext stack[16];
 static _Thread_local int depth;
@@ -42,7 +57,34 @@ static int fails(const char *call) {
 }
 /** What a real driver answers when no context is current. */
 static int homeless(void) { return depth == 0; }
-enum { NO_CONTEXT = 201, INVALID_PTX = 218, NOT_FOUND = 500, UNKNOWN = 999 };
+enum {
+  INVALID_VALUE = 1,
+  NO_CONTEXT = 201,
+  INVALID_PTX = 218,
+  NOT_FOUND = 500,
+  CAPTURE_UNSUPPORTED = 900,
+  UNKNOWN = 999
+};
+
+/** Launches so far, and addresses of workspaces that launches still have. */
+static int launches;
+static uint64_t in_use[65536];
+static size_t num_in_use, num_recorded;
+/** What was allocated, ever. */
+static struct {
+  uint64_t start, end;
+} allocations[64];
+static size_t num_allocations;
+static _Thread_local int capture_mode;
+
+static int is_capturing(void) {
+  const char *count = getenv("FAKE_CUDA_CAPTURING");
+  return count && launches < atoi(count);
+}
+/** What may not be called while a stream is captured, unless one insists. */
+static int is_unsafe(void) {
+  return is_capturing() && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+}
 
 API CUresult cuInit(unsigned flags) {
   if (getenv("FAKE_CUDA_CONTEXT"))
@@ -57,8 +99,11 @@ API CUresult cuGetErrorName(CUresult error, const char **name) {
   *name = error == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
           : error == CUDA_ERROR_NO_DEVICE   ? "CUDA_ERROR_NO_DEVICE"
           : error == INVALID_PTX            ? "CUDA_ERROR_INVALID_PTX"
-          : error == NO_CONTEXT             ? "CUDA_ERROR_INVALID_CONTEXT"
-                                            : "CUDA_ERROR_UNKNOWN";
+          : error == INVALID_VALUE          ? "CUDA_ERROR_INVALID_VALUE"
+          : error == CAPTURE_UNSUPPORTED
+              ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
+          : error == NO_CONTEXT ? "CUDA_ERROR_INVALID_CONTEXT"
+                                : "CUDA_ERROR_UNKNOWN";
   return CUDA_SUCCESS;
 }
 API CUresult cuGetErrorString(CUresult error, const char **text) {
@@ -79,10 +124,16 @@ API CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
   return CUDA_SUCCESS;
 }
 API CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
-  *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT       ? 132
-           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
-           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
-                                                                       : 232448;
+  const char *set = getenv("FAKE_CUDA_CAPABILITY");
+  int capability = set ? atoi(set) : 90;
+  if (fails("cuDeviceGetAttribute"))
+    return UNKNOWN;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? 132
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+               ? capability / 10
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+               ? capability % 10
+               : 232448;
   return CUDA_SUCCESS;
 }
 API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
@@ -162,8 +213,51 @@ API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
   return CUDA_SUCCESS;
 }
 
+static void print_map(const map *map) {
+  static const char *const types[] = {"u8",  "u16", "u32", "i32", "u64",
+                                      "i64", "f16", "f32", "f64", "bf16"};
+  static const int swizzles[] = {0, 32, 64, 128};
+  if ((uintptr_t)map % 64 || map->is_map != 1) {
+    printf(" no map");
+    return;
+  }
+  printf(" map(%s 0x%llx", types[map->type], (unsigned long long)map->address);
+  for (int d = 0; d < map->rank; ++d)
+    printf("%s%u", d ? "x" : " ", map->sizes[d]);
+  for (int d = 1; d < map->rank; ++d)
+    printf("%s%u", d > 1 ? "x" : " strides ", map->strides[d]);
+  for (int d = 0; d < map->rank; ++d)
+    printf("%s%u", d ? "x" : " box ", map->box[d]);
+  printf(" swizzle %d)", swizzles[map->swizzle]);
+}
+
+static void print_workspace(uint64_t address) {
+  printf(" workspace");
+  for (size_t i = 0; i < num_in_use; ++i)
+    if (in_use[i] == address)
+      printf(" in use");
+  if (address % 32)
+    printf(" misaligned");
+  size_t inside = 0;
+  while (inside < num_allocations && (address < allocations[inside].start ||
+                                      address + 4 > allocations[inside].end))
+    ++inside;
+  if (inside == num_allocations) {
+    printf(" outside");
+    return;
+  }
+  for (int byte = 0; byte < 4; ++byte)
+    if (((const char *)(uintptr_t)address)[byte])
+      printf(" not zero");
+  in_use[num_in_use++ % (sizeof in_use / sizeof *in_use)] = address;
+}
+
 static void print_argument(const char *type, size_t length, const void *value) {
-  if (strncmp(type, "pointer", length) == 0)
+  if (strncmp(type, "map", length) == 0)
+    print_map(value);
+  else if (strncmp(type, "workspace", length) == 0)
+    print_workspace(*(const uint64_t *)value);
+  else if (strncmp(type, "pointer", length) == 0)
     printf(" 0x%llx", *(const unsigned long long *)value);
   else if (strncmp(type, "i64", length) == 0)
     printf(" %lld", *(const long long *)value);
@@ -193,16 +287,72 @@ API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy,
     type += length;
   }
   printf("\n");
+  if (is_capturing())
+    num_recorded = num_in_use;
+  ++launches;
   pthread_mutex_unlock(&lock);
   return CUDA_SUCCESS;
 }
+
+#ifndef FAKE_OLD_DRIVER
+API CUresult cuTensorMapEncodeTiled(CUtensorMap *result, int type,
+                                    uint32_t rank, void *address,
+                                    const uint64_t *sizes,
+                                    const uint64_t *strides,
+                                    const uint32_t *box, const uint32_t *steps,
+                                    int interleave, int swizzle, int promotion,
+                                    int fill) {
+  static const int bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+  map *out = (map *)result;
+  if (homeless())
+    return NO_CONTEXT;
+  if (fails("cuTensorMapEncodeTiled") || (uintptr_t)result % 64 || type < 0 ||
+      type >= (int)(sizeof bytes / sizeof *bytes) || rank < 1 || rank > 5 ||
+      (uintptr_t)address % 16 || interleave != 0 || swizzle < 0 ||
+      swizzle > 3 || promotion != CU_TENSOR_MAP_L2_PROMOTION_L2_256B ||
+      fill != 0)
+    return INVALID_VALUE;
+  uint32_t row = box[0] * (uint32_t)bytes[type];
+  if (row % 16 || (swizzle && row > 16u << swizzle))
+    return INVALID_VALUE;
+  memset(out, 0, sizeof *out);
+  for (uint32_t d = 0; d < rank; ++d) {
+    if (sizes[d] < 1 || sizes[d] > UINT64_C(1) << 32 || box[d] < 1 ||
+        box[d] > 256 || steps[d] != 1)
+      return INVALID_VALUE;
+    out->sizes[d] = (uint32_t)sizes[d];
+    out->box[d] = (uint16_t)box[d];
+    if (d == 0)
+      continue;
+    if (strides[d - 1] % 16 || strides[d - 1] >= UINT64_C(1) << 40)
+      return INVALID_VALUE;
+    out->strides[d] = (uint32_t)strides[d - 1];
+  }
+  out->address = (uintptr_t)address;
+  out->type = (uint8_t)type;
+  out->rank = (uint8_t)rank;
+  out->swizzle = (uint8_t)swizzle;
+  out->is_map = 1;
+  return CUDA_SUCCESS;
+}
+#endif
 
 API CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
   if (homeless())
     return NO_CONTEXT;
   if (fails("cuMemAlloc"))
     return CUDA_ERROR_OUT_OF_MEMORY;
-  *address = (CUdeviceptr)(uintptr_t)malloc(bytes);
+  if (is_unsafe())
+    return CAPTURE_UNSUPPORTED;
+  void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+  /* What a real one finds there: whatever was there before. */
+  memset(memory, 0xaa, bytes);
+  *address = (CUdeviceptr)(uintptr_t)memory;
+  pthread_mutex_lock(&lock);
+  size_t entry = num_allocations < 64 ? num_allocations++ : 0;
+  allocations[entry].start = *address;
+  allocations[entry].end = *address + bytes;
+  pthread_mutex_unlock(&lock);
   return CUDA_SUCCESS;
 }
 API CUresult cuMemFree_v2(CUdeviceptr address) {
@@ -221,7 +371,44 @@ API CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes) {
   memset((void *)(uintptr_t)to, value, bytes);
   return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
 }
+API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes,
+                             CUstream stream) {
+  if (homeless())
+    return NO_CONTEXT;
+  if (!stream || stream->flags != CU_STREAM_NON_BLOCKING)
+    return CAPTURE_UNSUPPORTED;
+  if (fails("cuMemsetD8Async"))
+    return UNKNOWN;
+  memset((void *)(uintptr_t)to, value, bytes);
+  return CUDA_SUCCESS;
+}
+API CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+  *stream = calloc(1, sizeof **stream);
+  (*stream)->flags = flags;
+  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+}
+API CUresult cuStreamDestroy_v2(CUstream stream) {
+  free(stream);
+  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+}
+API CUresult cuStreamIsCapturing(CUstream stream, int *status) {
+  if (fails("cuStreamIsCapturing"))
+    return CAPTURE_UNSUPPORTED;
+  pthread_mutex_lock(&lock);
+  *status = is_capturing() ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                           : CU_STREAM_CAPTURE_STATUS_NONE;
+  pthread_mutex_unlock(&lock);
+  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+}
+API CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
+  int before = capture_mode;
+  capture_mode = *mode;
+  *mode = before;
+  return CUDA_SUCCESS;
+}
 API CUresult cuStreamSynchronize(CUstream stream) {
+  if (!stream)
+    num_in_use = num_recorded;
   return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuEventCreate(CUevent *event, unsigned flags) {

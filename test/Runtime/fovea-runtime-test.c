@@ -8,13 +8,14 @@
 \*===----------------------------------------------------------------------===*/
 /**
  * usage: fovea-runtime-test [--device=N] [--kernel=FILE --metadata=FILE]
- *          [--info] [--memory] [--threads=N]
+ *          [--info] [--memory] [--threads=N] [--prepared=N] [--repeat=N]
  *          [--tensor=NAME,DTYPE,SIZES[,strides=STRIDES][,at=ADDRESS]]...
  *          [--scalar=NAME,VALUE]...
  *
  * Sizes and strides are numbers with an x between. Launches the kernel once
- * (once in each of N threads), prints the status and message of what fails,
- * and exits with the status.
+ * (once in each of N threads; once in each of N threads, prepared before by
+ * one; N times and once more after waiting), prints the status and message of
+ * what fails, and exits with the status.
  */
 #include "fovea/Runtime/fovea_runtime.h"
 
@@ -104,6 +105,24 @@ static void *launch(void *unused) {
   return NULL;
 }
 
+static void *run(void *prepared) {
+  check(fovea_launch_run(prepared, NULL));
+  return NULL;
+}
+
+static void launch_prepared(int threads) {
+  pthread_t workers[MOST];
+  fovea_launch *prepared;
+  check(fovea_launch_prepare(kernel, tensors, num_tensors, scalars, num_scalars,
+                             &prepared));
+  printf("%lld CTAs\n", (long long)fovea_launch_grid(prepared));
+  for (int i = 0; i < threads; ++i)
+    pthread_create(&workers[i], NULL, run, prepared);
+  for (int i = 0; i < threads; ++i)
+    pthread_join(workers[i], NULL);
+  fovea_launch_free(prepared);
+}
+
 static void use_memory(fovea_device *device) {
   fovea_address address, nothing;
   uint32_t number = 42;
@@ -148,6 +167,7 @@ static void print_info(fovea_device *device) {
 
 int main(int argc, char **argv) {
   int number = FOVEA_CURRENT_DEVICE, threads = 0, info = 0, memory = 0;
+  int prepared = 0, repeat = 0;
   char *image = NULL, *metadata = NULL, *value;
   for (int i = 1; i < argc; ++i) {
     if ((value = value_of(argv[i], "--device=")))
@@ -158,6 +178,10 @@ int main(int argc, char **argv) {
       metadata = value;
     else if ((value = value_of(argv[i], "--threads=")))
       threads = atoi(value);
+    else if ((value = value_of(argv[i], "--prepared=")))
+      prepared = atoi(value);
+    else if ((value = value_of(argv[i], "--repeat=")))
+      repeat = atoi(value);
     else if ((value = value_of(argv[i], "--tensor=")))
       parse_tensor(value);
     else if ((value = value_of(argv[i], "--scalar=")))
@@ -187,7 +211,13 @@ int main(int argc, char **argv) {
       pthread_create(&workers[i], NULL, launch, NULL);
     for (int i = 0; i < threads; ++i)
       pthread_join(workers[i], NULL);
-    if (num_tensors && !threads)
+    if (prepared)
+      launch_prepared(prepared);
+    for (int i = 0; i < repeat; ++i)
+      launch(NULL);
+    if (repeat)
+      check(fovea_stream_wait(device, NULL));
+    if (num_tensors && !threads && !prepared)
       launch(NULL);
     fovea_kernel_unload(kernel);
   }

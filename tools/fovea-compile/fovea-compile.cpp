@@ -65,9 +65,9 @@ static llvm::cl::opt<std::string>
              llvm::cl::desc("'auto' (the default), or fields to override, for "
                             "example tile_n=32,stages=3"),
              llvm::cl::init("auto"), llvm::cl::cat(category));
-static llvm::cl::opt<tile::Recurrence>
+static llvm::cl::opt<tile::RecurrenceKind>
     recurrence("recurrence", llvm::cl::desc("Algorithm of the softmax loop:"),
-               llvm::cl::init(tile::Recurrence::Deferred),
+               llvm::cl::init(tile::kScheduleRecurrence),
                tile::recurrenceValues(), llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
     ptxasName("ptxas",

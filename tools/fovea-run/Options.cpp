@@ -110,9 +110,9 @@ cl::opt<std::string> target("target", cl::init("sm_80"),
 cl::opt<std::string> schedule("schedule", cl::init("auto"),
                               cl::desc("'auto', or fields to override"),
                               cl::cat(category));
-cl::opt<fovea::tile::Recurrence>
+cl::opt<fovea::tile::RecurrenceKind>
     recurrence("recurrence", cl::desc("Algorithm of the softmax loop"),
-               cl::init(fovea::tile::Recurrence::Deferred),
+               cl::init(fovea::tile::kScheduleRecurrence),
                fovea::tile::recurrenceValues(), cl::cat(category));
 enum class Device { CPU, CUDA };
 cl::opt<Device> device(

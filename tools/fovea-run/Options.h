@@ -46,7 +46,7 @@ struct Options {
   std::string saveInputs;
 
   std::string target, schedule;
-  tile::Recurrence recurrence = tile::Recurrence::Deferred;
+  tile::RecurrenceKind recurrence = tile::kScheduleRecurrence;
 
   /// On a GPU instead of in the interpreter.
   bool onDevice = false, benchmark = false;

@@ -13,11 +13,13 @@
 
 #include "fovea/InitAll.h"
 #include "fovea/Target/Metadata.h"
+#include "fovea/Target/PTX.h"
 
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 
 int main(int argc, char **argv) {
   fovea::registerMetadataTranslation(fovea::registerDialects);
+  fovea::registerPTXTranslation(fovea::registerDialects);
   return failed(
       mlir::mlirTranslateMain(argc, argv, "Fovea's translation driver"));
 }

@@ -28,9 +28,9 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::desc("'auto', or fields to override, for example "
                      "\"tile_n=32,stages=3\""),
       llvm::cl::init("auto")};
-  Option<tile::Recurrence> recurrence{
+  Option<tile::RecurrenceKind> recurrence{
       *this, "recurrence", llvm::cl::desc("Algorithm of the softmax loop"),
-      llvm::cl::init(tile::Recurrence::Deferred), tile::recurrenceValues()};
+      llvm::cl::init(tile::kScheduleRecurrence), tile::recurrenceValues()};
 };
 
 /// attn to tile programs with their softmax loops fused.
@@ -39,6 +39,9 @@ void buildToTilePipeline(mlir::OpPassManager &pm,
 /// attn to warp programs, layouts and shared memory assigned.
 void buildToWarpPipeline(mlir::OpPassManager &pm,
                          const CompileOptions &options);
+/// From allocated warp programs to the NVVM dialect.
+void buildWarpToNVVMPipeline(mlir::OpPassManager &pm);
+
 /// attn to the NVVM dialect.
 void buildToNVVMPipeline(mlir::OpPassManager &pm,
                          const CompileOptions &options);

@@ -122,7 +122,11 @@ typedef struct fovea_kernel fovea_kernel;
 /**
  * Loads a kernel. `image` is PTX text (needs no terminating zero) or a cubin,
  * `metadata` the JSON text beside it. PTX is compiled by the driver; where that
- * fails the driver's log is the message. Unload with fovea_kernel_unload.
+ * fails the driver's log is the message; a device that the kernel was not
+ * compiled for is FOVEA_ERROR_LOAD too. A kernel with workspaces or tensor maps
+ * holds device memory of its own (a megabyte, more if its workspaces are
+ * large) until it is unloaded. Unload with fovea_kernel_unload, when no launch
+ * is running and no graph that holds one will run again.
  */
 FOVEA_API fovea_status fovea_kernel_load(fovea_device *device,
                                          const void *image, size_t image_size,
@@ -204,11 +208,21 @@ FOVEA_API fovea_status fovea_launch_prepare(
     fovea_kernel *kernel, const fovea_tensor *tensors, size_t num_tensors,
     const fovea_scalar *scalars, size_t num_scalars, fovea_launch **launch);
 
-/** Puts the call on a stream; may be done any number of times. */
+/**
+ * Puts the call on a stream; may be done any number of times, by several
+ * threads at once, and while the stream is captured into a graph. Each time
+ * the kernel gets zeroed workspaces, if it has any, that no other launch has
+ * while this one runs. At least 1024 launches of a kernel can be waiting at
+ * once; a launch that is recorded into a graph has its workspaces for good, so
+ * two instances of one recording must not run at the same time.
+ */
 FOVEA_API fovea_status fovea_launch_run(fovea_launch *launch,
                                         fovea_stream stream);
 
-/** The number of CTAs that the call runs. */
+/**
+ * The number of CTAs that the call runs: whole clusters, and of a persistent
+ * kernel no more than the device's multiprocessors hold.
+ */
 FOVEA_API int64_t fovea_launch_grid(const fovea_launch *launch);
 
 /** Frees a call; null is allowed. It may still be running on the device. */

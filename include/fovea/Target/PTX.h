@@ -39,6 +39,10 @@ void optimizeLLVMIR(llvm::Module &module, const TargetInfo &target);
 mlir::FailureOr<std::string>
 emitPTX(llvm::Module &module, const TargetInfo &target, mlir::Location loc);
 
+/// Registers the translation `nvvm-to-ptx`: PTX of the only kernel in a
+/// module, read with the dialects of `registerDialects`.
+void registerPTXTranslation(void (*registerDialects)(mlir::DialectRegistry &));
+
 } // namespace fovea
 
 #endif // FOVEA_TARGET_PTX_H

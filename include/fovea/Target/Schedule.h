@@ -23,6 +23,12 @@ struct ScheduleProblem {
   int64_t headDim, valueHeadDim;
   /// The number of keys that a tile of queries visits varies.
   bool uneven = false;
+  /// Elements have the exponents of f32 (bf16).
+  bool wideExponent = true;
+  /// Whole boxes of the tensors are copied: the copy engine can do it.
+  bool boxes = false;
+  /// The log-sum-exp is wanted, to full precision.
+  bool lse = true;
 };
 
 /// The fields of a schedule, one by one; `#tile.schedule` says what they mean.

@@ -26,6 +26,8 @@ struct TargetInfo {
   int64_t sharedMemory;
   /// 32-bit registers of one SM.
   int64_t registers;
+  /// Has wgmma and TMA: copies and dots can be the work of different warps.
+  bool warpGroupDots = false;
 };
 
 /// All targets, in the order in which they should be listed.

@@ -138,7 +138,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                   builder.getUnitAttr());
   builder.setInsertionPointToStart(&kernel.getBody().front());
 
-  KernelBuilder kb{builder, kernel, op, &info, schedule};
+  KernelBuilder kb{builder, kernel, op, &info, schedule, {}};
   FailureOr<tile::ScheduleAttr> chosen = failure();
   if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
     chosen = buildForward(kb, forward);
@@ -174,6 +174,10 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     constraints.push_back(tile::MultipleAttr::get(&getContext(), size, of));
   for (const auto &[size, limit] : op.getDimLimits())
     constraints.push_back(tile::AtMostAttr::get(&getContext(), size, limit));
+  // Where CTAs take item after item, as many as fit a multiprocessor do.
+  IntegerAttr persistent;
+  if (chosen->getWork() != tile::WorkSchedule::Single)
+    persistent = builder.getI64IntegerAttr(chosen->getMinBlocks());
   builder.setInsertionPoint(kernel);
   tile::AbiOp::create(
       builder, loc, SymbolRefAttr::get(kernel), builder.getStringAttr(target),
@@ -181,7 +185,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       builder.getArrayAttr(sizes),
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), blocks)),
       builder.getI64IntegerAttr(32 * chosen->getWarps()),
-      builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints));
+      builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints),
+      persistent, /*cluster=*/IntegerAttr());
   symbols.insert(module);
 
   if (SymbolTable::symbolKnownUseEmpty(func, getOperation())) {

@@ -29,6 +29,9 @@ public:
 
 private:
   LogicalResult chooseTiles();
+  /// Whether tiles of queries differ in how many keys they visit.
+  bool isUneven() { return !op.getKvBounds().empty(); }
+  Value emitHeadsPerSection();
   void emitCoordinates();
   LogicalResult emitBounds();
   LogicalResult emitScores(Block &block);
@@ -75,6 +78,10 @@ LogicalResult ForwardEmitter::chooseTiles() {
   valueHeadDim = llvm::alignTo(dv, 16);
   ScheduleProblem problem{kb.target, element.getIntOrFloatBitWidth(), headDim,
                           valueHeadDim};
+  problem.uneven = isUneven();
+  problem.wideExponent = element.isBF16();
+  problem.boxes = isa<attn::DenseAttr>(op.getSequence());
+  problem.lse = static_cast<bool>(op.getLse());
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });
@@ -84,6 +91,30 @@ LogicalResult ForwardEmitter::chooseTiles() {
   rows = schedule.getTileM();
   columns = schedule.getTileN();
   return success();
+}
+
+/// The number of heads that are worked on together: enough to fill the chip,
+/// few enough for their keys and values to stay in L2.
+Value ForwardEmitter::emitHeadsPerSection() {
+  OpBuilder &b = kb.builder;
+  constexpr int64_t kMegabyte = 1 << 20;
+  int64_t keyBytes =
+      (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8;
+  Value positive = arith::MaxSIOp::create(b, loc, keys, kb.constant(1));
+  Value headBytes =
+      arith::MulIOp::create(b, loc, positive, kb.constant(keyBytes));
+  auto fit = [&](int64_t megabytes) -> Value {
+    Value space = kb.constant(megabytes * kMegabyte);
+    Value count = arith::DivUIOp::create(b, loc, space, headBytes);
+    return arith::MaxUIOp::create(b, loc, count, kb.constant(1));
+  };
+  // Several tiles of one head at a time walk its keys together: for long
+  // sequences, more heads than fit are better than one head's tiles alone.
+  Value spilling = arith::MinUIOp::create(b, loc, fit(64), kb.constant(16));
+  Value least = arith::MaxUIOp::create(b, loc, spilling, kb.constant(8));
+  Value wanted = arith::MaxUIOp::create(b, loc, fit(32), least);
+  Value heads = arith::MulIOp::create(b, loc, kb.size(q, 0), kb.size(q, 1));
+  return arith::MinUIOp::create(b, loc, wanted, heads);
 }
 
 void ForwardEmitter::emitCoordinates() {
@@ -97,10 +128,14 @@ void ForwardEmitter::emitCoordinates() {
   for (unsigned i = 0; i < op.getCaptures().size(); ++i)
     captures.push_back(kb.operandArgument(firstCapture + i));
 
-  work = kb.makeWork(q, rows);
+  // What does not depend on the tile stands before the loop over tiles.
   queries = kb.size(q, 2);
   keys = kb.size(k, 2);
   Value group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
+  KernelBuilder::WorkOrder order{schedule.getWork(), {}};
+  if (isUneven() && schedule.getWork() != tile::WorkSchedule::Single)
+    order.headsPerSection = emitHeadsPerSection();
+  work = kb.beginWork(q, rows, order);
   keyHead = arith::DivUIOp::create(b, loc, work.head, group);
 
   if (isa<attn::LengthsAttr>(op.getSequence())) {
@@ -249,7 +284,8 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
   auto sum = tile::SoftmaxSumOp::create(
       b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
-      columns, llvm::APFloat(folds ? static_cast<float>(*scale) : 1.0f));
+      columns, llvm::APFloat(folds ? static_cast<float>(*scale) : 1.0f),
+      /*descending=*/schedule.isSpecialized());
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
   Block &values = sum.getValues().emplaceBlock();
@@ -274,6 +310,7 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   if (lse)
     tile::StoreOp::create(b, loc, finish.getLse(), lse,
                           ValueRange(at).drop_back(), ArrayRef<int64_t>{2, -1});
+  kb.endWork();
   return schedule;
 }
 

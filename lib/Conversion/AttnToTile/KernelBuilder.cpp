@@ -61,18 +61,51 @@ Value KernelBuilder::loadHead(Value memref, Value batch, Value head, Value row,
                               memref, indices, limit, dims);
 }
 
-KernelBuilder::Work KernelBuilder::makeWork(Value query, int64_t tileM) {
+/// Heads of all batch entries in sections; in a section the last tiles of all
+/// heads first.
+static std::pair<Value, Value> decodeSections(OpBuilder &b, Location loc,
+                                              Value item, Value tiles,
+                                              Value allHeads, Value perSection,
+                                              Value lastTile) {
+  Value size = arith::MulIOp::create(b, loc, perSection, tiles);
+  Value section = arith::DivUIOp::create(b, loc, item, size);
+  Value inside = arith::RemUIOp::create(b, loc, item, size);
+  Value first = arith::MulIOp::create(b, loc, section, perSection);
+  Value left = arith::SubIOp::create(b, loc, allHeads, first);
+  Value width = arith::MinUIOp::create(b, loc, left, perSection);
+  Value fromEnd = arith::DivUIOp::create(b, loc, inside, width);
+  Value tile = arith::SubIOp::create(b, loc, lastTile, fromEnd);
+  Value offset = arith::RemUIOp::create(b, loc, inside, width);
+  return {tile, arith::AddIOp::create(b, loc, first, offset)};
+}
+
+KernelBuilder::Work KernelBuilder::beginWork(Value query, int64_t tileM,
+                                             const WorkOrder &order) {
   Location loc = getLoc();
-  Value block = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
   Value heads = size(query, 1), rows = size(query, 2);
   Value tiles = arith::CeilDivUIOp::create(builder, loc, rows, constant(tileM));
-  Value tile = arith::RemUIOp::create(builder, loc, block, tiles);
-  Value rest = arith::DivUIOp::create(builder, loc, block, tiles);
-  Value last = arith::SubIOp::create(builder, loc, tiles, constant(1));
-  Value fromEnd = arith::SubIOp::create(builder, loc, last, tile);
+  Value allHeads = arith::MulIOp::create(builder, loc, size(query, 0), heads);
+  Value count = arith::MulIOp::create(builder, loc, allHeads, tiles);
+  Value lastTile = arith::SubIOp::create(builder, loc, tiles, constant(1));
+  workLoop = tile::ForeachWorkOp::create(builder, loc, count, order.schedule);
+  builder.setInsertionPointToStart(workLoop.getBody());
+
+  Value item = workLoop.getItem(), tile, headOfAll;
+  if (order.headsPerSection) {
+    std::tie(tile, headOfAll) = decodeSections(
+        builder, loc, item, tiles, allHeads, order.headsPerSection, lastTile);
+  } else {
+    tile = arith::RemUIOp::create(builder, loc, item, tiles);
+    headOfAll = arith::DivUIOp::create(builder, loc, item, tiles);
+    // CTAs start in order of their numbers: the longest ones first.
+    if (order.schedule == tile::WorkSchedule::Single)
+      tile = arith::SubIOp::create(builder, loc, lastTile, tile);
+  }
   Work work;
-  work.row = arith::MulIOp::create(builder, loc, fromEnd, constant(tileM));
-  work.head = arith::RemUIOp::create(builder, loc, rest, heads);
-  work.batch = arith::DivUIOp::create(builder, loc, rest, heads);
+  work.row = arith::MulIOp::create(builder, loc, tile, constant(tileM));
+  work.head = arith::RemUIOp::create(builder, loc, headOfAll, heads);
+  work.batch = arith::DivUIOp::create(builder, loc, headOfAll, heads);
   return work;
 }
+
+void KernelBuilder::endWork() { builder.setInsertionPointAfter(workLoop); }

@@ -23,6 +23,7 @@ struct KernelBuilder {
   attn::KernelOpInterface op;
   const TargetInfo *target;
   llvm::StringRef scheduleOverrides;
+  tile::ForeachWorkOp workLoop;
 
   mlir::Location getLoc() { return op->getLoc(); }
   /// Kernel argument of the op's operand or result.
@@ -40,12 +41,22 @@ struct KernelBuilder {
                        mlir::Value row, int64_t column, int64_t rows,
                        int64_t columns, mlir::Value limit = {});
 
-  /// What one CTA works on; the tiles of one head follow each other, the last
-  /// one first, since masks that look back give it the most keys.
+  /// One item of work: a tile of rows.
   struct Work {
     mlir::Value batch, head, row;
   };
-  Work makeWork(mlir::Value query, int64_t tileM);
+  /// In which order CTAs take the tiles.
+  struct WorkOrder {
+    tile::WorkSchedule schedule = tile::WorkSchedule::Single;
+    /// Where tiles take unequal time: that many heads at a time, the last tiles
+    /// of all of them first, since masks that look back give those the most
+    /// keys. Null: the tiles of one head follow each other.
+    mlir::Value headsPerSection;
+  };
+  /// Starts the loop over tiles of `tileM` rows; the builder goes on in it.
+  Work beginWork(mlir::Value query, int64_t tileM, const WorkOrder &order);
+  /// The builder goes on after that loop.
+  void endWork();
 };
 
 /// Emit the body of a kernel; return the schedule that shaped it.

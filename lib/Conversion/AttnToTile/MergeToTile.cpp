@@ -52,7 +52,7 @@ FailureOr<tile::ScheduleAttr> fovea::buildMerge(KernelBuilder &kb,
   unsigned parts = op.getOutputs().size();
   Value output = kb.resultArgument(0);
   auto type = cast<MemRefType>(output.getType());
-  KernelBuilder::Work work = kb.makeWork(output, kRows);
+  KernelBuilder::Work work = kb.beginWork(output, kRows, {});
   for (int64_t column = 0; column < type.getDimSize(3); column += kColumns) {
     SmallVector<Value, 3> state;
     for (unsigned part = 0; part < parts; ++part) {
@@ -81,6 +81,7 @@ FailureOr<tile::ScheduleAttr> fovea::buildMerge(KernelBuilder &kb,
                             ValueRange(at).drop_back(),
                             ArrayRef<int64_t>{2, -1});
   }
+  kb.endWork();
   ScheduleFields fields;
   fields.tileM = kRows;
   fields.tileN = kColumns;

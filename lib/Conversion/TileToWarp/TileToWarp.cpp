@@ -27,6 +27,7 @@ private:
   Value getBuffer(tile::LoadOp load);
   LogicalResult convert(tile::DotOp dot, bool queryInRegisters);
 
+  bool specialized = false;
   llvm::DenseMap<Operation *, Value> buffers;
   llvm::DenseMap<Operation *, Value> fragments;
 };
@@ -37,8 +38,10 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load) {
   if (buffer)
     return buffer;
   RankedTensorType tile = load.getResult().getType();
-  auto space = warp::SharedAttr::get(&getContext(),
-                                     warp::getPanelColumns(tile.getDimSize(1)));
+  int64_t columns = tile.getDimSize(1);
+  auto space = warp::SharedAttr::get(
+      &getContext(), specialized ? warp::getBoxPanelColumns(columns)
+                                 : warp::getPanelColumns(columns));
   auto type = MemRefType::get(tile.getShape(), tile.getElementType(),
                               MemRefLayoutAttrInterface(), space);
   OpBuilder builder(&getContext());
@@ -88,6 +91,7 @@ void TileToWarpPass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
+  specialized = abi.getSchedule().isSpecialized();
   bool queryInRegisters = abi.getSchedule().getQueryInRegisters();
   SmallVector<tile::DotOp> dots;
   getOperation().walk([&](tile::DotOp dot) { dots.push_back(dot); });

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -23,20 +24,27 @@ static Value splatLike(OpBuilder &b, Location loc, Type type, double value) {
   return arith::ConstantOp::create(b, loc, attr);
 }
 
-/// A scalar intrinsic of the target on each element of `operand`.
-static Value emitScalarIntrinsic(OpBuilder &b, Location loc, Value operand,
-                                 StringRef intrinsic) {
-  auto call = [&](Value element) -> Value {
+/// A scalar intrinsic of the target on each element of `operands`, which have
+/// one type.
+static Value emitScalarIntrinsic(OpBuilder &b, Location loc,
+                                 ValueRange operands, StringRef intrinsic) {
+  auto call = [&](ValueRange elements) -> Value {
     return LLVM::CallIntrinsicOp::create(b, loc, b.getF32Type(),
-                                         b.getStringAttr(intrinsic),
-                                         ValueRange{element})
+                                         b.getStringAttr(intrinsic), elements)
         .getResult(0);
   };
-  auto vector = dyn_cast<VectorType>(operand.getType());
+  auto vector = dyn_cast<VectorType>(operands.front().getType());
   if (!vector)
-    return call(operand);
-  auto elements = vector::ToElementsOp::create(b, loc, operand);
-  SmallVector<Value> results = llvm::map_to_vector(elements.getResults(), call);
+    return call(operands);
+  SmallVector<SmallVector<Value>> arguments(vector.getNumElements());
+  for (Value operand : operands) {
+    auto elements = vector::ToElementsOp::create(b, loc, operand);
+    for (auto [list, element] : llvm::zip(arguments, elements.getResults()))
+      list.push_back(element);
+  }
+  SmallVector<Value> results;
+  for (ArrayRef<Value> list : arguments)
+    results.push_back(call(list));
   return vector::FromElementsOp::create(b, loc, vector, results);
 }
 
@@ -104,6 +112,28 @@ struct ExpandTanh : OpRewritePattern<math::TanhOp> {
   }
 };
 
+/// x / y within 2 units in the last place, 1 / y within 1. A division rounded
+/// to nearest is a subroutine with branches that lanes take differently, after
+/// which the assembler no longer knows that a loop's counters are uniform.
+struct ExpandDivision : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()))
+      return failure();
+    Location loc = op.getLoc();
+    Value result =
+        matchPattern(op.getLhs(), m_OneFloat())
+            ? emitScalarIntrinsic(rewriter, loc, op.getRhs(),
+                                  "llvm.nvvm.rcp.approx.ftz.f")
+            : emitScalarIntrinsic(rewriter, loc, {op.getLhs(), op.getRhs()},
+                                  "llvm.nvvm.div.full");
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 /// An LLVM intrinsic on the whole vector; the backend has an instruction for
 /// its elements. (Upstream's lowering of the gpu dialect would look for a
 /// library function instead.)
@@ -148,7 +178,7 @@ struct ToScalarIntrinsic : OpRewritePattern<Op> {
 
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<ExpandTanh, ExpToExp2, LogToLog2>(context);
+  patterns.add<ExpandDivision, ExpandTanh, ExpToExp2, LogToLog2>(context);
   patterns.add<ToScalarIntrinsic<math::Log2Op>>(context,
                                                 "llvm.nvvm.lg2.approx.ftz.f");
   patterns.add<ToScalarIntrinsic<math::RsqrtOp>>(

@@ -56,8 +56,7 @@ struct StageLowering : OpConversionPattern<warp::StageOp> {
   LogicalResult
   matchAndRewrite(warp::StageOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    MemRefType type = op.getType();
-    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    int64_t bytes = warp::getStorageBytes(op.getType());
     Value distance =
         arith::MulIOp::create(rewriter, op.getLoc(), adaptor.getStage(),
                               emitI32(rewriter, op.getLoc(), bytes));

@@ -156,9 +156,17 @@ static Value combine(OpBuilder &b, Location loc, tile::ReduceKind kind, Value x,
                  : arith::MaxSIOp::create(b, loc, x, y).getResult();
 }
 
-/// Combines pairs, then pairs of pairs: short chains of dependent ops.
+/// Combines pairs, then pairs of pairs: short chains of dependent ops. Integer
+/// maxima form one chain, since from such a one the assembler makes three-input
+/// instructions where a chip has them.
 static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
                         SmallVector<Value> values) {
+  if (kind == tile::ReduceKind::Max && values.front().getType().isInteger()) {
+    Value most = values.front();
+    for (Value value : ArrayRef(values).drop_front())
+      most = combine(b, loc, kind, most, value);
+    return most;
+  }
   while (values.size() > 1) {
     SmallVector<Value> next;
     for (size_t i = 0; i + 1 < values.size(); i += 2)

@@ -47,6 +47,9 @@ ThreadTypeConverter::ThreadTypeConverter() {
       return std::nullopt;
     return LLVM::LLVMPointerType::get(type.getContext(), 3);
   });
+  addConversion([this](warp::PendingType type) -> std::optional<Type> {
+    return convertType(type.getTile());
+  });
 }
 
 Value fovea::emitThread(OpBuilder &builder, Location loc) {
@@ -122,7 +125,9 @@ struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
 
   void declareSharedMemory(gpu::GPUModuleOp module);
   LogicalResult convert(gpu::GPUFuncOp kernel, tile::AbiOp abi);
-  LogicalResult convertTiles(gpu::GPUFuncOp kernel, tile::AbiOp abi);
+  FailureOr<Specialization> lowerRoles(gpu::GPUFuncOp kernel, tile::AbiOp abi);
+  LogicalResult convertTiles(gpu::GPUFuncOp kernel, tile::AbiOp abi,
+                             const Specialization &roles);
   LogicalResult convertMath(gpu::GPUFuncOp kernel);
 };
 } // namespace
@@ -154,7 +159,8 @@ static LogicalResult checkLayouts(gpu::GPUFuncOp kernel) {
 }
 
 LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
-                                           tile::AbiOp abi) {
+                                           tile::AbiOp abi,
+                                           const Specialization &roles) {
   ThreadTypeConverter converter;
   RewritePatternSet patterns(&getContext());
   ConversionTarget target(getContext());
@@ -162,7 +168,8 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   target.addIllegalOp<memref::LoadOp, memref::DimOp>();
   target.markUnknownOpDynamicallyLegal([&](Operation *op) {
     auto isConverted = [&](Type type) {
-      return !tile::isRegisterTile(type) && !warp::isSharedBuffer(type);
+      return !tile::isRegisterTile(type) && !warp::isSharedBuffer(type) &&
+             !isa<warp::PendingType>(type);
     };
     return llvm::all_of(op->getOperandTypes(), isConverted) &&
            llvm::all_of(op->getResultTypes(), isConverted);
@@ -173,6 +180,8 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   populateGlobalMemoryPatterns(patterns, converter);
   populateSharedMemoryPatterns(patterns, converter, abi.getThreads());
   populateMmaSyncPatterns(patterns, converter);
+  populateWgmmaPatterns(patterns, converter, roles, abi);
+  populateColumnPatterns(patterns, converter);
   return applyPartialConversion(kernel, target, std::move(patterns));
 }
 
@@ -190,17 +199,41 @@ LogicalResult WarpToNVVMPass::convertMath(gpu::GPUFuncOp kernel) {
   return failure(walk.wasInterrupted());
 }
 
+/// Kernels without roles come back without any.
+FailureOr<Specialization> WarpToNVVMPass::lowerRoles(gpu::GPUFuncOp kernel,
+                                                     tile::AbiOp abi) {
+  FailureOr<Specialization> roles = openRoles(kernel, abi);
+  if (failed(roles) || failed(lowerRolePipelines(kernel, abi, *roles)) ||
+      failed(lowerRoleMessages(kernel, abi, *roles)) ||
+      failed(lowerPipelines(kernel)))
+    return failure();
+  return roles;
+}
+
+/// All threads compute, unless roles say otherwise.
+static LogicalResult checkThreads(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+  bool hasRoles = false;
+  kernel.walk([&](warp::SpecializeOp) { hasRoles = true; });
+  if (hasRoles ||
+      int64_t(abi.getThreads()) == 32 * abi.getSchedule().getWarps())
+    return success();
+  return abi.emitError("kernel needs 32 threads for each of ")
+         << abi.getSchedule().getWarps() << " warps, found "
+         << abi.getThreads();
+}
+
 LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
   Builder builder(&getContext());
   int32_t threads = abi.getThreads();
-  if (threads != 32 * abi.getSchedule().getWarps())
-    return abi.emitError("kernel needs 32 threads for each of ")
-           << abi.getSchedule().getWarps() << " warps, found " << threads;
-  if (failed(checkLayouts(kernel)))
+  if (failed(checkThreads(kernel, abi)) || failed(checkLayouts(kernel)))
     return failure();
   declareSharedMemory(getOperation());
-  if (failed(lowerPipelines(kernel)) || failed(expandArguments(kernel, abi)) ||
-      failed(convertTiles(kernel, abi)) || failed(convertMath(kernel)))
+  FailureOr<Specialization> roles = lowerRoles(kernel, abi);
+  if (failed(roles) || failed(expandArguments(kernel, abi)) ||
+      failed(convertTiles(kernel, abi, *roles)))
+    return failure();
+  numberThreads(*roles);
+  if (failed(convertMath(kernel)))
     return failure();
   dropUnusedArguments(kernel, abi);
   kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr({threads, 1, 1}));

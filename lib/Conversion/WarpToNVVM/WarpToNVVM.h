@@ -44,6 +44,111 @@ void dropUnusedArguments(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
 /// Pipeline verbs to cp.async groups and barriers.
 mlir::LogicalResult lowerPipelines(mlir::gpu::GPUFuncOp kernel);
 
+//===----------------------------------------------------------------------===//
+// Specialised kernels
+//===----------------------------------------------------------------------===//
+
+/// One role of a specialised kernel, as a branch of the program that all warps
+/// start. Values are i32 unless said otherwise.
+struct Role {
+  mlir::StringAttr name;
+  /// The role's branch.
+  mlir::Block *body = nullptr;
+  int64_t firstWarp = 0, warps = 0;
+  /// Carried out by one thread: no leader, no warp groups.
+  bool isSingleThread = false;
+  /// Numbers of the thread and of its warp, in the role. The warp's is known to
+  /// ptxas to be the same in all lanes.
+  mlir::Value thread, warp;
+  /// i1, true in one lane of each warp.
+  mlir::Value leader;
+
+  /// Number of the warp group, uniform.
+  mlir::Value emitGroup(mlir::OpBuilder &builder, mlir::Location loc) const;
+};
+
+/// A kernel whose roles became branches.
+struct Specialization {
+  llvm::SmallVector<Role, 2> roles;
+  /// Ends what one thread does before any role starts.
+  mlir::Operation *endOfSetup = nullptr;
+  int64_t clusterSize = 1;
+
+  bool hasRoles() const { return !roles.empty(); }
+  /// The role whose program `op` belongs to; null outside.
+  const Role *getRole(mlir::Operation *op) const;
+};
+
+/// Turns a kernel's `warp.specialize`, if it has one, into branches on the
+/// warp's number, behind a barrier.
+mlir::FailureOr<Specialization> openRoles(mlir::gpu::GPUFuncOp kernel,
+                                          tile::AbiOp abi);
+/// Makes threads of each role count from its first one.
+void numberThreads(const Specialization &kernel);
+
+/// Copies of roles, as instructions of the copy engine.
+class TensorCopies {
+public:
+  TensorCopies(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi)
+      : kernel(kernel), abi(abi) {}
+
+  /// Finds the copies and makes their tensor maps arguments.
+  mlir::LogicalResult collect(const Specialization &roles);
+  /// Brings the tensor maps close.
+  void emitPrefetches(mlir::OpBuilder &builder);
+  /// Replaces `copy`; `barrier` hears of its bytes.
+  mlir::LogicalResult lower(warp::CopyOp copy, mlir::Value barrier);
+
+private:
+  mlir::LogicalResult add(warp::CopyOp copy);
+
+  mlir::gpu::GPUFuncOp kernel;
+  tile::AbiOp abi;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> maps;
+  /// Depth of the deepest loop that copies from a source, and of all.
+  llvm::DenseMap<mlir::Value, int64_t> depths;
+  int64_t deepest = 0;
+};
+
+/// Pipelines between roles to mbarriers, with the copies into their stages.
+mlir::LogicalResult lowerRolePipelines(mlir::gpu::GPUFuncOp kernel,
+                                       tile::AbiOp abi,
+                                       const Specialization &roles);
+/// Turns, mailboxes and the counter of work items.
+mlir::LogicalResult lowerRoleMessages(mlir::gpu::GPUFuncOp kernel,
+                                      tile::AbiOp abi,
+                                      const Specialization &roles);
+
+/// What a role's operand in shared memory is: a buffer, and a stage of it
+/// unless null.
+struct SharedView {
+  warp::AllocOp buffer;
+  mlir::Value stage;
+  mlir::MemRefType type;
+
+  /// Byte distance of neighbouring stages.
+  int64_t getStageBytes() const { return warp::getStorageBytes(type); }
+  int64_t getPanel() const {
+    return llvm::cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
+  }
+};
+mlir::FailureOr<SharedView> getSharedView(mlir::Operation *user,
+                                          mlir::Value memref);
+
+/// Appends an argument to a kernel and its ABI.
+mlir::Value appendArgument(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi,
+                           mlir::Type type, mlir::Attribute parameter);
+
+void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
+                           const mlir::TypeConverter &converter,
+                           const Specialization &roles, tile::AbiOp abi);
+void populateColumnPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter);
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
 void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
@@ -73,6 +178,18 @@ mlir::Value emitToI64(mlir::OpBuilder &builder, mlir::Location loc,
 /// index or i64 to i32.
 mlir::Value emitToI32(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value value);
+
+/// Inline PTX; its results one by one.
+llvm::SmallVector<mlir::Value>
+emitAsm(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef text,
+        llvm::StringRef constraints, mlir::ValueRange operands,
+        mlir::TypeRange results = {}, bool hasSideEffects = true);
+/// Address of byte `offset` of the CTA's dynamic shared memory, i32.
+mlir::Value emitSharedAddress(mlir::OpBuilder &builder, mlir::Location loc,
+                              int64_t offset);
+/// `value` as lane 0 has it, the same in the whole warp.
+mlir::Value emitUniform(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value value);
 
 /// Byte offset of 16-byte chunk `chunk` of row `row` in one panel, i32.
 mlir::Value emitSwizzle(mlir::OpBuilder &builder, mlir::Location loc,

@@ -7,9 +7,10 @@
 // rounded to blocks: outwards for those visited, inwards for the full ones.
 // CHECK-LABEL: gpu.func @bounds
 func.func @bounds(%q: !t, %k: !t, %v: !t) -> !t {
-  // CHECK: %[[I0:.*]] = arith.muli %{{.*}}, %c64{{.*}} : index
   // CHECK: %[[SQ:.*]] = memref.dim %arg0
   // CHECK: %[[SKV:.*]] = memref.dim %arg1
+  // CHECK: tile.foreach_work
+  // CHECK: %[[I0:.*]] = arith.muli %{{.*}}, %c64{{.*}} : index
   // CHECK: %[[END:.*]] = arith.addi %[[I0]], %c64{{.*}} : index
   // CHECK: %[[CLIPPED:.*]] = arith.minsi %[[END]], %[[SQ]]
   // CHECK: %[[I1:.*]] = arith.subi %[[CLIPPED]], %c1{{.*}} : index

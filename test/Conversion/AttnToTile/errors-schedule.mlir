@@ -12,7 +12,7 @@
 // RUN: not fovea-opt %s --attn-to-tile=schedule=stages=9 2>&1 | FileCheck %s --check-prefix=MANY_STAGES
 // MANY_STAGES: error: schedule's 'stages' must be at most 8, found 9
 // RUN: not fovea-opt %s --attn-to-tile=schedule=query_in_registers=2 2>&1 | FileCheck %s --check-prefix=FLAG
-// FLAG: error: schedule's 'query_in_registers' must be 0 or 1, found 2
+// FLAG: error: schedule's 'query_in_registers' must be in [0, 1], found 2
 // RUN: not fovea-opt %s --attn-to-tile=schedule=tile_m=512,warps=32 2>&1 | FileCheck %s --check-prefix=WARPS
 // WARPS: error: schedule's 'warps' must be at most 16, found 32
 // RUN: not fovea-opt %s --attn-to-tile=schedule=tile_m=96,warps=4 2>&1 | FileCheck %s --check-prefix=ROWS

@@ -9,17 +9,20 @@
 func.func @dense(%q: !qt, %k: !kt, %v: !kt) -> (!qt, tensor<2x4x?xf32>) {
   // One CTA for each tile of queries, the last tile of a head first: where a
   // mask makes tiles unequal, late ones are long.
-  // CHECK: %[[BLOCK:.*]] = gpu.block_id x
   // CHECK: %[[SQ:.*]] = memref.dim %[[Q]], %{{.*}}
-  // CHECK: %[[TILES:.*]] = arith.ceildivui %[[SQ]], %{{.*}}
-  // CHECK: %[[TILE:.*]] = arith.remui %[[BLOCK]], %[[TILES]]
-  // CHECK: %[[REST:.*]] = arith.divui %[[BLOCK]], %[[TILES]]
+  // CHECK: %[[SKV:.*]] = memref.dim %[[K]]
+  // CHECK: %[[GROUP:.*]] = arith.divui
+  // CHECK: %[[TILES:.*]] = arith.ceildivui %{{.*}}, %{{.*}}
+  // CHECK: %[[HEADS:.*]] = arith.muli
+  // CHECK: %[[COUNT:.*]] = arith.muli %[[HEADS]], %[[TILES]]
   // CHECK: %[[LAST:.*]] = arith.subi %[[TILES]], %{{.*}}
+  // CHECK: tile.foreach_work %[[ITEM:.*]] to %[[COUNT]] schedule(single) {
+  // CHECK: %[[TILE:.*]] = arith.remui %[[ITEM]], %[[TILES]]
+  // CHECK: %[[REST:.*]] = arith.divui %[[ITEM]], %[[TILES]]
   // CHECK: %[[REVERSED:.*]] = arith.subi %[[LAST]], %[[TILE]]
   // CHECK: %[[ROW:.*]] = arith.muli %[[REVERSED]], %{{.*}}
   // CHECK: %[[HEAD:.*]] = arith.remui %[[REST]], %{{.*}}
   // CHECK: %[[BATCH:.*]] = arith.divui %[[REST]], %{{.*}}
-  // CHECK: %[[SKV:.*]] = memref.dim %[[K]]
   // CHECK: %[[KV_HEAD:.*]] = arith.divui %[[HEAD]], %{{.*}}
   // Without a mask all whole blocks are full.
   // CHECK: %[[BLOCKS:.*]] = arith.divui %[[SKV]], %{{.*}}
@@ -48,6 +51,7 @@ func.func @dense(%q: !qt, %k: !kt, %v: !kt) -> (!qt, tensor<2x4x?xf32>) {
   // CHECK: %[[NARROW:.*]] = arith.truncf %[[OUT]] : {{.*}} to tensor<64x32xbf16, #tile.reg>
   // CHECK: tile.store %[[NARROW]], %[[O]][%[[BATCH]], %[[HEAD]], %[[ROW]], %{{.*}}] dims [2, 3]
   // CHECK: tile.store %[[LOG]], %[[LSE]][%[[BATCH]], %[[HEAD]], %[[ROW]]] dims [2, -1]
+  // CHECK-NEXT: }
   // CHECK-NEXT: gpu.return
   %o, %lse = attn.forward %q, %k, %v : !qt, !kt, !kt -> !qt, tensor<2x4x?xf32>
   return %o, %lse : !qt, tensor<2x4x?xf32>
@@ -58,7 +62,8 @@ func.func @dense(%q: !qt, %k: !kt, %v: !kt) -> (!qt, tensor<2x4x?xf32>) {
 // CHECK: %[[OUT:.*]], %{{.*}} = tile.softmax_finish
 // CHECK-NOT: arith.truncf
 // CHECK: tile.store %[[OUT]],
-// CHECK-NEXT: gpu.return
+// CHECK-NEXT: }
+  // CHECK-NEXT: gpu.return
 func.func @no_lse(%q: !qt, %k: !kt, %v: !kt) -> tensor<2x4x?x32xf32> {
   %o = attn.forward %q, %k, %v : !qt, !kt, !kt -> tensor<2x4x?x32xf32>
   return %o : tensor<2x4x?x32xf32>

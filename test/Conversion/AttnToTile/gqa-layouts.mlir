@@ -2,11 +2,12 @@
 
 // CHECK-LABEL: gpu.func @grouped
 func.func @grouped(%q: tensor<1x?x?x16xf16>, %k: tensor<1x?x?x16xf16>, %v: tensor<1x?x?x16xf16>) -> tensor<1x?x?x16xf16> {
-  // CHECK: arith.remui
-  // CHECK: %[[HEAD:.*]] = arith.remui
   // CHECK: %[[HQ:.*]] = memref.dim %arg0, %c1
   // CHECK: %[[HKV:.*]] = memref.dim %arg1, %c1
   // CHECK: %[[GROUP:.*]] = arith.divui %[[HQ]], %[[HKV]]
+  // CHECK: tile.foreach_work
+  // CHECK: arith.remui
+  // CHECK: %[[HEAD:.*]] = arith.remui
   // CHECK: %[[KV_HEAD:.*]] = arith.divui %[[HEAD]], %[[GROUP]]
   // CHECK: tile.load %arg0[%{{.*}}, %[[HEAD]],
   // CHECK: tile.load %arg1[%{{.*}}, %[[KV_HEAD]],

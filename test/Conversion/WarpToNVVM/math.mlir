@@ -39,7 +39,14 @@ gpu.module @m {
     %f = math.fma %x12, %x0, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.copysign"
     %g = math.copysign %f, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
-    %h = math.sin %g : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // No division that branches: reciprocals, or 2 units in the last place.
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%{{.*}}) : (f32) -> f32
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
+    // CHECK-NOT: arith.divf
+    %one = arith.constant dense<1.0> : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %i = arith.divf %one, %g : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %d = arith.divf %i, %f : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %h = math.sin %d : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     %e = math.erf %h : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     tile.store %e, %k[%c0, %c0] dims [0, 1] : tensor<64x8xf32, #warp.mma_sync<warps = 4>>, !memory
     // CHECK-NOT: math.

@@ -98,3 +98,38 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Integer maxima form a chain: the assembler makes three-input maxima of it.
+// Any column's condition holds for its row.
+// CHECK-LABEL: gpu.func @f
+// CHECK: %[[A:.*]] = arith.maxsi %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT: %[[B:.*]] = arith.maxsi %[[A]], %{{.*}} : i32
+// CHECK-NEXT: arith.maxsi %[[B]], %{{.*}} : i32
+// CHECK: %[[C:.*]]:4 = vector.to_elements %{{.*}} : vector<4xi1>
+// CHECK-NEXT: %[[O1:.*]] = arith.ori %[[C]]#0, %[[C]]#1
+// CHECK-NEXT: %[[O2:.*]] = arith.ori %[[O1]], %[[C]]#2
+// CHECK-NEXT: %[[O3:.*]] = arith.ori %[[O2]], %[[C]]#3
+// CHECK: nvvm.vote.sync any %{{.*}}, %[[O3]]
+!memory = memref<?x32xi32, strided<[?, 1]>>
+#l = #warp.mma_sync<warps = 4>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xi32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x32xi32, #l>
+    %most = tile.reduce max dim 1 %x : tensor<64x32xi32, #l> to tensor<64x8xi32, #l>
+    %bound = arith.constant dense<7> : tensor<64x8xi32, #l>
+    %c = arith.cmpi sge, %most, %bound : tensor<64x8xi32, #l>
+    %y = tile.if_any %c init(%most : tensor<64x8xi32, #l>) : tensor<64x8xi1, #l> {
+    ^bb0(%a: tensor<64x8xi32, #l>):
+      %s = arith.select %c, %bound, %a : tensor<64x8xi1, #l>, tensor<64x8xi32, #l>
+      tile.yield %s : tensor<64x8xi32, #l>
+    }
+    tile.store %y, %k[%c0, %c0] dims [0, 1] : tensor<64x8xi32, #l>, !memory
+    gpu.return
+  }
+}

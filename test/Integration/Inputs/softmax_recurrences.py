@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 KEYS, SCALE = 200, 0.25
-PROGRAMS = ["structured", "three-pass", "normalized", "deferred", "conditional"]
+PROGRAMS = ["structured", "three-pass", "normalized", "deferred", "conditional", "lazy"]
 
 
 def make_scores(rng):
@@ -20,6 +20,7 @@ def make_scores(rng):
     masked[3, :-1] = -np.inf  # one key, the last
     masked[4, 64:128] = -np.inf
     masked[5, ::2] = -np.inf
+    signs = np.where(normal < 0, -0.0, normal) * (rng.random((16, KEYS)) < 0.2)
     special = normal[:7].copy()
     special[0, 70] = np.nan
     special[1, 3] = np.inf
@@ -36,6 +37,10 @@ def make_scores(rng):
             np.round(ramp / 40) * 3 + normal,  # by less than tau at a time
             normal * 4e4,
             masked,
+            -np.abs(normal) * 30 - 50,  # every score below zero by more than tau
+            -np.abs(normal) * 1e-3,  # just below zero, and zeros of both signs
+            signs,
+            normal * 1e-30,
             special,
         ]
     ).astype(np.float32)
@@ -65,7 +70,7 @@ def compare(name, found, expected, tolerance):
     return ""
 
 
-def main(command, folder):
+def main(command, folder, *programs):
     folder = pathlib.Path(folder)
     if command == "make":
         rng = np.random.default_rng(1)
@@ -73,7 +78,7 @@ def main(command, folder):
         np.save(folder / "v.npy", rng.standard_normal((KEYS, 32)).astype(np.float16))
         return
     expected = reference(np.load(folder / "s.npy"), np.load(folder / "v.npy"))
-    for program in PROGRAMS:
+    for program in programs or PROGRAMS:
         for kernel in ["whole", "halves"]:
             o = np.load(folder / f"{program}-{kernel}-o.npy")
             lse = np.load(folder / f"{program}-{kernel}-lse.npy")

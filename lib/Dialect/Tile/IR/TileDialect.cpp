@@ -282,6 +282,115 @@ void StrideParameterAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("type", getBits() == 32 ? "i32" : "i64");
 }
 
+/// What a CUtensorMap can say.
+static constexpr int64_t kMaxMapRank = 5, kMaxBoxExtent = 256, kMapGranule = 16;
+
+LogicalResult
+TensorMapParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               StringRef tensor, DenseI64ArrayAttr order,
+                               DenseI64ArrayAttr box, int64_t swizzle) {
+  int64_t rank = order.size();
+  if (rank < 1 || rank > kMaxMapRank)
+    return emitError() << "tensor map of '" << tensor << "' must have 1 to "
+                       << kMaxMapRank << " dimensions, found " << rank;
+  BitVector seen(rank);
+  for (int64_t dim : order.asArrayRef()) {
+    if (dim < 0 || dim >= rank || seen.test(dim))
+      return emitError() << "tensor map of '" << tensor
+                         << "' must list each of the dimensions 0 to "
+                         << rank - 1 << " once, found " << order;
+    seen.set(dim);
+  }
+  if (box.size() != rank)
+    return emitError() << "box of tensor map of '" << tensor << "' must have "
+                       << rank << " extents, found " << box.size();
+  for (int64_t extent : box.asArrayRef())
+    if (extent < 1 || extent > kMaxBoxExtent)
+      return emitError() << "box of tensor map of '" << tensor
+                         << "' must have extents in [1, " << kMaxBoxExtent
+                         << "], found " << extent;
+  if (!llvm::is_contained({0, 32, 64, 128}, swizzle))
+    return emitError() << "swizzle of tensor map of '" << tensor
+                       << "' must be 0, 32, 64 or 128 bytes, found " << swizzle;
+  return success();
+}
+
+LogicalResult TensorMapParameterAttr::verifyParameter(
+    function_ref<InFlightDiagnostic()> emitError, Type type,
+    ArrayAttr tensors) const {
+  auto tensor = findTensor(emitError, tensors, getTensor());
+  if (failed(tensor))
+    return failure();
+  RankedTensorType host = tensor->getType();
+  if (host.getRank() != getOrder().size())
+    return emitError() << "tensor map of '" << getTensor()
+                       << "' must have the tensor's " << host.getRank()
+                       << " dimensions, found " << getOrder().size();
+  // A truth value takes a byte.
+  unsigned bits = host.getElementTypeBitWidth();
+  if (!llvm::is_contained({1u, 8u, 16u, 32u, 64u}, bits))
+    return emitError() << "tensor map of '" << getTensor()
+                       << "' must have elements of 1, 2, 4 or 8 bytes, found "
+                       << host.getElementType();
+  int64_t rowBytes = getBox()[0] * llvm::divideCeil(bits, 8u);
+  if (rowBytes % kMapGranule != 0)
+    return emitError() << "box of tensor map of '" << getTensor()
+                       << "' must have rows of a multiple of " << kMapGranule
+                       << " bytes, found " << rowBytes;
+  if (getSwizzle() != 0 && rowBytes > getSwizzle())
+    return emitError() << "box of tensor map of '" << getTensor()
+                       << "' must have rows of at most the swizzle's "
+                       << getSwizzle() << " bytes, found " << rowBytes;
+  return expectType(
+      emitError, "tensor map parameter", type,
+      [](Type found) {
+        auto pointer = dyn_cast<LLVM::LLVMPointerType>(found);
+        return pointer && pointer.getAddressSpace() == 0;
+      },
+      "'!llvm.ptr'");
+}
+void TensorMapParameterAttr::writeJSON(llvm::json::OStream &json) const {
+  auto numbers = [&](StringRef name, DenseI64ArrayAttr values) {
+    json.attributeArray(name, [&] {
+      for (int64_t value : values.asArrayRef())
+        json.value(value);
+    });
+  };
+  json.attribute("kind", "tensor_map");
+  json.attribute("tensor", getTensor());
+  numbers("dims", getOrder());
+  numbers("box", getBox());
+  json.attribute("swizzle", getSwizzle());
+}
+
+/// Hosts keep one workspace for each of many launches.
+static constexpr int64_t kMaxWorkspaceBytes = 65536;
+
+LogicalResult
+WorkspaceParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t bytes) {
+  if (bytes < 1 || bytes > kMaxWorkspaceBytes)
+    return emitError() << "a workspace must have 1 to " << kMaxWorkspaceBytes
+                       << " bytes, found " << bytes;
+  return success();
+}
+LogicalResult WorkspaceParameterAttr::verifyParameter(
+    function_ref<InFlightDiagnostic()> emitError, Type type, ArrayAttr) const {
+  constexpr unsigned kGlobalMemory = 1;
+  return expectType(
+      emitError, "workspace parameter", type,
+      [](Type found) {
+        auto pointer = dyn_cast<LLVM::LLVMPointerType>(found);
+        return pointer && (pointer.getAddressSpace() == 0 ||
+                           pointer.getAddressSpace() == kGlobalMemory);
+      },
+      "a pointer to global memory");
+}
+void WorkspaceParameterAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "workspace");
+  json.attribute("bytes", getBytes());
+}
+
 LogicalResult ScalarParameterAttr::verifyParameter(
     function_ref<InFlightDiagnostic()> emitError, Type type, ArrayAttr) const {
   Type expected = getType();
@@ -383,6 +492,16 @@ LogicalResult AbiOp::verify() {
     return emitOpError("threads must be in [1, 1024], found ") << getThreads();
   if (static_cast<int64_t>(getSharedMemory()) < 0)
     return emitOpError("shared_memory must not be negative");
+  // What a multiprocessor holds, what a chip's cluster has at most.
+  constexpr uint64_t kMaxPersistent = 32, kMaxCluster = 16;
+  if (auto persistent = getPersistent())
+    if (*persistent < 1 || *persistent > kMaxPersistent)
+      return emitOpError("persistent must be in [1, ")
+             << kMaxPersistent << "], found "
+             << static_cast<int64_t>(*persistent);
+  if (getCluster() < 1 || getCluster() > kMaxCluster)
+    return emitOpError("cluster must be in [1, ")
+           << kMaxCluster << "], found " << static_cast<int64_t>(getCluster());
   return success();
 }
 

@@ -234,8 +234,6 @@ LogicalResult IfAnyOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
 
 LogicalResult IfAnyOp::verify() {
   RankedTensorType condition = getCondition().getType();
-  if (condition.getDimSize(1) != 1)
-    return emitOpError("condition must be a row tile, found ") << condition;
   if (getInits().getTypes() != getResultTypes() ||
       getBody().getArgumentTypes() != getResultTypes())
     return emitOpError("inits, body arguments and results must have the same "
@@ -257,6 +255,132 @@ LogicalResult IfAnyOp::verifyRegions() {
            << getResultTypes() << "), found (" << terminator->getOperandTypes()
            << ")";
   return success();
+}
+
+/// Whether `compare` asks for at least the least integer.
+static bool holdsAlways(arith::CmpIOp compare) {
+  APInt value;
+  return compare && compare.getPredicate() == arith::CmpIPredicate::sge &&
+         matchPattern(compare.getRhs(), m_ConstantInt(&value)) &&
+         value.isMinSignedValue();
+}
+
+/// Whether a condition holds in all elements (true), in none (false), or that
+/// can't be told.
+static std::optional<bool> isKnown(Value condition) {
+  APInt value;
+  if (matchPattern(condition, m_ConstantInt(&value)))
+    return !value.isZero();
+  if (holdsAlways(condition.getDefiningOp<arith::CmpIOp>()))
+    return true;
+  return std::nullopt;
+}
+
+/// Replaces compares that always hold, which upstream leaves alone, from
+/// `begin` to `end`.
+static void foldCompares(Block::iterator begin, Block::iterator end,
+                         PatternRewriter &rewriter) {
+  for (Operation &inner :
+       llvm::make_early_inc_range(llvm::make_range(begin, end))) {
+    auto compare = dyn_cast<arith::CmpIOp>(inner);
+    if (!holdsAlways(compare))
+      continue;
+    auto type = dyn_cast<RankedTensorType>(compare.getType());
+    if (!type)
+      continue;
+    rewriter.setInsertionPoint(compare);
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        compare, DenseElementsAttr::get(type, true));
+  }
+}
+
+LogicalResult IfAnyOp::canonicalize(IfAnyOp op, PatternRewriter &rewriter) {
+  std::optional<bool> holds = isKnown(op.getCondition());
+  if (!holds)
+    return failure();
+  if (!*holds) {
+    rewriter.replaceOp(op, op.getInits());
+    return success();
+  }
+  Block *body = &op.getBody().front();
+  Operation *yield = body->getTerminator();
+  SmallVector<Value> results(yield->getOperands());
+  for (auto [result, argument] : llvm::enumerate(body->getArguments()))
+    for (Value &value : results)
+      if (value == argument)
+        value = op.getInits()[result];
+  Operation *first = &body->front();
+  rewriter.inlineBlockBefore(body, op, op.getInits());
+  rewriter.replaceOp(op, results);
+  foldCompares(first->getIterator(), yield->getIterator(), rewriter);
+  rewriter.eraseOp(yield);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ForeachWorkOp
+//===----------------------------------------------------------------------===//
+
+void ForeachWorkOp::build(OpBuilder &builder, OperationState &state,
+                          Value count, WorkSchedule schedule) {
+  OpBuilder::InsertionGuard guard(builder);
+  state.addOperands(count);
+  state.addAttribute(getScheduleAttrName(state.name),
+                     WorkScheduleAttr::get(builder.getContext(), schedule));
+  Region *body = state.addRegion();
+  builder.createBlock(body, {}, builder.getIndexType(), state.location);
+  ensureTerminator(*body, builder, state.location);
+}
+
+SmallVector<Region *> ForeachWorkOp::getLoopRegions() { return {&getRegion()}; }
+
+LogicalResult ForeachWorkOp::verifyRegions() {
+  TypeRange arguments = getRegion().getArgumentTypes();
+  if (arguments.size() != 1 || !arguments.front().isIndex())
+    return emitOpError("body must have one index argument, found (")
+           << arguments << ")";
+  Operation *yield = getBody()->getTerminator();
+  if (yield->getNumOperands() != 0)
+    return yield->emitOpError("in tile.foreach_work must yield nothing, found ")
+           << yield->getOperandTypes();
+  return success();
+}
+
+ParseResult ForeachWorkOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  OpAsmParser::Argument item;
+  OpAsmParser::UnresolvedOperand count;
+  StringRef keyword;
+  if (parser.parseArgument(item) || parser.parseKeyword("to") ||
+      parser.parseOperand(count) ||
+      parser.resolveOperand(count, builder.getIndexType(), result.operands) ||
+      parser.parseKeyword("schedule") || parser.parseLParen())
+    return failure();
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword) || parser.parseRParen())
+    return failure();
+  std::optional<WorkSchedule> schedule = symbolizeWorkSchedule(keyword);
+  if (!schedule)
+    return parser.emitError(location, "schedule must be single, static or "
+                                      "dynamic, found '")
+           << keyword << "'";
+  result.addAttribute(getScheduleAttrName(result.name),
+                      WorkScheduleAttr::get(builder.getContext(), *schedule));
+  item.type = builder.getIndexType();
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, item) ||
+      parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  ensureTerminator(*body, builder, result.location);
+  return success();
+}
+
+void ForeachWorkOp::print(OpAsmPrinter &p) {
+  p << ' ' << getItem() << " to " << getCount() << " schedule("
+    << stringifyWorkSchedule(getSchedule()) << ") ";
+  p.printRegion(getRegion(), /*printEntryBlockArgs=*/false,
+                /*printBlockTerminators=*/false);
+  p.printOptionalAttrDict((*this)->getAttrs(), {getScheduleAttrName()});
 }
 
 //===----------------------------------------------------------------------===//
@@ -347,11 +471,16 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   double scale;
   if (parser.parseOperand(lower) || parser.parseKeyword("to") ||
       parser.parseOperand(upper) || parser.parseKeyword("step") ||
-      parser.parseInteger(step) || parser.parseKeyword("full") ||
-      parser.parseLParen() || parser.parseOperand(fullLower) ||
-      parser.parseComma() || parser.parseOperand(fullUpper) ||
-      parser.parseRParen() || parser.parseKeyword("scale") ||
-      parser.parseLParen() || parser.parseFloat(scale) || parser.parseRParen())
+      parser.parseInteger(step))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("descending")))
+    result.addAttribute(getDescendingAttrName(result.name),
+                        builder.getUnitAttr());
+  if (parser.parseKeyword("full") || parser.parseLParen() ||
+      parser.parseOperand(fullLower) || parser.parseComma() ||
+      parser.parseOperand(fullUpper) || parser.parseRParen() ||
+      parser.parseKeyword("scale") || parser.parseLParen() ||
+      parser.parseFloat(scale) || parser.parseRParen())
     return failure();
   result.addAttribute(getStepAttrName(result.name),
                       builder.getI64IntegerAttr(step));
@@ -383,7 +512,8 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void SoftmaxSumOp::print(OpAsmPrinter &p) {
   p << ' ' << getLower() << " to " << getUpper() << " step " << getStep()
-    << " full(" << getFullLower() << ", " << getFullUpper() << ") scale(";
+    << (getDescending() ? " descending" : "") << " full(" << getFullLower()
+    << ", " << getFullUpper() << ") scale(";
   p.printAttributeWithoutType(getScaleAttr());
   p << ')';
   auto printRegion = [&](StringRef name, Region &region) {
@@ -402,7 +532,8 @@ void SoftmaxSumOp::print(OpAsmPrinter &p) {
   printRegion("values", getValues());
   p.printNewline();
   p << " ";
-  p.printOptionalAttrDict((*this)->getAttrs(),
-                          {getStepAttrName(), getScaleAttrName()});
+  p.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {getStepAttrName(), getScaleAttrName(), getDescendingAttrName()});
   p << " : " << getM().getType() << ", " << getAcc().getType();
 }

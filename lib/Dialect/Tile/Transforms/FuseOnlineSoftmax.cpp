@@ -9,7 +9,8 @@
 // Notation: c = scale * log2(e). Maxima and references are those of s * c, so
 // that weights are exp2(s * c - reference). Scaling a block's maximum instead
 // of its scores keeps scale and change of base inside the FMA, and since c > 0
-// and rounding is monotone, no weight exceeds 1 by more than a rounding.
+// and rounding is monotone, no weight exceeds 1 by more than a rounding. `lazy`
+// compares scores with references, so it keeps those in units of the score.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
@@ -38,14 +40,17 @@ struct State {
 /// Writes the loops of one softmax_sum before it.
 class LoopWriter {
 public:
-  LoopWriter(SoftmaxSumOp op, int64_t partialSumWidth)
+  LoopWriter(SoftmaxSumOp op, int64_t partialSumWidth, bool sumByDot)
       : op(op), b(op.getLoc(), OpBuilder(op)), accType(op.getAcc().getType()),
         rowType(op.getM().getType()),
         scoresType(tileLike(accType,
                             {accType.getDimSize(0), int64_t(op.getStep())},
                             rowType.getElementType())),
-        scale(op.getScale().convertToDouble() * kLog2E) {
+        scale(op.getScale().convertToDouble() * kLog2E),
+        sumByDot(sumByDot && op.getStep() % kDotColumns == 0) {
     int64_t width = op.getStep() % partialSumWidth == 0 ? partialSumWidth : 1;
+    if (this->sumByDot)
+      width = kDotColumns;
     sumsType =
         tileLike(accType, {accType.getDimSize(0), width}, b.getF32Type());
   }
@@ -54,6 +59,7 @@ public:
   State normalized();
   State deferred();
   State conditional(double tau);
+  State lazy(double tau);
 
   /// Replaces the op by `state`, its reference in natural units.
   void finish(State state) {
@@ -64,14 +70,36 @@ public:
   }
 
 private:
-  /// A loop over the blocks; `body` gets a block's first key and the carried
-  /// values and returns the next ones.
-  ResultRange
-  forEachBlock(ArrayRef<Value> inits,
-               function_ref<SmallVector<Value>(Value, ValueRange)> body);
+  /// A step of the loop: the first key, and whether masks apply.
+  struct Step {
+    Value j, partial;
+  };
+  using StepBody = function_ref<SmallVector<Value>(Step, ValueRange)>;
+
+  /// A loop over the blocks; `body` gets a step and the carried values and
+  /// returns the next ones.
+  ResultRange forEachBlock(ArrayRef<Value> inits, StepBody body) {
+    return op.getDescending() ? forEachBlockDown(inits, body)
+                              : forEachBlockUp(inits, body);
+  }
+  ResultRange forEachBlockUp(ArrayRef<Value> inits, StepBody body);
+  ResultRange forEachBlockDown(ArrayRef<Value> inits, StepBody body);
+  /// Fills the loop: `getStep` says which step it is at.
+  ResultRange fill(scf::ForOp loop, function_ref<Step(Value)> getStep,
+                   StepBody body);
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  template <typename OpTy>
+  Value compute(Value x, Value y) {
+    return b.createOrFold<OpTy>(x, y);
+  }
 
   Value inlineRegion(Region &region, ValueRange arguments);
-  Value scoresOf(Value j);
+  Value scoresOf(Step step) {
+    return inlineRegion(op.getScores(), {step.j, step.partial});
+  }
   Value maximumOf(Value scores) {
     return b.multiply(b.reduceColumns(ReduceKind::Max, scores, 1), scale);
   }
@@ -81,6 +109,25 @@ private:
   /// and rounded to the type of the values.
   Value accumulate(Value j, Value weights, Value acc);
 
+  /// The weights in the type of the values.
+  Value roundWeights(Value weights);
+  /// The sums that the loop carries, and one block's weights. By a dot, all
+  /// columns are whole sums, since a product has no fewer columns.
+  Value addToSums(Value sums, Value weights) {
+    if (!sumByDot)
+      return b.add(sums, partialSumsOf(weights));
+    Value rounded = roundWeights(weights);
+    RankedTensorType type = TileBuilder::typeOf(rounded);
+    Value ones = b.splat(tileLike(type, {type.getDimSize(1), kDotColumns},
+                                  type.getElementType()),
+                         1.0);
+    return DotOp::create(b, sumsType, rounded, ones, sums,
+                         /*transposeB=*/false);
+  }
+  /// The row's sum, from what addToSums gave.
+  Value finishSums(Value sums) {
+    return sumByDot ? b.reduceColumns(ReduceKind::Max, sums, 1) : sumUp(sums);
+  }
   Value sumUp(Value partialSums) {
     return b.reduceColumns(ReduceKind::Add, partialSums, 1);
   }
@@ -91,25 +138,123 @@ private:
     return b.multiply(tile, b.widen(factors, TileBuilder::typeOf(tile)));
   }
 
+  /// What `lazy` knows of its reference, as row tiles.
+  struct LazyReference {
+    Value m;         // in units of the score
+    Value exponent;  // addend of the weights' exponents, -c * m
+    Value threshold; // bits of the least score that calls for a new one
+  };
+  /// m + tau / c, the largest score that `m` serves.
+  Value mostServed(Value m, double tau) {
+    return b.add(m, b.splat(rowType, tau / scale));
+  }
+  LazyReference makeReference(Value m, double tau);
+  struct LazyMove {
+    LazyReference reference;
+    Value sums, factor, moved;
+  };
+  /// The reference after a look at `scores`, the factor of what was summed up
+  /// with the old one, and the rows that moved. Rescales `sums`, if given.
+  LazyMove moveReference(const LazyReference &old, Value sums, Value scores,
+                         double tau);
+
   SoftmaxSumOp op;
   TileBuilder b;
   RankedTensorType accType, rowType, scoresType, sumsType;
   double scale;
+  /// Columns of the narrowest product.
+  static constexpr int64_t kDotColumns = 8;
+  bool sumByDot;
 };
 
 } // namespace
 
-ResultRange LoopWriter::forEachBlock(
-    ArrayRef<Value> inits,
-    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  Value step = arith::ConstantIndexOp::create(b, op.getStep());
-  auto loop = scf::ForOp::create(b, op.getLower(), op.getUpper(), step, inits);
+ResultRange LoopWriter::fill(scf::ForOp loop, function_ref<Step(Value)> getStep,
+                             StepBody body) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> next =
-      body(loop.getInductionVar(), loop.getRegionIterArgs());
-  scf::YieldOp::create(b, next);
+  Step step = getStep(loop.getInductionVar());
+  scf::YieldOp::create(b, body(step, loop.getRegionIterArgs()));
   return loop.getResults();
+}
+
+ResultRange LoopWriter::forEachBlockUp(ArrayRef<Value> inits, StepBody body) {
+  auto loop = scf::ForOp::create(b, op.getLower(), op.getUpper(),
+                                 index(op.getStep()), inits);
+  auto getStep = [&](Value j) -> Step {
+    // Loop splitting looks for these two compares with the induction variable.
+    Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, j,
+                                        op.getFullLower());
+    Value above = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, j,
+                                        op.getFullUpper());
+    return {j, arith::OrIOp::create(b, below, above)};
+  };
+  return fill(loop, getStep, body);
+}
+
+/// Whether both are one value, or constants that are equal.
+static bool areEqual(Value x, Value y) {
+  std::optional<int64_t> constant = getConstantIntValue(x);
+  return x == y || (constant && constant == getConstantIntValue(y));
+}
+
+/// Whether `value` is `of / step * step`, which is not negative.
+static bool isRoundedDown(Value value, Value of, int64_t step) {
+  if (auto positive = value.getDefiningOp<arith::MaxSIOp>())
+    if (getConstantIntValue(positive.getRhs()) == 0)
+      value = positive.getLhs();
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  if (!product || getConstantIntValue(product.getRhs()) != step)
+    return false;
+  auto quotient = product.getLhs().getDefiningOp<arith::DivUIOp>();
+  return quotient && areEqual(quotient.getLhs(), of) &&
+         getConstantIntValue(quotient.getRhs()) == step;
+}
+
+ResultRange LoopWriter::forEachBlockDown(ArrayRef<Value> inits, StepBody body) {
+  Value zero = index(0), one = index(1), size = index(op.getStep());
+  Value span = compute<arith::SubIOp>(op.getUpper(), op.getLower());
+  span = compute<arith::MaxSIOp>(span, zero);
+  Value blocks = compute<arith::CeilDivUIOp>(span, size);
+  blocks = compute<arith::MaxSIOp>(blocks, one);
+  Value most = compute<arith::SubIOp>(blocks, one);
+  Value last =
+      compute<arith::AddIOp>(op.getLower(), compute<arith::MulIOp>(most, size));
+
+  // The number of blocks from full_upper on, but at least one.
+  Value firstFull = one;
+  if (!isRoundedDown(op.getFullUpper(), op.getUpper(), op.getStep())) {
+    Value above = compute<arith::SubIOp>(last, op.getFullUpper());
+    above = compute<arith::MaxSIOp>(above, zero);
+    above = compute<arith::DivUIOp>(above, size);
+    firstFull = compute<arith::AddIOp>(above, one);
+  }
+  // The number of blocks from full_lower on.
+  Value endOfFull;
+  if (!areEqual(op.getFullLower(), op.getLower())) {
+    Value above = compute<arith::SubIOp>(last, op.getFullLower());
+    above = compute<arith::AddIOp>(above, size);
+    above = compute<arith::MaxSIOp>(above, zero);
+    endOfFull = compute<arith::DivUIOp>(above, size);
+  }
+
+  auto loop = scf::ForOp::create(b, zero, blocks, one, inits);
+  auto getStep = [&](Value i) -> Step {
+    Value down =
+        arith::SubIOp::create(b, last, arith::MulIOp::create(b, i, size));
+    // Steps past the end, which a pipelined loop may begin, stay at a key.
+    Value j = arith::MaxSIOp::create(b, down, zero);
+    // As above, for loop splitting.
+    Value partial =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i, firstFull);
+    if (endOfFull) {
+      Value past =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::sge, i, endOfFull);
+      partial = arith::OrIOp::create(b, partial, past);
+    }
+    return {j, partial};
+  };
+  return fill(loop, getStep, body);
 }
 
 Value LoopWriter::inlineRegion(Region &region, ValueRange arguments) {
@@ -120,30 +265,25 @@ Value LoopWriter::inlineRegion(Region &region, ValueRange arguments) {
   return mapping.lookupOrDefault(region.front().getTerminator()->getOperand(0));
 }
 
-Value LoopWriter::scoresOf(Value j) {
-  // Loop splitting looks for these two compares with the induction variable.
-  Value below =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, j, op.getFullLower());
-  Value above =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, j, op.getFullUpper());
-  Value partial = arith::OrIOp::create(b, below, above);
-  return inlineRegion(op.getScores(), {j, partial});
-}
-
 Value LoopWriter::weightsOf(Value scores, Value guarded) {
   Value offset = b.widen(b.negate(guarded), scoresType);
   return b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale), offset));
 }
 
-Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
-  if (!op.getWeights().empty())
-    weights = inlineRegion(op.getWeights(), {j, weights});
+Value LoopWriter::roundWeights(Value weights) {
   auto valuesType = cast<RankedTensorType>(
       op.getValues().front().getTerminator()->getOperand(0).getType());
   RankedTensorType roundedType =
       tileLike(scoresType, scoresType.getShape(), valuesType.getElementType());
-  if (roundedType != weights.getType())
-    weights = arith::TruncFOp::create(b, roundedType, weights);
+  if (roundedType == weights.getType())
+    return weights;
+  return arith::TruncFOp::create(b, roundedType, weights);
+}
+
+Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
+  if (!op.getWeights().empty())
+    weights = inlineRegion(op.getWeights(), {j, weights});
+  weights = roundWeights(weights);
   Value values = inlineRegion(op.getValues(), {j});
   return DotOp::create(b, accType, weights, values, acc,
                        /*transposeB=*/false);
@@ -151,20 +291,20 @@ Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
 
 State LoopWriter::threePass() {
   Value reference = forEachBlock(
-      {b.minusInfinity(rowType)}, [&](Value j, ValueRange carried) {
+      {b.minusInfinity(rowType)}, [&](Step step, ValueRange carried) {
         return SmallVector<Value>{
-            b.maximum(carried[0], maximumOf(scoresOf(j)))};
+            b.maximum(carried[0], maximumOf(scoresOf(step)))};
       })[0];
   Value guarded = b.guard(reference);
-  Value sums =
-      forEachBlock({b.splat(sumsType, 0.0)}, [&](Value j, ValueRange carried) {
-        Value weights = weightsOf(scoresOf(j), guarded);
+  Value sums = forEachBlock(
+      {b.splat(sumsType, 0.0)}, [&](Step step, ValueRange carried) {
+        Value weights = weightsOf(scoresOf(step), guarded);
         return SmallVector<Value>{b.add(carried[0], partialSumsOf(weights))};
       })[0];
   Value acc =
-      forEachBlock({b.splat(accType, 0.0)}, [&](Value j, ValueRange carried) {
-        Value weights = weightsOf(scoresOf(j), guarded);
-        return SmallVector<Value>{accumulate(j, weights, carried[0])};
+      forEachBlock({b.splat(accType, 0.0)}, [&](Step step, ValueRange carried) {
+        Value weights = weightsOf(scoresOf(step), guarded);
+        return SmallVector<Value>{accumulate(step.j, weights, carried[0])};
       })[0];
   return {reference, sumUp(sums), acc};
 }
@@ -172,15 +312,15 @@ State LoopWriter::threePass() {
 State LoopWriter::normalized() {
   ResultRange results = forEachBlock(
       {b.minusInfinity(rowType), b.splat(rowType, 0.0), b.splat(accType, 0.0)},
-      [&](Value j, ValueRange carried) {
+      [&](Step step, ValueRange carried) {
         Value m = carried[0], l = carried[1], acc = carried[2];
-        Value scores = scoresOf(j);
+        Value scores = scoresOf(step);
         Value next = b.maximum(m, maximumOf(scores));
         Value guarded = b.guard(next);
         Value weights = weightsOf(scores, guarded);
         Value kept = b.multiply(l, b.exp2(b.subtract(m, guarded)));
         Value sum = b.add(kept, sumUp(weights));
-        acc = accumulate(j, weights, scaleRows(acc, kept));
+        acc = accumulate(step.j, weights, scaleRows(acc, kept));
         Value inverse = b.select(b.isEqual(sum, 0.0), b.splat(rowType, 0.0),
                                  b.divide(b.splat(rowType, 1.0), sum));
         return SmallVector<Value>{next, sum, scaleRows(acc, inverse)};
@@ -191,27 +331,30 @@ State LoopWriter::normalized() {
 State LoopWriter::deferred() {
   ResultRange results = forEachBlock(
       {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
-      [&](Value j, ValueRange carried) {
+      [&](Step step, ValueRange carried) {
         Value m = carried[0], sums = carried[1], acc = carried[2];
-        Value scores = scoresOf(j);
+        Value scores = scoresOf(step);
         Value next = b.maximum(m, maximumOf(scores));
         Value guarded = b.guard(next);
         Value factor = b.exp2(b.subtract(m, guarded));
         Value weights = weightsOf(scores, guarded);
-        sums = b.multiplyAdd(sums, b.widen(factor, sumsType),
-                             partialSumsOf(weights));
-        acc = accumulate(j, weights, scaleRows(acc, factor));
+        if (sumByDot)
+          sums = addToSums(scaleRows(sums, factor), weights);
+        else
+          sums = b.multiplyAdd(sums, b.widen(factor, sumsType),
+                               partialSumsOf(weights));
+        acc = accumulate(step.j, weights, scaleRows(acc, factor));
         return SmallVector<Value>{next, sums, acc};
       });
-  return {results[0], sumUp(results[1]), results[2]};
+  return {results[0], finishSums(results[1]), results[2]};
 }
 
 State LoopWriter::conditional(double tau) {
   ResultRange results = forEachBlock(
       {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
-      [&](Value j, ValueRange carried) {
+      [&](Step step, ValueRange carried) {
         Value m = carried[0], sums = carried[1], acc = carried[2];
-        Value scores = scoresOf(j);
+        Value scores = scoresOf(step);
         Value most = b.maximum(m, maximumOf(scores));
         Value moved = b.compare(arith::CmpFPredicate::OGT, most,
                                 b.add(m, b.splat(rowType, tau)));
@@ -231,12 +374,127 @@ State LoopWriter::conditional(double tau) {
           Value scaledAcc = scaleRows(body->getArgument(1), factor);
           YieldOp::create(b, ValueRange{scaledSums, scaledAcc});
         }
-        sums = b.add(rescale.getResult(0), partialSumsOf(weights));
-        acc = accumulate(j, weights, rescale.getResult(1));
+        sums = addToSums(rescale.getResult(0), weights);
+        acc = accumulate(step.j, weights, rescale.getResult(1));
         return SmallVector<Value>{next, sums, acc};
       });
-  return {results[0], sumUp(results[1]), results[2]};
+  return {results[0], finishSums(results[1]), results[2]};
 }
+
+//===----------------------------------------------------------------------===//
+// Lazy
+//===----------------------------------------------------------------------===//
+
+LoopWriter::LazyReference LoopWriter::makeReference(Value m, double tau) {
+  RankedTensorType bitsType =
+      tileLike(rowType, rowType.getShape(), b.getI32Type());
+  Value most = mostServed(m, tau);
+  Value above = arith::AddIOp::create(
+      b, arith::BitcastOp::create(b, bitsType, most), b.splat(bitsType, 1));
+  // Integers order negative floats the wrong way round: below zero, and where
+  // there is no reference yet, every score calls for a new one.
+  Value ordered =
+      b.compare(arith::CmpFPredicate::OGE, most, b.splat(rowType, 0.0));
+  Value threshold = b.select(
+      ordered, above, b.splat(bitsType, std::numeric_limits<int32_t>::min()));
+  return {m, b.multiply(b.guard(m), -scale), threshold};
+}
+
+LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
+                                               Value sums, Value scores,
+                                               double tau) {
+  RankedTensorType scoreBitsType =
+      tileLike(scoresType, scoresType.getShape(), b.getI32Type());
+  Value bits = arith::BitcastOp::create(b, scoreBitsType, scores);
+  Value most = b.reduceColumns(ReduceKind::Max, bits, sumsType.getDimSize(1));
+  Value grown =
+      b.isAtLeast(most, b.widen(old.threshold, TileBuilder::typeOf(most)));
+  RankedTensorType flagType =
+      tileLike(rowType, rowType.getShape(), b.getI1Type());
+  SmallVector<Value> inits = {old.m, old.exponent, old.threshold};
+  if (sums)
+    inits.push_back(sums);
+  inits.append({b.splat(rowType, 1.0), b.splat(flagType, 0)});
+  auto move = IfAnyOp::create(b, grown, inits);
+  OpBuilder::InsertionGuard insertion(b);
+  SmallVector<Type> types(move.getResultTypes());
+  Block *body = b.createBlock(&move.getBody(), {}, types,
+                              SmallVector<Location>(types.size(), b.getLoc()));
+  Value m = body->getArgument(0), threshold = body->getArgument(2);
+  Value maximum = b.reduceColumns(ReduceKind::Max, scores, 1);
+  // Only rows that asked may move, even if `maximum` is kept in a wider type
+  // than the one whose bits were compared. NaN stays out of the reference: it
+  // makes weights and sums NaN by itself.
+  Value asked =
+      b.isAtLeast(b.reduceColumns(ReduceKind::Max, most, 1), threshold);
+  Value exceeds =
+      b.compare(arith::CmpFPredicate::OGT, maximum, mostServed(m, tau));
+  Value moved = arith::AndIOp::create(b, exceeds, asked);
+  LazyReference next = makeReference(b.select(moved, maximum, m), tau);
+  Value shrink =
+      b.exp2(b.multiplyAdd(m, b.splat(rowType, scale), next.exponent));
+  Value factor = b.select(moved, shrink, b.splat(rowType, 1.0));
+  SmallVector<Value> results = {next.m, next.exponent, next.threshold};
+  if (sums)
+    results.push_back(scaleRows(body->getArgument(3), factor));
+  results.append({factor, moved});
+  YieldOp::create(b, results);
+  ResultRange now = move.getResults();
+  return {{now[0], now[1], now[2]},
+          sums ? now[3] : Value(),
+          now.drop_back().back(),
+          now.back()};
+}
+
+State LoopWriter::lazy(double tau) {
+  // What makeReference gives for -inf: every score calls for a reference.
+  RankedTensorType bitsType =
+      tileLike(rowType, rowType.getShape(), b.getI32Type());
+  LazyReference none = {b.minusInfinity(rowType), b.splat(rowType, 0.0),
+                        b.splat(bitsType, std::numeric_limits<int32_t>::min())};
+  ResultRange results = forEachBlock(
+      {none.m, none.exponent, none.threshold, b.splat(sumsType, 0.0),
+       b.splat(accType, 0.0)},
+      [&](Step step, ValueRange carried) {
+        LazyReference old = {carried[0], carried[1], carried[2]};
+        Value scores = scoresOf(step);
+        // Sums by dot are with the matrix units, as the accumulator is.
+        Value sums = carried[3];
+        LazyMove move =
+            moveReference(old, sumByDot ? Value() : sums, scores, tau);
+        const LazyReference &now = move.reference;
+        Value weights =
+            b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale),
+                                 b.widen(now.exponent, scoresType)));
+        if (!sumByDot)
+          sums = addToSums(move.sums, weights);
+        SmallVector<Value> state = {carried[4]};
+        if (sumByDot)
+          state.push_back(sums);
+        auto rescale = IfAnyOp::create(b, move.moved, state);
+        {
+          OpBuilder::InsertionGuard insertion(b);
+          SmallVector<Type> types(rescale.getResultTypes());
+          Block *body =
+              b.createBlock(&rescale.getBody(), {}, types,
+                            SmallVector<Location>(types.size(), b.getLoc()));
+          SmallVector<Value> scaled;
+          for (BlockArgument old : body->getArguments())
+            scaled.push_back(scaleRows(old, move.factor));
+          YieldOp::create(b, scaled);
+        }
+        Value acc = accumulate(step.j, weights, rescale.getResult(0));
+        if (sumByDot)
+          sums = addToSums(rescale.getResult(1), weights);
+        return SmallVector<Value>{now.m, now.exponent, now.threshold, sums,
+                                  acc};
+      });
+  return {b.multiply(results[0], scale), finishSums(results[3]), results[4]};
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -245,14 +503,14 @@ struct FuseOnlineSoftmax
   using FuseOnlineSoftmaxBase::FuseOnlineSoftmaxBase;
 
   void runOnOperation() override {
-    if (failed(verifyOptions()))
+    if (failed(resolveOptions()))
       return signalPassFailure();
     SmallVector<SoftmaxSumOp> sums;
     getOperation().walk([&](SoftmaxSumOp op) { sums.push_back(op); });
     for (SoftmaxSumOp op : sums) {
       if (failed(verifyTauFits(op)))
         return signalPassFailure();
-      LoopWriter writer(op, partialSumWidth);
+      LoopWriter writer(op, partialSumWidth, sumByDot);
       writer.finish(write(writer));
       ++numFused;
     }
@@ -263,33 +521,48 @@ struct FuseOnlineSoftmax
 
 private:
   State write(LoopWriter &writer) {
-    switch (recurrence) {
-    case Recurrence::ThreePass:
+    switch (chosen) {
+    case RecurrenceKind::ThreePass:
       return writer.threePass();
-    case Recurrence::Normalized:
+    case RecurrenceKind::Normalized:
       return writer.normalized();
-    case Recurrence::Deferred:
+    case RecurrenceKind::Deferred:
       return writer.deferred();
-    case Recurrence::Conditional:
-      return writer.conditional(tau);
+    case RecurrenceKind::Conditional:
+      return writer.conditional(chosenTau);
+    case RecurrenceKind::Lazy:
+      return writer.lazy(chosenTau);
     }
     llvm_unreachable("unknown recurrence");
   }
 
-  LogicalResult verifyOptions() {
+  /// What the options leave open, the kernel's schedule says.
+  LogicalResult resolveOptions() {
     if (partialSumWidth < 1)
       return getOperation().emitError()
              << "partial-sum-width must be positive, found "
              << partialSumWidth.getValue();
-    if (!(tau >= 0.0) || std::isinf(tau))
+    if (!std::isfinite(tau))
       return getOperation().emitError()
-             << "tau must be finite and not negative, found " << tau.getValue();
+             << "tau must be finite, found " << tau.getValue();
+    AbiOp abi = lookupAbi(getOperation());
+    chosen = recurrence;
+    if (recurrence == kScheduleRecurrence)
+      chosen =
+          abi ? abi.getSchedule().getRecurrence() : RecurrenceKind::Deferred;
+    // The other two sum up what is divided before the dot, or apart from it.
+    sumByDot = abi && abi.getSchedule().getSumByDot() &&
+               chosen != RecurrenceKind::ThreePass &&
+               chosen != RecurrenceKind::Normalized;
+    chosenTau = tau;
+    if (tau < 0.0)
+      chosenTau = abi ? double(abi.getSchedule().getTau()) : 8.0;
     return success();
   }
 
   /// Weights reach 2^tau before they are rounded to the values' type.
   LogicalResult verifyTauFits(SoftmaxSumOp op) {
-    if (recurrence != Recurrence::Conditional)
+    if (chosen != RecurrenceKind::Conditional && chosen != RecurrenceKind::Lazy)
       return success();
     auto values = cast<RankedTensorType>(
         op.getValues().front().getTerminator()->getOperand(0).getType());
@@ -297,11 +570,15 @@ private:
     APFloat largest = APFloat::getLargest(type.getFloatSemantics());
     bool inexact;
     largest.convert(APFloat::IEEEdouble(), APFloat::rmTowardZero, &inexact);
-    if (std::exp2(tau) <= largest.convertToDouble())
+    if (std::exp2(chosenTau) <= largest.convertToDouble())
       return success();
     return op.emitOpError("tau must keep 2^tau within ")
-           << type << ", found " << tau.getValue();
+           << type << ", found " << chosenTau;
   }
+
+  RecurrenceKind chosen = RecurrenceKind::Deferred;
+  double chosenTau = 0.0;
+  bool sumByDot = false;
 };
 
 } // namespace

@@ -18,7 +18,7 @@
 
 namespace fovea::tile {
 
-/// Builds f32 arithmetic on register tiles at one location. Operands of one op
+/// Builds arithmetic on register tiles at one location. Operands of one op
 /// have one type; `widen` brings row tiles to it.
 class TileBuilder : public mlir::ImplicitLocOpBuilder {
 public:
@@ -32,10 +32,13 @@ public:
 
   /// A tile whose elements all are `value`.
   Value splat(TileType type, double value) {
+    mlir::Type element = type.getElementType();
+    mlir::Attribute attr =
+        mlir::isa<mlir::FloatType>(element)
+            ? mlir::Attribute(getFloatAttr(element, value))
+            : getIntegerAttr(element, static_cast<int64_t>(value));
     return mlir::arith::ConstantOp::create(
-        *this, mlir::DenseElementsAttr::get(
-                   type, mlir::cast<mlir::TypedAttr>(
-                             getFloatAttr(type.getElementType(), value))));
+        *this, mlir::DenseElementsAttr::get(type, attr));
   }
   Value minusInfinity(TileType type) {
     return splat(type, -std::numeric_limits<double>::infinity());
@@ -74,6 +77,11 @@ public:
   }
   Value compare(mlir::arith::CmpFPredicate predicate, Value a, Value b) {
     return mlir::arith::CmpFOp::create(*this, predicate, a, b);
+  }
+  /// a >= b of signed integers.
+  Value isAtLeast(Value a, Value b) {
+    return mlir::arith::CmpIOp::create(*this, mlir::arith::CmpIPredicate::sge,
+                                       a, b);
   }
   Value isEqual(Value a, double value) {
     return compare(mlir::arith::CmpFPredicate::OEQ, a, splat(typeOf(a), value));

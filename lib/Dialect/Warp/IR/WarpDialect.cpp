@@ -61,6 +61,10 @@ int64_t fovea::warp::getPanelColumns(int64_t columns) {
   return 16;
 }
 
+int64_t fovea::warp::getBoxPanelColumns(int64_t columns) {
+  return columns > 32 ? 64 : columns > 16 ? 32 : 16;
+}
+
 LogicalResult SharedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t panel) {
   if (panel == 16 || panel == 32 || panel == 64)

@@ -19,13 +19,48 @@ using namespace fovea;
 
 // Panels are swizzled by address bits below 1024.
 static constexpr int64_t kAlignment = 1024;
+static constexpr int64_t kBarrierBytes = 8, kSlotBytes = 4;
 
 namespace {
 struct AllocateSharedMemoryPass
     : warp::impl::WarpAllocateSharedMemoryBase<AllocateSharedMemoryPass> {
   void runOnOperation() override;
+
+private:
+  int64_t placeBuffers();
+  int64_t placeBarriers(int64_t start);
 };
 } // namespace
+
+int64_t AllocateSharedMemoryPass::placeBuffers() {
+  Builder builder(&getContext());
+  int64_t bytes = 0;
+  getOperation().walk([&](warp::AllocOp alloc) {
+    alloc.setOffsetAttr(builder.getI64IntegerAttr(bytes));
+    int64_t size = warp::getStorageBytes(alloc.getBuffer().getType());
+    bytes += llvm::alignTo(size, kAlignment);
+  });
+  return bytes;
+}
+
+/// Roles meet at barriers: pipelines have a full and an empty one for each
+/// stage, mailboxes a word for each slot.
+int64_t AllocateSharedMemoryPass::placeBarriers(int64_t start) {
+  Builder builder(&getContext());
+  int64_t bytes = start;
+  getOperation().walk([&](Operation *op) {
+    if (auto pipeline = dyn_cast<warp::PipelineOp>(op)) {
+      pipeline.setOffsetAttr(builder.getI64IntegerAttr(bytes));
+      bytes += 2 * kBarrierBytes * pipeline.getPipeline().getType().getStages();
+    } else if (auto mailbox = dyn_cast<warp::MailboxOp>(op)) {
+      mailbox.setOffsetAttr(builder.getI64IntegerAttr(bytes));
+      bytes +=
+          llvm::alignTo(kSlotBytes * mailbox.getMailbox().getType().getSlots(),
+                        kBarrierBytes);
+    }
+  });
+  return bytes + warp::kSpareSharedBytes;
+}
 
 void AllocateSharedMemoryPass::runOnOperation() {
   tile::AbiOp abi = tile::lookupAbi(getOperation());
@@ -37,14 +72,11 @@ void AllocateSharedMemoryPass::runOnOperation() {
       lookupTarget(abi.getTarget(), [&] { return abi.emitError(); });
   if (!target)
     return signalPassFailure();
-  Builder builder(&getContext());
-  int64_t bytes = 0;
-  getOperation().walk([&](warp::AllocOp alloc) {
-    alloc.setOffsetAttr(builder.getI64IntegerAttr(bytes));
-    MemRefType type = alloc.getBuffer().getType();
-    int64_t size = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-    bytes += llvm::alignTo(size, kAlignment);
-  });
+  int64_t bytes = placeBuffers();
+  bool hasRoles = false;
+  getOperation().walk([&](warp::SpecializeOp) { hasRoles = true; });
+  if (hasRoles)
+    bytes = placeBarriers(bytes);
   if (bytes > target->sharedMemory) {
     getOperation().emitError("kernel needs ")
         << bytes << " bytes of shared memory, '" << target->name << "' has "

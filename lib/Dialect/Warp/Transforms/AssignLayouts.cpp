@@ -30,6 +30,12 @@ private:
 } // namespace
 
 Type AssignLayoutsPass::convert(Location loc, Type type) {
+  if (auto pending = dyn_cast<warp::PendingType>(type)) {
+    Type tile = convert(loc, pending.getTile());
+    return tile ? warp::PendingType::get(&getContext(),
+                                         cast<RankedTensorType>(tile))
+                : Type();
+  }
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !isa_and_nonnull<tile::RegAttr>(tensor.getEncoding()))
     return type;
@@ -44,9 +50,12 @@ void AssignLayoutsPass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
-  layout = warp::MmaSyncAttr::getChecked([&] { return abi.emitError(); },
-                                         &getContext(),
-                                         abi.getSchedule().getWarps());
+  auto emitError = [&] { return abi.emitError(); };
+  int64_t warps = abi.getSchedule().getWarps();
+  if (abi.getSchedule().isSpecialized())
+    layout = warp::WgmmaAttr::getChecked(emitError, &getContext(), warps / 4);
+  else
+    layout = warp::MmaSyncAttr::getChecked(emitError, &getContext(), warps);
   if (!layout)
     return signalPassFailure();
   auto convertValue = [&](Value value) {

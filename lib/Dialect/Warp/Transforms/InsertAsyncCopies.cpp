@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Ring.h"
+
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +22,7 @@ namespace fovea::warp {
 
 using namespace mlir;
 using namespace fovea;
+using namespace fovea::warp;
 
 namespace {
 /// A copy with its multi-stage buffer and pipeline.
@@ -27,12 +30,6 @@ struct Stream {
   warp::CopyOp copy;
   Value buffer, pipeline;
   SmallVector<Operation *> readers;
-};
-
-/// Position in a ring of stages: where it stands, and how often it wrapped,
-/// modulo two.
-struct RingState {
-  Value stage, phase;
 };
 
 struct InsertAsyncCopiesPass
@@ -46,36 +43,6 @@ private:
                             int64_t stages);
 };
 } // namespace
-
-static Value makeI32(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantIntOp::create(b, loc, value, 32);
-}
-
-/// `state` after `steps` steps, at most once around the ring.
-static RingState advance(OpBuilder &b, Location loc, RingState state,
-                         int64_t steps, int64_t stages) {
-  if (steps == 0)
-    return state;
-  Value ahead =
-      arith::AddIOp::create(b, loc, state.stage, makeI32(b, loc, steps));
-  Value size = makeI32(b, loc, stages);
-  Value wraps =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, ahead, size);
-  Value wrapped = arith::SubIOp::create(b, loc, ahead, size);
-  Value stage = arith::SelectOp::create(b, loc, wraps, wrapped, ahead);
-  Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
-  Value phase = arith::XOrIOp::create(b, loc, state.phase, flip);
-  return {stage, phase};
-}
-
-static Value makeStageView(OpBuilder &b, Location loc, Value buffer,
-                           Value stage) {
-  auto type = cast<MemRefType>(buffer.getType());
-  auto view =
-      MemRefType::get(type.getShape().drop_front(), type.getElementType(),
-                      MemRefLayoutAttrInterface(), type.getMemorySpace());
-  return warp::StageOp::create(b, loc, view, buffer, stage);
-}
 
 /// Acquire, copy, commit. `copy` is cloned through `mapping`.
 static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
@@ -121,33 +88,13 @@ FailureOr<Stream> InsertAsyncCopiesPass::makeStream(warp::CopyOp copy,
   }
   OpBuilder b(alloc);
   MemRefType type = alloc.getBuffer().getType();
-  SmallVector<int64_t> shape = {stages};
-  llvm::append_range(shape, type.getShape());
-  auto staged =
-      MemRefType::get(shape, type.getElementType(), MemRefLayoutAttrInterface(),
-                      type.getMemorySpace());
-  stream.buffer =
-      warp::AllocOp::create(b, alloc.getLoc(), staged, IntegerAttr());
+  stream.buffer = warp::AllocOp::create(
+      b, alloc.getLoc(), getStagedType(type, stages), IntegerAttr());
   stream.pipeline = warp::PipelineOp::create(
       b, alloc.getLoc(), warp::PipelineType::get(&getContext(), stages),
       IntegerAttr());
   ++numPipelines;
   return stream;
-}
-
-/// The first and the last op of `block` that is one of `readers` or contains
-/// one; null if there are none.
-static std::pair<Operation *, Operation *>
-readingRange(Block *block, ArrayRef<Operation *> readers) {
-  Operation *first = nullptr, *last = nullptr;
-  for (Operation *reader : readers) {
-    Operation *ancestor = block->findAncestorOpInBlock(*reader);
-    if (!first || ancestor->isBeforeInBlock(first))
-      first = ancestor;
-    if (!last || last->isBeforeInBlock(ancestor))
-      last = ancestor;
-  }
-  return {first, last};
 }
 
 /// A copy outside loops: one stage, never given back.
@@ -166,11 +113,11 @@ LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
   for (Operation *reader : stream->readers)
     if (isa<warp::LocalLoadOp>(reader) && reader->getBlock() == block) {
       SmallVector<Operation *> users(reader->getUsers());
-      if (Operation *use = readingRange(block, users).first)
+      if (Operation *use = getRange(block, users).first)
         reader->moveBefore(use);
     }
   if (!stream->readers.empty()) {
-    b.setInsertionPoint(readingRange(block, stream->readers).first);
+    b.setInsertionPoint(getRange(block, stream->readers).first);
     warp::ConsumerWaitOp::create(b, copy.getLoc(), stream->pipeline, zero,
                                  zero);
     Value view = makeStageView(b, copy.getLoc(), stream->buffer, zero);
@@ -266,7 +213,7 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
   for (const Stream &stream : streams) {
     if (stream.readers.empty())
       continue;
-    b.setInsertionPoint(readingRange(body, stream.readers).first);
+    b.setInsertionPoint(getRange(body, stream.readers).first);
     auto wait = warp::ConsumerWaitOp::create(b, loc, stream.pipeline,
                                              current.stage, current.phase);
     Value view = makeStageView(b, loc, stream.buffer, current.stage);
@@ -274,7 +221,7 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
     copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
       return llvm::is_contained(stream.readers, use.getOwner());
     });
-    b.setInsertionPointAfter(readingRange(body, stream.readers).second);
+    b.setInsertionPointAfter(getRange(body, stream.readers).second);
     warp::ConsumerReleaseOp::create(b, loc, stream.pipeline, current.stage,
                                     current.phase);
     if (!firstWait || wait->isBeforeInBlock(firstWait))
@@ -316,6 +263,9 @@ void InsertAsyncCopiesPass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
+  // 'warp-insert-pipelines' does it for kernels with roles.
+  if (abi.getSchedule().isSpecialized())
+    return;
   llvm::MapVector<Operation *, SmallVector<warp::CopyOp>> loops;
   SmallVector<warp::CopyOp> single;
   getOperation().walk([&](warp::CopyOp copy) {

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace fovea::warp {
@@ -21,10 +22,9 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// `iv < lower or iv >= upper` in a loop's body.
+/// `iv < lower or iv >= upper` in a loop's body; either may be missing.
 struct OutsideRange {
-  arith::OrIOp condition;
-  Value lower, upper;
+  Value condition, lower, upper;
 };
 
 struct SplitMaskedLoopsPass
@@ -44,31 +44,79 @@ static Value matchCompare(Value value, scf::ForOp loop,
   return compare.getRhs();
 }
 
+/// What `condition` says about the loop's index, if it is what we split at.
+static std::optional<OutsideRange> matchCondition(Value condition,
+                                                  scf::ForOp loop) {
+  auto matchLower = [&](Value value) {
+    return matchCompare(value, loop, arith::CmpIPredicate::slt);
+  };
+  auto matchUpper = [&](Value value) {
+    return matchCompare(value, loop, arith::CmpIPredicate::sge);
+  };
+  if (Value lower = matchLower(condition))
+    return OutsideRange{condition, lower, {}};
+  if (Value upper = matchUpper(condition))
+    return OutsideRange{condition, {}, upper};
+  auto either = condition.getDefiningOp<arith::OrIOp>();
+  if (!either)
+    return std::nullopt;
+  for (auto [below, above] : {std::pair(either.getLhs(), either.getRhs()),
+                              std::pair(either.getRhs(), either.getLhs())}) {
+    Value lower = matchLower(below), upper = matchUpper(above);
+    if (lower && upper)
+      return OutsideRange{condition, lower, upper};
+  }
+  return std::nullopt;
+}
+
 static std::optional<OutsideRange> findCondition(scf::ForOp loop) {
   if (!loop.getInductionVar().getType().isIndex())
     return std::nullopt;
-  for (auto condition : loop.getBody()->getOps<arith::OrIOp>()) {
-    bool guards = llvm::any_of(condition->getUsers(), [](Operation *user) {
-      return isa<scf::IfOp>(user);
-    });
+  for (Operation &op : *loop.getBody()) {
+    if (!isa<arith::CmpIOp, arith::OrIOp>(op))
+      continue;
+    bool guards = llvm::any_of(
+        op.getUsers(), [](Operation *user) { return isa<scf::IfOp>(user); });
     if (!guards)
       continue;
-    for (auto [below, above] :
-         {std::pair(condition.getLhs(), condition.getRhs()),
-          std::pair(condition.getRhs(), condition.getLhs())}) {
-      Value lower = matchCompare(below, loop, arith::CmpIPredicate::slt);
-      Value upper = matchCompare(above, loop, arith::CmpIPredicate::sge);
-      if (lower && upper)
-        return OutsideRange{condition, lower, upper};
-    }
+    if (auto range = matchCondition(op.getResult(0), loop))
+      return range;
   }
   return std::nullopt;
+}
+
+/// A constant that `value` is at least.
+static std::optional<int64_t> getLeast(Value value) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return constant;
+  if (auto maximum = value.getDefiningOp<arith::MaxSIOp>())
+    return getConstantIntValue(maximum.getRhs());
+  return std::nullopt;
+}
+
+/// `bound`, if it is a constant that the loop, from the constant `start` on,
+/// steps on and does not end before; or `start`, if the bound is not above it.
+static Value findConstantBound(OpBuilder &b, scf::ForOp loop, Value start,
+                               Value bound) {
+  std::optional<int64_t> first = getConstantIntValue(start),
+                         end = getConstantIntValue(bound),
+                         step = getConstantIntValue(loop.getStep()),
+                         least = getLeast(loop.getUpperBound());
+  if (!first || !end)
+    return {};
+  if (*end <= *first)
+    return start;
+  if (step != 1 || !least || *least < *end)
+    return {};
+  return arith::ConstantIndexOp::create(b, loop.getLoc(), *end);
 }
 
 /// The first index of the loop's sequence, from `start` on, that is not below
 /// `bound`; at most the loop's upper bound.
 static Value firstAtLeast(OpBuilder &b, scf::ForOp loop, Value start,
                           Value bound) {
+  if (Value constant = findConstantBound(b, loop, start, bound))
+    return constant;
   Location loc = loop.getLoc();
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value clipped = arith::MinSIOp::create(b, loc, bound, loop.getUpperBound());
@@ -83,8 +131,9 @@ static Value firstAtLeast(OpBuilder &b, scf::ForOp loop, Value start,
 static scf::ForOp cloneLoop(OpBuilder &b, scf::ForOp loop, Value condition,
                             Value lower, Value upper, bool value,
                             ValueRange inits) {
+  // The inits are set on the clone: mapped, they would also change in the body,
+  // which may use the same constant for something else.
   IRMapping mapping;
-  mapping.map(loop.getInitArgs(), inits);
   auto clone = cast<scf::ForOp>(b.clone(*loop, mapping));
   clone.setLowerBound(lower);
   clone.setUpperBound(upper);
@@ -96,23 +145,39 @@ static scf::ForOp cloneLoop(OpBuilder &b, scf::ForOp loop, Value condition,
   return clone;
 }
 
-static void split(scf::ForOp loop, OutsideRange range) {
+/// Whether a loop between these has no iteration, as far as constants tell.
+static bool isEmpty(Value begin, Value end) {
+  std::optional<int64_t> first = getConstantIntValue(begin),
+                         last = getConstantIntValue(end);
+  return begin == end || (first && last && *first >= *last);
+}
+
+static void split(scf::ForOp loop, const OutsideRange &range) {
   OpBuilder b(loop);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
-  Value middle = firstAtLeast(b, loop, lower, range.lower);
-  Value last = firstAtLeast(b, loop, middle, range.upper);
-  Value condition = range.condition.getResult();
-  // An end past the loop's own happens where its range is empty or ragged.
-  auto clip = [&](Value end) -> Value {
-    return arith::MinSIOp::create(b, loop.getLoc(), end, upper);
+  Value middle = lower, last = upper;
+  if (range.lower)
+    middle = firstAtLeast(b, loop, lower, range.lower);
+  if (range.upper)
+    last = firstAtLeast(b, loop, middle, range.upper);
+  SmallVector<Value> values(loop.getInitArgs());
+  auto append = [&](Value begin, Value end, bool condition) {
+    if (isEmpty(begin, end))
+      return;
+    // An end past the loop's own happens where its range is empty or ragged.
+    std::optional<int64_t> constant = getConstantIntValue(end),
+                           least = getLeast(upper);
+    bool isInside = end == upper || (constant && least && *constant <= *least);
+    if (!isInside)
+      end = arith::MinSIOp::create(b, loop.getLoc(), end, upper);
+    values = SmallVector<Value>(
+        cloneLoop(b, loop, range.condition, begin, end, condition, values)
+            .getResults());
   };
-  scf::ForOp before = cloneLoop(b, loop, condition, lower, clip(middle), true,
-                                loop.getInitArgs());
-  scf::ForOp inside = cloneLoop(b, loop, condition, middle, clip(last), false,
-                                before.getResults());
-  scf::ForOp after =
-      cloneLoop(b, loop, condition, last, upper, true, inside.getResults());
-  loop.replaceAllUsesWith(after.getResults());
+  append(lower, middle, true);
+  append(middle, last, false);
+  append(last, upper, true);
+  loop.replaceAllUsesWith(values);
   loop.erase();
 }
 

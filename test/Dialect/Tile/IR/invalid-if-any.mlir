@@ -1,15 +1,5 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
-func.func @f(%c: tensor<16x64xi1, #tile.reg>) {
-  // expected-error@+1 {{condition must be a row tile, found 'tensor<16x64xi1, #tile.reg>'}}
-  tile.if_any %c : tensor<16x64xi1, #tile.reg> {
-    tile.yield
-  }
-  return
-}
-
-// -----
-
 func.func @f(%c: tensor<16x1xi1, #tile.reg>, %x: tensor<16x64xf32, #tile.reg>) {
   // expected-error@+1 {{inits, body arguments and results must have the same types}}
   %r = tile.if_any %c init(%x : tensor<16x64xf32, #tile.reg>) : tensor<16x1xi1, #tile.reg> {
@@ -73,6 +63,6 @@ func.func @f(%c: tensor<16x1xi1, #tile.reg>) {
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{expects parent op to be one of 'tile.softmax_sum, tile.if_any'}}
+  // expected-error@+1 {{expects parent op to be one of 'tile.foreach_work, tile.softmax_sum, tile.if_any'}}
   tile.yield
 }

@@ -38,7 +38,7 @@ func.func @not_a_tile(%x: tensor<16x1xf32>) {
 
 // -----
 
-// expected-error@+1 {{schedule's 'query_in_registers' must be 0 or 1, found 2}}
+// expected-error@+1 {{schedule's 'query_in_registers' must be in [0, 1], found 2}}
 #s = #tile.schedule<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 2, min_blocks = 1>
 
 // -----

@@ -2,7 +2,7 @@
 // RUN:   --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional tau=9 partial-sum-width=3})))' \
 // RUN:   | FileCheck %s
 // RUN: not fovea-opt %s --split-input-file \
-// RUN:   --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{tau=-1})))' 2>&1 \
+// RUN:   --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{tau=inf})))' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TAU
 // RUN: not fovea-opt %s --split-input-file \
 // RUN:   --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{partial-sum-width=0})))' 2>&1 \
@@ -11,7 +11,7 @@
 // RUN:   --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=flash})))' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NAME
 
-// TAU: error: tau must be finite and not negative, found -1
+// TAU: error: tau must be finite, found INF
 // WIDTH: error: partial-sum-width must be positive, found 0
 // NAME: Cannot find option named 'flash'
 

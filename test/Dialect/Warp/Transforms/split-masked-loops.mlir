@@ -154,13 +154,13 @@ gpu.module @m {
 // CHECK-COUNT-1: scf.for
 // CHECK-NOT: scf.for
 gpu.module @m {
-  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
+  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32, %flag: i1) kernel {
     %c32 = arith.constant 32 : index
     %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
       %below = arith.cmpi slt, %j, %a : index
       %above = arith.cmpi sge, %j, %b : index
       %partial = arith.ori %below, %above : i1
-      %s = scf.if %below -> (f32) {
+      %s = scf.if %flag -> (f32) {
         %masked = arith.addf %acc, %x : f32
         scf.yield %masked : f32
       } else {

@@ -178,6 +178,44 @@ def Tile_ScalarParameterAttr : Tile_Parameter<"ScalarParameter", "scalar"> {
   let assemblyFormat = "`<` $name `,` $type `>`";
 }
 
+def Tile_TensorMapParameterAttr : Tile_Parameter<"TensorMapParameter", "tensor_map"> {
+  let summary = "a tensor as a CUtensorMap, by value";
+  let description = [{
+    What the copy engine of sm_90 and later reads or writes a tensor through.
+    `order` lists the host's dimensions as the map has them, innermost first;
+    `box` is what one copy moves, in elements along each dimension of the map;
+    `swizzle` is the span in bytes of the pattern that the copy's rows have in
+    shared memory: 0 (none), 32, 64 or 128. Elements outside the tensor are read
+    as zero and not written.
+
+    The kernel's argument is a `!llvm.ptr` to the map's 128 bytes.
+
+    Example: `#tile.tensor_map<"k", [3, 2, 1, 0], box = [64, 128, 1, 1], swizzle = 128>`
+  }];
+  let parameters = (ins StringRefParameter<>:$tensor,
+                        "::mlir::DenseI64ArrayAttr":$order,
+                        "::mlir::DenseI64ArrayAttr":$box,
+                        "int64_t":$swizzle);
+  let assemblyFormat = [{
+    `<` $tensor `,` $order `,` `box` `=` $box `,` `swizzle` `=` $swizzle `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Tile_WorkspaceParameterAttr : Tile_Parameter<"WorkspaceParameter", "workspace"> {
+  let summary = "memory that is zero when a kernel starts";
+  let description = [{
+    The address, a multiple of 32, of `bytes` bytes of device memory. They are
+    zero when the kernel starts, no other launch uses them while it runs, and
+    the kernel leaves them zero: the counter of a dynamic tile scheduler.
+
+    Example: `#tile.workspace<4>`
+  }];
+  let parameters = (ins "int64_t":$bytes);
+  let assemblyFormat = "`<` $bytes `>`";
+  let genVerifyDecl = 1;
+}
+
 class Tile_Constraint<string attrName, string attrMnemonic>
     : Tile_Attr<attrName, attrMnemonic,
                 [DeclareAttrInterfaceMethods<ConstraintAttrInterface>]>;

@@ -13,6 +13,7 @@ include "fovea/Dialect/Tile/IR/TileAttrs.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_AbiOp : Tile_Op<"abi", [
@@ -26,6 +27,12 @@ def Tile_AbiOp : Tile_Op<"abi", [
     `grid_sizes`, threads of a CTA, bytes of dynamic shared memory, what the
     kernel takes for granted about sizes, the target and the schedule. Passes
     refine it; the launch metadata is its printed form (docs/ABI.md).
+
+    `grid` counts work items. There is a CTA for each, unless the kernel is
+    `persistent(N)`: then there are at most N on each multiprocessor, and each
+    takes items until none is left. With `cluster(C)`, C neighbouring CTAs form
+    a cluster, and the number of CTAs is made a multiple of C: a kernel ignores
+    items past the last.
 
     Example:
 
@@ -44,12 +51,15 @@ def Tile_AbiOp : Tile_Op<"abi", [
                        ArrayAttr:$parameters, StrArrayAttr:$gridSizes,
                        AffineMapAttr:$grid, I64Attr:$threads,
                        I64Attr:$sharedMemory,
-                       OptionalAttr<ArrayAttr>:$constraints);
+                       OptionalAttr<ArrayAttr>:$constraints,
+                       OptionalAttr<I64Attr>:$persistent,
+                       DefaultValuedOptionalAttr<I64Attr, "1">:$cluster);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
     `grid` `(` $gridSizes $grid `)` `threads` `(` $threads `)`
     `shared_memory` `(` $sharedMemory `)`
+    (`persistent` `(` $persistent^ `)`)? (`cluster` `(` $cluster^ `)`)?
     (`constraints` `(` $constraints^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
@@ -228,11 +238,13 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "runs its body if any row asks for it";
   let description = [{
-    `condition` is a row tile of i1. The results are the body's where any row's
-    condition holds, else `inits`. The body gets `inits` as arguments and must
-    leave rows whose condition is false as they are: a target may decide for
-    any set of rows on its own (a warp votes for the rows that it holds), and
-    the result may not depend on which. The interpreter checks it.
+    A row's condition holds where any of its columns in `condition` does. The
+    results are the body's where any row's condition holds, else `inits`. The
+    body gets `inits` as arguments and must leave rows whose condition is false
+    as they are: a target may decide for any set of rows on its own (a warp
+    votes for the rows that it holds), and the result may not depend on which.
+    The interpreter checks it. A condition known to hold everywhere, or nowhere,
+    folds the op away.
 
     Example:
 
@@ -254,6 +266,7 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
@@ -280,6 +293,12 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     `weights`, optional, gets the block's first key and `exp(s - m)` and yields
     the weights for `acc`, for dropout; `l` does not see it. `scale` is positive.
 
+    With `descending`, blocks are visited from the last to the first, the block
+    visited first always counts as partial, and it is visited even if there is
+    no block below `upper`: then `j` is `lower`, and all scores must be -inf.
+    A loop that runs at least once can be started before it is entered.
+    `lower` is not negative.
+
     Rewritten by `tile-fuse-online-softmax` into a loop.
 
     Example:
@@ -297,7 +316,8 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     ```
   }];
   let arguments = (ins Index:$lower, Index:$upper, Index:$fullLower,
-                       Index:$fullUpper, I64Attr:$step, F32Attr:$scale);
+                       Index:$fullUpper, I64Attr:$step, F32Attr:$scale,
+                       UnitAttr:$descending);
   let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
   let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
                         AnyRegion:$weights);
@@ -352,9 +372,48 @@ def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
   let hasVerifier = 1;
 }
 
+def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
+  let summary = "runs its body for this CTA's share of the work";
+  let description = [{
+    The work is `count` items, numbered from 0; the CTAs of the grid execute the
+    body once for each of them, in all. The body has effects only. `schedule`
+    says which CTA gets which:
+
+    | schedule | items of CTA `c` of a grid of `G` |
+    |---|---|
+    | `single` | `c`; the grid has `count` CTAs |
+    | `static` | `c`, `c + G`, `c + 2 G`, ... |
+    | `dynamic` | `c`, then one at a time, in order of arrival at a counter |
+
+    `tile-lower-work` replaces `single` ones.
+
+    Example:
+
+    ```mlir
+    tile.foreach_work %w to %count schedule(static) {
+      %x = tile.load %S[%w, %c0] dims [-1, 1] : memref<?x64xf32> to tensor<1x64xf32, #tile.reg>
+      tile.store %x, %T[%w, %c0] dims [-1, 1] : tensor<1x64xf32, #tile.reg>, memref<?x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Index:$count, Tile_WorkSchedule:$schedule);
+  let regions = (region SizedRegion<1>:$region);
+  let builders = [OpBuilder<(ins "::mlir::Value":$count,
+                                 "::fovea::tile::WorkSchedule":$schedule)>];
+  let skipDefaultBuilders = 1;
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The number of the item that the body works on.
+    ::mlir::BlockArgument getItem() { return getBody()->getArgument(0); }
+  }];
+}
+
 def Tile_YieldOp : Tile_Op<"yield", [
     Pure, Terminator, ReturnLike,
-    ParentOneOf<["SoftmaxSumOp", "IfAnyOp"]>]> {
+    ParentOneOf<["ForeachWorkOp", "SoftmaxSumOp", "IfAnyOp"]>]> {
   let summary = "ends a region of a tile op";
   let description = [{
     Yields the region's tiles.
@@ -366,6 +425,7 @@ def Tile_YieldOp : Tile_Op<"yield", [
     ```
   }];
   let arguments = (ins Variadic<AnyType>:$results);
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, {});">];
   let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
 }
 

@@ -9,6 +9,8 @@
 #ifndef FOVEA_DIALECT_TILE_TRANSFORMS_PASSES_H
 #define FOVEA_DIALECT_TILE_TRANSFORMS_PASSES_H
 
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -18,21 +20,27 @@ class RewritePatternSet;
 
 namespace fovea::tile {
 
-/// How `tile.softmax_sum` becomes loops; docs/Tile.md says where each is from.
-enum class Recurrence { ThreePass, Normalized, Deferred, Conditional };
+/// As an option's value: the recurrence that the kernel's schedule names.
+inline constexpr auto kScheduleRecurrence = static_cast<RecurrenceKind>(~0u);
 
 /// The names of the recurrences, for options of passes and pipelines.
+/// docs/Tile.md says where each is from.
 inline auto recurrenceValues() {
   return llvm::cl::values(
-      clEnumValN(Recurrence::ThreePass, "three-pass",
+      clEnumValN(kScheduleRecurrence, "auto",
+                 "what the kernel's schedule says; deferred without one"),
+      clEnumValN(RecurrenceKind::ThreePass, "three-pass",
                  "maximum, sum and weighted sum in a loop each"),
-      clEnumValN(Recurrence::Normalized, "normalized",
+      clEnumValN(RecurrenceKind::Normalized, "normalized",
                  "one loop, the accumulator is divided at every step"),
-      clEnumValN(Recurrence::Deferred, "deferred",
+      clEnumValN(RecurrenceKind::Deferred, "deferred",
                  "one loop, the accumulator is divided after it"),
-      clEnumValN(Recurrence::Conditional, "conditional",
+      clEnumValN(RecurrenceKind::Conditional, "conditional",
                  "as deferred, rescaling only where the maximum grew by more "
-                 "than tau"));
+                 "than tau"),
+      clEnumValN(RecurrenceKind::Lazy, "lazy",
+                 "as conditional, computing maxima only where some score "
+                 "exceeds the last one by more than tau"));
 }
 
 #define GEN_PASS_DECL

@@ -27,9 +27,19 @@ def FuseOnlineSoftmax
     | `normalized` | maximum, sum, accumulator divided by the sum |
     | `deferred` | maximum, partial sums, accumulator |
     | `conditional` | reference at most `tau` below the maximum, partial sums, accumulator |
+    | `lazy` | reference as a score, `-c` times it, the bits above which a score calls for a new one, partial sums, accumulator |
 
-    Maxima are carried in base 2: with `c = scale * log2(e)`, a loop step
-    computes `exp2(s * c - m)`, one FMA and one exp2 an element.
+    With `c = scale * log2(e)`, a loop step computes `exp2(s * c - m)`, one FMA
+    and one exp2 an element; all but `lazy` carry maxima in base 2.
+
+    `lazy` computes a maximum only where it needs one. A reference `m` serves
+    while no score exceeds `t = m + tau / c`. Floats that are not negative order
+    as their bits do, and negative ones lie below them as integers, so integer
+    maxima of the scores' bits are compared with `bits(t) + 1`. Where `t` is
+    negative, the least integer takes its place: then every block computes its
+    maximum. That, the new reference and the factor stand in a `tile.if_any`;
+    the accumulator is rescaled in another, later one, so that a target may
+    compute weights before it waits for the accumulator.
 
     Before:
 
@@ -59,15 +69,26 @@ def FuseOnlineSoftmax
     `%partial` is always the disjunction of these two compares, so that
     `warp-split-masked-loops` can split the loop at `full`'s bounds.
 
+    Where the schedule says `sum_by_dot`, `deferred`, `conditional` and `lazy`
+    do not add up weights but carry `l8 = dot(p, ones, l8)`, eight columns that
+    are the same, rescaled with the accumulator. So `l` is the sum of weights as
+    rounded for the product, without an addition a weight.
+
+    A `descending` sum becomes a loop over the numbers `%i` of blocks, from 0;
+    with `last` the first key of the last block, `%j` is `last - %i * step`, and
+    `%partial` is `%i < a or %i >= b` for numbers of blocks `a`, at least 1, and
+    `b`. The second compare is left out where `full_lower` is `lower`.
+
     `tile.softmax_merge` and `tile.softmax_finish` become elementwise ops.
   }];
   let options = [
-    Option<"recurrence", "recurrence", "::fovea::tile::Recurrence",
-           "::fovea::tile::Recurrence::Deferred",
+    Option<"recurrence", "recurrence", "::fovea::tile::RecurrenceKind",
+           "::fovea::tile::kScheduleRecurrence",
            "Algorithm of the loop", "::fovea::tile::recurrenceValues()">,
-    Option<"tau", "tau", "double", "8.0",
-           "With recurrence=conditional: how far, in powers of two, the maximum "
-           "may grow before the state is rescaled">,
+    Option<"tau", "tau", "double", "-1.0",
+           "With recurrence=conditional or lazy: how far, in powers of two, the "
+           "maximum may grow before the state is rescaled; negative: what the "
+           "kernel's schedule says, 8 without one">,
     Option<"partialSumWidth", "partial-sum-width", "int64_t", "8",
            "Columns of the tile of partial sums that the loop carries; 1 where "
            "it does not divide the block">
@@ -78,6 +99,33 @@ def FuseOnlineSoftmax
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+def LowerWork : Pass<"tile-lower-work", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Replace tile.foreach_work where each CTA has one item";
+  let description = [{
+    A `tile.foreach_work` with `schedule(single)` becomes its body, the item the
+    CTA's number. Others stay, for passes that know how a kernel's warps agree
+    on the next item; they are an error where the schedule has no roles.
+
+    Before:
+
+    ```mlir
+    tile.foreach_work %w to %count schedule(single) {
+      %row = arith.muli %w, %c128 : index
+      ...
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %w = gpu.block_id x
+    %row = arith.muli %w, %c128 : index
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
 
 def SinkCoordinates

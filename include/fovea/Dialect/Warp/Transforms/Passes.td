@@ -33,6 +33,92 @@ def WarpInsertAsyncCopies
   ];
 }
 
+def WarpDistributeWork
+    : Pass<"warp-distribute-work", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Make the loop over work a loop of the CTA";
+  let description = [{
+    `tile.foreach_work` of schedule `static` or `dynamic` becomes an `scf.while`
+    whose first round is the CTA's own number; the next is one grid further
+    (`static`) or what `warp.next_work` says (`dynamic`). All of the round stands
+    in the first region, since each CTA has at least one item.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def WarpChainTiles : Pass<"warp-chain-tiles", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Issue the next tile's first scores with this one's last product";
+  let description = [{
+    Rotates the loop over work: what a round does before its loop over blocks
+    moves to the end of the round before, woven into what that does behind its
+    own loop. So the next tile's first scores and the last product of this one
+    are in flight together, and this one's output is written under the next
+    one's softmax. The last round has no next one and does its end alone.
+
+    For loops that `warp-overlap-dots` made; others are left alone.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numChained", "chained", "Number of loops rotated">
+  ];
+}
+
+def WarpInsertPipelines
+    : Pass<"warp-insert-pipelines", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Give each copy a pipeline, where it stands";
+  let description = [{
+    For kernels whose copies and dots will be the work of different warps. A
+    copy gets a buffer of as many stages as the schedule says for queries, keys
+    or values, and a pipeline; `warp.producer_acquire` and
+    `warp.producer_commit` stand around it, `warp.consumer_wait` before the first
+    reader and `warp.consumer_release` behind the last. The position in the ring
+    is carried through all loops around the copy. Nothing moves: how far the
+    copies run ahead is up to the role that will have them.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numPipelines", "pipelines", "Number of pipelines made">
+  ];
+}
+
+def WarpOverlapDots : Pass<"warp-overlap-dots", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Run softmax under dots in flight";
+  let description = [{
+    Pipelines loops in which one dot's register operand is computed from
+    another's result, with upstream's loop pipeliner: dots become asynchronous,
+    and the order of an iteration becomes: issue this block's scores, issue the
+    last block's product, wait for the scores, softmax, wait for the product,
+    rescale it (FlashAttention 3, intra-warpgroup overlap). The first block's
+    scores and the last block's product stand before and behind the loop.
+
+    Loops that may run zero times are left alone, and so are those where
+    everything depends on the product.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numOverlapped", "overlapped", "Number of loops pipelined">
+  ];
+}
+
+def WarpSplitSoftmax : Pass<"warp-split-softmax", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Order exponentials around the wait for a product";
+  let description = [{
+    Where weights are computed while the product with the last block's weights
+    is in flight, says what must stand above and what below that product's wait:
+    the registers of the weights in flight may be overwritten only after it, so
+    weights are rounded below it; exponentials stay above it, so that it waits
+    for as little as possible. In loops, the schedule's `softmax_part` of the
+    columns are exponentiated above the wait and the others below, where their
+    exponentials run beside the first ones' rounding.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numSplit", "waits", "Number of waits ordered">
+  ];
+}
+
 def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Say which thread holds which element";
   let description = [{
@@ -51,13 +137,47 @@ def WarpSplitMaskedLoops
     A loop with an `scf.if` under `iv < a or iv >= b`, with `a` and `b` defined
     outside, becomes three: before `a`, from `a` to `b`, and from `b` on. The
     condition is a constant in each, so the middle one runs without the code it
-    guards. Values that the loop carries go from one to the next.
+    guards. Values that the loop carries go from one to the next. Either compare
+    may be missing, and a loop that constants show to be empty is left out.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
   let statistics = [
     Statistic<"numSplit", "split", "Number of loops split">
   ];
+}
+
+def WarpPingPong : Pass<"warp-ping-pong", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Let warp groups take turns at the matrix units";
+  let description = [{
+    Puts `warp.begin_turn` before and `warp.end_turn` behind dots that are issued
+    without a wait between them, so that one warp group's softmax runs under the
+    others' dots (FlashAttention 3's ping-pong scheduling). For schedules with
+    `ping_pong` and more than one warp group.
+  }];
+  let statistics = [
+    Statistic<"numTurns", "turns", "Number of turns made">
+  ];
+}
+
+def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Give copies to one role, computation to another";
+  let description = [{
+    Turns the kernel's one program, in which copies stand in the order of their
+    use, into a `warp.specialize` with two roles: `load` keeps acquires, copies,
+    commits and work numbers, `compute` all other effects. Each role is the
+    program without what it does not need: loops and branches around its work
+    stay, values that they carry go where nobody reads them. So the copies come
+    in the order of their use, across loops and tiles, and run ahead as far as
+    the pipelines' stages allow.
+
+    `warp.next_work` becomes `warp.fetch_work` and a `warp.send` at the start of
+    the round in `load`, and a `warp.receive` where it stood in `compute`.
+
+    Does nothing where the schedule has no `producer_registers`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def WarpAllocateSharedMemory

@@ -1,0 +1,257 @@
+//===- Barriers.cpp - Pipelines between roles as mbarriers ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static constexpr int64_t kBarrierBytes = 8;
+
+namespace {
+/// What a role does between an acquire and its commit.
+struct Filling {
+  SmallVector<warp::CopyOp> copies;
+  warp::ProducerCommitOp commit;
+};
+} // namespace
+
+static FailureOr<Filling> getFilling(warp::ProducerAcquireOp acquire) {
+  Filling filling;
+  for (Operation *op = acquire->getNextNode(); op; op = op->getNextNode()) {
+    if (auto copy = dyn_cast<warp::CopyOp>(op))
+      filling.copies.push_back(copy);
+    if (auto other = dyn_cast<warp::ProducerAcquireOp>(op)) {
+      other.emitOpError("a stage was acquired before and not committed yet");
+      return failure();
+    }
+    filling.commit = dyn_cast<warp::ProducerCommitOp>(op);
+    if (!filling.commit)
+      continue;
+    if (filling.commit.getPipeline() == acquire.getPipeline() &&
+        filling.commit.getStage() == acquire.getStage())
+      return filling;
+    filling.commit.emitOpError("commits another stage than was acquired last");
+    return failure();
+  }
+  acquire.emitOpError("has no commit after it in its block");
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A pipeline between roles: barriers full[0..stages), empty[0..stages).
+class RolePipeline {
+public:
+  RolePipeline(warp::PipelineOp op, const Specialization &roles,
+               TensorCopies &copies)
+      : op(op), roles(roles), copies(copies),
+        stages(op.getPipeline().getType().getStages()) {}
+
+  LogicalResult analyze();
+  void emitSetup();
+  LogicalResult lowerUsers();
+
+private:
+  LogicalResult addProducer(Operation *user, const Role *role);
+  void addConsumer(Operation *user, const Role *role);
+  LogicalResult lowerAcquire(warp::ProducerAcquireOp acquire);
+  Value emitFull(OpBuilder &b, Location loc, Value stage);
+  Value emitEmpty(OpBuilder &b, Location loc, Value stage);
+
+  warp::PipelineOp op;
+  const Specialization &roles;
+  TensorCopies &copies;
+  int64_t stages;
+  const Role *producer = nullptr;
+  llvm::SmallPtrSet<const Role *, 4> consumers;
+  /// Commits that the barrier itself makes, when the last byte has landed.
+  llvm::SmallPtrSet<Operation *, 8> ofCopies;
+};
+} // namespace
+
+LogicalResult RolePipeline::addProducer(Operation *user, const Role *role) {
+  if (!role->isSingleThread)
+    return user->emitOpError("role '")
+           << role->name.getValue()
+           << "' fills a pipeline and must do nothing else";
+  if (producer && producer != role)
+    return user->emitOpError("role '")
+           << role->name.getValue() << "' fills a pipeline that role '"
+           << producer->name.getValue() << "' fills already";
+  producer = role;
+  return success();
+}
+
+void RolePipeline::addConsumer(Operation *user, const Role *role) {
+  if (isa<warp::ConsumerReleaseOp>(user))
+    consumers.insert(role);
+}
+
+LogicalResult RolePipeline::analyze() {
+  if (!op.getOffset())
+    return op.emitError("pipeline between roles has no offset; run "
+                        "'warp-allocate-shared-memory' first");
+  for (Operation *user : op.getPipeline().getUsers()) {
+    const Role *role = roles.getRole(user);
+    if (!role)
+      return user->emitOpError(
+          "uses a pipeline outside of the roles that use it, too");
+    if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp>(user)) {
+      if (failed(addProducer(user, role)))
+        return failure();
+    } else {
+      addConsumer(user, role);
+    }
+  }
+  if (!producer)
+    return op.emitOpError("is filled by no role");
+  return success();
+}
+
+/// The producer arrives once; consumers with one thread of each warp.
+void RolePipeline::emitSetup() {
+  OpBuilder b(roles.endOfSetup);
+  Location loc = op.getLoc();
+  int64_t releases = 0;
+  for (const Role *role : consumers)
+    releases += role->warps * roles.clusterSize;
+  auto initialize = [&](Value barrier, int64_t count) {
+    emitAsm(b, loc, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}",
+            {barrier, emitI32(b, loc, count)});
+  };
+  for (int64_t stage = 0; stage < stages; ++stage)
+    initialize(emitFull(b, loc, emitI32(b, loc, stage)), 1);
+  for (int64_t stage = 0; stage < stages; ++stage)
+    initialize(emitEmpty(b, loc, emitI32(b, loc, stage)),
+               std::max<int64_t>(releases, 1));
+}
+
+static Value emitBarrier(OpBuilder &b, Location loc, int64_t offset,
+                         Value stage) {
+  Value distance =
+      arith::MulIOp::create(b, loc, stage, emitI32(b, loc, kBarrierBytes));
+  return arith::AddIOp::create(b, loc, emitSharedAddress(b, loc, offset),
+                               distance);
+}
+
+Value RolePipeline::emitFull(OpBuilder &b, Location loc, Value stage) {
+  return emitBarrier(b, loc, *op.getOffset(), stage);
+}
+
+Value RolePipeline::emitEmpty(OpBuilder &b, Location loc, Value stage) {
+  return emitBarrier(b, loc, *op.getOffset() + kBarrierBytes * stages, stage);
+}
+
+/// Waits until the barrier has left the phase of the given parity.
+static void emitWait(OpBuilder &b, Location loc, Value barrier, Value phase) {
+  emitAsm(b, loc,
+          "{\n\t.reg .pred p;\n\tWAIT:\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n\t"
+          "@p bra DONE;\n\tbra WAIT;\n\tDONE:\n\t}",
+          "r,r,~{memory}", {barrier, phase});
+}
+
+LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
+  FailureOr<Filling> filling = getFilling(acquire);
+  if (failed(filling))
+    return failure();
+  OpBuilder b(acquire);
+  Location loc = acquire.getLoc();
+  // A ring starts empty: the first round waits for the phase before the first.
+  Value before =
+      arith::XOrIOp::create(b, loc, acquire.getPhase(), emitI32(b, loc, 1));
+  emitWait(b, loc, emitEmpty(b, loc, acquire.getStage()), before);
+  if (filling->copies.empty())
+    return success();
+  int64_t bytes = 0;
+  for (warp::CopyOp copy : filling->copies)
+    bytes += warp::getStorageBytes(copy.getTarget().getType());
+  Value full = emitFull(b, loc, acquire.getStage());
+  emitAsm(b, loc, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+          "r,r,~{memory}", {full, emitI32(b, loc, bytes)});
+  ofCopies.insert(filling->commit);
+  for (warp::CopyOp copy : filling->copies)
+    if (failed(copies.lower(copy, full)))
+      return failure();
+  return success();
+}
+
+LogicalResult RolePipeline::lowerUsers() {
+  SmallVector<Operation *> users(op.getPipeline().getUsers());
+  for (Operation *user : users)
+    if (auto acquire = dyn_cast<warp::ProducerAcquireOp>(user))
+      if (failed(lowerAcquire(acquire)))
+        return failure();
+  for (Operation *user : users) {
+    OpBuilder b(user);
+    Location loc = user->getLoc();
+    if (auto commit = dyn_cast<warp::ProducerCommitOp>(user)) {
+      if (!ofCopies.contains(user))
+        emitAsm(b, loc, "mbarrier.arrive.shared::cta.b64 _, [$0];",
+                "r,~{memory}", {emitFull(b, loc, commit.getStage())});
+    } else if (auto wait = dyn_cast<warp::ConsumerWaitOp>(user)) {
+      emitWait(b, loc, emitFull(b, loc, wait.getStage()), wait.getPhase());
+    } else if (auto release = dyn_cast<warp::ConsumerReleaseOp>(user)) {
+      // The predicate was elected long ago: nothing of it is left to compute,
+      // and so no reason for ptxas to put the arrival off.
+      emitAsm(
+          b, loc, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
+          "r,b,~{memory}",
+          {emitEmpty(b, loc, release.getStage()), roles.getRole(user)->leader});
+    }
+  }
+  for (Operation *user : users)
+    user->erase();
+  op.erase();
+  return success();
+}
+
+LogicalResult fovea::lowerRolePipelines(gpu::GPUFuncOp kernel, tile::AbiOp abi,
+                                        const Specialization &roles) {
+  if (!roles.hasRoles())
+    return success();
+  TensorCopies copies(kernel, abi);
+  if (failed(copies.collect(roles)))
+    return failure();
+  OpBuilder setup(roles.endOfSetup);
+  copies.emitPrefetches(setup);
+  SmallVector<warp::PipelineOp> pipelines;
+  kernel.walk([&](warp::PipelineOp op) {
+    bool isUsedByRole =
+        llvm::any_of(op.getPipeline().getUsers(), [&](Operation *user) {
+          return roles.getRole(user) != nullptr;
+        });
+    if (isUsedByRole)
+      pipelines.push_back(op);
+  });
+  SmallVector<RolePipeline> lowerings;
+  for (warp::PipelineOp op : pipelines) {
+    lowerings.emplace_back(op, roles, copies);
+    if (failed(lowerings.back().analyze()))
+      return failure();
+  }
+  for (RolePipeline &lowering : lowerings) {
+    lowering.emitSetup();
+    if (failed(lowering.lowerUsers()))
+      return failure();
+  }
+  WalkResult walk = kernel.walk([&](warp::CopyOp copy) -> WalkResult {
+    if (copy.getAsync() && roles.getRole(copy))
+      return copy.emitOpError("belongs to no stage: a role acquires one before "
+                              "and commits it after, in the same block");
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}

@@ -1,0 +1,285 @@
+//===- Roles.cpp - Roles as branches ----------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static constexpr int64_t kLanes = 32, kGroupWarps = 4;
+static constexpr int64_t kRegisters = 65536, kRegisterStep = 8;
+
+//===----------------------------------------------------------------------===//
+// Small emitters
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> fovea::emitAsm(OpBuilder &builder, Location loc,
+                                  StringRef text, StringRef constraints,
+                                  ValueRange operands, TypeRange results,
+                                  bool hasSideEffects) {
+  SmallVector<Type> types;
+  if (results.size() == 1)
+    types.push_back(results.front());
+  else if (!results.empty())
+    types.push_back(LLVM::LLVMStructType::getLiteral(
+        builder.getContext(), SmallVector<Type>(results)));
+  auto op = LLVM::InlineAsmOp::create(
+      builder, loc, types, operands, text, constraints, hasSideEffects,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr);
+  if (results.size() <= 1)
+    return SmallVector<Value>(op->getResults());
+  SmallVector<Value> parts;
+  for (size_t index = 0; index < results.size(); ++index)
+    parts.push_back(LLVM::ExtractValueOp::create(builder, loc, op->getResult(0),
+                                                 int64_t(index)));
+  return parts;
+}
+
+Value fovea::emitSharedAddress(OpBuilder &builder, Location loc,
+                               int64_t offset) {
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
+  Value base =
+      LLVM::AddressOfOp::create(builder, loc, pointer, kSharedMemorySymbol);
+  Value address =
+      LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
+  return arith::AddIOp::create(builder, loc, address,
+                               emitI32(builder, loc, offset));
+}
+
+Value fovea::emitUniform(OpBuilder &builder, Location loc, Value value) {
+  return NVVM::ShflOp::create(
+      builder, loc, value.getType(), emitI32(builder, loc, -1), value,
+      emitI32(builder, loc, 0), emitI32(builder, loc, kLanes - 1),
+      NVVM::ShflKind::idx, UnitAttr());
+}
+
+Value Role::emitGroup(OpBuilder &builder, Location loc) const {
+  return arith::DivUIOp::create(builder, loc, warp,
+                                emitI32(builder, loc, kGroupWarps));
+}
+
+const Role *Specialization::getRole(Operation *op) const {
+  for (Block *block = op->getBlock(); block;) {
+    for (const Role &role : roles)
+      if (role.body == block)
+        return &role;
+    Operation *parent = block->getParentOp();
+    block = parent ? parent->getBlock() : nullptr;
+  }
+  return nullptr;
+}
+
+FailureOr<SharedView> fovea::getSharedView(Operation *user, Value memref) {
+  SharedView view;
+  view.type = dyn_cast<MemRefType>(memref.getType());
+  if (auto stage = memref.getDefiningOp<warp::StageOp>()) {
+    view.stage = stage.getStage();
+    memref = stage.getBuffer();
+  }
+  view.buffer = memref.getDefiningOp<warp::AllocOp>();
+  if (!view.buffer) {
+    user->emitOpError("needs a shared buffer or a stage of one");
+    return failure();
+  }
+  if (!view.buffer.getOffset()) {
+    view.buffer.emitError("shared buffer has no offset; run "
+                          "'warp-allocate-shared-memory' first");
+    return failure();
+  }
+  return view;
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+/// True if one thread can do all that the role does: it only fills pipelines.
+static bool isForOneThread(Region &role) {
+  WalkResult walk = role.walk([](Operation *op) -> WalkResult {
+    if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
+            warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp>(op) ||
+        op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+      return WalkResult::advance();
+    if (auto copy = dyn_cast<warp::CopyOp>(op))
+      return copy.getAsync() ? WalkResult::advance() : WalkResult::interrupt();
+    bool hasTiles =
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
+    return isMemoryEffectFree(op) && !hasTiles ? WalkResult::advance()
+                                               : WalkResult::interrupt();
+  });
+  return !walk.wasInterrupted();
+}
+
+namespace {
+/// Builds the branches of a kernel's roles.
+class RoleBuilder {
+public:
+  RoleBuilder(warp::SpecializeOp op, Specialization &result)
+      : b(op), op(op), loc(op.getLoc()), result(result),
+        launched(kRegisters / (kLanes * op.getNumWarps()) / kRegisterStep *
+                 kRegisterStep) {}
+
+  void run();
+
+private:
+  void emitSetup();
+  void emitBranch(unsigned index);
+  void emitRole(unsigned index, Block *block);
+  void emitBudget(int64_t registers);
+
+  OpBuilder b;
+  warp::SpecializeOp op;
+  Location loc;
+  Specialization &result;
+  int64_t launched; // registers of a thread
+  Value thread, warp;
+};
+} // namespace
+
+void RoleBuilder::run() {
+  thread = emitThread(b, loc);
+  Value number =
+      arith::DivUIOp::create(b, loc, thread, emitI32(b, loc, kLanes));
+  warp = emitUniform(b, loc, number);
+  emitSetup();
+  result.roles.reserve(op.getRoles().size());
+  emitBranch(0);
+  op.erase();
+}
+
+/// Thread 0 makes the barriers; nobody uses one before all threads met.
+void RoleBuilder::emitSetup() {
+  Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, thread,
+                                      emitI32(b, loc, 0));
+  auto setup = scf::IfOp::create(b, loc, first, /*withElseRegion=*/false);
+  OpBuilder inside = setup.getThenBodyBuilder();
+  result.endOfSetup = NVVM::FenceMbarrierInitOp::create(inside, loc);
+  NVVM::Barrier0Op::create(b, loc);
+}
+
+void RoleBuilder::emitBranch(unsigned index) {
+  bool isLast = index + 1 == op.getRoles().size();
+  if (isLast && index == 0) {
+    // A single role needs no condition, but a block of its own.
+    auto all = scf::IfOp::create(
+        b, loc, arith::ConstantIntOp::create(b, loc, 1, 1).getResult(),
+        /*withElseRegion=*/false);
+    return emitRole(index, all.thenBlock());
+  }
+  int64_t end = op.getFirstWarp(index) + op.getWarps()[index];
+  Value mine = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, warp,
+                                     emitI32(b, loc, end));
+  auto branch = scf::IfOp::create(b, loc, mine, /*withElseRegion=*/true);
+  emitRole(index, branch.thenBlock());
+  b.setInsertionPointToStart(branch.elseBlock());
+  if (index + 2 == op.getRoles().size())
+    return emitRole(index + 1, branch.elseBlock());
+  emitBranch(index + 1);
+}
+
+void RoleBuilder::emitBudget(int64_t registers) {
+  if (registers == launched)
+    return;
+  auto action = registers < launched ? NVVM::SetMaxRegisterAction::decrease
+                                     : NVVM::SetMaxRegisterAction::increase;
+  NVVM::SetMaxRegisterOp::create(b, loc, registers, action);
+}
+
+void RoleBuilder::emitRole(unsigned index, Block *block) {
+  b.setInsertionPointToStart(block);
+  Role role;
+  role.name = cast<StringAttr>(op.getNames()[index]);
+  role.body = block;
+  role.firstWarp = op.getFirstWarp(index);
+  role.warps = op.getWarps()[index];
+  Region &region = op.getRoles()[index];
+  role.isSingleThread = isForOneThread(region);
+
+  emitBudget(op.getRegisters()[index]);
+  role.thread = arith::SubIOp::create(b, loc, thread,
+                                      emitI32(b, loc, kLanes * role.firstWarp));
+  role.warp =
+      arith::SubIOp::create(b, loc, warp, emitI32(b, loc, role.firstWarp));
+  Block *target = block;
+  if (role.isSingleThread) {
+    Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        role.thread, emitI32(b, loc, 0));
+    target =
+        scf::IfOp::create(b, loc, first, /*withElseRegion=*/false).thenBlock();
+  } else {
+    role.leader = NVVM::ElectSyncOp::create(b, loc, b.getI1Type(),
+                                            /*membermask=*/Value());
+  }
+
+  Block &body = region.front();
+  for (auto [argument, capture] :
+       llvm::zip(body.getArguments(), op.getCaptures()))
+    argument.replaceAllUsesWith(capture);
+  body.getTerminator()->erase();
+  target->getOperations().splice(target->getTerminator()->getIterator(),
+                                 body.getOperations());
+  result.roles.push_back(role);
+}
+
+static LogicalResult checkSpecialize(warp::SpecializeOp op,
+                                     gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+  if (op->getParentOp() != kernel)
+    return op.emitOpError("must stand in the kernel's own block");
+  if (abi.getTarget() != "sm_90a")
+    return op.emitOpError("needs target 'sm_90a', found '")
+           << abi.getTarget() << "'";
+  int64_t warps = op.getNumWarps();
+  if (int64_t(abi.getThreads()) != kLanes * warps)
+    return abi.emitError("kernel needs 32 threads for each of ")
+           << warps << " warps of its roles, found " << abi.getThreads();
+  if (abi.getSchedule().getCluster() != 1)
+    return op.emitOpError("clusters are not supported yet, found one of ")
+           << abi.getSchedule().getCluster();
+  return success();
+}
+
+FailureOr<Specialization> fovea::openRoles(gpu::GPUFuncOp kernel,
+                                           tile::AbiOp abi) {
+  Specialization result;
+  SmallVector<warp::SpecializeOp> ops;
+  kernel.walk([&](warp::SpecializeOp op) { ops.push_back(op); });
+  if (ops.empty())
+    return result;
+  if (ops.size() > 1) {
+    ops[1].emitOpError("a kernel has at most one");
+    return failure();
+  }
+  if (failed(checkSpecialize(ops.front(), kernel, abi)))
+    return failure();
+  RoleBuilder(ops.front(), result).run();
+  return result;
+}
+
+void fovea::numberThreads(const Specialization &kernel) {
+  for (const Role &role : kernel.roles) {
+    OpBuilder b(role.body->getParentOp()->getContext());
+    b.setInsertionPointAfterValue(role.thread);
+    Value number = arith::IndexCastOp::create(b, role.thread.getLoc(),
+                                              b.getIndexType(), role.thread);
+    SmallVector<gpu::ThreadIdOp> ids;
+    role.body->walk([&](gpu::ThreadIdOp id) {
+      if (id.getDimension() == gpu::Dimension::x)
+        ids.push_back(id);
+    });
+    for (gpu::ThreadIdOp id : ids) {
+      id.replaceAllUsesWith(number);
+      id.erase();
+    }
+  }
+}

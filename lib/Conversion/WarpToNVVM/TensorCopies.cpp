@@ -1,0 +1,215 @@
+//===- TensorCopies.cpp - Copies by the copy engine -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// Limits of a tensor map (CUDA driver API, cuTensorMapEncodeTiled).
+static constexpr int64_t kMaxRank = 5, kMaxBox = 256;
+
+// Cache policies of createpolicy.fractional, for all lines of a copy.
+static constexpr int64_t kEvictFirst = 0x12F0000000000000,
+                         kEvictLast = 0x14F0000000000000;
+
+Value fovea::appendArgument(gpu::GPUFuncOp kernel, tile::AbiOp abi, Type type,
+                            Attribute parameter) {
+  unsigned position = kernel.getNumArguments();
+  MLIRContext *context = kernel.getContext();
+  (void)kernel.insertArgument(position, type, {}, kernel.getLoc());
+  SmallVector<Attribute> parameters(abi.getParameters().getValue());
+  parameters.push_back(parameter);
+  abi.setParametersAttr(ArrayAttr::get(context, parameters));
+  return kernel.getArgument(position);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+/// Dimensions of the source as its map has them, innermost first: columns,
+/// rows, then the others.
+static SmallVector<int64_t> getMapDims(warp::CopyOp copy) {
+  int64_t row = copy.getDims()[0], column = copy.getDims()[1];
+  SmallVector<int64_t> dims = {column, row};
+  int64_t rank = cast<MemRefType>(copy.getSource().getType()).getRank();
+  for (int64_t dim = rank - 1; dim >= 0; --dim)
+    if (dim != row && dim != column)
+      dims.push_back(dim);
+  return dims;
+}
+
+/// Rows that one instruction copies: all, or an equal part of them.
+static int64_t getBoxRows(int64_t rows) {
+  int64_t parts = llvm::divideCeil(rows, kMaxBox);
+  while (rows % parts != 0)
+    ++parts;
+  return rows / parts;
+}
+
+static LogicalResult checkTensorCopy(warp::CopyOp copy) {
+  auto source = cast<MemRefType>(copy.getSource().getType());
+  if (copy.getLimit())
+    return copy.emitOpError("'limit' is not supported in a role: the copy "
+                            "engine knows the tensor's bounds only");
+  if (copy.getCondition())
+    return copy.emitOpError("'if' is not supported in a role: what the stage "
+                            "waits for must be known");
+  if (source.getRank() > kMaxRank)
+    return copy.emitOpError("the copy engine knows up to ")
+           << kMaxRank << " dimensions, found " << source.getRank();
+  auto [strides, offset] = source.getStridesAndOffset();
+  if (strides[copy.getDims()[1]] != 1)
+    return copy.emitOpError("columns must be contiguous, found ") << source;
+  return success();
+}
+
+/// The kernel's argument for the map of a copy, new or of an earlier copy.
+static FailureOr<Value> getTensorMap(warp::CopyOp copy, gpu::GPUFuncOp kernel,
+                                     tile::AbiOp abi) {
+  auto argument = dyn_cast<BlockArgument>(copy.getSource());
+  tile::MemRefParameterAttr memref;
+  if (argument && argument.getOwner() == &kernel.getBody().front())
+    memref = dyn_cast<tile::MemRefParameterAttr>(
+        abi.getParameters()[argument.getArgNumber()]);
+  if (!memref) {
+    copy.emitOpError("source must be an argument of the kernel");
+    return failure();
+  }
+  MLIRContext *context = copy.getContext();
+  MemRefType target = copy.getTarget().getType();
+  int64_t panel = cast<warp::SharedAttr>(target.getMemorySpace()).getPanel();
+  SmallVector<int64_t> order, box(getMapDims(copy).size(), 1);
+  for (int64_t dim : getMapDims(copy))
+    order.push_back(memref.getOrder()[dim]);
+  box[0] = panel;
+  box[1] = getBoxRows(target.getDimSize(0));
+  int64_t swizzle = panel * target.getElementTypeBitWidth() / 8;
+  auto parameter = tile::TensorMapParameterAttr::get(
+      context, memref.getTensor(), DenseI64ArrayAttr::get(context, order),
+      DenseI64ArrayAttr::get(context, box), swizzle);
+  for (auto [index, known] : llvm::enumerate(abi.getParameters()))
+    if (known == parameter)
+      return Value(kernel.getArgument(index));
+  return appendArgument(kernel, abi, LLVM::LLVMPointerType::get(context),
+                        parameter);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Loops around a copy.
+static int64_t getLoopDepth(warp::CopyOp copy) {
+  int64_t depth = 0;
+  for (Operation *op = copy->getParentOp(); op; op = op->getParentOp())
+    depth += isa<LoopLikeOpInterface>(op);
+  return depth;
+}
+
+static Value emitAsPointer(OpBuilder &b, Location loc, Value address,
+                           unsigned space) {
+  MLIRContext *context = b.getContext();
+  Value shared = LLVM::IntToPtrOp::create(
+      b, loc, LLVM::LLVMPointerType::get(context, 3), address);
+  if (space == 3)
+    return shared;
+  return LLVM::AddrSpaceCastOp::create(
+      b, loc, LLVM::LLVMPointerType::get(context, space), shared);
+}
+
+/// The instructions of one copy: one for each box, panel by panel.
+static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
+                                    int64_t policy) {
+  OpBuilder b(copy);
+  Location loc = copy.getLoc();
+  FailureOr<SharedView> view = getSharedView(copy, copy.getTarget());
+  if (failed(view))
+    return failure();
+  int64_t rows = view->type.getDimSize(0), columns = view->type.getDimSize(1);
+  int64_t panel = view->getPanel(), boxRows = getBoxRows(rows);
+  int64_t rowBytes = panel * view->type.getElementTypeBitWidth() / 8;
+  Value base = emitSharedAddress(b, loc, *view->buffer.getOffset());
+  if (view->stage)
+    base = arith::AddIOp::create(
+        b, loc, base,
+        arith::MulIOp::create(b, loc, view->stage,
+                              emitI32(b, loc, view->getStageBytes())));
+  Value mbarrier = emitAsPointer(b, loc, barrier, 3);
+  SmallVector<Value> start;
+  for (int64_t dim : getMapDims(copy))
+    start.push_back(emitToI32(b, loc, copy.getIndices()[dim]));
+  Value hint = emitI64(b, loc, policy);
+  for (int64_t column = 0; column < columns; column += panel)
+    for (int64_t row = 0; row < rows; row += boxRows) {
+      SmallVector<Value> place = start;
+      place[0] =
+          arith::AddIOp::create(b, loc, place[0], emitI32(b, loc, column));
+      place[1] = arith::AddIOp::create(b, loc, place[1], emitI32(b, loc, row));
+      int64_t distance = (column / panel * rows + row) * rowBytes;
+      Value to = arith::AddIOp::create(b, loc, base, emitI32(b, loc, distance));
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+          b, loc, emitAsPointer(b, loc, to, 7), map, place, mbarrier,
+          /*im2colOffsets=*/ValueRange(), /*multicastMask=*/Value(), hint,
+          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
+          /*predicate=*/Value());
+    }
+  return success();
+}
+
+LogicalResult TensorCopies::add(warp::CopyOp copy) {
+  if (failed(checkTensorCopy(copy)))
+    return failure();
+  FailureOr<Value> map = getTensorMap(copy, kernel, abi);
+  if (failed(map))
+    return failure();
+  maps[copy] = *map;
+  int64_t &depth = depths.try_emplace(copy.getSource(), 0).first->second;
+  depth = std::max(depth, getLoopDepth(copy));
+  deepest = std::max(deepest, depth);
+  return success();
+}
+
+LogicalResult TensorCopies::lower(warp::CopyOp copy, Value barrier) {
+  // What the innermost loops walk over is read by other CTAs, too, soon.
+  bool isShared = depths.lookup(copy.getSource()) == deepest;
+  if (failed(emitTensorCopy(copy, maps.lookup(copy), barrier,
+                            isShared ? kEvictLast : kEvictFirst)))
+    return failure();
+  maps.erase(copy);
+  copy.erase();
+  return success();
+}
+
+void TensorCopies::emitPrefetches(OpBuilder &b) {
+  for (Value argument : kernel.getArguments()) {
+    if (llvm::none_of(maps,
+                      [&](auto &entry) { return entry.second == argument; }))
+      continue;
+    NVVM::PrefetchOp::create(b, argument.getLoc(), /*cacheLevel=*/nullptr,
+                             /*evictPriority=*/nullptr, argument,
+                             /*predicate=*/Value(), /*tensormap=*/true);
+  }
+}
+
+LogicalResult TensorCopies::collect(const Specialization &roles) {
+  SmallVector<warp::CopyOp> copies;
+  kernel.walk([&](warp::CopyOp copy) {
+    if (copy.getAsync() && roles.getRole(copy))
+      copies.push_back(copy);
+  });
+  for (warp::CopyOp copy : copies)
+    if (failed(add(copy)))
+      return failure();
+  return success();
+}

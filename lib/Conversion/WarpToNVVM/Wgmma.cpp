@@ -1,0 +1,447 @@
+//===- Wgmma.cpp - Dots as wgmma.mma_async ----------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// wgmma.mma_async.m64nNk16 (PTX ISA, asynchronous warpgroup instructions).
+static constexpr int64_t kRows = 64, kStep = 16, kMostColumns = 256;
+static constexpr int64_t kElementBytes = 2;
+// Rows of one repetition of a swizzle pattern.
+static constexpr int64_t kPatternRows = 8;
+// Addresses in a descriptor are in units of 16 bytes, 14 bits of them.
+static constexpr int64_t kUnit = 16, kAddressMask = 0x3FFF;
+
+//===----------------------------------------------------------------------===//
+// Descriptors
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// How the matrix units find an operand in swizzled panels.
+struct PanelWalk {
+  int64_t rows, panel;
+  /// The sum runs along columns (else along rows).
+  bool sumAlongColumns;
+
+  int64_t getRowBytes() const { return panel * kElementBytes; }
+  int64_t getPanelBytes() const { return rows * getRowBytes(); }
+
+  /// All of a descriptor but the address. A panel of 128, 64, 32-byte rows has
+  /// the swizzle of its row: layout type 1, 2, 3.
+  int64_t getDescriptor() const {
+    int64_t stride = kPatternRows * getRowBytes();
+    // Along columns the swizzle says where the next chunk lies.
+    int64_t leading = sumAlongColumns ? kUnit : getPanelBytes();
+    int64_t swizzle = panel == 64 ? 1 : panel == 32 ? 2 : 3;
+    return swizzle << 62 | (stride / kUnit) << 32 | (leading / kUnit) << 16;
+  }
+
+  /// Where k-step `step` starts, in units.
+  int64_t getStepDistance(int64_t step) const {
+    int64_t first = step * kStep;
+    int64_t bytes = sumAlongColumns ? first / panel * getPanelBytes() +
+                                          first % panel * kElementBytes
+                                    : first * getRowBytes();
+    return bytes / kUnit;
+  }
+};
+
+/// The PTX of one product, and its operands by number.
+class ProductText {
+public:
+  ProductText(int64_t columns, Type element, bool transposeB)
+      : columns(columns), type(element.isBF16() ? "bf16" : "f16"),
+        transposeB(transposeB) {}
+
+  std::string get(int64_t steps, bool startsAtZero, int64_t words,
+                  const PanelWalk *left, const PanelWalk &right) const;
+
+private:
+  static std::string list(int64_t first, int64_t count);
+
+  int64_t columns;
+  StringRef type;
+  bool transposeB;
+};
+
+struct WgmmaDotLowering : OpConversionPattern<warp::DotOp> {
+  WgmmaDotLowering(const TypeConverter &converter, MLIRContext *context,
+                   const Specialization &roles)
+      : OpConversionPattern(converter, context), roles(roles) {}
+
+  LogicalResult
+  matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  LogicalResult check(warp::DotOp op) const;
+  FailureOr<Value> emitDescriptor(OpBuilder &b, warp::DotOp op, Value memref,
+                                  const PanelWalk &walk, bool isLeft) const;
+
+  const Specialization &roles;
+};
+
+struct DotWaitLowering : OpConversionPattern<warp::DotWaitOp> {
+  DotWaitLowering(const TypeConverter &converter, MLIRContext *context,
+                  int64_t sharedMemory)
+      : OpConversionPattern(converter, context), sharedMemory(sharedMemory) {}
+
+  LogicalResult
+  matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  void emitKeepAbove(OpBuilder &b, Location loc, ValueRange tiles) const;
+
+  int64_t sharedMemory;
+};
+} // namespace
+
+std::string ProductText::list(int64_t first, int64_t count) {
+  std::string text;
+  for (int64_t index = first; index < first + count; ++index)
+    text += (index == first ? "$" : ", $") + std::to_string(index);
+  return text;
+}
+
+/// Fence, all steps, commit, in one text: nothing can come between, and LLVM
+/// never sees accumulators in the making.
+std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
+                             const PanelWalk *left,
+                             const PanelWalk &right) const {
+  int64_t registers = columns / 2;
+  // Outputs; unless the product starts at zero as many tied inputs; the first
+  // operand's words or descriptor; the second one's descriptor.
+  int64_t leftAt = startsAtZero ? registers : 2 * registers;
+  int64_t rightAt = leftAt + (left ? 1 : words);
+  std::string shape = "wgmma.mma_async.sync.aligned.m64n" +
+                      std::to_string(columns) + "k16.f32." + type.str() + "." +
+                      type.str();
+  std::string text = "{\n\t.reg .b64 a, b;\n\t.reg .pred z, o;\n\t"
+                     "setp.ne.b32 z, 0, 0;\n\tsetp.eq.b32 o, 0, 0;\n\t"
+                     "wgmma.fence.sync.aligned;\n\t";
+  for (int64_t step = 0; step < steps; ++step) {
+    auto add = [&](StringRef name, int64_t operand, const PanelWalk &walk) {
+      text += "add.s64 " + name.str() + ", $" + std::to_string(operand) + ", " +
+              std::to_string(walk.getStepDistance(step)) + ";\n\t";
+    };
+    std::string first = "a";
+    if (left)
+      add("a", leftAt, *left);
+    else
+      first = "{" + list(leftAt + 4 * step, 4) + "}";
+    add("b", rightAt, right);
+    text += shape + " {" + list(0, registers) + "}, " + first + ", b, " +
+            (startsAtZero && step == 0 ? "z" : "o") + ", 1, 1" +
+            (left ? ", 0" : "") + (transposeB ? ", 0" : ", 1") + ";\n\t";
+  }
+  return text + "wgmma.commit_group.sync.aligned;\n\t}";
+}
+
+/// The base of a buffer's descriptors is made once, at the role's start; a
+/// stage adds to it.
+FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
+                                                  Value memref,
+                                                  const PanelWalk &walk,
+                                                  bool isLeft) const {
+  FailureOr<SharedView> view = getSharedView(op, memref);
+  if (failed(view))
+    return failure();
+  const Role *role = roles.getRole(op);
+  Location loc = op.getLoc();
+  Value base;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(role->leader);
+    Value address = emitSharedAddress(b, loc, *view->buffer.getOffset());
+    if (isLeft)
+      address = arith::AddIOp::create(
+          b, loc, address,
+          arith::MulIOp::create(b, loc, role->emitGroup(b, loc),
+                                emitI32(b, loc, kRows * walk.getRowBytes())));
+    Value units = arith::ShRUIOp::create(b, loc, address, emitI32(b, loc, 4));
+    // In a cluster the upper bits of an address say which CTA's it is.
+    units = arith::AndIOp::create(b, loc, units, emitI32(b, loc, kAddressMask));
+    base = arith::OrIOp::create(
+        b, loc, arith::ExtUIOp::create(b, loc, b.getI64Type(), units),
+        emitI64(b, loc, walk.getDescriptor()));
+  }
+  if (!view->stage)
+    return base;
+  Value distance = arith::MulIOp::create(
+      b, loc, view->stage, emitI32(b, loc, view->getStageBytes() / kUnit));
+  return arith::AddIOp::create(
+             b, loc, base,
+             arith::ExtUIOp::create(b, loc, b.getI64Type(), distance))
+      .getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+static void append(std::string &constraints, StringRef constraint,
+                   int64_t count = 1) {
+  for (int64_t index = 0; index < count; ++index) {
+    if (!constraints.empty())
+      constraints += ",";
+    constraints += constraint;
+  }
+}
+
+/// Constraints of `count` outputs that are inputs, too, of one kind.
+static std::string getTied(StringRef kind, int64_t count) {
+  std::string constraints;
+  append(constraints, ("=" + kind).str(), count);
+  for (int64_t index = 0; index < count; ++index)
+    append(constraints, std::to_string(index));
+  return constraints;
+}
+
+static SmallVector<Value> toElements(OpBuilder &b, Location loc, Value vector) {
+  auto elements = vector::ToElementsOp::create(b, loc, vector);
+  return SmallVector<Value>(elements.getResults());
+}
+
+/// 16-bit elements as words of two, in the layout's order.
+static SmallVector<Value> toWords(OpBuilder &b, Location loc, Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  auto words = VectorType::get({type.getNumElements() / 2}, b.getI32Type());
+  return toElements(b, loc, LLVM::BitcastOp::create(b, loc, words, vector));
+}
+
+/// Passes a tile through a text, each register tied to itself. Registers of 32
+/// bits only.
+static Value emitThrough(OpBuilder &b, Location loc, StringRef text,
+                         Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  bool isNarrow = type.getElementTypeBitWidth() == 16;
+  SmallVector<Value> registers =
+      isNarrow ? toWords(b, loc, vector) : toElements(b, loc, vector);
+  Type element = registers.front().getType();
+  std::string constraints =
+      getTied(element.isF32() ? "f" : "r", registers.size());
+  append(constraints, "~{memory}");
+  SmallVector<Type> types(registers.size(), element);
+  SmallVector<Value> results =
+      emitAsm(b, loc, text, constraints, registers, types);
+  auto packed = VectorType::get({int64_t(results.size())}, element);
+  Value tile = vector::FromElementsOp::create(b, loc, packed, results);
+  return isNarrow ? LLVM::BitcastOp::create(b, loc, type, tile).getResult()
+                  : tile;
+}
+
+/// Waits until at most `younger` products are in flight. The tile comes out of
+/// the wait, so that nothing that uses it moves above.
+static Value emitWait(OpBuilder &b, Location loc, int64_t younger, Value tile) {
+  std::string text =
+      "wgmma.wait_group.sync.aligned " + std::to_string(younger) + ";";
+  return emitThrough(b, loc, text, tile);
+}
+
+//===----------------------------------------------------------------------===//
+// Dots
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkPanels(warp::DotOp op, MemRefType type) {
+  if (type.getDimSize(0) % kPatternRows != 0)
+    return op.emitOpError("buffers need a multiple of ")
+           << kPatternRows << " rows, found " << type;
+  return success();
+}
+
+LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
+  const Role *role = roles.getRole(op);
+  if (!role || role->isSingleThread)
+    return op.emitOpError("wgmma needs a role that computes");
+  auto layout = cast<warp::WgmmaAttr>(op.getTileType().getEncoding());
+  if (role->warps != 4 * layout.getGroups())
+    return op.emitOpError("tiles of ")
+           << layout.getGroups() << " warp groups in role '"
+           << role->name.getValue() << "' of " << role->warps << " warps";
+  Type element = op.getB().getType().getElementType();
+  if (!element.isF16() && !element.isBF16())
+    return op.emitOpError("wgmma multiplies f16 or bf16, found ") << element;
+  int64_t columns = op.getTileType().getDimSize(1);
+  int64_t sum = cast<ShapedType>(op.getA().getType()).getDimSize(1);
+  if (op.getTileType().getDimSize(0) != kRows * layout.getGroups() ||
+      columns % 8 != 0 || columns > kMostColumns || sum % kStep != 0)
+    return op.emitOpError("wgmma needs ")
+           << kRows << " rows a warp group, a multiple of 8 columns up to "
+           << kMostColumns << " and a sum over a multiple of " << kStep
+           << ", found " << op.getTileType() << " and a sum over " << sum;
+  if (auto left = dyn_cast<MemRefType>(op.getA().getType()))
+    if (failed(checkPanels(op, left)))
+      return failure();
+  return checkPanels(op, op.getB().getType());
+}
+
+static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {
+  int64_t panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
+  return {type.getDimSize(0), panel, sumAlongColumns};
+}
+
+LogicalResult
+WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
+                                  ConversionPatternRewriter &rewriter) const {
+  if (!isa<warp::WgmmaAttr>(op.getTileType().getEncoding()))
+    return failure();
+  if (failed(check(op)))
+    return failure();
+  Location loc = op.getLoc();
+  bool startsAtZero = matchPattern(op.getAcc(), m_AnyZeroFloat());
+  int64_t columns = op.getTileType().getDimSize(1);
+  int64_t registers = columns / 2;
+
+  std::string constraints;
+  SmallVector<Value> operands;
+  if (startsAtZero) {
+    append(constraints, "=f", registers);
+  } else {
+    constraints = getTied("f", registers);
+    operands = toElements(rewriter, loc, adaptor.getAcc());
+  }
+  std::optional<PanelWalk> left;
+  int64_t words = 0;
+  int64_t sum = cast<ShapedType>(op.getA().getType()).getDimSize(1);
+  if (auto memref = dyn_cast<MemRefType>(op.getA().getType())) {
+    left = getWalk(memref, /*sumAlongColumns=*/true);
+    FailureOr<Value> descriptor =
+        emitDescriptor(rewriter, op, op.getA(), *left, /*isLeft=*/true);
+    if (failed(descriptor))
+      return failure();
+    operands.push_back(*descriptor);
+    append(constraints, "l");
+  } else {
+    SmallVector<Value> all = toWords(rewriter, loc, adaptor.getA());
+    words = all.size();
+    llvm::append_range(operands, all);
+    append(constraints, "r", words);
+  }
+  PanelWalk right = getWalk(op.getB().getType(), op.getTransposeB());
+  FailureOr<Value> descriptor =
+      emitDescriptor(rewriter, op, op.getB(), right, /*isLeft=*/false);
+  if (failed(descriptor))
+    return failure();
+  operands.push_back(*descriptor);
+  append(constraints, "l");
+  append(constraints, "~{memory}");
+
+  ProductText text(columns, op.getB().getType().getElementType(),
+                   op.getTransposeB());
+  SmallVector<Type> types(registers, rewriter.getF32Type());
+  SmallVector<Value> results =
+      emitAsm(rewriter, loc,
+              text.get(sum / kStep, startsAtZero, words,
+                       left ? &*left : nullptr, right),
+              constraints, operands, types);
+  Value tile = vector::FromElementsOp::create(
+      rewriter, loc, VectorType::get({registers}, rewriter.getF32Type()),
+      results);
+  if (!op.getAsync())
+    tile = emitWait(rewriter, loc, 0, tile);
+  rewriter.replaceOp(op, tile);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Waits
+//===----------------------------------------------------------------------===//
+
+/// Products surely issued after `dot` and before `wait`: fewer than there are
+/// only waits longer.
+static FailureOr<int64_t> countYounger(warp::DotWaitOp wait) {
+  auto dot = wait.getPending().getDefiningOp<warp::DotOp>();
+  Operation *end =
+      dot ? dot->getBlock()->findAncestorOpInBlock(*wait.getOperation())
+          : nullptr;
+  if (!end) {
+    wait.emitOpError("the dot that it waits for must be in its block or one "
+                     "around it");
+    return failure();
+  }
+  auto countIn = [](Operation *first, Operation *last) {
+    int64_t count = 0;
+    for (Operation *op = first; op != last; op = op->getNextNode())
+      count += isa<warp::DotOp>(op);
+    return count;
+  };
+  int64_t count = countIn(dot->getNextNode(), end);
+  for (Operation *op = wait; op != end; op = op->getParentOp())
+    count += countIn(&op->getBlock()->front(), op);
+  return count;
+}
+
+/// ptxas sees no reason why work should precede a wait, and moves the wait up.
+/// A store that never happens, as it asks for a negative value where none is,
+/// depends on the work and stays above. A branch or trap would make ptxas
+/// serialise the products (C7518).
+void DotWaitLowering::emitKeepAbove(OpBuilder &b, Location loc,
+                                    ValueRange tiles) const {
+  SmallVector<Value> operands;
+  for (Value tile : tiles)
+    llvm::append_range(operands, toElements(b, loc, tile));
+  if (operands.empty())
+    return;
+  std::string text = "{\n\t.reg .pred p;\n\t"
+                     "setp.lt.f32 p, $0, 0f00000000;\n\t";
+  std::string constraints;
+  for (size_t index = 1; index < operands.size(); ++index)
+    text +=
+        "setp.lt.or.f32 p, $" + std::to_string(index) + ", 0f00000000, p;\n\t";
+  append(constraints, "f", operands.size());
+  text += "@p st.volatile.shared.u32 [$" + std::to_string(operands.size()) +
+          "], 0;\n\t}";
+  // The last bytes of shared memory are nobody's.
+  operands.push_back(
+      emitSharedAddress(b, loc, sharedMemory - warp::kSpareSharedBytes));
+  append(constraints, "r");
+  append(constraints, "~{memory}");
+  emitAsm(b, loc, text, constraints, operands);
+}
+
+LogicalResult
+DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
+                                 ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  if (!isa<warp::WgmmaAttr>(op.getResult().getType().getEncoding()))
+    return op.emitOpError("waits for wgmma only, found ")
+           << op.getResult().getType();
+  FailureOr<int64_t> younger = countYounger(op);
+  if (failed(younger))
+    return failure();
+  for (Value held : op.getHeld())
+    if (unsigned bits =
+            cast<RankedTensorType>(held.getType()).getElementTypeBitWidth();
+        bits != 16 && bits != 32)
+      return op.emitOpError("holds elements of 16 or 32 bits, found ")
+             << held.getType();
+  emitKeepAbove(rewriter, loc, adaptor.getAbove());
+  SmallVector<Value> results = {
+      emitWait(rewriter, loc, *younger, adaptor.getPending())};
+  for (Value held : adaptor.getHeld())
+    results.push_back(emitThrough(rewriter, loc, "", held));
+  rewriter.replaceOp(op, results);
+  return success();
+}
+
+void fovea::populateWgmmaPatterns(RewritePatternSet &patterns,
+                                  const TypeConverter &converter,
+                                  const Specialization &roles,
+                                  tile::AbiOp abi) {
+  patterns.add<WgmmaDotLowering>(converter, patterns.getContext(), roles);
+  patterns.add<DotWaitLowering>(converter, patterns.getContext(),
+                                abi.getSharedMemory());
+}

@@ -1,0 +1,57 @@
+//===- LowerWork.cpp - One item of work a CTA -------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace fovea::tile {
+#define GEN_PASS_DEF_LOWERWORK
+#include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fovea::tile
+
+using namespace mlir;
+using namespace fovea::tile;
+
+static void inlineBody(IRRewriter &rewriter, ForeachWorkOp op) {
+  rewriter.setInsertionPoint(op);
+  Value item = gpu::BlockIdOp::create(
+      rewriter, op.getLoc(), rewriter.getIndexType(), gpu::Dimension::x);
+  rewriter.eraseOp(op.getBody()->getTerminator());
+  rewriter.inlineBlockBefore(op.getBody(), op, item);
+  rewriter.eraseOp(op);
+}
+
+namespace {
+
+struct LowerWork : fovea::tile::impl::LowerWorkBase<LowerWork> {
+  using LowerWorkBase::LowerWorkBase;
+
+  void runOnOperation() override {
+    AbiOp abi = lookupAbi(getOperation());
+    bool hasRoles = !abi || abi.getSchedule().isSpecialized();
+    SmallVector<ForeachWorkOp> single;
+    WalkResult walk = getOperation().walk([&](ForeachWorkOp op) -> WalkResult {
+      if (op.getSchedule() == WorkSchedule::Single)
+        single.push_back(op);
+      else if (!hasRoles)
+        return op.emitOpError("of schedule '")
+               << stringifyWorkSchedule(op.getSchedule())
+               << "' is lowered for kernels with roles only; the schedule has "
+                  "no 'producer_registers'";
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    for (ForeachWorkOp op : single)
+      inlineBody(rewriter, op);
+  }
+};
+
+} // namespace

@@ -1,0 +1,251 @@
+//===- ChainTiles.cpp - The next tile begins under this one -----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ring.h"
+
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace fovea::warp {
+#define GEN_PASS_DEF_WARPCHAINTILES
+#include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
+} // namespace fovea::warp
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+namespace {
+struct ChainTilesPass : warp::impl::WarpChainTilesBase<ChainTilesPass> {
+  void runOnOperation() override;
+};
+
+/// One round of the loop over work: a head up to the loop over blocks, that
+/// loop, and a tail.
+///
+/// The head issues the tile's first scores, the tail its last product. Rotated,
+/// a round is loop, next head, tail; the first head stands before the loop over
+/// work.
+class Round {
+public:
+  explicit Round(scf::WhileOp loop) : loop(loop) {}
+
+  /// Fails if the round has another form.
+  LogicalResult analyze();
+  void rotate();
+
+private:
+  LogicalResult findParts();
+  LogicalResult findContinuation();
+  void findCarried();
+  /// Clones `ops`, in order.
+  static void cloneAll(OpBuilder &b, ArrayRef<Operation *> ops,
+                       IRMapping &mapping) {
+    for (Operation *op : ops)
+      b.clone(*op, mapping);
+  }
+  /// Head of the next tile and tail of this one, woven together.
+  void emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail);
+
+  scf::WhileOp loop;
+  scf::ForOp blocks;
+  /// The head up to the first scores' issue, and the rest.
+  SmallVector<Operation *> issueHead, restHead;
+  /// What the next round is computed from; releases of what only the loop over
+  /// blocks read; the tail up to the product's issue, and the rest.
+  SmallVector<Operation *> continuation, releases, issueTail, restTail;
+  /// Values of the head that loop and tail use.
+  llvm::SetVector<Value> carried;
+  /// Views among them: made anew from the ring's position, not carried.
+  llvm::SetVector<Operation *> views;
+};
+} // namespace
+
+LogicalResult Round::findParts() {
+  for (Operation &op : loop.getBeforeBody()->without_terminator())
+    if (auto inner = dyn_cast<scf::ForOp>(op))
+      if (!inner.getBody()->getOps<DotWaitOp>().empty()) {
+        if (blocks)
+          return failure();
+        blocks = inner;
+      }
+  if (!blocks)
+    return failure();
+  Operation *scores = nullptr, *product = nullptr;
+  SmallVector<Operation *> head, tail;
+  for (Operation &op : loop.getBeforeBody()->without_terminator()) {
+    if (&op == blocks)
+      continue;
+    bool isHead = op.isBeforeInBlock(blocks);
+    (isHead ? head : tail).push_back(&op);
+    auto dot = dyn_cast<DotOp>(op);
+    if (dot && dot.getAsync() && isHead)
+      scores = dot;
+    if (dot && dot.getAsync() && !isHead && !product)
+      product = dot;
+  }
+  if (!scores || !product)
+    return failure();
+  for (Operation *op : head)
+    (scores->isBeforeInBlock(op) ? restHead : issueHead).push_back(op);
+  llvm::SetVector<Value> waited;
+  for (Operation *op : tail) {
+    if (auto wait = dyn_cast<ConsumerWaitOp>(op))
+      waited.insert(wait.getPipeline());
+    auto release = dyn_cast<ConsumerReleaseOp>(op);
+    if (release && !waited.contains(release.getPipeline()))
+      releases.push_back(op);
+    else
+      (product->isBeforeInBlock(op) ? restTail : issueTail).push_back(op);
+  }
+  return success();
+}
+
+/// Moves what the loop's condition and its next values need out of the tail.
+LogicalResult Round::findContinuation() {
+  llvm::SetVector<Operation *> needed;
+  SmallVector<Value> worklist(loop.getConditionOp()->getOperands());
+  for (Operation *release : releases)
+    llvm::append_range(worklist, release->getOperands());
+  while (!worklist.empty()) {
+    Operation *def = worklist.pop_back_val().getDefiningOp();
+    if (!def || def->getBlock() != loop.getBeforeBody() ||
+        !blocks->isBeforeInBlock(def) || !needed.insert(def))
+      continue;
+    if (!isPure(def) && !isa<NextWorkOp>(def))
+      return failure();
+    llvm::append_range(worklist, def->getOperands());
+  }
+  for (SmallVector<Operation *> *part : {&issueTail, &restTail})
+    llvm::erase_if(*part, [&](Operation *op) {
+      if (!needed.contains(op))
+        return false;
+      continuation.push_back(op);
+      return true;
+    });
+  return success();
+}
+
+void Round::findCarried() {
+  llvm::SetVector<Operation *> head;
+  head.insert(issueHead.begin(), issueHead.end());
+  head.insert(restHead.begin(), restHead.end());
+  auto visit = [&](Operation *op) {
+    op->walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (Operation *def = operand.getDefiningOp(); def && head.contains(def)) {
+          if (isa<StageOp>(def))
+            views.insert(def);
+          else
+            carried.insert(operand);
+        }
+    });
+  };
+  for (Operation &op : *loop.getBeforeBody())
+    if (!head.contains(&op))
+      visit(&op);
+  for (Operation *view : views)
+    visit(view);
+}
+
+LogicalResult Round::analyze() {
+  if (failed(findParts()) || failed(findContinuation()))
+    return failure();
+  findCarried();
+  return success();
+}
+
+void Round::emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail) {
+  cloneAll(b, issueHead, head);
+  cloneAll(b, issueTail, tail);
+  cloneAll(b, restHead, head);
+  cloneAll(b, restTail, tail);
+}
+
+void Round::rotate() {
+  Location loc = loop.getLoc();
+  IRRewriter b(loop);
+  // The first tile's head.
+  IRMapping first;
+  first.map(loop.getBeforeArguments(), loop.getInits());
+  cloneAll(b, issueHead, first);
+  cloneAll(b, restHead, first);
+  SmallVector<Value> inits(loop.getInits());
+  SmallVector<Type> types(loop.getInits().getTypes());
+  for (Value value : carried) {
+    inits.push_back(first.lookup(value));
+    types.push_back(value.getType());
+  }
+  SmallVector<Location> locs(types.size(), loc);
+  auto rotated = scf::WhileOp::create(b, loc, types, inits);
+  Block *body = b.createBlock(&rotated.getBefore(), {}, types, locs);
+  IRMapping mapping;
+  unsigned count = loop.getInits().size();
+  mapping.map(loop.getBeforeArguments(), body->getArguments().take_front(count));
+  mapping.map(carried.getArrayRef(), body->getArguments().drop_front(count));
+
+  cloneAll(b, views.getArrayRef(), mapping);
+  b.clone(*blocks, mapping);
+  cloneAll(b, continuation, mapping);
+  cloneAll(b, releases, mapping);
+  scf::ConditionOp condition = loop.getConditionOp();
+  Value more = mapping.lookup(condition.getCondition());
+  auto branch = scf::IfOp::create(b, loc, types, more, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/true);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  IRMapping next(mapping), tail(mapping);
+  SmallVector<Value> values;
+  for (auto [argument, value] :
+       llvm::zip(loop.getBeforeArguments(), condition.getArgs())) {
+    values.push_back(mapping.lookupOrDefault(value));
+    next.map(argument, values.back());
+  }
+  emitBoth(b, next, tail);
+  for (Value value : carried)
+    values.push_back(next.lookup(value));
+  scf::YieldOp::create(b, loc, values);
+  // After the last tile nobody reads what the loop carries.
+  b.setInsertionPointToEnd(branch.elseBlock());
+  IRMapping last(mapping);
+  cloneAll(b, issueTail, last);
+  cloneAll(b, restTail, last);
+  scf::YieldOp::create(b, loc, body->getArguments());
+
+  b.setInsertionPointToEnd(body);
+  scf::ConditionOp::create(b, loc, more, branch.getResults());
+  Block *after = b.createBlock(&rotated.getAfter(), {}, types, locs);
+  scf::YieldOp::create(b, loc, after->getArguments());
+  b.replaceAllUsesWith(loop.getResults(),
+                       rotated.getResults().take_front(count));
+  b.eraseOp(loop);
+}
+
+void ChainTilesPass::runOnOperation() {
+  tile::AbiOp abi = tile::lookupAbi(getOperation());
+  if (!abi) {
+    getOperation().emitError("kernel has no 'tile.abi' beside it");
+    return signalPassFailure();
+  }
+  if (!abi.getSchedule().getChain())
+    return;
+  SmallVector<scf::WhileOp> loops;
+  getOperation().walk([&](scf::WhileOp loop) {
+    if (isDoWhile(loop))
+      loops.push_back(loop);
+  });
+  for (scf::WhileOp loop : loops) {
+    Round round(loop);
+    if (failed(round.analyze()))
+      continue;
+    round.rotate();
+    ++numChained;
+  }
+}

@@ -1,0 +1,376 @@
+//===- OverlapDots.cpp - Dots in flight under softmax -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ring.h"
+
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace fovea::warp {
+#define GEN_PASS_DEF_WARPOVERLAPDOTS
+#include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
+} // namespace fovea::warp
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+// Marks the op that rescales a late dot's accumulator while the loop is
+// pipelined; no other pass sees it.
+static constexpr StringLiteral kRescaleMark = "warp.rescales";
+
+namespace {
+struct OverlapDotsPass : warp::impl::WarpOverlapDotsBase<OverlapDotsPass> {
+  void runOnOperation() override;
+};
+
+/// What one iteration of a loop does, in the order of the pipelined loop.
+///
+/// Early dots depend on no other dot of their iteration, late dots have what
+/// was computed from an early one as their register operand. Stage 0 is
+/// everything up to the late dots, stage 1 the late dots with their copies.
+class TwoStages {
+public:
+  explicit TwoStages(scf::ForOp loop) : loop(loop) {}
+
+  /// Fails if there is nothing to overlap.
+  LogicalResult analyze();
+  std::vector<std::pair<Operation *, unsigned>> getOrder();
+  /// Operands of late dots that stage 0 computes from the last iteration's
+  /// result.
+  SmallVector<Operation *> getRescales();
+
+private:
+  Operation *inBody(Operation *op) {
+    return loop.getBody()->findAncestorOpInBlock(*op);
+  }
+  /// Ops of the body that `op` needs, also through values that the loop
+  /// carries.
+  SmallVector<Operation *> getNeeded(Operation *op);
+  void findLateRoots();
+  void findFirstStage();
+  void findAfterLate();
+
+  scf::ForOp loop;
+  SmallVector<DotOp> early, late;
+  llvm::SetVector<Operation *> lateRoots, firstStage;
+  /// Ops of stage 0 that use what late dots of the last iteration gave.
+  llvm::SetVector<Operation *> afterLate;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Analysis
+//===----------------------------------------------------------------------===//
+
+/// The alloc behind a view of one stage.
+static Value getBuffer(Value operand) {
+  if (auto stage = operand.getDefiningOp<StageOp>())
+    return stage.getBuffer();
+  return operand;
+}
+
+static DotWaitOp getWait(DotOp dot) {
+  return cast<DotWaitOp>(*dot.getResult().user_begin());
+}
+
+SmallVector<Operation *> TwoStages::getNeeded(Operation *op) {
+  SmallVector<Operation *> needed;
+  op->walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands()) {
+      if (auto argument = dyn_cast<BlockArgument>(operand)) {
+        if (argument.getOwner() != loop.getBody() ||
+            argument == loop.getInductionVar())
+          continue;
+        operand = loop.getTiedLoopYieldedValue(argument)->get();
+      }
+      Operation *def = operand.getDefiningOp();
+      if (def && loop->isProperAncestor(def) && inBody(def) != op)
+        needed.push_back(inBody(def));
+    }
+  });
+  return needed;
+}
+
+/// Late dots, their waits, and what brings their operands.
+void TwoStages::findLateRoots() {
+  llvm::SetVector<Value> buffers, pipelines;
+  for (DotOp dot : late) {
+    lateRoots.insert(dot);
+    lateRoots.insert(getWait(dot));
+    buffers.insert(getBuffer(dot.getB()));
+  }
+  // A copy belongs to the pipeline whose stage was acquired last before it.
+  Value acquired;
+  for (Operation &op : *loop.getBody()) {
+    if (auto acquire = dyn_cast<ProducerAcquireOp>(op))
+      acquired = acquire.getPipeline();
+    auto copy = dyn_cast<CopyOp>(op);
+    if (copy && buffers.contains(getBuffer(copy.getTarget()))) {
+      lateRoots.insert(copy);
+      pipelines.insert(acquired);
+    }
+  }
+  for (Operation &op : *loop.getBody())
+    if (isa<ProducerAcquireOp, ProducerCommitOp, ConsumerWaitOp,
+            ConsumerReleaseOp>(op) &&
+        pipelines.contains(op.getOperand(0)))
+      lateRoots.insert(&op);
+}
+
+/// All that has effects and is no part of the late dots, and what those and the
+/// late dots' register operands need.
+void TwoStages::findFirstStage() {
+  SmallVector<Operation *> worklist;
+  auto add = [&](Operation *op) {
+    if (!lateRoots.contains(op) && firstStage.insert(op))
+      worklist.push_back(op);
+  };
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (!isMemoryEffectFree(&op))
+      add(&op);
+  for (DotOp dot : late)
+    for (Value operand : {Value(dot.getA()), Value(dot.getAcc())})
+      if (Operation *def = operand.getDefiningOp())
+        if (loop->isProperAncestor(def))
+          add(inBody(def));
+  while (!worklist.empty())
+    for (Operation *needed : getNeeded(worklist.pop_back_val()))
+      add(needed);
+}
+
+void TwoStages::findAfterLate() {
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (!firstStage.contains(&op))
+      continue;
+    bool isAfter = false;
+    op.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands()) {
+        auto argument = dyn_cast<BlockArgument>(operand);
+        if (argument && argument.getOwner() == loop.getBody() &&
+            argument != loop.getInductionVar()) {
+          Operation *def =
+              loop.getTiedLoopYieldedValue(argument)->get().getDefiningOp();
+          isAfter |= def && lateRoots.contains(def);
+        }
+        Operation *def = operand.getDefiningOp();
+        isAfter |= def && loop->isProperAncestor(def) &&
+                   afterLate.contains(inBody(def));
+      }
+    });
+    if (isAfter)
+      afterLate.insert(&op);
+  }
+}
+
+LogicalResult TwoStages::analyze() {
+  for (auto dot : loop.getBody()->getOps<DotOp>()) {
+    if (!dot.getAsync() || !dot.getResult().hasOneUse() ||
+        getWait(dot)->getBlock() != loop.getBody())
+      return failure();
+    (tile::isRegisterTile(dot.getA().getType()) ? late : early).push_back(dot);
+  }
+  if (early.empty() || late.empty())
+    return failure();
+  findLateRoots();
+  findFirstStage();
+  findAfterLate();
+  // A late dot whose operand stage 0 would need at once has nothing to hide
+  // under.
+  return failure(llvm::any_of(
+      early, [&](DotOp dot) { return afterLate.contains(dot); }));
+}
+
+std::vector<std::pair<Operation *, unsigned>> TwoStages::getOrder() {
+  Operation *earlyWait = getWait(early.back()), *lateWait = nullptr;
+  for (DotOp dot : early)
+    if (getWait(dot)->isBeforeInBlock(earlyWait))
+      earlyWait = getWait(dot);
+  for (DotOp dot : late)
+    if (!lateWait || getWait(dot)->isBeforeInBlock(lateWait))
+      lateWait = getWait(dot);
+  std::vector<std::pair<Operation *, unsigned>> order;
+  auto append = [&](unsigned stage, function_ref<bool(Operation *)> belongs) {
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (firstStage.contains(&op) == (stage == 0) && belongs(&op))
+        order.emplace_back(&op, stage);
+  };
+  // The next scores are issued, then the last product, and softmax runs under
+  // it. What came of the last product is rescaled after its wait.
+  append(0, [&](Operation *op) { return op->isBeforeInBlock(earlyWait); });
+  append(1, [&](Operation *op) { return op->isBeforeInBlock(lateWait); });
+  append(0, [&](Operation *op) {
+    return !op->isBeforeInBlock(earlyWait) && !afterLate.contains(op);
+  });
+  append(1, [&](Operation *op) { return !op->isBeforeInBlock(lateWait); });
+  append(0, [&](Operation *op) {
+    return !op->isBeforeInBlock(earlyWait) && afterLate.contains(op);
+  });
+  return order;
+}
+
+SmallVector<Operation *> TwoStages::getRescales() {
+  SmallVector<Operation *> rescales;
+  for (DotOp dot : late) {
+    Operation *def = dot.getAcc().getDefiningOp();
+    if (def && afterLate.contains(def))
+      rescales.push_back(def);
+  }
+  return rescales;
+}
+
+//===----------------------------------------------------------------------===//
+// Transformation
+//===----------------------------------------------------------------------===//
+
+/// Issue and wait instead of a synchronous dot.
+static void makeAsync(DotOp dot) {
+  OpBuilder b(dot);
+  auto issued = DotOp::create(b, dot.getLoc(), dot.getA(), dot.getB(),
+                              dot.getAcc(), dot.getTransposeB(),
+                              /*async=*/true);
+  auto wait = DotWaitOp::create(b, dot.getLoc(), issued.getResult(),
+                                ValueRange(), ValueRange());
+  dot.getResult().replaceAllUsesWith(wait.getResult());
+  dot.erase();
+}
+
+/// The loop runs at least once: its upper bound says so.
+static bool runsOnce(scf::ForOp loop) {
+  APInt lower, least;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)))
+    return false;
+  auto isAbove = [&](Value bound) {
+    return matchPattern(bound, m_ConstantInt(&least)) && least.sgt(lower);
+  };
+  if (isAbove(loop.getUpperBound()))
+    return true;
+  Operation *max = loop.getUpperBound().getDefiningOp();
+  return isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp>(max) &&
+         llvm::any_of(max->getOperands(), isAbove);
+}
+
+static bool isZeroSplat(Value value) {
+  return matchPattern(value, m_AnyZeroFloat());
+}
+
+/// The first iteration has nothing to rescale: a zero accumulator stays zero.
+static void foldFirstRescale(Operation *op) {
+  op->removeAttr(kRescaleMark);
+  for (Value result : op->getResults())
+    for (Value operand : op->getOperands())
+      if (operand.getType() == result.getType() && isZeroSplat(operand)) {
+        result.replaceAllUsesWith(operand);
+        break;
+      }
+}
+
+/// Lets the loop count as its first stage does, one ahead, so that conditions
+/// on that index stay conditions on the induction variable.
+static void countAhead(scf::ForOp loop) {
+  Value iv = loop.getInductionVar();
+  OpBuilder b(loop);
+  Location loc = loop.getLoc();
+  SmallVector<arith::AddIOp> ahead;
+  for (Operation *user : iv.getUsers()) {
+    auto add = dyn_cast<arith::AddIOp>(user);
+    if (add && add.getLhs() == iv && add.getRhs() == loop.getStep())
+      ahead.push_back(add);
+  }
+  auto shift = [&](Value bound) -> Value {
+    return arith::AddIOp::create(b, loc, bound, loop.getStep());
+  };
+  loop.setLowerBound(shift(loop.getLowerBound()));
+  loop.setUpperBound(shift(loop.getUpperBound()));
+  b.setInsertionPointToStart(loop.getBody());
+  auto behind = arith::SubIOp::create(b, loc, iv, loop.getStep());
+  iv.replaceAllUsesExcept(behind, behind);
+  for (arith::AddIOp add : ahead) {
+    add.replaceAllUsesWith(iv);
+    add.erase();
+  }
+  if (behind->use_empty())
+    behind->erase();
+}
+
+static LogicalResult overlap(scf::ForOp loop) {
+  SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
+  for (DotOp dot : dots)
+    if (!dot.getAsync())
+      makeAsync(dot);
+  TwoStages stages(loop);
+  if (failed(stages.analyze()))
+    return failure();
+  for (Operation *op : stages.getRescales())
+    op->setAttr(kRescaleMark, UnitAttr::get(op->getContext()));
+
+  llvm::SetVector<Value> predicates;
+  SmallVector<Operation *> firstRescales;
+  scf::PipeliningOption options;
+  options.getScheduleFn =
+      [&](scf::ForOp, std::vector<std::pair<Operation *, unsigned>> &order) {
+        order = stages.getOrder();
+      };
+  options.annotateFn = [&](Operation *op,
+                           scf::PipeliningOption::PipelinerPart part,
+                           unsigned) {
+    if (op->hasAttr(kRescaleMark) &&
+        part == scf::PipeliningOption::PipelinerPart::Prologue)
+      firstRescales.push_back(op);
+  };
+  // The loop runs at least once, so nothing needs a predicate: what the
+  // pipeliner makes of them is undone below.
+  options.supportDynamicLoops = true;
+  options.predicateFn = [&](RewriterBase &, Operation *op, Value predicate) {
+    predicates.insert(predicate);
+    return op;
+  };
+  IRRewriter rewriter(loop.getContext());
+  rewriter.setInsertionPoint(loop);
+  FailureOr<scf::ForOp> pipelined =
+      scf::pipelineForLoop(rewriter, loop, options);
+  if (failed(pipelined))
+    return failure();
+  for (Value predicate : predicates) {
+    rewriter.setInsertionPointAfterValue(predicate);
+    Value yes = arith::ConstantIntOp::create(rewriter, predicate.getLoc(), 1, 1);
+    predicate.replaceAllUsesWith(yes);
+  }
+  for (Operation *op : firstRescales)
+    foldFirstRescale(op);
+  (*pipelined)->walk([](Operation *op) { op->removeAttr(kRescaleMark); });
+  countAhead(*pipelined);
+  return success();
+}
+
+void OverlapDotsPass::runOnOperation() {
+  tile::AbiOp abi = tile::lookupAbi(getOperation());
+  if (!abi) {
+    getOperation().emitError("kernel has no 'tile.abi' beside it");
+    return signalPassFailure();
+  }
+  if (!abi.getSchedule().getOverlap())
+    return;
+  SmallVector<scf::ForOp> loops;
+  getOperation().walk([&](scf::ForOp loop) {
+    bool hasRegisterOperand =
+        llvm::any_of(loop.getBody()->getOps<DotOp>(), [](DotOp dot) {
+          return tile::isRegisterTile(dot.getA().getType());
+        });
+    if (hasRegisterOperand && runsOnce(loop))
+      loops.push_back(loop);
+  });
+  for (scf::ForOp loop : loops)
+    if (succeeded(overlap(loop)))
+      ++numOverlapped;
+}

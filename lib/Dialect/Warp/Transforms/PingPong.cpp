@@ -1,0 +1,80 @@
+//===- PingPong.cpp - Warp groups take turns --------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Builders.h"
+
+namespace fovea::warp {
+#define GEN_PASS_DEF_WARPPINGPONG
+#include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
+} // namespace fovea::warp
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+namespace {
+struct PingPongPass : warp::impl::WarpPingPongBase<PingPongPass> {
+  void runOnOperation() override;
+};
+
+/// Dots of one block that are issued one after the other, with no wait for a
+/// dot between them.
+struct Burst {
+  DotOp first, last;
+};
+} // namespace
+
+static SmallVector<Burst> findBursts(Block &block) {
+  SmallVector<Burst> bursts;
+  Burst current;
+  auto finish = [&] {
+    if (current.first != current.last)
+      bursts.push_back(current);
+    current = Burst();
+  };
+  for (Operation &op : block) {
+    auto dot = dyn_cast<DotOp>(op);
+    if (isa<DotWaitOp>(op) || (dot && !dot.getAsync()))
+      finish();
+    else if (dot)
+      current = {current.first ? current.first : dot, dot};
+  }
+  finish();
+  return bursts;
+}
+
+void PingPongPass::runOnOperation() {
+  tile::AbiOp abi = tile::lookupAbi(getOperation());
+  if (!abi) {
+    getOperation().emitError("kernel has no 'tile.abi' beside it");
+    return signalPassFailure();
+  }
+  tile::ScheduleAttr schedule = abi.getSchedule();
+  int64_t groups = schedule.getWarps() / 4;
+  if (!schedule.isSpecialized() || !schedule.getPingPong() || groups < 2)
+    return;
+  SmallVector<Burst> bursts;
+  getOperation().walk([&](Block *block) {
+    llvm::append_range(bursts, findBursts(*block));
+  });
+  if (bursts.empty())
+    return;
+  OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
+  Value turns = TurnsOp::create(b, getOperation().getLoc(),
+                                TurnsType::get(&getContext(), groups));
+  for (Burst burst : bursts) {
+    b.setInsertionPoint(burst.first);
+    BeginTurnOp::create(b, burst.first.getLoc(), turns);
+    b.setInsertionPointAfter(burst.last);
+    EndTurnOp::create(b, burst.last.getLoc(), turns);
+    ++numTurns;
+  }
+}

@@ -1,0 +1,132 @@
+//===- Ring.cpp - Positions in a ring of stages -----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ring.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace fovea;
+
+Value warp::makeI32(OpBuilder &b, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(b, loc, value, 32);
+}
+
+warp::RingState warp::advance(OpBuilder &b, Location loc, RingState state,
+                              int64_t steps, int64_t stages) {
+  if (steps == 0)
+    return state;
+  if (stages == 1)
+    return {state.stage,
+            arith::XOrIOp::create(b, loc, state.phase, makeI32(b, loc, 1))};
+  Value ahead =
+      arith::AddIOp::create(b, loc, state.stage, makeI32(b, loc, steps));
+  Value size = makeI32(b, loc, stages);
+  Value wraps =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, ahead, size);
+  Value wrapped = arith::SubIOp::create(b, loc, ahead, size);
+  Value stage = arith::SelectOp::create(b, loc, wraps, wrapped, ahead);
+  Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
+  Value phase = arith::XOrIOp::create(b, loc, state.phase, flip);
+  return {stage, phase};
+}
+
+Value warp::makeStageView(OpBuilder &b, Location loc, Value buffer,
+                          Value stage) {
+  auto type = cast<MemRefType>(buffer.getType());
+  auto view =
+      MemRefType::get(type.getShape().drop_front(), type.getElementType(),
+                      MemRefLayoutAttrInterface(), type.getMemorySpace());
+  return warp::StageOp::create(b, loc, view, buffer, stage);
+}
+
+MemRefType warp::getStagedType(MemRefType type, int64_t stages) {
+  SmallVector<int64_t> shape = {stages};
+  llvm::append_range(shape, type.getShape());
+  return MemRefType::get(shape, type.getElementType(),
+                         MemRefLayoutAttrInterface(), type.getMemorySpace());
+}
+
+std::pair<Operation *, Operation *>
+warp::getRange(Block *block, ArrayRef<Operation *> ops) {
+  Operation *first = nullptr, *last = nullptr;
+  for (Operation *op : ops) {
+    Operation *ancestor = block->findAncestorOpInBlock(*op);
+    if (!first || ancestor->isBeforeInBlock(first))
+      first = ancestor;
+    if (!last || last->isBeforeInBlock(ancestor))
+      last = ancestor;
+  }
+  return {first, last};
+}
+
+//===----------------------------------------------------------------------===//
+// Carried values
+//===----------------------------------------------------------------------===//
+
+bool warp::isDoWhile(Operation *op) {
+  auto loop = dyn_cast<scf::WhileOp>(op);
+  if (!loop)
+    return false;
+  Block *after = loop.getAfterBody();
+  return llvm::hasSingleElement(*after) &&
+         llvm::equal(after->getTerminator()->getOperands(),
+                     after->getArguments());
+}
+
+static Operation *
+addToWhile(IRRewriter &b, scf::WhileOp loop, ValueRange inits,
+           function_ref<SmallVector<Value>(OpBuilder &, ValueRange)> next) {
+  Location loc = loop.getLoc();
+  SmallVector<Type> types(loop.getResultTypes());
+  llvm::append_range(types, inits.getTypes());
+  SmallVector<Value> operands(loop.getInits());
+  llvm::append_range(operands, inits);
+  b.setInsertionPoint(loop);
+  auto result = scf::WhileOp::create(b, loc, types, operands);
+  result.getBefore().takeBody(loop.getBefore());
+  result.getAfter().takeBody(loop.getAfter());
+  Block *before = result.getBeforeBody(), *after = result.getAfterBody();
+  SmallVector<Location> locs(inits.size(), loc);
+  auto added = before->addArguments(inits.getTypes(), locs);
+  SmallVector<Value> carried(added.begin(), added.end());
+  scf::ConditionOp condition = result.getConditionOp();
+  b.setInsertionPoint(condition);
+  SmallVector<Value> values = next(b, carried);
+  condition.getArgsMutable().append(values);
+  auto passed = after->addArguments(inits.getTypes(), locs);
+  after->getTerminator()->insertOperands(
+      after->getTerminator()->getNumOperands(),
+      SmallVector<Value>(passed.begin(), passed.end()));
+  b.replaceAllUsesWith(loop.getResults(),
+                       result.getResults().take_front(loop.getNumResults()));
+  b.eraseOp(loop);
+  return result;
+}
+
+FailureOr<Operation *> warp::addCarried(
+    IRRewriter &b, Operation *loop, ValueRange inits,
+    function_ref<SmallVector<Value>(OpBuilder &, ValueRange)> next) {
+  if (auto whileLoop = dyn_cast<scf::WhileOp>(loop); whileLoop && isDoWhile(loop))
+    return addToWhile(b, whileLoop, inits, next);
+  auto forLoop = dyn_cast<scf::ForOp>(loop);
+  if (!forLoop)
+    return loop->emitError("can't carry a pipeline's state through this loop");
+  b.setInsertionPoint(loop);
+  auto yields = [&](OpBuilder &inner, Location,
+                    ArrayRef<BlockArgument> arguments) {
+    SmallVector<Value> carried(arguments.begin(), arguments.end());
+    return next(inner, carried);
+  };
+  FailureOr<LoopLikeOpInterface> replaced = forLoop.replaceWithAdditionalYields(
+      b, inits, /*replaceInitOperandUsesInLoop=*/false, yields);
+  if (failed(replaced))
+    return loop->emitError("can't carry a pipeline's state through this loop");
+  return replaced->getOperation();
+}

@@ -1,0 +1,60 @@
+//===- Ring.h - Positions in a ring of stages -------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_DIALECT_WARP_TRANSFORMS_RING_H
+#define FOVEA_LIB_DIALECT_WARP_TRANSFORMS_RING_H
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fovea::warp {
+
+/// Position in a ring of stages: where it stands, and how often it wrapped,
+/// modulo two.
+struct RingState {
+  mlir::Value stage, phase;
+};
+
+mlir::Value makeI32(mlir::OpBuilder &b, mlir::Location loc, int64_t value);
+
+/// `state` after `steps` steps, at most once around the ring.
+RingState advance(mlir::OpBuilder &b, mlir::Location loc, RingState state,
+                  int64_t steps, int64_t stages);
+
+/// One stage of a buffer.
+mlir::Value makeStageView(mlir::OpBuilder &b, mlir::Location loc,
+                          mlir::Value buffer, mlir::Value stage);
+
+/// The copy's buffer with a dimension of `stages` before the others.
+mlir::MemRefType getStagedType(mlir::MemRefType type, int64_t stages);
+
+/// The first and the last op of `block` that is one of `ops` or contains one;
+/// null if there are none.
+std::pair<mlir::Operation *, mlir::Operation *>
+getRange(mlir::Block *block, llvm::ArrayRef<mlir::Operation *> ops);
+
+/// A loop whose body runs at least once: an `scf.while` whose second region
+/// only passes its arguments on. The body is the first region; its
+/// `scf.condition` says whether there is another round, and the values for it.
+bool isDoWhile(mlir::Operation *op);
+
+/// Adds values that `loop`, an `scf.for` or a do-while, carries from round to
+/// round, `inits` at first. `next` gets a builder at the end of the body and
+/// the carried values in the body, and returns those of the next round.
+/// Returns the new loop, whose last results are the final values; `loop` is
+/// gone.
+mlir::FailureOr<mlir::Operation *>
+addCarried(mlir::IRRewriter &b, mlir::Operation *loop, mlir::ValueRange inits,
+           llvm::function_ref<llvm::SmallVector<mlir::Value>(
+               mlir::OpBuilder &, mlir::ValueRange)>
+               next);
+
+} // namespace fovea::warp
+
+#endif // FOVEA_LIB_DIALECT_WARP_TRANSFORMS_RING_H

@@ -1,0 +1,82 @@
+//===- RoleSlicer.h - The part of a program that a role runs ----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_DIALECT_WARP_TRANSFORMS_ROLESLICER_H
+#define FOVEA_LIB_DIALECT_WARP_TRANSFORMS_ROLESLICER_H
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace fovea::warp {
+
+/// Copies from a program what one role must run: the ops that it owns, what
+/// these need, and the loops and branches around them. Values that loops carry
+/// and branches yield are kept only if they are needed.
+class RoleSlicer {
+public:
+  /// `owns` is asked about ops with effects, `isShared` about values that are
+  /// the same for all roles and will be captured.
+  RoleSlicer(llvm::function_ref<bool(mlir::Operation *)> owns,
+             llvm::function_ref<bool(mlir::Value)> isShared)
+      : owns(owns), isShared(isShared) {}
+
+  /// Finds what the role needs of `block`. Fails with a diagnostic where the
+  /// role's work depends on something that it can't compute.
+  mlir::LogicalResult analyze(mlir::Block &block);
+
+  /// Shared values that the role uses, in the order of their discovery.
+  llvm::ArrayRef<mlir::Value> getCaptures() const {
+    return captures.getArrayRef();
+  }
+
+  /// Called instead of copying an op; true if it did so.
+  using CloneHook = llvm::function_ref<bool(mlir::OpBuilder &,
+                                            mlir::Operation *,
+                                            mlir::IRMapping &)>;
+  /// Called at the start of a copied loop body.
+  using BodyHook = llvm::function_ref<void(
+      mlir::OpBuilder &, mlir::Block *, mlir::IRMapping &)>;
+
+  /// Copies `block` to `b`'s insertion point, without its terminator.
+  void clone(mlir::OpBuilder &b, mlir::Block &block, mlir::IRMapping &mapping,
+             CloneHook cloneHook, BodyHook bodyHook);
+
+private:
+  void need(mlir::Value value);
+  /// Value `index` that a loop carries or a branch yields.
+  void needCarried(mlir::Operation *op, unsigned index);
+  void markLive(mlir::Operation *op);
+  void markStructure(mlir::Operation *op);
+  bool isNeeded(mlir::Value value) const { return needed.contains(value); }
+
+  void cloneFor(mlir::OpBuilder &b, mlir::scf::ForOp loop,
+                mlir::IRMapping &mapping, CloneHook cloneHook,
+                BodyHook bodyHook);
+  void cloneWhile(mlir::OpBuilder &b, mlir::scf::WhileOp loop,
+                  mlir::IRMapping &mapping, CloneHook cloneHook,
+                  BodyHook bodyHook);
+  void cloneIf(mlir::OpBuilder &b, mlir::scf::IfOp branch,
+               mlir::IRMapping &mapping, CloneHook cloneHook,
+               BodyHook bodyHook);
+
+  llvm::function_ref<bool(mlir::Operation *)> owns;
+  llvm::function_ref<bool(mlir::Value)> isShared;
+  mlir::Block *root = nullptr;
+  llvm::DenseSet<mlir::Operation *> live;
+  llvm::DenseSet<mlir::Value> needed;
+  llvm::SmallVector<mlir::Value> worklist;
+  llvm::SetVector<mlir::Value> captures;
+};
+
+} // namespace fovea::warp
+
+#endif // FOVEA_LIB_DIALECT_WARP_TRANSFORMS_ROLESLICER_H

@@ -1,0 +1,169 @@
+/*===- Workspace.c - Zeroed memory for launches --------------------*- C
+-*-===*\
+|*
+|* Part of the Fovea project, under the Apache License v2.0 with LLVM
+|* Exceptions. See LICENSE for license information.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+\*===----------------------------------------------------------------------===*/
+/**
+ * Two launches that run at once must not share a workspace, and a launch must
+ * cost nothing but a counter's step: no allocation, no filling, no waiting.
+ *
+ * An ordinary launch takes the next slot of a ring. By the time that the ring
+ * has turned, its slot's last launch has ended, for the driver holds back a
+ * stream that has some thousand launches waiting. A launch that is recorded
+ * into a graph may run at any later time: it gets a slot that is never given
+ * out again. Kernels leave their slots zero.
+ */
+#include "Internal.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+  /** The ring: bytes if that many slots are enough, and bounds of slots. */
+  kRingBytes = 1 << 20,
+  kMostSlots = 16384,
+  kLeastSlots = 1024,
+  /** Slots for recorded launches are allocated this many at a time. */
+  kChunkSlots = 1024
+};
+
+typedef struct chunk {
+  struct chunk *next;
+  CUdeviceptr base;
+} chunk;
+
+struct fovea_workspaces {
+  const fovea_device *device;
+  uint64_t slot_bytes;
+  CUdeviceptr ring;
+  /** Slots of the ring, a power of two. */
+  uint64_t slots;
+  atomic_uint_least64_t next;
+  /** Guards what is below. */
+  pthread_mutex_t lock;
+  chunk *chunks;
+  /** Slots of the first chunk that are given out. */
+  uint64_t used;
+};
+
+static fovea_status zero(const fovea_device *device, CUdeviceptr address,
+                         size_t bytes) {
+  const fovea_driver *driver = device->driver;
+  /* On a stream of its own: the default stream may wait for captured ones. */
+  CUstream stream;
+  TRY(fovea_check(driver,
+                  driver->stream_create(&stream, CU_STREAM_NON_BLOCKING),
+                  "cuStreamCreate"));
+  fovea_status status =
+      fovea_check(driver, driver->memset_bytes_async(address, 0, bytes, stream),
+                  "cuMemsetD8Async");
+  if (status == FOVEA_OK)
+    status = fovea_check(driver, driver->stream_synchronize(stream),
+                         "cuStreamSynchronize");
+  driver->stream_destroy(stream);
+  return status;
+}
+
+fovea_status fovea_alloc_zeroed(const fovea_device *device, size_t bytes,
+                                CUdeviceptr *address) {
+  const fovea_driver *driver = device->driver;
+  *address = 0;
+  /* While some stream is captured the driver refuses to allocate unless the
+     thread says that it knows what it does. */
+  int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  TRY(fovea_check(driver, driver->exchange_capture_mode(&mode),
+                  "cuThreadExchangeStreamCaptureMode"));
+  fovea_status status =
+      fovea_check(driver, driver->mem_alloc(address, bytes), "cuMemAlloc");
+  if (status == FOVEA_OK) {
+    status = zero(device, *address, bytes);
+    if (status != FOVEA_OK) {
+      driver->mem_free(*address);
+      *address = 0;
+    }
+  }
+  driver->exchange_capture_mode(&mode);
+  return status;
+}
+
+fovea_status fovea_workspaces_create(const fovea_device *device, int64_t bytes,
+                                     fovea_workspaces **result) {
+  *result = NULL;
+  fovea_workspaces *made = calloc(1, sizeof *made);
+  if (!made)
+    return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
+  made->device = device;
+  made->slot_bytes = (uint64_t)bytes;
+  made->slots = kMostSlots;
+  while (made->slots > kLeastSlots &&
+         made->slots * made->slot_bytes > kRingBytes)
+    made->slots /= 2;
+  fovea_status status =
+      fovea_alloc_zeroed(device, made->slots * made->slot_bytes, &made->ring);
+  if (status != FOVEA_OK) {
+    free(made);
+    return status;
+  }
+  pthread_mutex_init(&made->lock, NULL);
+  *result = made;
+  return FOVEA_OK;
+}
+
+void fovea_workspaces_free(fovea_workspaces *workspaces) {
+  if (!workspaces)
+    return;
+  const fovea_driver *driver = workspaces->device->driver;
+  while (workspaces->chunks) {
+    chunk *first = workspaces->chunks;
+    workspaces->chunks = first->next;
+    driver->mem_free(first->base);
+    free(first);
+  }
+  driver->mem_free(workspaces->ring);
+  pthread_mutex_destroy(&workspaces->lock);
+  free(workspaces);
+}
+
+static fovea_status add_chunk(fovea_workspaces *w) {
+  chunk *added = calloc(1, sizeof *added);
+  if (!added)
+    return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
+  fovea_status status =
+      fovea_alloc_zeroed(w->device, kChunkSlots * w->slot_bytes, &added->base);
+  if (status != FOVEA_OK) {
+    free(added);
+    return status;
+  }
+  added->next = w->chunks;
+  w->chunks = added;
+  w->used = 0;
+  return FOVEA_OK;
+}
+
+static fovea_status take_for_good(fovea_workspaces *w, CUdeviceptr *slot) {
+  fovea_status status = FOVEA_OK;
+  pthread_mutex_lock(&w->lock);
+  if (!w->chunks || w->used == kChunkSlots)
+    status = add_chunk(w);
+  if (status == FOVEA_OK)
+    *slot = w->chunks->base + w->used++ * w->slot_bytes;
+  pthread_mutex_unlock(&w->lock);
+  return status;
+}
+
+fovea_status fovea_workspaces_take(fovea_workspaces *w, CUstream stream,
+                                   CUdeviceptr *slot) {
+  const fovea_driver *driver = w->device->driver;
+  int capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+  TRY(fovea_check(driver, driver->stream_is_capturing(stream, &capturing),
+                  "cuStreamIsCapturing"));
+  if (capturing != CU_STREAM_CAPTURE_STATUS_NONE)
+    return take_for_good(w, slot);
+  uint64_t turn = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
+  *slot = w->ring + (turn & (w->slots - 1)) * w->slot_bytes;
+  return FOVEA_OK;
+}

@@ -1,0 +1,197 @@
+//===- WarpGroupSchedule.cpp - Schedules of specialised kernels -*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpGroupSchedule.h"
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+using namespace mlir;
+using namespace fovea;
+using tile::ScheduleAttr;
+
+// A warp group is four warps and holds 64 rows of an accumulator.
+static constexpr int64_t kGroupWarps = 4, kGroupRows = 64;
+static constexpr int64_t kBudgetStep = 8;
+// Registers of a thread besides its tiles: row statistics, ring positions,
+// descriptors, operands of the instructions in flight.
+static constexpr int64_t kOtherRegisters = 26;
+// Barriers, work numbers, and what aligns the first buffer.
+static constexpr int64_t kSharedExtra = 1024;
+
+namespace {
+/// Register budgets for a number of computing warp groups: together no more
+/// than the launch allocates.
+struct Budget {
+  int64_t producer, consumer;
+};
+} // namespace
+
+static Budget getBudget(int64_t groups) {
+  switch (groups) {
+  case 1:
+    return {56, 248};
+  case 2:
+    return {24, 240};
+  case 3:
+    return {32, 160};
+  default:
+    return {24, 112};
+  }
+}
+
+/// Columns that a buffer's rows take, panels whole.
+static int64_t padColumns(int64_t columns) {
+  return llvm::alignTo(columns, warp::getBoxPanelColumns(columns));
+}
+
+/// Registers of a thread for the accumulator, the scores and the weights.
+static int64_t getTileRegisters(int64_t valueHeadDim, int64_t tileN,
+                                bool sumByDot) {
+  return valueHeadDim / 2 + tileN / 2 + tileN / 4 + (sumByDot ? 4 : 0);
+}
+
+static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
+                              int64_t tileN, int64_t queryStages,
+                              int64_t keyStages, int64_t valueStages) {
+  int64_t d = padColumns(problem.headDim),
+          dv = padColumns(problem.valueHeadDim);
+  int64_t elements = queryStages * tileM * d +
+                     tileN * (keyStages * d + valueStages * dv);
+  return elements * problem.elementBits / 8 + kSharedExtra;
+}
+
+int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
+                                        ScheduleAttr schedule) {
+  return getSharedBytes(problem, schedule.getTileM(), schedule.getTileN(),
+                        schedule.getQueryStages(), schedule.getKeyDepth(),
+                        schedule.getStages());
+}
+
+std::optional<ScheduleFields>
+fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
+  if (!problem.target->warpGroupDots || !problem.boxes ||
+      problem.elementBits != 16)
+    return std::nullopt;
+  // Small heads: softmax binds, and more warp groups hide more of it. Others:
+  // two warp groups have the registers for the largest blocks.
+  int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  bool isSmall = headDim <= 64;
+  int64_t groups = isSmall ? 4 : 2;
+  ScheduleFields fields;
+  fields.warps = groups * kGroupWarps;
+  fields.tileM = groups * kGroupRows;
+  Budget budget = getBudget(groups);
+  fields.producerRegisters = budget.producer;
+  fields.consumerRegisters = budget.consumer;
+  fields.overlap = fields.pingPong = 1;
+  fields.recurrence = tile::RecurrenceKind::Lazy;
+  fields.tau = 32;
+  // Weights reach 2^tau, which f16 does not.
+  if (!problem.wideExponent)
+    fields.tau = 8;
+  fields.softmaxPart = isSmall ? 50 : 25;
+  fields.work = problem.uneven ? tile::WorkSchedule::Dynamic
+                               : tile::WorkSchedule::Static;
+
+  auto fits = [&](int64_t tileN, int64_t queryStages, int64_t keyStages,
+                  int64_t valueStages) {
+    return getSharedBytes(problem, fields.tileM, tileN, queryStages, keyStages,
+                          valueStages) <= problem.target->sharedMemory;
+  };
+  for (int64_t tileN = isSmall ? 64 : 128; tileN >= 16; tileN -= 16) {
+    if (getTileRegisters(problem.valueHeadDim, tileN, false) + kOtherRegisters >
+        budget.consumer)
+      continue;
+    // Two query buffers let the next tile start under this one's end, which
+    // is worth more than a few columns but not half of them.
+    int64_t queryStages = 2;
+    if (!fits(tileN, 2, 2, 2)) {
+      if (tileN > 64 && fits(tileN, 1, 2, 2))
+        queryStages = 1;
+      else
+        continue;
+    }
+    fields.tileN = tileN;
+    fields.queryStages = queryStages;
+    fields.chain = queryStages == 2;
+    fields.stages = fields.keyStages = 2;
+    while (fields.keyStages < 4 &&
+           fits(tileN, queryStages, fields.keyStages + 1, fields.stages)) {
+      ++fields.keyStages;
+      if (fields.stages < 4 &&
+          fits(tileN, queryStages, fields.keyStages, fields.stages + 1))
+        ++fields.stages;
+    }
+    return fields;
+  }
+  return std::nullopt;
+}
+
+LogicalResult fovea::checkWarpGroupSchedule(
+    const ScheduleProblem &problem, ScheduleAttr schedule,
+    function_ref<InFlightDiagnostic()> emitError) {
+  if (!problem.target->warpGroupDots)
+    return emitError() << "schedule has roles ('producer_registers'), which '"
+                       << problem.target->name << "' does not support";
+  if (!problem.boxes)
+    return emitError() << "schedule has roles ('producer_registers'), but the "
+                          "copy engine can't copy this sequence form";
+  int64_t groups = schedule.getWarps() / kGroupWarps;
+  if (schedule.getWarps() % kGroupWarps != 0 || groups > 4)
+    return emitError() << "schedule's 'warps' must be 4, 8, 12 or 16 where "
+                          "roles are specialised, found "
+                       << schedule.getWarps();
+  if (schedule.getTileM() != groups * kGroupRows)
+    return emitError() << "schedule's 'tile_m' must be " << kGroupRows
+                       << " rows for each of " << groups
+                       << " warp groups, found " << schedule.getTileM();
+  if (schedule.getTileN() % 16 != 0 || schedule.getTileN() > 256)
+    return emitError() << "schedule's 'tile_n' must be a multiple of 16 up to "
+                          "256, found "
+                       << schedule.getTileN();
+  if (schedule.getQueryInRegisters())
+    return emitError() << "schedule's 'query_in_registers' must be 0 where "
+                          "roles are specialised";
+  if (schedule.getCluster() != 1)
+    return emitError() << "schedule's 'cluster' must be 1, found "
+                       << schedule.getCluster();
+  if (schedule.getChain() && schedule.getQueryStages() != 2)
+    return emitError() << "schedule's 'chain' needs 'query_stages' 2, found "
+                       << schedule.getQueryStages();
+  if (schedule.getChain() && !schedule.getOverlap())
+    return emitError() << "schedule's 'chain' needs 'overlap'";
+  if (schedule.getChain() && schedule.getWork() == tile::WorkSchedule::Single)
+    return emitError() << "schedule's 'chain' needs 'work' static or dynamic";
+
+  int64_t registers =
+      getTileRegisters(problem.valueHeadDim, schedule.getTileN(),
+                       schedule.getSumByDot()) +
+      kOtherRegisters;
+  if (registers > schedule.getConsumerRegisters())
+    return emitError() << "schedule needs about " << registers
+                       << " registers a thread that computes, "
+                          "'consumer_registers' is "
+                       << schedule.getConsumerRegisters()
+                       << ": reduce 'tile_n', or use fewer 'warps'";
+  int64_t threads = 32 * kGroupWarps * (groups + 1);
+  int64_t launched = 65536 / threads / kBudgetStep * kBudgetStep;
+  int64_t wanted = schedule.getProducerRegisters() +
+                   groups * schedule.getConsumerRegisters();
+  if (wanted > launched * (groups + 1))
+    return emitError() << "schedule's register budgets need "
+                       << wanted * 32 * kGroupWarps << " registers, a CTA of "
+                       << threads << " threads has "
+                       << launched * threads;
+  int64_t bytes = getWarpGroupSharedMemory(problem, schedule);
+  if (bytes > problem.target->sharedMemory)
+    return emitError() << "schedule needs " << bytes
+                       << " bytes of shared memory, '" << problem.target->name
+                       << "' has " << problem.target->sharedMemory
+                       << ": reduce 'tile_n' or the stages";
+  return success();
+}

@@ -1,0 +1,34 @@
+//===- WarpGroupSchedule.h - Schedules of specialised kernels ---*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_TARGET_WARPGROUPSCHEDULE_H
+#define FOVEA_LIB_TARGET_WARPGROUPSCHEDULE_H
+
+#include "fovea/Target/Schedule.h"
+
+#include <optional>
+
+namespace fovea {
+
+/// The schedule of a kernel with a role that copies and warp groups that
+/// compute, or nothing if the target or the problem rules that out.
+std::optional<ScheduleFields>
+chooseWarpGroupFields(const ScheduleProblem &problem);
+
+/// Bytes of shared memory that such a kernel needs.
+int64_t getWarpGroupSharedMemory(const ScheduleProblem &problem,
+                                 tile::ScheduleAttr schedule);
+
+/// What the instructions, registers and shared memory need of a schedule.
+mlir::LogicalResult checkWarpGroupSchedule(
+    const ScheduleProblem &problem, tile::ScheduleAttr schedule,
+    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_TARGET_WARPGROUPSCHEDULE_H

@@ -1,0 +1,59 @@
+// RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,work=static --canonicalize --cse | FileCheck %s
+
+!t = tensor<2x4x1024x64xf16>
+
+// Even tiles: those of one head follow each other, rows ascending. What does
+// not depend on the tile stands before the loop.
+// CHECK: tile.abi @even
+// CHECK-SAME: persistent(2)
+// CHECK-LABEL: gpu.func @even
+// CHECK-DAG: %[[COUNT:.*]] = arith.constant 128 : index
+// CHECK: tile.foreach_work %[[W:.*]] to %[[COUNT]] schedule(static) {
+// CHECK-NEXT: %[[TILE:.*]] = arith.remui %[[W]], %c16
+// CHECK-NEXT: %[[REST:.*]] = arith.divui %[[W]], %c16
+// CHECK-NEXT: %[[ROW:.*]] = arith.muli %[[TILE]], %c64
+// CHECK-NEXT: %[[HEAD:.*]] = arith.remui %[[REST]], %c4
+// CHECK-NEXT: %[[BATCH:.*]] = arith.divui %[[REST]], %c4
+// CHECK: tile.load %{{.*}}[%[[BATCH]], %[[HEAD]], %[[ROW]], %c0]
+func.func @even(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Uneven ones: a section of heads at a time, the last tiles of all first. A
+// head's keys and values take 256 KiB here, so that 128 of them fit
+// 32 MiB.
+!u = tensor<?x4x1024x64xf16>
+// CHECK-LABEL: gpu.func @uneven
+// CHECK: %[[B:.*]] = memref.dim %arg0, %c0
+// CHECK: %[[HEADS:.*]] = arith.muli %[[B]], %c4
+// CHECK: %[[SECTION:.*]] = arith.minui %[[HEADS]], %c128
+// CHECK: tile.foreach_work %[[W:.*]] to %{{.*}} schedule(static) {
+// CHECK-NEXT: %[[SIZE:.*]] = arith.muli %[[SECTION]], %c16
+// CHECK-NEXT: %[[NUMBER:.*]] = arith.divui %[[W]], %[[SIZE]]
+// CHECK-NEXT: %[[INSIDE:.*]] = arith.remui %[[W]], %[[SIZE]]
+// CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[NUMBER]], %[[SECTION]]
+// CHECK-NEXT: %[[LEFT:.*]] = arith.subi %[[HEADS]], %[[FIRST]]
+// CHECK-NEXT: %[[WIDTH:.*]] = arith.minui %[[LEFT]], %[[SECTION]]
+// CHECK-NEXT: %[[DOWN:.*]] = arith.divui %[[INSIDE]], %[[WIDTH]]
+// CHECK-NEXT: %[[TILE:.*]] = arith.subi %c15, %[[DOWN]]
+// CHECK-NEXT: %[[OFFSET:.*]] = arith.remui %[[INSIDE]], %[[WIDTH]]
+// CHECK-NEXT: %[[ALL:.*]] = arith.addi %[[FIRST]], %[[OFFSET]]
+// CHECK-NEXT: %[[ROW:.*]] = arith.muli %[[TILE]], %c64
+// CHECK-NEXT: %[[HEAD:.*]] = arith.remui %[[ALL]], %c4
+// CHECK-NEXT: %[[BATCH:.*]] = arith.divui %[[ALL]], %c4
+func.func @uneven(%q: !u, %k: !u, %v: !u) -> !u {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    }
+    kv_bounds(%b: index, %h: index, %i0: index, %i1: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %full = arith.addi %i0, %c1 : index
+      %hi = arith.addi %i1, %c1 : index
+      attn.yield %c0, %c0, %full, %hi : index, index, index, index
+    } : !u, !u, !u -> !u
+  return %o : !u
+}

@@ -1,0 +1,14 @@
+// RUN: fovea-opt %s --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-lower-work)))'
+
+gpu.module @kernels {
+  tile.abi @f target("sm_80")
+    schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1, work = static>)
+    tensors([]) parameters([#tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) persistent(1)
+  gpu.func @f(%n: index) kernel {
+    // expected-error@+1 {{of schedule 'static' is lowered for kernels with roles only; the schedule has no 'producer_registers'}}
+    tile.foreach_work %w to %n schedule(static) {
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,31 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-lower-work)))' | FileCheck %s
+
+!row = tensor<1x64xf32, #tile.reg>
+gpu.module @kernels {
+  // CHECK-LABEL: gpu.func @single
+  // CHECK-SAME: %[[S:.*]]: memref<?x64xf32>, %{{.*}}: index
+  // CHECK-NEXT: %[[C0:.*]] = arith.constant 0
+  // CHECK-NEXT: %[[W:.*]] = gpu.block_id x
+  // CHECK-NEXT: %[[X:.*]] = tile.load %[[S]][%[[W]], %[[C0]]]
+  // CHECK-NEXT: tile.store %[[X]]
+  // CHECK-NEXT: gpu.return
+  gpu.func @single(%S: memref<?x64xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    tile.foreach_work %w to %n schedule(single) {
+      %x = tile.load %S[%w, %c0] dims [-1, 1] : memref<?x64xf32> to !row
+      tile.store %x, %S[%w, %c0] dims [-1, 1] : !row, memref<?x64xf32>
+    }
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @others
+  // CHECK: tile.foreach_work %{{.*}} to %{{.*}} schedule(static)
+  // CHECK: tile.foreach_work %{{.*}} to %{{.*}} schedule(dynamic)
+  gpu.func @others(%S: memref<?x64xf32>, %n: index) kernel {
+    tile.foreach_work %w to %n schedule(static) {
+    }
+    tile.foreach_work %w to %n schedule(dynamic) {
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,87 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' --split-input-file | FileCheck %s
+
+// One compare, two loops; the first ends at a constant that the loop reaches.
+// CHECK-LABEL: gpu.func @below
+// CHECK: %[[N:.*]] = arith.maxsi
+// CHECK: %[[R1:.*]] = scf.for %{{.*}} = %c0 to %[[ONE:.*]] step %c1 iter_args
+// CHECK: scf.if %true
+// CHECK: %[[R2:.*]] = scf.for %{{.*}} = %[[ONE]] to %[[N]] step %c1 iter_args(%{{.*}} = %[[R1]])
+// CHECK: scf.if %false
+// CHECK-NOT: scf.for
+// CHECK: arith.mulf %[[R2]], %[[R2]]
+gpu.module @m {
+  gpu.func @below(%blocks: index, %x: f32) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = arith.maxsi %blocks, %c1 : index
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> (f32) {
+      %partial = arith.cmpi slt, %i, %c1 : index
+      %s = scf.if %partial -> (f32) {
+        %masked = arith.addf %acc, %x : f32
+        scf.yield %masked : f32
+      } else {
+        scf.yield %acc : f32
+      }
+      scf.yield %s : f32
+    }
+    %use = arith.mulf %r, %r : f32
+    gpu.return
+  }
+}
+
+// -----
+
+// Nothing of the loop lies below 1: it stays one loop.
+// CHECK-LABEL: gpu.func @none
+// CHECK-SAME: %[[N:.*]]: index, %[[X:.*]]: f32
+// CHECK: %[[R:.*]] = scf.for %{{.*}} = %c1 to %[[N]] step %c1 iter_args(%{{.*}} = %[[X]])
+// CHECK: scf.if %false
+// CHECK-NOT: scf.for
+// CHECK: arith.mulf %[[R]], %[[R]]
+gpu.module @m {
+  gpu.func @none(%n: index, %x: f32) kernel {
+    %c1 = arith.constant 1 : index
+    %r = scf.for %i = %c1 to %n step %c1 iter_args(%acc = %x) -> (f32) {
+      %partial = arith.cmpi slt, %i, %c1 : index
+      %s = scf.if %partial -> (f32) {
+        %masked = arith.addf %acc, %x : f32
+        scf.yield %masked : f32
+      } else {
+        scf.yield %acc : f32
+      }
+      scf.yield %s : f32
+    }
+    %use = arith.mulf %r, %r : f32
+    gpu.return
+  }
+}
+
+// -----
+
+// Without a first part.
+// CHECK-LABEL: gpu.func @above
+// CHECK-SAME: %[[LO:.*]]: index, %[[N:.*]]: index, %[[B:.*]]: index, %[[X:.*]]: f32
+// CHECK: %[[LAST:.*]] = arith.addi %[[LO]], %
+// CHECK: %[[END:.*]] = arith.minsi %[[LAST]], %[[N]]
+// CHECK: scf.for %{{.*}} = %[[LO]] to %[[END]] step
+// CHECK: scf.if %false
+// CHECK: scf.for %{{.*}} = %[[LAST]] to %[[N]] step
+// CHECK: scf.if %true
+// CHECK-NOT: scf.for
+gpu.module @m {
+  gpu.func @above(%lo: index, %n: index, %b: index, %x: f32) kernel {
+    %c32 = arith.constant 32 : index
+    %r = scf.for %i = %lo to %n step %c32 iter_args(%acc = %x) -> (f32) {
+      %partial = arith.cmpi sge, %i, %b : index
+      %s = scf.if %partial -> (f32) {
+        %masked = arith.addf %acc, %x : f32
+        scf.yield %masked : f32
+      } else {
+        scf.yield %acc : f32
+      }
+      scf.yield %s : f32
+    }
+    %use = arith.mulf %r, %r : f32
+    gpu.return
+  }
+}

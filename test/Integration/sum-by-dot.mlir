@@ -1,0 +1,25 @@
+// Row sums by a product with ones, from weights as rounded for the product; not
+// where a log-sum-exp is wanted.
+// REQUIRES: fovea-run
+// DEFINE: %{run} = fovea-run %s --level=tile --check --random=1
+// RUN: %{run} --schedule=sum_by_dot=1 --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333
+// RUN: %{run} --schedule=sum_by_dot=1,recurrence=conditional --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333 --magnitude=30
+// RUN: %{run} --schedule=sum_by_dot=1,recurrence=lazy --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333 --magnitude=30
+// RUN: %{run} --target=sm_90a --schedule=sum_by_dot=1 --dims B=1,Hq=2,Hkv=1,Sq=300,Skv=100
+// RUN: fovea-opt %s --attn-to-tile=schedule=sum_by_dot=1 | FileCheck %s
+// RUN: fovea-opt %examples/causal.mlir --attn-to-tile=schedule=sum_by_dot=1 | FileCheck %s --check-prefix=LSE
+
+// CHECK: tile.abi @forward
+// CHECK-SAME: sum_by_dot = 1
+// LSE: tile.abi @causal
+// LSE-NOT: sum_by_dot
+
+!q = tensor<?x?x?x64xbf16>
+func.func @forward(%q: !q, %k: !q, %v: !q) -> !q {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    } : !q, !q, !q -> !q
+  return %o : !q
+}

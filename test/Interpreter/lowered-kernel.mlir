@@ -1,0 +1,13 @@
+// A kernel whose parameters are a host's, not the interpreter's, is refused.
+// RUN: not fovea-run %s --random=1 --dims S=4 2>&1 | FileCheck %s
+
+gpu.module @m {
+  // CHECK: lowered-kernel.mlir:[[@LINE+1]]:{{.*}}error: the interpreter executes tile-level kernels, whose parameters are memrefs and scalars, found #tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 128, warps = 12, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>, #tile.workspace<4>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(384) shared_memory(0)
+  gpu.func @f(%k: !llvm.ptr, %counter: !llvm.ptr<1>) kernel {
+    gpu.return
+  }
+}

@@ -9,13 +9,14 @@ import pathlib
 import subprocess
 import sys
 
-# Sizes that leave ragged tiles and blocks.
-SIZES = {"B": 1, "Hq": 2, "Hkv": 1, "Sq": 150, "Skv": 200}
+# Sizes that leave ragged tiles and blocks, and several tiles for each CTA of a
+# persistent kernel.
+SIZES = {"B": 2, "Hq": 4, "Hkv": 2, "Sq": 300, "Skv": 430}
 SPECIAL = {
-    "alibi": {"capture0.0": 2},
-    "prefix_lm": {"capture0.0": 1},
-    "relative_bias": {"capture0.0": 2},
-    "soft_cap_window_gqa": {"Hq": 32, "Hkv": 16, "Sq": 40, "Skv": 70},
+    "alibi": {"capture0.0": 4},
+    "prefix_lm": {"capture0.0": 2},
+    "relative_bias": {"capture0.0": 4},
+    "soft_cap_window_gqa": {"B": 1, "Hq": 32, "Hkv": 16, "Sq": 140, "Skv": 200},
 }
 
 
@@ -27,7 +28,7 @@ def main(fovea_run, examples, target, seeds):
         sizes = {**SIZES, **SPECIAL.get(program.stem, {})}
         dims = ",".join(f"{name}={size}" for name, size in sizes.items())
         command = [fovea_run, str(program), "--level=warp", f"--target={target}", f"--seeds={seeds}"]
-        command += ["--random=1", f"--dims={dims}", "--integers=0:150", "--check"]
+        command += ["--random=1", f"--dims={dims}", "--integers=0:430", "--check"]
         result = subprocess.run(command, capture_output=True, text=True)
         print(program.stem, "passed" if result.returncode == 0 else "FAILED", flush=True)
         if result.returncode != 0:

@@ -67,12 +67,6 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     are dropped. What is left is upstream: arith, math, scf, vector, gpu, llvm
     and nvvm.
 
-    Without roles, pipelines are groups of cp.async. With `warp.specialize`
-    (sm_90a) roles become branches on the warp's number, pipelines between them
-    mbarriers, copies instructions of the copy engine whose tensor maps are
-    arguments of the kernel, asynchronous dots wgmma. A pipeline has one role
-    that fills it, and that role does nothing else, with one of its threads.
-
     Functions of f32 become the chip's instructions. Divisions are within 2
     units in the last place, reciprocals `1 / x` within 1, and 0 where the
     result is subnormal or infinite where `x` is: no branches, which a division

@@ -160,6 +160,19 @@ def WarpPingPong : Pass<"warp-ping-pong", "::mlir::gpu::GPUFuncOp"> {
   ];
 }
 
+def WarpLowerVotes : Pass<"warp-lower-votes", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Make tile.if_any a vote and a branch";
+  let description = [{
+    `tile.if_any` becomes `warp.any` and an `scf.if` on it. Where the condition
+    is a tile that another such branch gives, and that is false if that branch
+    is not taken, the vote moves into it: a branch seldom taken costs no second
+    vote.
+  }];
+  let dependentDialects = ["::fovea::warp::WarpDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Give copies to one role, computation to another";
   let description = [{
@@ -186,10 +199,6 @@ def WarpAllocateSharedMemory
   let description = [{
     Gives each `warp.alloc` its offset, a multiple of 1024 bytes, and writes the
     sum to the kernel's `tile.abi`. Fails if the target has less.
-
-    In a kernel with roles, pipelines (two barriers of 8 bytes for each stage)
-    and mailboxes (4 bytes for each slot) follow the buffers, and 16 bytes that
-    hold nothing end it all.
   }];
 }
 

@@ -75,7 +75,6 @@ gpu.module @m {
 // CHECK: %[[ANY:.*]] = arith.ori
 // CHECK: %[[VOTE:.*]] = nvvm.vote.sync any %{{.*}}, %[[ANY]] -> i1
 // CHECK: scf.if %[[VOTE]] -> (vector<2xf32>)
-// CHECK-NEXT: llvm.inline_asm has_side_effects "", ""
 // CHECK-NEXT: %[[Y:.*]] = arith.addf %[[X:.*]], %[[X]] : vector<2xf32>
 // CHECK-NEXT: scf.yield %[[Y]]
 // CHECK: else

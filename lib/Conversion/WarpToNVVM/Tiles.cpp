@@ -142,16 +142,18 @@ static Value combine(OpBuilder &b, Location loc, tile::ReduceKind kind, Value x,
                  : arith::MaxSIOp::create(b, loc, x, y).getResult();
 }
 
-/// Combines pairs, then pairs of pairs: short chains of dependent ops. Integer
-/// maxima form one chain, since from such a one the assembler makes three-input
-/// instructions where a chip has them.
+/// Float maxima combine pairs, then pairs of pairs: short chains of dependent
+/// ops. Sums form one chain in the order of the registers: they come with
+/// exponentials, and the assembler then puts each addition behind the one that
+/// it needs, instead of all behind the last. Integer maxima form one chain, since
+/// from such a one it makes three-input instructions where a chip has them.
 static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
                         SmallVector<Value> values) {
-  if (kind == tile::ReduceKind::Max && values.front().getType().isInteger()) {
-    Value most = values.front();
+  if (kind == tile::ReduceKind::Add || values.front().getType().isInteger()) {
+    Value result = values.front();
     for (Value value : ArrayRef(values).drop_front())
-      most = combine(b, loc, kind, most, value);
-    return most;
+      result = combine(b, loc, kind, result, value);
+    return result;
   }
   while (values.size() > 1) {
     SmallVector<Value> next;

@@ -20,6 +20,19 @@ static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
   return cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
 }
 
+/// A copy of a 32-bit integer that nobody takes for the original. What one
+/// place makes of coordinates would otherwise be kept, in as many registers as
+/// a tile has columns, for another place that could make it anew.
+static Value emitApart(OpBuilder &b, Location loc, Value value) {
+  return LLVM::InlineAsmOp::create(
+             b, loc, TypeRange{value.getType()}, ValueRange{value},
+             "mov.b32 $0, $1;", "=r,r",
+             /*has_side_effects=*/true, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
+             /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
 namespace {
 /// Any elementwise op: the same op on vectors.
 struct ElementwiseLowering : ConversionPattern {
@@ -69,6 +82,7 @@ struct IotaLowering : OpConversionPattern<tile::IotaOp> {
     auto layout = getLayout(tile);
     Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
                                  tile.getShape(), op.getDim());
+    base = emitApart(rewriter, loc, base);
     if (tile.getElementType().isInteger(64))
       base = emitToI64(rewriter, loc, base);
     Value bases = vector::BroadcastOp::create(rewriter, loc, type, base);

@@ -8,6 +8,7 @@ kernel at a time, has nothing to do. Without ptxas the driver gets PTX.
 import concurrent.futures
 import glob
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -123,10 +124,13 @@ def compile_all(configs, folder, compiler, target, chip, jobs, options=()):
         return dict(zip(configs, pool.map(work, configs)))
 
 
-def read_folder(folder):
-    """Compiled kernels by their files' names, see variants.Config."""
+def read_folder(folder, target=None):
+    """Compiled kernels by their files' names, see variants.Config. With a
+    target only what its metadata says is for that."""
     result = {}
     for metadata in sorted(pathlib.Path(folder).glob("*.json")):
+        if target and json.loads(metadata.read_text()).get("target") != target:
+            continue
         for ending in (".cubin", ".ptx"):
             image = metadata.with_suffix(ending)
             if image.exists():

@@ -29,6 +29,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "G
 import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
 import report  # noqa: E402
+import waiting  # noqa: E402
 from variants import Config, emit  # noqa: E402
 
 DEFAULT_CELLS = [f"{d}:{s}:{mask}" for d in (64, 128, 256) for mask in ("full", "causal") for s in (1024, 4096, 16384)]
@@ -133,8 +134,9 @@ def torch_contestants(torch, cell, q, k, v, flex):
 
 def admit(torch, name, launch, o, reference):
     """Runs a contestant once. Whether its output is attention; says if not."""
+    print(f"  {name}", flush=True)  # what runs, should it hang
     launch()
-    torch.cuda.synchronize()
+    waiting.synchronize(torch)
     expected = reference.float()
     error = ((o.float() - expected).norm() / expected.norm()).item()
     if not error < RELATIVE_ERROR:
@@ -341,7 +343,12 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         compiled = compile_candidates(args.cells, args, chip, args.work or temporary)
         for cell in args.cells:
-            rows += run_cell(torch, runtime, cell, compiled[cell], golden, args, rng)
+            try:
+                rows += run_cell(torch, runtime, cell, compiled[cell], golden, args, rng)
+            except waiting.Hang as error:
+                print(f"  {error}; the device hangs, nothing after this ran")
+                write_report(rows, args, device)
+                waiting.abandon(1)
             torch.cuda.empty_cache()
             if args.json:  # what is there, should a later cell end the process
                 pathlib.Path(args.json).write_text(json.dumps({"device": device, "rows": rows}, default=str) + "\n")

@@ -1,5 +1,7 @@
 """Launches a kernel again: results must not depend on when, or beside what."""
 
+import waiting
+
 TIMES = 10
 
 
@@ -24,7 +26,7 @@ def difference(torch, kernel, tensors, stream):
         for tensor in outputs:
             tensor.fill_(torch.nan)
         launch.run(stream)
-        torch.cuda.synchronize()
+        waiting.synchronize(torch)
         if not _same(torch, first, outputs):
             return f"repetition {time + 1} is not bitwise equal to the first result"
     return _beside_itself(torch, kernel, tensors, first)
@@ -38,11 +40,11 @@ def _beside_itself(torch, kernel, tensors, first):
         lse = torch.full_like(first[1], torch.nan)
         results.append((o, lse))
         launches.append(kernel.prepare(**{**tensors.arguments, "o": tensors.lay_out(o), "lse": lse}))
-    torch.cuda.synchronize()
+    waiting.synchronize(torch)
     for _ in range(TIMES):
         for stream, launch in zip(streams, launches):
             launch.run(stream.cuda_stream)
-    torch.cuda.synchronize()
+    waiting.synchronize(torch)
     for number, result in enumerate(results):
         if not _same(torch, first, result):
             return f"launches on two streams at once: stream {number} is not bitwise equal to the first result"

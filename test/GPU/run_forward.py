@@ -25,6 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import repetition  # noqa: E402
 import variants  # noqa: E402
+import waiting  # noqa: E402
 from variants import Config  # noqa: E402
 
 HEAD_DIMS = (16, 32, 64, 80, 96, 128, 256)
@@ -226,7 +227,7 @@ def check_case(torch, reference, kernel, config, case, device, generator, stream
     tensors = Tensors(torch, config, case, device, generator)
     variant = variants.VARIANTS[config.variant]
     kernel(stream=stream, **tensors.arguments)
-    torch.cuda.synchronize()
+    waiting.synchronize(torch)
     damage = tensors.damage()
     if damage:
         return reference.Verdict(False, float("inf"), damage)
@@ -357,6 +358,11 @@ def run_kernels(torch, reference, runtime, compiled, target, args, device, tally
                 torch.cuda.empty_cache()
                 tally.skipped += 1
                 continue
+            except waiting.Hang as error:
+                tally.fail(row, f"{name} {case}: {error}")
+                print_summary(tally, args)
+                print("the device hangs; nothing after this kernel ran")
+                waiting.abandon(1)
             except RuntimeError as error:
                 tally.fail(row, f"{name} {case}: {error}")
                 if "illegal" in str(error) or "unspecified launch failure" in str(error) or "CUDA error" in str(error):

@@ -10,6 +10,7 @@ import pathlib
 import random
 import sys
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "benchmarks")]
@@ -18,6 +19,7 @@ import forward  # noqa: E402
 import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
 import report  # noqa: E402
+import waiting  # noqa: E402
 
 DESCRIPTION = {
     "d": 64, "n": 64, "causal": 1, "sched": "dynamic", "cluster": 1, "m": 256, "kvbox": 64, "threads": 640,
@@ -164,6 +166,21 @@ def test_turns():
     assert {name: len(values) for name, values in times.items()} == {"fast": 35, "slow": 35}
     assert set(times["slow"]) == {20.0}
     assert torch.launches.count("fast") == 3 + 5 * (60 + 7) and torch.launches.count("slow") == 3 + 5 * (3 + 7)
+
+
+def test_waiting():
+    torch = FakeTorch()
+    waiting.synchronize(torch, 5)
+    release = threading.Event()
+    torch.synchronize = release.wait
+    assert refuses(waiting.synchronize, torch, 0.05, error=waiting.Hang)
+    release.set()
+
+    def fails():
+        raise RuntimeError("an illegal memory access")
+
+    torch.synchronize = fails
+    assert refuses(waiting.synchronize, torch, 5, error=RuntimeError)
 
 
 if __name__ == "__main__":

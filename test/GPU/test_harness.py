@@ -76,7 +76,9 @@ def test_right_kernels_pass():
         for dtype, layout in (("bf16", "bhsd"), ("f16", "bshd")):
             config = variants.Config(name, dtype, 32, 48, layout)
             for case in run_forward.cases_of(config, rng):
-                if case.repeats or max(case.sizes) > 700 or (max(case.sizes) > 500 and name != "causal") or case.data == "nan_v":
+                if case.repeats or max(case.sizes) > 700 or (max(case.sizes) > 500 and name != "causal"):
+                    continue  # slow here
+                if case.data == "nan_v":
                     continue  # a plain product spreads a NaN in V over all rows
                 verdict = check(config, case)
                 assert verdict.ok, f"{config.name} {case}: {verdict.message}"

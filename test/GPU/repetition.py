@@ -16,8 +16,8 @@ def _same(torch, first, second):
 
 def difference(torch, kernel, tensors, stream):
     """Launches ten times on one stream, then on two streams at once with
-    outputs of their own (launches of one kernel share its workspace, where
-    dynamic kernels count work). What was not bit for bit the first result, in
+    outputs of their own (each launch must have its own workspace, where dynamic
+    kernels count work). What was not bit for bit the first result, in
     words, or None."""
     outputs = tensors.o, tensors.lse
     first = [tensor.clone() for tensor in outputs]

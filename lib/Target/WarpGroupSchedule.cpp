@@ -118,7 +118,9 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
     }
     fields.tileN = tileN;
     fields.queryStages = queryStages;
-    fields.chain = queryStages == 2;
+    // With one buffer the next query waits for this tile's last scores: worth
+    // it only where tiles are short.
+    fields.chain = queryStages == 2 ? 1 : problem.uneven ? 2 : 0;
     fields.stages = fields.keyStages = 2;
     while (fields.keyStages < 4 &&
            fits(tileN, queryStages, fields.keyStages + 1, fields.stages)) {
@@ -160,8 +162,8 @@ LogicalResult fovea::checkWarpGroupSchedule(
   if (schedule.getCluster() != 1)
     return emitError() << "schedule's 'cluster' must be 1, found "
                        << schedule.getCluster();
-  if (schedule.getChain() && schedule.getQueryStages() != 2)
-    return emitError() << "schedule's 'chain' needs 'query_stages' 2, found "
+  if (schedule.getChain() == 1 && schedule.getQueryStages() != 2)
+    return emitError() << "schedule's 'chain' 1 needs 'query_stages' 2, found "
                        << schedule.getQueryStages();
   if (schedule.getChain() && !schedule.getOverlap())
     return emitError() << "schedule's 'chain' needs 'overlap'";

@@ -132,7 +132,7 @@ LogicalResult ScheduleAttr::verify(
         Field{"query_stages", queryStages, 1, 2},
         Field{"producer_registers", producerRegisters, 0, 256},
         Field{"consumer_registers", consumerRegisters, 0, 256},
-        Field{"overlap", overlap, 0, 1}, Field{"chain", chain, 0, 1},
+        Field{"overlap", overlap, 0, 1}, Field{"chain", chain, 0, 2},
         Field{"ping_pong", pingPong, 0, 1},
         Field{"softmax_part", softmaxPart, 1, 100}, Field{"tau", tau, 0, 64},
         Field{"sum_by_dot", sumByDot, 0, 1}, Field{"cluster", cluster, 1, 16}})

@@ -36,7 +36,9 @@ struct ChainTilesPass : warp::impl::WarpChainTilesBase<ChainTilesPass> {
 /// work.
 class Round {
 public:
-  explicit Round(scf::WhileOp loop) : loop(loop) {}
+  /// `scoresFirst`: the next tile's scores are issued before the product.
+  Round(scf::WhileOp loop, bool scoresFirst)
+      : loop(loop), scoresFirst(scoresFirst) {}
 
   /// Fails if the round has another form.
   LogicalResult analyze();
@@ -56,6 +58,7 @@ private:
   void emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail);
 
   scf::WhileOp loop;
+  bool scoresFirst;
   scf::ForOp blocks;
   /// The head up to the first scores' issue, and the rest.
   SmallVector<Operation *> issueHead, restHead;
@@ -164,10 +167,19 @@ LogicalResult Round::analyze() {
 }
 
 void Round::emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail) {
-  cloneAll(b, issueHead, head);
+  if (scoresFirst) {
+    cloneAll(b, issueHead, head);
+    cloneAll(b, issueTail, tail);
+    cloneAll(b, restHead, head);
+    cloneAll(b, restTail, tail);
+    return;
+  }
+  // The query's buffer is free only when this tile's last scores are there: the
+  // product and the output go first, the scores run under them.
   cloneAll(b, issueTail, tail);
-  cloneAll(b, restHead, head);
+  cloneAll(b, issueHead, head);
   cloneAll(b, restTail, tail);
+  cloneAll(b, restHead, head);
 }
 
 void Round::rotate() {
@@ -242,7 +254,7 @@ void ChainTilesPass::runOnOperation() {
       loops.push_back(loop);
   });
   for (scf::WhileOp loop : loops) {
-    Round round(loop);
+    Round round(loop, abi.getSchedule().getChain() == 1);
     if (failed(round.analyze()))
       continue;
     round.rotate();

@@ -61,7 +61,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     | producer_registers | budget of a thread of the role that copies; 0: all warps copy and compute | registers | 0 |
     | consumer_registers | budget of a thread of the roles that compute | registers | 0 |
     | overlap | the next block's scores are in flight under this one's softmax | 0 or 1 | 0 |
-    | chain | the next tile's first scores are issued with this one's last product | 0 or 1 | 0 |
+    | chain | the next tile's first scores are issued with this one's last product: before it (1, needs two query buffers) or behind it (2) | 0, 1 or 2 | 0 |
     | ping_pong | warp groups take turns at the matrix units | 0 or 1 | 0 |
     | softmax_part | share of a block's columns exponentiated before the wait for the last product; 100: all | per cent | 100 |
     | work | how tiles are dealt out: `single` (one a CTA), `static` (every n-th), `dynamic` (a counter) | | single |

@@ -72,6 +72,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createSinkCoordinates());
   kernel.addPass(warp::createWarpAllocateSharedMemory());
+  kernel.addPass(warp::createWarpVerifyPipelines());
 }
 
 void fovea::buildWarpToNVVMPipeline(OpPassManager &pm) {

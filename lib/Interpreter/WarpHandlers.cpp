@@ -186,6 +186,17 @@ static LogicalResult executeDotWait(Operation *op, Frame &frame) {
 // Columns
 //===----------------------------------------------------------------------===//
 
+/// Over all rows: what depends on a vote comes out the same for any grouping.
+static LogicalResult executeAny(Operation *op, Frame &frame) {
+  auto any = cast<warp::AnyOp>(op);
+  const Array &source = frame.getArray(any.getSource());
+  const int64_t *elements = source.data<int64_t>();
+  bool found = llvm::any_of(ArrayRef(elements, source.getNumElements()),
+                            [](int64_t element) { return element != 0; });
+  frame.set(any.getResult(), RuntimeValue::integer(found));
+  return success();
+}
+
 static LogicalResult executeExtractColumns(Operation *op, Frame &frame) {
   auto extract = cast<warp::ExtractColumnsOp>(op);
   const Array &source = frame.getArray(extract.getSource());
@@ -228,6 +239,7 @@ void fovea::interp::registerWarpHandlers(InterpreterRegistry &registry) {
   registry.add<warp::LocalLoadOp>(executeLocalLoad);
   registry.add<warp::CopyOp>(executeCopy);
   registry.add<warp::DotOp>(executeDot);
+  registry.add<warp::AnyOp>(executeAny);
   registry.add<warp::DotWaitOp>(executeDotWait);
   registry.add<warp::ExtractColumnsOp>(executeExtractColumns);
   registry.add<warp::ConcatColumnsOp>(executeConcatColumns);

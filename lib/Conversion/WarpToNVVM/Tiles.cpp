@@ -123,26 +123,12 @@ struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct IfAnyLowering : OpConversionPattern<tile::IfAnyOp> {
+struct AnyLowering : OpConversionPattern<warp::AnyOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(tile::IfAnyOp op, OpAdaptor adaptor,
+  matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
-};
-
-/// The yield of an if_any whose body has become an scf.if.
-struct YieldLowering : OpConversionPattern<tile::YieldOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(tile::YieldOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!isa<scf::IfOp>(op->getParentOp()))
-      return failure();
-    rewriter.replaceOpWithNewOp<scf::YieldOp>(op, adaptor.getResults());
-    return success();
-  }
 };
 } // namespace
 
@@ -228,36 +214,23 @@ ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
 }
 
 LogicalResult
-IfAnyLowering::matchAndRewrite(tile::IfAnyOp op, OpAdaptor adaptor,
-                               ConversionPatternRewriter &rewriter) const {
+AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
+                             ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   auto elements =
-      vector::ToElementsOp::create(rewriter, loc, adaptor.getCondition());
+      vector::ToElementsOp::create(rewriter, loc, adaptor.getSource());
   Value any = elements.getResults().front();
   for (Value element : elements.getResults().drop_front())
     any = arith::OrIOp::create(rewriter, loc, any, element);
-  // Each warp decides for its rows.
-  Value vote = NVVM::VoteSyncOp::create(rewriter, loc, rewriter.getI1Type(),
-                                        emitI32(rewriter, loc, -1), any,
-                                        NVVM::VoteSyncKind::any);
-  SmallVector<Type> types(adaptor.getInits().getTypes());
-  auto branch = scf::IfOp::create(rewriter, loc, types, vote,
-                                  /*addThenBlock=*/false,
-                                  /*addElseBlock=*/false);
-  if (failed(rewriter.convertRegionTypes(&op.getBody(), *getTypeConverter())))
-    return failure();
-  Block *body = &op.getBody().front();
-  Block *then = rewriter.createBlock(&branch.getThenRegion());
-  rewriter.inlineBlockBefore(body, then, then->end(), adaptor.getInits());
-  rewriter.createBlock(&branch.getElseRegion());
-  scf::YieldOp::create(rewriter, loc, adaptor.getInits());
-  rewriter.replaceOp(op, branch.getResults());
+  rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
+      op, rewriter.getI1Type(), emitI32(rewriter, loc, -1), any,
+      NVVM::VoteSyncKind::any);
   return success();
 }
 
 void fovea::populateTilePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter) {
   patterns.add<ElementwiseLowering>(converter, patterns.getContext());
-  patterns.add<BroadcastLowering, ConstantLowering, IfAnyLowering, IotaLowering,
-               ReduceLowering, YieldLowering>(converter, patterns.getContext());
+  patterns.add<AnyLowering, BroadcastLowering, ConstantLowering, IotaLowering,
+               ReduceLowering>(converter, patterns.getContext());
 }

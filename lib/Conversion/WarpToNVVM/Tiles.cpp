@@ -20,6 +20,19 @@ static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
   return cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
 }
 
+/// A copy of a 32-bit integer that nobody takes for the original. What one
+/// place makes of coordinates would otherwise be kept, in as many registers as
+/// a tile has columns, for another place that could make it anew.
+static Value emitApart(OpBuilder &b, Location loc, Value value) {
+  return LLVM::InlineAsmOp::create(
+             b, loc, TypeRange{value.getType()}, ValueRange{value},
+             "mov.b32 $0, $1;", "=r,r",
+             /*has_side_effects=*/true, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
+             /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
 namespace {
 /// Any elementwise op: the same op on vectors.
 struct ElementwiseLowering : ConversionPattern {
@@ -69,6 +82,7 @@ struct IotaLowering : OpConversionPattern<tile::IotaOp> {
     auto layout = getLayout(tile);
     Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
                                  tile.getShape(), op.getDim());
+    base = emitApart(rewriter, loc, base);
     if (tile.getElementType().isInteger(64))
       base = emitToI64(rewriter, loc, base);
     Value bases = vector::BroadcastOp::create(rewriter, loc, type, base);
@@ -142,16 +156,18 @@ static Value combine(OpBuilder &b, Location loc, tile::ReduceKind kind, Value x,
                  : arith::MaxSIOp::create(b, loc, x, y).getResult();
 }
 
-/// Combines pairs, then pairs of pairs: short chains of dependent ops. Integer
-/// maxima form one chain, since from such a one the assembler makes three-input
-/// instructions where a chip has them.
+/// Float maxima combine pairs, then pairs of pairs: short chains of dependent
+/// ops. Sums form one chain in the order of the registers: they come with
+/// exponentials, and the assembler then puts each addition behind the one that
+/// it needs, instead of all behind the last. Integer maxima form one chain, since
+/// from such a one it makes three-input instructions where a chip has them.
 static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
                         SmallVector<Value> values) {
-  if (kind == tile::ReduceKind::Max && values.front().getType().isInteger()) {
-    Value most = values.front();
+  if (kind == tile::ReduceKind::Add || values.front().getType().isInteger()) {
+    Value result = values.front();
     for (Value value : ArrayRef(values).drop_front())
-      most = combine(b, loc, kind, most, value);
-    return most;
+      result = combine(b, loc, kind, result, value);
+    return result;
   }
   while (values.size() > 1) {
     SmallVector<Value> next;

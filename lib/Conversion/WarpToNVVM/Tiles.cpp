@@ -238,9 +238,9 @@ AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
   Value any = elements.getResults().front();
   for (Value element : elements.getResults().drop_front())
     any = arith::OrIOp::create(rewriter, loc, any, element);
-  rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(op, rewriter.getI1Type(),
-                                                emitI32(rewriter, loc, -1), any,
-                                                NVVM::VoteSyncKind::any);
+  rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
+      op, rewriter.getI1Type(), emitI32(rewriter, loc, -1), any,
+      NVVM::VoteSyncKind::any);
   return success();
 }
 

@@ -141,8 +141,7 @@ void Round::findCarried() {
   auto visit = [&](Operation *op) {
     op->walk([&](Operation *nested) {
       for (Value operand : nested->getOperands())
-        if (Operation *def = operand.getDefiningOp();
-            def && head.contains(def)) {
+        if (Operation *def = operand.getDefiningOp(); def && head.contains(def)) {
           if (isa<StageOp>(def))
             views.insert(def);
           else
@@ -190,8 +189,7 @@ void Round::rotate() {
   Block *body = b.createBlock(&rotated.getBefore(), {}, types, locs);
   IRMapping mapping;
   unsigned count = loop.getInits().size();
-  mapping.map(loop.getBeforeArguments(),
-              body->getArguments().take_front(count));
+  mapping.map(loop.getBeforeArguments(), body->getArguments().take_front(count));
   mapping.map(carried.getArrayRef(), body->getArguments().drop_front(count));
 
   cloneAll(b, views.getArrayRef(), mapping);

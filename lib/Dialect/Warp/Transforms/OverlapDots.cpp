@@ -187,8 +187,8 @@ LogicalResult TwoStages::analyze() {
   findAfterLate();
   // A late dot whose operand stage 0 would need at once has nothing to hide
   // under.
-  return failure(
-      llvm::any_of(early, [&](DotOp dot) { return afterLate.contains(dot); }));
+  return failure(llvm::any_of(
+      early, [&](DotOp dot) { return afterLate.contains(dot); }));
 }
 
 std::vector<std::pair<Operation *, unsigned>> TwoStages::getOrder() {
@@ -321,12 +321,13 @@ static LogicalResult overlap(scf::ForOp loop) {
       [&](scf::ForOp, std::vector<std::pair<Operation *, unsigned>> &order) {
         order = stages.getOrder();
       };
-  options.annotateFn =
-      [&](Operation *op, scf::PipeliningOption::PipelinerPart part, unsigned) {
-        if (op->hasAttr(kRescaleMark) &&
-            part == scf::PipeliningOption::PipelinerPart::Prologue)
-          firstRescales.push_back(op);
-      };
+  options.annotateFn = [&](Operation *op,
+                           scf::PipeliningOption::PipelinerPart part,
+                           unsigned) {
+    if (op->hasAttr(kRescaleMark) &&
+        part == scf::PipeliningOption::PipelinerPart::Prologue)
+      firstRescales.push_back(op);
+  };
   // The loop runs at least once, so nothing needs a predicate: what the
   // pipeliner makes of them is undone below.
   options.supportDynamicLoops = true;
@@ -342,8 +343,7 @@ static LogicalResult overlap(scf::ForOp loop) {
     return failure();
   for (Value predicate : predicates) {
     rewriter.setInsertionPointAfterValue(predicate);
-    Value yes =
-        arith::ConstantIntOp::create(rewriter, predicate.getLoc(), 1, 1);
+    Value yes = arith::ConstantIntOp::create(rewriter, predicate.getLoc(), 1, 1);
     predicate.replaceAllUsesWith(yes);
   }
   for (Operation *op : firstRescales)

@@ -152,10 +152,10 @@ void RoleSlicer::cloneFor(OpBuilder &b, scf::ForOp loop, IRMapping &mapping,
       kept.push_back(index);
       inits.push_back(mapping.lookup(loop.getInitArgs()[index]));
     }
-  auto copy =
-      scf::ForOp::create(b, loop.getLoc(), mapping.lookup(loop.getLowerBound()),
-                         mapping.lookup(loop.getUpperBound()),
-                         mapping.lookup(loop.getStep()), inits);
+  auto copy = scf::ForOp::create(b, loop.getLoc(),
+                                 mapping.lookup(loop.getLowerBound()),
+                                 mapping.lookup(loop.getUpperBound()),
+                                 mapping.lookup(loop.getStep()), inits);
   mapping.map(loop.getInductionVar(), copy.getInductionVar());
   for (auto [position, index] : llvm::enumerate(kept)) {
     mapping.map(loop.getRegionIterArg(index), copy.getRegionIterArg(position));
@@ -174,8 +174,9 @@ void RoleSlicer::cloneFor(OpBuilder &b, scf::ForOp loop, IRMapping &mapping,
   scf::YieldOp::create(b, loop.getLoc(), yields);
 }
 
-void RoleSlicer::cloneWhile(OpBuilder &b, scf::WhileOp loop, IRMapping &mapping,
-                            CloneHook cloneHook, BodyHook bodyHook) {
+void RoleSlicer::cloneWhile(OpBuilder &b, scf::WhileOp loop,
+                            IRMapping &mapping, CloneHook cloneHook,
+                            BodyHook bodyHook) {
   Location loc = loop.getLoc();
   SmallVector<Value> inits;
   SmallVector<Type> types;
@@ -191,8 +192,7 @@ void RoleSlicer::cloneWhile(OpBuilder &b, scf::WhileOp loop, IRMapping &mapping,
   OpBuilder::InsertionGuard guard(b);
   Block *before = b.createBlock(&copy.getBefore(), {}, types, locs);
   for (auto [position, index] : llvm::enumerate(kept)) {
-    mapping.map(loop.getBeforeArguments()[index],
-                before->getArgument(position));
+    mapping.map(loop.getBeforeArguments()[index], before->getArgument(position));
     mapping.map(loop.getResult(index), copy.getResult(position));
   }
   bodyHook(b, loop.getBeforeBody(), mapping);

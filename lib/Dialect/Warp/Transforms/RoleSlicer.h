@@ -39,11 +39,12 @@ public:
   }
 
   /// Called instead of copying an op; true if it did so.
-  using CloneHook = llvm::function_ref<bool(
-      mlir::OpBuilder &, mlir::Operation *, mlir::IRMapping &)>;
+  using CloneHook = llvm::function_ref<bool(mlir::OpBuilder &,
+                                            mlir::Operation *,
+                                            mlir::IRMapping &)>;
   /// Called at the start of a copied loop body.
-  using BodyHook = llvm::function_ref<void(mlir::OpBuilder &, mlir::Block *,
-                                           mlir::IRMapping &)>;
+  using BodyHook = llvm::function_ref<void(
+      mlir::OpBuilder &, mlir::Block *, mlir::IRMapping &)>;
 
   /// Copies `block` to `b`'s insertion point, without its terminator.
   void clone(mlir::OpBuilder &b, mlir::Block &block, mlir::IRMapping &mapping,

@@ -44,8 +44,8 @@ struct WorkChannel {
   RingState getPosition(OpBuilder &b, Location loc, Value count) const {
     Value mask = makeI32(b, loc, kWorkSlots - 1);
     Value stage = arith::AndIOp::create(b, loc, count, mask);
-    Value round =
-        arith::DivUIOp::create(b, loc, count, makeI32(b, loc, kWorkSlots));
+    Value round = arith::DivUIOp::create(b, loc, count,
+                                         makeI32(b, loc, kWorkSlots));
     return {stage, arith::AndIOp::create(b, loc, round, makeI32(b, loc, 1))};
   }
 };
@@ -78,7 +78,8 @@ static void produceWork(OpBuilder &b, Block *body, const WorkChannel &channel,
                         IRMapping &mapping) {
   for (auto next : body->getOps<NextWorkOp>()) {
     Location loc = next.getLoc();
-    RingState at = channel.getPosition(b, loc, mapping.lookup(next.getCount()));
+    RingState at =
+        channel.getPosition(b, loc, mapping.lookup(next.getCount()));
     Value pipeline = mapping.lookup(channel.pipeline);
     ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
     Value work = FetchWorkOp::create(b, loc, b.getIndexType());
@@ -110,8 +111,7 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
     nexts.push_back(next);
     if (isDoWhile(next->getParentOp()))
       return WalkResult::advance();
-    next.emitError(
-        "the next work number is fetched in the loop over work only");
+    next.emitError("the next work number is fetched in the loop over work only");
     return WalkResult::interrupt();
   });
   if (walk.wasInterrupted())
@@ -142,9 +142,9 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
   SmallVector<int64_t> warps = {kProducerWarps, schedule.getWarps()},
                        registers = {schedule.getProducerRegisters(),
                                     schedule.getConsumerRegisters()};
-  auto roles = SpecializeOp::create(b, loc, captures.getArrayRef(),
-                                    b.getStrArrayAttr({"load", "compute"}),
-                                    warps, registers, /*rolesCount=*/2);
+  auto roles = SpecializeOp::create(
+      b, loc, captures.getArrayRef(), b.getStrArrayAttr({"load", "compute"}),
+      warps, registers, /*rolesCount=*/2);
 
   auto fill = [&](unsigned index, RoleSlicer &slicer,
                   RoleSlicer::CloneHook cloneHook,

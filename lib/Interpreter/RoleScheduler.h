@@ -114,6 +114,8 @@ public:
       object = std::make_shared<T>(args...);
     return std::static_pointer_cast<T>(object);
   }
+  /// True now and then.
+  bool castVote() { return draw(4) == 0; }
   /// Something happened that others may wait for.
   void notify() { ++epoch; }
   llvm::ArrayRef<std::unique_ptr<Agent>> getAgents() const { return agents; }

@@ -36,7 +36,7 @@ LogicalResult fovea::interp::verifyWarpObjects(Operation *kernel) {
              << argument.getType();
   WalkResult result = kernel->walk([](Operation *op) {
     // Ops with regions and terminators hand values on.
-    if (isa<warp::WarpDialect>(op->getDialect()) ||
+    if (isa_and_nonnull<warp::WarpDialect>(op->getDialect()) ||
         isa<RegionBranchOpInterface>(op) ||
         op->hasTrait<OpTrait::IsTerminator>())
       return WalkResult::advance();
@@ -111,7 +111,7 @@ LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
                                        int64_t count, uint64_t seed) {
   bool isWarpLevel = false, drawsWork = false;
   kernel.walk([&](Operation *op) {
-    isWarpLevel |= isa<warp::WarpDialect>(op->getDialect());
+    isWarpLevel |= isa_and_nonnull<warp::WarpDialect>(op->getDialect());
     drawsWork |= isa<warp::NextWorkOp, warp::FetchWorkOp>(op);
   });
   if (drawsWork)

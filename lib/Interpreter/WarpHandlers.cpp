@@ -187,12 +187,18 @@ static LogicalResult executeDotWait(Operation *op, Frame &frame) {
 //===----------------------------------------------------------------------===//
 
 /// Over all rows: what depends on a vote comes out the same for any grouping.
+/// Rows that ask for nothing are left alone by what a vote guards, so a vote
+/// that nobody asked for must change nothing: the seed casts some.
 static LogicalResult executeAny(Operation *op, Frame &frame) {
   auto any = cast<warp::AnyOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
   const Array &source = frame.getArray(any.getSource());
   const int64_t *elements = source.data<int64_t>();
   bool found = llvm::any_of(ArrayRef(elements, source.getNumElements()),
                             [](int64_t element) { return element != 0; });
+  found |= (*agent)->cta.castVote();
   frame.set(any.getResult(), RuntimeValue::integer(found));
   return success();
 }

@@ -73,6 +73,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createSinkCoordinates());
   kernel.addPass(warp::createWarpAllocateSharedMemory());
+  kernel.addPass(warp::createWarpVerifyPipelines());
 }
 
 void fovea::buildWarpToNVVMPipeline(OpPassManager &pm) {

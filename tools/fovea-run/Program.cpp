@@ -115,8 +115,9 @@ Level Program::getLevel() const {
   Operation *kernel =
       SymbolTable::lookupNearestSymbolFrom(op, op.getKernelAttr());
   WalkResult walk = kernel->walk([](Operation *op) {
-    return isa<warp::WarpDialect>(op->getDialect()) ? WalkResult::interrupt()
-                                                    : WalkResult::advance();
+    return isa_and_nonnull<warp::WarpDialect>(op->getDialect())
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
   });
   return walk.wasInterrupted() ? Level::Warp : Level::Tile;
 }

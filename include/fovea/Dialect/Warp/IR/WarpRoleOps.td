@@ -31,14 +31,18 @@ def Warp_SpecializeOp : Warp_Op<"specialize", [
     Example:
 
     ```mlir
-    warp.specialize captures(%p, %n : !warp.pipeline<2>, index)
+    warp.specialize captures(%p, %s : !warp.pipeline<2>, i32)
       role @load warps(4) regs(24) {
-      ^bb0(%p0: !warp.pipeline<2>, %n0: index):
-        ...
+      ^bb0(%p0: !warp.pipeline<2>, %s0: i32):
+        warp.producer_acquire %p0[%s0, %s0] : !warp.pipeline<2>
+        warp.producer_commit %p0[%s0, %s0] : !warp.pipeline<2>
+        warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%p1: !warp.pipeline<2>, %n1: index):
-        ...
+      ^bb0(%p1: !warp.pipeline<2>, %s1: i32):
+        warp.consumer_wait %p1[%s1, %s1] : !warp.pipeline<2>
+        warp.consumer_release %p1[%s1, %s1] : !warp.pipeline<2>
+        warp.return
       }
     ```
   }];

@@ -202,4 +202,26 @@ def WarpAllocateSharedMemory
   }];
 }
 
+def WarpVerifyPipelines
+    : Pass<"warp-verify-pipelines", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Check that pipelines are used as they must be";
+  let description = [{
+    Changes nothing. Fails where the program shows that
+
+    - two roles fill one pipeline, a role waits for what nobody fills, or waits
+      in a kernel that fills stages again and never releases them;
+    - an acquire has no commit in its block, or a commit no acquire; an
+      asynchronous copy or a send stands outside of both; a buffer has fewer
+      stages than its pipeline;
+    - a stage is read that is released, or whose pipeline the role never waits
+      for;
+    - an asynchronous dot is never waited for, or the stage that it reads is
+      released before its wait;
+    - a turn begun is not ended in its block, work is fetched and not finished.
+
+    Stages are the same if they are given by the same value. What it takes a run
+    to see, such as phases and deadlocks, is checked by `fovea-run --level=warp`.
+  }];
+}
+
 #endif // FOVEA_DIALECT_WARP_TRANSFORMS_PASSES_TD

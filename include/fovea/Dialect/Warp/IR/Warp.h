@@ -20,8 +20,8 @@ bool isSharedBuffer(mlir::Type type);
 /// Columns of the panels that a buffer with `columns` columns is kept in: the
 /// widest of 64, 32 and 16 that divides it.
 int64_t getPanelColumns(int64_t columns);
-/// As above for buffers that the copy engine fills: wide panels, the last one in
-/// part zero.
+/// As above for buffers that the copy engine fills: wide panels, the last one
+/// in part zero.
 int64_t getBoxPanelColumns(int64_t columns);
 
 /// Bytes that a shared buffer takes, its last panel whole.

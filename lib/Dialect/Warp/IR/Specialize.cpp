@@ -109,10 +109,11 @@ LogicalResult SpecializeOp::verify() {
     auto text = cast<StringAttr>(name).getValue();
     if (!names.insert(text).second)
       return emitOpError("two roles are named '") << text << "'";
-    if (warps < 1 || warps % kGroupWarps != 0)
+    if (warps < 1 || warps > kMaxWarps || warps % kGroupWarps != 0)
       return emitOpError("role '")
-             << text << "' must have a positive multiple of " << kGroupWarps
-             << " warps, found " << warps;
+             << text << "' must have a multiple of " << kGroupWarps
+             << " warps in [" << kGroupWarps << ", " << kMaxWarps << "], found "
+             << warps;
     if (registers < kLeastBudget || registers > kMostBudget ||
         registers % kBudgetStep != 0)
       return emitOpError("role '")

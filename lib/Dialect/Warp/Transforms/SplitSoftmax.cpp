@@ -59,12 +59,15 @@ private:
   Value getAbove(OpBuilder &b, Value part, Value sum) const;
   /// Columns of `value`, computed anew where that is elementwise.
   Value getColumns(OpBuilder &b, Value value, int64_t from, int64_t width);
+  Value makeColumns(OpBuilder &b, Value value, int64_t from, int64_t width);
   /// The same wait, with tiles above it and held until after it.
   DotWaitOp replaceWait(Value above, Value held);
 
   DotWaitOp wait;
   arith::TruncFOp round;
   Operation *issue;
+  /// Parts of values that `getColumns` made, by their first column.
+  DenseMap<std::pair<Value, int64_t>, Value> columnsOf;
 };
 } // namespace
 
@@ -133,6 +136,17 @@ void RoundedWeights::holdAll() {
 
 Value RoundedWeights::getColumns(OpBuilder &b, Value value, int64_t from,
                                  int64_t width) {
+  // What several ops use is computed once, not once for each way to it.
+  Value known = columnsOf.lookup({value, from});
+  if (!known) {
+    known = makeColumns(b, value, from, width);
+    columnsOf[{value, from}] = known;
+  }
+  return known;
+}
+
+Value RoundedWeights::makeColumns(OpBuilder &b, Value value, int64_t from,
+                                  int64_t width) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getDimSize(1) == 1)
     return value;

@@ -68,3 +68,32 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Roles meet behind the buffers: a full and an empty barrier of 8 bytes for each
+// stage, and slots of 4 bytes in multiples of 8.
+// CHECK: tile.abi @roles
+// CHECK-SAME: shared_memory(1104)
+// CHECK: warp.alloc offset(0)
+// CHECK: warp.pipeline offset(1024) : !warp.pipeline<2>
+// CHECK: warp.mailbox offset(1056) : !warp.mailbox<3>
+// CHECK: warp.pipeline offset(1072) : !warp.pipeline<1>
+gpu.module @m {
+  tile.abi @roles target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @roles(%n: index) kernel {
+    %a = warp.alloc : memref<16x16xbf16, #warp.shared<panel = 16>>
+    %p = warp.pipeline : !warp.pipeline<2>
+    %m = warp.mailbox : !warp.mailbox<3>
+    %r = warp.pipeline : !warp.pipeline<1>
+    warp.specialize
+      role @load warps(4) regs(24) {
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+        warp.return
+      }
+    gpu.return
+  }
+}

@@ -176,6 +176,7 @@ void RoleSlicer::cloneFor(OpBuilder &b, scf::ForOp loop, IRMapping &mapping,
       scf::ForOp::create(b, loop.getLoc(), mapping.lookup(loop.getLowerBound()),
                          mapping.lookup(loop.getUpperBound()),
                          mapping.lookup(loop.getStep()), inits);
+  copy.setUnsignedCmp(loop.getUnsignedCmp());
   mapping.map(loop.getInductionVar(), copy.getInductionVar());
   for (auto [position, index] : llvm::enumerate(kept)) {
     mapping.map(loop.getRegionIterArg(index), copy.getRegionIterArg(position));

@@ -2,15 +2,19 @@
 
     python benchmarks/forward.py --compiler build-portable/bin/fovea-compile
     python benchmarks/forward.py --cells 128:4096:causal 64:4096:full --schedule tile_n=32,stages=3 --json out.json
+    python benchmarks/forward.py --golden FOLDER      # beside hand-scheduled reference kernels (golden_kernels.py)
+    python benchmarks/forward.py --ablation           # one mechanism of the schedule off at a time
 
-Each cell has 16k tokens in all and heads * d = 2048, bf16. Every timing runs the
-same kernel for 30 ms first, then takes the median of the events around 30 runs;
-the contestants of a cell take turns in random order, and the best of their
-medians counts. FLOPs are 4 * d * pairs of query and key, half of them with a
-causal mask, for everyone.
+Each cell has 16k tokens in all and heads * d = 2048, bf16; all contestants get
+the same tensors. They take turns in random order, five rounds; a turn is 30 ms
+of the kernel and then seven timed launches of it, because the chip's power
+limit remembers what ran before. The median of all launches counts. FLOPs are
+4 * d * pairs of query and key, half of them with a causal mask, for everyone.
+Ours are compiled without LSE (inference), torch's FLASH_ATTENTION writes it.
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -18,16 +22,29 @@ import random
 import statistics
 import sys
 import tempfile
-import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "GPU"))
 
+import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
+import report  # noqa: E402
+import waiting  # noqa: E402
 from variants import Config, emit  # noqa: E402
 
-DEFAULT_CELLS = ["64:4096:full", "64:4096:causal", "128:4096:full", "128:4096:causal"]
+DEFAULT_CELLS = [f"{d}:{s}:{mask}" for d in (64, 128, 256) for mask in ("full", "causal") for s in (1024, 4096, 16384)]
+ABLATION_CELLS = [f"{d}:4096:{mask}" for d in (128, 64) for mask in ("full", "causal")]
+# One mechanism of the schedule off, or another choice for it, at a time.
+# 'chain' needs 'overlap' and a persistent kernel, so it goes with them.
+ABLATION = (
+    "auto", "overlap=0,chain=0", "chain=0", "query_stages=1,chain=0", "ping_pong=0", "overlap=0,chain=0,ping_pong=0",
+    "recurrence=deferred", "recurrence=conditional", "softmax_part=100", "softmax_part=25", "softmax_part=50",
+    "sum_by_dot=1", "work=static", "work=dynamic", "work=single,chain=0", "key_stages=2", "stages=2,key_stages=2",
+)  # fmt: skip
 TOKENS, WIDTH = 16384, 2048
-WARM_UP, RUNS = 0.030, 30
+WARM_UP_MS, LAUNCHES = 30, 7
+# Of O against torch's; both round weights to bf16.
+RELATIVE_ERROR = 1e-2
 
 
 class Cell:
@@ -35,31 +52,48 @@ class Cell:
         try:
             d, s, mask = text.split(":")
             self.d, self.s, self.causal = int(d), int(s), {"full": False, "causal": True}[mask]
+            if self.d < 1 or self.s < 1:
+                raise ValueError
         except (ValueError, KeyError):
             raise argparse.ArgumentTypeError(f"'{text}' is not HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal") from None
-        self.text, self.b, self.h = text, max(1, TOKENS // self.s), WIDTH // self.d
+        self.text, self.b, self.h = text, max(1, TOKENS // self.s), max(1, WIDTH // self.d)
 
     @property
     def flops(self):
         return 4 * self.b * self.h * self.s * self.s * self.d * (0.5 if self.causal else 1)
 
+    @property
+    def config(self):
+        return Config("causal" if self.causal else "dense", "bf16", self.d)
 
-def median_ms(torch, function):
-    """The median time of a call, after 30 ms of the same."""
-    function()
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    while time.perf_counter() - start < WARM_UP:
-        for _ in range(4):
-            function()
-        torch.cuda.synchronize()
-    events = [torch.cuda.Event(enable_timing=True) for _ in range(RUNS + 1)]
-    events[0].record()
-    for event in events[1:]:
+
+def launch_times(torch, function, count):
+    """Milliseconds of `count` launches, in sequence."""
+    pairs = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
+    for begin, end in pairs:
+        begin.record()
         function()
-        event.record()
+        end.record()
     torch.cuda.synchronize()
-    return statistics.median(a.elapsed_time(b) for a, b in zip(events, events[1:]))
+    return [begin.elapsed_time(end) for begin, end in pairs]
+
+
+def take_turns(torch, contestants, rounds, rng):
+    """All timed launches of each contestant in ms, by name."""
+    estimates = {name: min(launch_times(torch, function, 3)) for name, function in contestants.items()}
+    times = {name: [] for name in contestants}
+    order = list(contestants)
+    for _ in range(rounds):
+        rng.shuffle(order)
+        for name in order:
+            for _ in range(max(3, int(WARM_UP_MS / max(estimates[name], 1e-3)))):
+                contestants[name]()
+            times[name] += launch_times(torch, contestants[name], LAUNCHES)
+    return times
+
+
+def first_line(error):
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
 def torch_contestants(torch, cell, q, k, v, flex):
@@ -81,7 +115,7 @@ def torch_contestants(torch, cell, q, k, v, flex):
             torch.cuda.synchronize()
             result[name] = call
         except (RuntimeError, AttributeError) as error:
-            print(f"  {name} does not run: {str(error).splitlines()[0]}", flush=True)
+            print(f"  {name} does not run: {first_line(error)}", flush=True)
     if flex:
         try:
             from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -94,121 +128,189 @@ def torch_contestants(torch, cell, q, k, v, flex):
             torch.cuda.synchronize()
             result["flex_attention"] = lambda: compiled(q, k, v, block_mask=mask)
         except Exception as error:  # noqa: BLE001: the compiler behind it raises anything
-            print(f"  flex_attention does not run: {str(error).splitlines()[0]}", flush=True)
+            print(f"  flex_attention does not run: {first_line(error)}", flush=True)
     return result
 
 
-def fovea_contestants(torch, runtime, compiled, cell, q, k, v, reference):
-    """Prepared launches by name; one that is wrong by far does not compete."""
+def admit(torch, name, launch, o, reference):
+    """Runs a contestant once. Whether its output is attention; says if not."""
+    print(f"  {name}", flush=True)  # what runs, should it hang
+    launch()
+    waiting.synchronize(torch)
+    expected = reference.float()
+    error = ((o.float() - expected).norm() / expected.norm()).item()
+    if not error < RELATIVE_ERROR:
+        print(f"  {name} is wrong: the norm of its error is {error:.3g} of torch's output", flush=True)
+        return False
+    return True
+
+
+def fovea_contestants(torch, runtime, compiled, args, tensors, reference):
+    """Prepared launches and facts by name; one that is wrong does not compete."""
     result, facts = {}, {}
     stream = torch.cuda.current_stream().cuda_stream
     for name, outcome in compiled.items():
         if isinstance(outcome, Exception):
-            print(f"  {name} does not compile: {str(outcome)[:300]}", flush=True)
+            print(f"  {name} does not compile: {first_line(outcome)}", flush=True)
             continue
-        o = torch.full_like(q, torch.nan)
-        lse = torch.full(q.shape[:3], torch.nan, device="cuda")
+        o = torch.full_like(tensors["q"], torch.nan)
+        arguments = {**tensors, "o": o}
+        if args.lse:
+            arguments["lse"] = torch.full(o.shape[:3], torch.nan, device="cuda")
         try:
             kernel = runtime.load(*outcome[:2])
-            launch = kernel.prepare(q=q, k=k, v=v, o=o, lse=lse)
-            launch.run(stream)
-            torch.cuda.synchronize()
+            prepared = kernel.prepare(**arguments)
+
+            def launch(prepared=prepared):
+                prepared.run(stream)
+
+            if not admit(torch, name, launch, o, reference):
+                continue
         except RuntimeError as error:
-            print(f"  {name} does not run: {str(error)[:300]}", flush=True)
+            print(f"  {name} does not run: {first_line(error)}", flush=True)
             continue
-        error = (o.float() - reference.float()).abs().max().item()
-        if not error < 0.05:
-            print(f"  {name} is wrong: it differs from torch by {error}", flush=True)
-            continue
-        result[name] = lambda launch=launch: launch.run(stream)
-        facts[name] = {**kernel.info(), **outcome[2], "name": name, "schedule": kernel.metadata.get("schedule")}
+        result[name] = launch
+        facts[name] = {**kernel.info(), **outcome[2], "schedule": kernel.metadata.get("schedule")}
+        facts[name] |= {"name": name, "target": kernel.metadata.get("target"), "lse": args.lse}
     return result, facts
+
+
+def golden_contestants(torch, loaded, cell, tensors, reference):
+    """The same of the hand-scheduled reference kernels that fit the cell."""
+    result, facts = {}, {}
+    q, k, v = (tensors[name].transpose(1, 2) for name in "qkv")
+    for kernel in loaded:
+        if (kernel.facts.head_dim, kernel.facts.causal) != (cell.d, cell.causal):
+            continue
+        name = f"{report.GOLDEN}[{kernel.facts.name}]"
+        o = torch.full_like(tensors["q"], torch.nan)
+        lse = torch.full(o.shape[:3], torch.nan, device="cuda")
+        try:
+            launch = kernel.prepare(q, k, v, o.transpose(1, 2), lse)
+            if admit(torch, name, launch, o, reference):
+                result[name], facts[name] = launch, kernel.info()
+        except RuntimeError as error:
+            print(f"  {name} does not run: {first_line(error)}", flush=True)
+    return result, facts
+
+
+def contestant_name(target, schedule, several_targets):
+    return f"{report.OURS}[{target} {schedule}]" if several_targets else f"{report.OURS}[{schedule}]"
 
 
 def compile_candidates(cells, args, chip, folder):
     """For each cell its kernels by name, compiled in parallel."""
-    import concurrent.futures
-
     ptxas = kernels.find_ptxas()
+    several = len(args.target) > 1
     wanted = {}
-    for cell in cells:
-        config = Config("causal" if cell.causal else "dense", "bf16", cell.d)
-        for index, schedule in enumerate(args.schedule or ["auto"]):
-            key = config.name, schedule
-            options = [] if schedule == "auto" else [f"--schedule={schedule}"]
-            wanted[key] = (config, index, [*options, *args.option])
+    for config in dict.fromkeys(cell.config for cell in cells):
+        for target in args.target:
+            for index, schedule in enumerate(args.schedule):
+                options = [] if schedule == "auto" else [f"--schedule={schedule}"]
+                place = f"{config.name}-{target}-{index}"
+                name = contestant_name(target, schedule, several)
+                wanted[config, name] = place, target, [*options, *args.option]
 
     def work(item):
-        (name, _), (config, index, options) = item
-        place = pathlib.Path(folder) / f"{name}-{index}"
+        (config, _), (place, target, options) = item
+        place = pathlib.Path(folder) / place
         place.mkdir(parents=True, exist_ok=True)
+        source = emit(config, args.lse)
         try:
-            return kernels.compile_one(name, emit(config), place, args.compiler, args.target, chip, ptxas, options)
+            return kernels.compile_one(config.name, source, place, args.compiler, target, chip, ptxas, options)
         except Exception as error:  # noqa: BLE001: reported where the cell is timed
             return error
 
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         done = dict(zip(wanted, pool.map(work, wanted.items())))
-    result = {}
-    for cell in cells:
-        name = Config("causal" if cell.causal else "dense", "bf16", cell.d).name
-        result[cell] = {f"fovea[{schedule}]": outcome for (other, schedule), outcome in done.items() if other == name}
-    return result
+    return {cell: {name: found for (config, name), found in done.items() if config == cell.config} for cell in cells}
 
 
-def run_cell(torch, runtime, cell, compiled, args, rng):
+def run_cell(torch, runtime, cell, compiled, golden, args, rng):
     q, k, v = (
         torch.randn(cell.b, cell.h, cell.s, cell.d, device="cuda", dtype=torch.bfloat16) for _ in range(3)
     )  # fmt: skip
     print(f"{cell.text}: B {cell.b}, H {cell.h}, S {cell.s}, d {cell.d}", flush=True)
-    contestants = torch_contestants(torch, cell, q, k, v, args.flex)
+    contestants = torch_contestants(torch, cell, q, k, v, args.flex) if args.peers else {}
     reference = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=cell.causal)
-    ours, facts = fovea_contestants(torch, runtime, compiled, cell, q, k, v, reference)
-    contestants.update(ours)
-    times = {name: [] for name in contestants}
-    for _ in range(args.turns):
-        order = list(contestants)
-        rng.shuffle(order)
-        for name in order:
-            times[name].append(median_ms(torch, contestants[name]))
+    tensors = {"q": q, "k": k, "v": v}
+    ours, facts = fovea_contestants(torch, runtime, compiled, args, tensors, reference)
+    theirs, their_facts = golden_contestants(torch, golden, cell, tensors, reference)
+    contestants |= theirs | ours
+    facts |= their_facts
     rows = []
-    for name, medians in times.items():
-        rate = cell.flops / (min(medians) * 1e-3) / 1e12
-        rows.append({"cell": cell.text, "name": name, "tflops": rate, "medians_ms": medians, **facts.get(name, {})})
-    flash = next((row["tflops"] for row in rows if row["name"] == "FLASH_ATTENTION"), None)
-    for row in sorted(rows, key=lambda row: -row["tflops"]):
-        row["of_flash"] = row["tflops"] / flash if flash else None
-    return rows
+    for name, times in take_turns(torch, contestants, args.rounds, rng).items():
+        median = statistics.median(times)
+        rate = cell.flops / (median * 1e-3) / 1e12
+        rows.append({**facts.get(name, {}), "cell": cell.text, "name": name, "tflops": rate, "median_ms": median})
+        rows[-1]["times_ms"] = times
+    report.add_ratios(rows)
+    return sorted(rows, key=lambda row: -row["tflops"])
 
 
-def print_table(rows):
-    print(f"\n{'cell':<18} {'kernel':<44} {'TFLOP/s':>8} {'of FLASH':>9} {'regs':>5} {'spills':>6} {'CTAs/SM':>7}")
-    for row in rows:
-        ratio = f"{row['of_flash']:.2f}" if row["of_flash"] else "-"
-        spills = row.get("spill_stores", row.get("local_memory", "-"))
-        print(f"{row['cell']:<18} {row['name']:<44} {row['tflops']:>8.1f} {ratio:>9} {row.get('registers', '-'):>5} "
-              f"{spills:>6} {row.get('blocks_per_multiprocessor', '-'):>7}")
+def target_list(text):
+    try:
+        return kernels.parse_targets(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def make_parser():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cells", nargs="+", type=Cell, default=[Cell(text) for text in DEFAULT_CELLS],
-                        help="HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal")
-    parser.add_argument("--schedule", action="append", default=[], help="a candidate, repeatable; 'auto' by default")
+    parser.add_argument("--cells", nargs="+", type=Cell, help="HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal")
+    parser.add_argument("--schedule", action="append", default=[], help="a candidate beside 'auto', repeatable")
+    parser.add_argument("--only-schedules", action="store_true", help="without 'auto'")
+    parser.add_argument("--ablation", action="store_true", help="schedules with one mechanism off; d 128 and 64 at 4k")
     parser.add_argument("--option", action="append", default=[], help="further option of fovea-compile, repeatable")
     parser.add_argument("--compiler", help="fovea-compile; found in the build folders by default")
     parser.add_argument("--runtime", help="libFoveaRuntime.so; found in the build folders by default")
-    parser.add_argument("--target", default="sm_80", help="what fovea-compile compiles for")
-    parser.add_argument("--turns", type=int, default=3, help="timings of each contestant")
+    parser.add_argument("--target", type=target_list, help="list of targets; the device's best by default")
+    parser.add_argument("--golden", help="folder with hand-scheduled reference kernels")
+    parser.add_argument("--lse", action=argparse.BooleanOptionalAction, default=False, help="our kernels write LSE too")
+    parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="time torch's backends")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--flex", action="store_true", help="time flex_attention too; it compiles for long")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels to compile at once")
+    parser.add_argument("--seed", type=int, help="of the contestants' order")
     parser.add_argument("--work", help="folder to keep what was compiled in")
     parser.add_argument("--json", help="write the results there")
     return parser
 
 
+def parse_arguments(argv=None):
+    """Arguments with what depends on other arguments filled in."""
+    parser = make_parser()
+    args = parser.parse_args(argv)
+    if args.rounds < 1 or args.jobs < 1:
+        parser.error("--rounds and --jobs must be at least 1")
+    if args.only_schedules and not args.schedule:
+        parser.error("--only-schedules needs a --schedule")
+    cells = ABLATION_CELLS if args.ablation else DEFAULT_CELLS
+    args.cells = args.cells or [Cell(text) for text in cells]
+    first = () if args.only_schedules else ABLATION if args.ablation else ("auto",)
+    args.schedule = list(dict.fromkeys([*first, *args.schedule]))
+    if args.ablation and args.target and len(args.target) > 1:
+        parser.error("--ablation takes one target")
+    return args
+
+
+def write_report(rows, args, device):
+    print()
+    print("\n".join(report.format_table(rows)))
+    summary = report.summarise(rows)
+    print()
+    print("\n".join(report.format_summary(summary)))
+    if args.ablation:
+        print()
+        print("\n".join(report.format_ablation(rows, args.schedule, "auto")))
+    if args.json:
+        arguments = {name: value for name, value in vars(args).items() if name != "cells"}
+        result = {"device": device, "arguments": arguments, "summary": summary, "rows": rows}
+        pathlib.Path(args.json).write_text(json.dumps(result, indent=1, default=str) + "\n")
+
+
 def main():
-    args = make_parser().parse_args()
+    args = parse_arguments()
     try:
         import torch
     except ImportError:
@@ -226,19 +328,31 @@ def main():
     torch.zeros(1, device="cuda")
     runtime = fovea_runtime.Runtime(library)
     info = runtime.device_info()
+    args.target = args.target or kernels.default_targets(info["major"], info["minor"])[-1:]
     chip = f"sm_{info['major']}{info['minor']}"
     device = f"{info['name'].decode()}, {chip}, driver {info['driver_version']}, torch {torch.__version__}"
-    print(device, flush=True)
-    rng = random.Random()
+    print(f"{device}; target {','.join(args.target)}", flush=True)
+    try:
+        described = golden_kernels.read_folder(args.golden) if args.golden else {}
+    except (OSError, ValueError) as error:
+        print(f"--golden {args.golden}: {error}")
+        return 2
+    golden = [golden_kernels.GoldenKernel(torch, image, facts) for image, facts in described.values()]
+    rng = random.Random(args.seed)
     rows = []
     with tempfile.TemporaryDirectory() as temporary:
         compiled = compile_candidates(args.cells, args, chip, args.work or temporary)
         for cell in args.cells:
-            rows += run_cell(torch, runtime, cell, compiled[cell], args, rng)
+            try:
+                rows += run_cell(torch, runtime, cell, compiled[cell], golden, args, rng)
+            except waiting.Hang as error:
+                print(f"  {error}; the device hangs, nothing after this ran")
+                write_report(rows, args, device)
+                waiting.abandon(1)
             torch.cuda.empty_cache()
-    print_table(rows)
-    if args.json:
-        pathlib.Path(args.json).write_text(json.dumps({"device": device, "rows": rows}, indent=1, default=str) + "\n")
+            if args.json:  # what is there, should a later cell end the process
+                pathlib.Path(args.json).write_text(json.dumps({"device": device, "rows": rows}, default=str) + "\n")
+    write_report(rows, args, device)
     return 0
 
 

@@ -24,6 +24,7 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -35,7 +36,8 @@ using namespace mlir;
 void fovea::registerDialects(DialectRegistry &registry) {
   registry.insert<attn::AttnDialect, tile::TileDialect, warp::WarpDialect>();
   registry
-      .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+      .insert<arith::ArithDialect, cf::ControlFlowDialect, DLTIDialect,
+              func::FuncDialect,
               gpu::GPUDialect, LLVM::LLVMDialect, math::MathDialect,
               memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
               tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Interpreter/Execution.h"
+#include "WarpExecution.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -26,6 +27,7 @@ void fovea::interp::registerAllHandlers(InterpreterRegistry &registry) {
   registerTileHandlers(registry);
   registerSoftmaxHandlers(registry);
   registerAttnHandlers(registry);
+  registerWarpHandlers(registry);
 }
 
 /// Elements of one value; more is a slip of the pen.
@@ -35,6 +37,8 @@ static constexpr int64_t kMaxElements = int64_t(1) << 32;
 /// so that handlers need not ask.
 static LogicalResult verifyTypes(Operation *program) {
   auto verify = [](Location loc, Type type) -> LogicalResult {
+    if (isWarpObject(type))
+      return success();
     auto shaped = dyn_cast<ShapedType>(type);
     if (!getElementKind(shaped ? shaped.getElementType() : type) ||
         (shaped && !isa<RankedTensorType, MemRefType>(type)))
@@ -117,7 +121,7 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
                                        ArrayRef<Argument> inputs,
                                        ArrayRef<HostTensor> outputs,
                                        const DimSizes &sizes,
-                                       Precision precision) {
+                                       Precision precision, uint64_t seed) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       abi, abi.getKernelAttr());
   FailureOr<Signature> signature = Signature::get(abi);
@@ -132,24 +136,15 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
     arguments.push_back(std::move(*argument));
   }
   // After the arguments: those of a lowered kernel have a better message.
-  if (failed(verifyTypes(kernel)))
+  if (failed(verifyTypes(kernel)) || failed(verifyWarpObjects(kernel)))
     return failure();
   FailureOr<int64_t> blocks = evaluateGrid(abi, sizes);
   if (failed(blocks))
     return failure();
 
   Frame frame(registry, precision);
-  auto runBlock = [&](int64_t block, Frame &inner) {
-    GridPosition position{{block, 0, 0}, {*blocks, 1, 1}};
-    inner.setEnvironment(&position);
-    SmallVector<RuntimeValue> results;
-    return inner.run(kernel.getFunctionBody(), arguments, results);
-  };
-  auto describe = [&](int64_t block) {
-    return ("in block " + Twine(block) + " of " + Twine(*blocks)).str();
-  };
   if (succeeded(
-          frame.runInParallel(abi.getContext(), *blocks, runBlock, describe)))
+          runBlocks(frame, kernel.getFunctionBody(), arguments, *blocks, seed)))
     return success();
   frame.emitDiagnostic();
   return failure();

@@ -88,30 +88,45 @@ static LogicalResult executeReduce(Operation *op, Frame &frame) {
   return success();
 }
 
-static LogicalResult executeDot(Operation *op, Frame &frame) {
-  auto dot = cast<tile::DotOp>(op);
-  RankedTensorType type = dot.getResult().getType();
+FailureOr<std::shared_ptr<Array>>
+fovea::interp::multiply(Frame &frame, Operation *op, const Array &a,
+                        const Array &b, const Array &acc, bool transposeB,
+                        RankedTensorType type) {
   auto result = makeTile(frame, type);
-  if (frame.getStorage(dot.getA().getType()) != result->getStorage())
-    return frame.fail(op) << "cannot execute a dot of "
-                          << dot.getA().getType().getElementType();
+  if (a.getStorage() != result->getStorage()) {
+    frame.fail(op) << "cannot execute a dot of integers or f64";
+    return failure();
+  }
   int64_t m = type.getDimSize(0), n = type.getDimSize(1);
-  int64_t k = dot.getA().getType().getDimSize(1);
+  int64_t k = a.getShape()[1];
   withFloatStorage(frame, type, [&](auto like) {
     using T = decltype(like);
-    const T *a = frame.getArray(dot.getA()).data<T>();
-    const T *b = frame.getArray(dot.getB()).data<T>();
+    const T *right = b.data<T>();
     std::unique_ptr<T[]> transposed;
-    if (dot.getTransposeB()) {
+    if (transposeB) {
       transposed.reset(new T[k * n]);
-      transpose(b, transposed.get(), n, k);
-      b = transposed.get();
+      transpose(right, transposed.get(), n, k);
+      right = transposed.get();
     }
-    std::copy_n(frame.getArray(dot.getAcc()).data<T>(), m * n,
-                result->data<T>());
-    multiplyAdd(a, b, result->data<T>(), m, n, k);
+    std::copy_n(acc.data<T>(), m * n, result->data<T>());
+    multiplyAdd(a.data<T>(), right, result->data<T>(), m, n, k);
   });
-  frame.set(dot.getResult(), RuntimeValue::array(std::move(result)));
+  return result;
+}
+
+static LogicalResult executeDot(Operation *op, Frame &frame) {
+  auto dot = cast<tile::DotOp>(op);
+  if (frame.getStorage(dot.getA().getType()) !=
+      frame.getStorage(dot.getResult().getType()))
+    return frame.fail(op) << "cannot execute a dot of "
+                          << dot.getA().getType().getElementType();
+  auto result =
+      multiply(frame, op, frame.getArray(dot.getA()),
+               frame.getArray(dot.getB()), frame.getArray(dot.getAcc()),
+               dot.getTransposeB(), dot.getResult().getType());
+  if (failed(result))
+    return failure();
+  frame.set(dot.getResult(), RuntimeValue::array(std::move(*result)));
   return success();
 }
 
@@ -164,15 +179,16 @@ static Box locateBox(Frame &frame, const MemRefView &memref,
   return box;
 }
 
-static LogicalResult executeLoad(Operation *op, Frame &frame) {
-  auto load = cast<tile::LoadOp>(op);
-  const MemRefView &memref = frame.get(load.getSource()).getMemRef();
-  RankedTensorType type = load.getResult().getType();
+std::shared_ptr<Array> fovea::interp::loadBox(Frame &frame, Value source,
+                                              OperandRange indices,
+                                              ArrayRef<int64_t> dims,
+                                              Value limitValue,
+                                              RankedTensorType type) {
+  const MemRefView &memref = frame.get(source).getMemRef();
   std::optional<int64_t> limit;
-  if (load.getLimit())
-    limit = frame.getInteger(load.getLimit());
-  Box box = locateBox(frame, memref, load.getIndices(), load.getDims(),
-                      type.getShape(), limit);
+  if (limitValue)
+    limit = frame.getInteger(limitValue);
+  Box box = locateBox(frame, memref, indices, dims, type.getShape(), limit);
   auto result = makeTile(frame, type);
   int64_t columns = type.getDimSize(1), bytes = getByteWidth(memref.kind);
   withStorage(result->getStorage(), [&](auto like) {
@@ -192,20 +208,26 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
                    box.strides[1], box.end[1] - box.begin[1],
                    target + r * columns + box.begin[1]);
   });
-  frame.set(load.getResult(), RuntimeValue::array(std::move(result)));
+  return result;
+}
+
+static LogicalResult executeLoad(Operation *op, Frame &frame) {
+  auto load = cast<tile::LoadOp>(op);
+  frame.set(load.getResult(),
+            RuntimeValue::array(loadBox(
+                frame, load.getSource(), load.getIndices(), load.getDims(),
+                load.getLimit(), load.getResult().getType())));
   return success();
 }
 
-static LogicalResult executeStore(Operation *op, Frame &frame) {
-  auto store = cast<tile::StoreOp>(op);
-  const MemRefView &memref = frame.get(store.getTarget()).getMemRef();
-  RankedTensorType type = store.getValue().getType();
-  Box box = locateBox(frame, memref, store.getIndices(), store.getDims(),
-                      type.getShape(), std::nullopt);
+void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
+                             OperandRange indices, ArrayRef<int64_t> dims) {
+  const MemRefView &memref = frame.get(target).getMemRef();
+  Box box =
+      locateBox(frame, memref, indices, dims, value.getShape(), std::nullopt);
   if (box.isEmpty())
-    return success();
-  const Array &value = frame.getArray(store.getValue());
-  int64_t columns = type.getDimSize(1), bytes = getByteWidth(memref.kind);
+    return;
+  int64_t columns = value.getShape()[1], bytes = getByteWidth(memref.kind);
   withStorage(value.getStorage(), [&](auto like) {
     using T = decltype(like);
     const T *source = value.data<T>();
@@ -217,6 +239,12 @@ static LogicalResult executeStore(Operation *op, Frame &frame) {
                             bytes,
                     box.strides[1]);
   });
+}
+
+static LogicalResult executeStore(Operation *op, Frame &frame) {
+  auto store = cast<tile::StoreOp>(op);
+  storeBox(frame, frame.getArray(store.getValue()), store.getTarget(),
+           store.getIndices(), store.getDims());
   return success();
 }
 

@@ -36,6 +36,22 @@ auto withStorage(Storage storage, Fn fn) {
   llvm_unreachable("unknown storage");
 }
 
+/// What `tile.load` reads: the box of `type`'s extents at `indices`, with zeros
+/// outside the memref and at or past `limit` (null for none) along the rows.
+std::shared_ptr<Array> loadBox(Frame &frame, mlir::Value source,
+                               mlir::OperandRange indices,
+                               llvm::ArrayRef<int64_t> dims, mlir::Value limit,
+                               mlir::RankedTensorType type);
+
+/// What `tile.store` writes: the part of the box that lies in the memref.
+void storeBox(Frame &frame, const Array &value, mlir::Value target,
+              mlir::OperandRange indices, llvm::ArrayRef<int64_t> dims);
+
+/// acc + a * b, or acc + a * transposed b, as a tile of `type`.
+llvm::FailureOr<std::shared_ptr<Array>>
+multiply(Frame &frame, mlir::Operation *op, const Array &a, const Array &b,
+         const Array &acc, bool transposeB, mlir::RankedTensorType type);
+
 } // namespace fovea::interp
 
 #endif // FOVEA_LIB_INTERPRETER_TILESUPPORT_H

@@ -66,6 +66,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpSplitMaskedLoops());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  kernel.addPass(warp::createWarpLowerVotes());
   kernel.addPass(warp::createWarpPingPong());
   kernel.addPass(warp::createWarpSpecialize());
   kernel.addPass(createCanonicalizerPass());

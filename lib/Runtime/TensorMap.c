@@ -132,7 +132,7 @@ fovea_status fovea_tensor_map_encode(const fovea_driver *driver,
           result, data_type(spec->dtype), (uint32_t)map->rank,
           (void *)(uintptr_t)shown.base, shown.sizes, shown.strides + 1,
           map->box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-          swizzle_mode(map->swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+          swizzle_mode(map->swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
       "cuTensorMapEncodeTiled");
 }

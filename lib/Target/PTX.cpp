@@ -141,12 +141,13 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
   // Kernels come with their loops in order. What is left is to fold, and not to
   // hoist: O3 would move every coordinate of a mask and every address out of
   // the loop, where they hold registers that the tiles need. ptxas hoists what
-  // it has room for.
+  // it has room for. Nor do branches become selects: a vector instruction that
+  // looks cheap is as many as the thread has elements.
   llvm::ModulePassManager passes;
   llvm::cantFail(builder.parsePassPipeline(
       passes,
-      "function(sroa,early-cse,instcombine,simplifycfg,early-cse,instcombine,"
-      "simplifycfg,dce)"));
+      "function(sroa,early-cse,instcombine,simplifycfg<no-speculate-blocks>,"
+      "early-cse,instcombine,simplifycfg<no-speculate-blocks>,dce)"));
   passes.run(module, modules);
 }
 

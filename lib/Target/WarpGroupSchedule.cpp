@@ -36,11 +36,11 @@ static Budget getBudget(int64_t groups) {
   case 1:
     return {56, 248};
   case 2:
-    return {24, 240};
+    return {40, 232};
   case 3:
     return {32, 160};
   default:
-    return {24, 112};
+    return {32, 112};
   }
 }
 

@@ -8,13 +8,39 @@ kernel at a time, has nothing to do. Without ptxas the driver gets PTX.
 import concurrent.futures
 import glob
 import importlib.util
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import time
 
 import variants
+
+# What run_forward.py and the benchmarks know how to ask for. The 'a' targets
+# run on their own architecture only.
+TARGETS = ("sm_80", "sm_90a")
+
+
+def parse_targets(text):
+    """The targets of a comma-separated list; raises ValueError."""
+    targets = [target.strip() for target in text.split(",")]
+    for target in targets:
+        if not re.fullmatch(r"sm_\d+[af]?", target):
+            raise ValueError(f"'{target}' is no target, expected for example {','.join(TARGETS)}")
+    return list(dict.fromkeys(targets))
+
+
+def default_targets(major, minor):
+    """All that a device of this compute capability runs and that we test."""
+    return list(TARGETS) if (major, minor) == (9, 0) else ["sm_80"]
+
+
+def ptxas_chip(target, chip):
+    """What ptxas compiles for: the device, with what only it has if the target
+    uses that (sm_90a on sm_90)."""
+    return target if target[-1].isalpha() else chip
 
 
 def find_ptxas():
@@ -41,28 +67,42 @@ def _run(command, what):
     return result.stderr + result.stdout
 
 
-def compile_one(name, source, folder, compiler, target, chip, ptxas, options=()):
-    """Compiles one program. Returns the image, the metadata and what ptxas
-    said about registers and spills."""
-    folder = pathlib.Path(folder)
-    program, ptx, metadata = (folder / f"{name}.{ending}" for ending in ("mlir", "ptx", "json"))
-    program.write_text(source)
-    base = [str(compiler), str(program), f"--target={target}", *options]
-    _run([*base, "--emit=ptx", "-o", str(ptx)], "fovea-compile")
-    _run([*base, "--emit=metadata", "-o", str(metadata)], "fovea-compile")
-    if not ptxas:
-        return str(ptx), str(metadata), {}
-    cubin = folder / f"{name}.cubin"
-    said = _run([ptxas, "-v", f"-arch={chip}", str(ptx), "-o", str(cubin)], "ptxas")
+def ptxas_facts(said):
+    """Registers and spills of the kernel, from what `ptxas -v` prints."""
     facts = {}
     for key, pattern in {
         "registers": r"Used (\d+) registers",
         "spill_stores": r"(\d+) bytes spill stores",
         "spill_loads": r"(\d+) bytes spill loads",
+        "static_shared_memory": r"(\d+) bytes smem",
     }.items():
         found = re.search(pattern, said)
         if found:
             facts[key] = int(found[1])
+    # Products that ptxas did not leave asynchronous, for example.
+    warnings = [line for line in said.splitlines() if "warning" in line.lower() or "serializ" in line]
+    if warnings:
+        facts["ptxas_warnings"] = warnings
+    return facts
+
+
+def compile_one(name, source, folder, compiler, target, chip, ptxas, options=()):
+    """Compiles one program. Returns the image, the metadata and facts: what
+    ptxas said about registers and spills, seconds of both compilers."""
+    folder = pathlib.Path(folder)
+    program, ptx, metadata = (folder / f"{name}.{ending}" for ending in ("mlir", "ptx", "json"))
+    program.write_text(source)
+    base = [str(compiler), str(program), f"--target={target}", *options]
+    started = time.monotonic()
+    _run([*base, "--emit=ptx", "-o", str(ptx)], "fovea-compile")
+    facts = {"fovea_compile_s": round(time.monotonic() - started, 3)}
+    _run([*base, "--emit=metadata", "-o", str(metadata)], "fovea-compile")
+    if not ptxas:
+        return str(ptx), str(metadata), facts
+    cubin = folder / f"{name}.cubin"
+    started = time.monotonic()
+    said = _run([ptxas, "-v", f"-arch={ptxas_chip(target, chip)}", str(ptx), "-o", str(cubin)], "ptxas")
+    facts |= {"ptxas_s": round(time.monotonic() - started, 3), **ptxas_facts(said)}
     return str(cubin), str(metadata), facts
 
 
@@ -84,10 +124,13 @@ def compile_all(configs, folder, compiler, target, chip, jobs, options=()):
         return dict(zip(configs, pool.map(work, configs)))
 
 
-def read_folder(folder):
-    """Compiled kernels by their files' names, see variants.Config."""
+def read_folder(folder, target=None):
+    """Compiled kernels by their files' names, see variants.Config. With a
+    target only what its metadata says is for that."""
     result = {}
     for metadata in sorted(pathlib.Path(folder).glob("*.json")):
+        if target and json.loads(metadata.read_text()).get("target") != target:
+            continue
         for ending in (".cubin", ".ptx"):
             image = metadata.with_suffix(ending)
             if image.exists():

@@ -29,9 +29,10 @@ class Sizes:
     Skv: int
 
 
-def visible(variant, sizes, captures, device, lengths=None):
-    """The mask as a tensor that broadcasts to (B, Hq, Sq, Skv), or None."""
-    mask = variant.mask(*coordinates(sizes, device), sizes, captures) if variant.mask else None
+def visible(variant, sizes, captures, device, lengths=None, rows=None):
+    """The mask as a tensor that broadcasts to (B, Hq, Sq, Skv), or None. With
+    `rows` only of these query positions."""
+    mask = variant.mask(*coordinates(sizes, device, rows), sizes, captures) if variant.mask else None
     if lengths is not None:
         j = torch.arange(sizes.Skv, device=device).view(1, 1, 1, -1)
         inside = j < lengths.view(-1, 1, 1, 1)
@@ -39,21 +40,25 @@ def visible(variant, sizes, captures, device, lengths=None):
     return mask
 
 
-def coordinates(sizes, device):
+def coordinates(sizes, device, rows=None):
     shapes = ((sizes.B, (-1, 1, 1, 1)), (sizes.Hq, (1, -1, 1, 1)), (sizes.Sq, (1, 1, -1, 1)), (sizes.Skv, (1, 1, 1, -1)))
-    return [torch.arange(size, device=device).view(shape) for size, shape in shapes]
+    result = [torch.arange(size, device=device).view(shape) for size, shape in shapes]
+    if rows is not None:
+        result[2] = rows.view(1, 1, -1, 1)
+    return result
 
 
-def attention(variant, q, k, v, scale, captures, lengths, precision):
+def attention(variant, q, k, v, scale, captures, lengths, precision, rows=None, queries=None):
     """(O, LSE) of tensors (B, H, S, D). `precision` torch.float64 is the
-    meaning; torch.float32 the straightforward evaluation in v's type."""
-    sizes = Sizes(q.shape[0], q.shape[1], k.shape[1], q.shape[2], k.shape[2])
+    meaning; torch.float32 the straightforward evaluation in v's type. If q is a
+    sample of a longer sequence, `rows` are its positions of `queries`."""
+    sizes = Sizes(q.shape[0], q.shape[1], k.shape[1], queries or q.shape[2], k.shape[2])
     group = sizes.Hq // sizes.Hkv
     q, k = q.to(precision), k.to(precision).repeat_interleave(group, 1)
     s = q @ k.transpose(-1, -2) * scale
     if variant.score:
-        s = variant.score(s, *coordinates(sizes, q.device), sizes, captures)
-    mask = visible(variant, sizes, captures, q.device, lengths)
+        s = variant.score(s, *coordinates(sizes, q.device, rows), sizes, captures)
+    mask = visible(variant, sizes, captures, q.device, lengths, rows)
     if mask is not None:
         s = torch.where(mask, s, torch.full((), -torch.inf, dtype=s.dtype, device=s.device))
     m = s.amax(-1, keepdim=True) if sizes.Skv else s.new_full((*s.shape[:-1], 1), -torch.inf)
@@ -126,6 +131,34 @@ def compare(o, lse, exact, exact_lse, plain, may_be_nan=None, magnitude=0.0):
         return Verdict(False, float("inf"), f"LSE{list(where)} is {lse[where].item()}, expected "
                        f"{exact_lse[where].item()}; {int(bad.sum())} of {bad.numel()} rows")
     return Verdict(True, worst)
+
+
+def _sample(size, count, generator, device):
+    """Sorted positions: both ends, and random ones."""
+    if size <= count:
+        return torch.arange(size, device=device)
+    some = torch.randint(0, size, (count - 2,), generator=generator, device=device)
+    return torch.cat([some, torch.tensor([0, size - 1], device=device)]).unique()
+
+
+def compare_sample(variant, tensors, generator, batches=4, heads=4, rows=96):
+    """As `compare`, for some rows of some heads; no result may be NaN. For
+    variants without captures and lengths, which do not ask which head it is."""
+    if variant.captures or variant.lengths:
+        raise ValueError("a sample of a variant with captures or lengths")
+    # Whole tensors are looked at a batch portion at a time: they may be large.
+    portion = max(1, 2**28 // max(1, tensors.o[0].numel()))
+    for first in range(0, tensors.o.shape[0], portion):
+        if tensors.o[first : first + portion].isnan().any() or tensors.lse[first : first + portion].isnan().any():
+            return Verdict(False, float("inf"), f"a row of batches {first} to {first + portion - 1} is NaN or not written")
+    device, group = tensors.q.device, tensors.q.shape[1] // tensors.k.shape[1]
+    b, h, i = (_sample(tensors.q.shape[dim], count, generator, device) for dim, count in enumerate((batches, heads, rows)))
+    q, o, lse = (tensor[b][:, h][:, :, i] for tensor in (tensors.q, tensors.o, tensors.lse))
+    k, v = (tensor[b][:, h // group] for tensor in (tensors.k, tensors.v))
+    arguments = (variant, q, k, v, tensors.scale, [], None)
+    exact, exact_lse = attention(*arguments, torch.float64, i, tensors.q.shape[2])
+    plain, _ = attention(*arguments, torch.float32, i, tensors.q.shape[2])
+    return compare(o, lse, exact, exact_lse, plain, None, product_magnitude(q, k, tensors.scale))
 
 
 def nan_in_values(variant, sizes, captures, device, key, column, value_dim, blocks=256):

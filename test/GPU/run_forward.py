@@ -2,6 +2,7 @@
 
     python test/GPU/run_forward.py --compiler build-portable/bin/fovea-compile
     python test/GPU/run_forward.py --kernels FOLDER      # compiled before
+    python test/GPU/run_forward.py --target sm_90a --only-shapes quick
     compute-sanitizer python test/GPU/run_forward.py --memcheck 8 --kernels FOLDER
 
 Inputs are fresh random numbers, outputs are views into larger buffers full of
@@ -22,7 +23,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import repetition  # noqa: E402
 import variants  # noqa: E402
+import waiting  # noqa: E402
 from variants import Config  # noqa: E402
 
 HEAD_DIMS = (16, 32, 64, 80, 96, 128, 256)
@@ -30,11 +33,13 @@ LENGTHS = (1, 7, 64, 127, 1000, 4096)
 
 
 class Case:
-    """One launch: sizes, what is special about the data, how tensors lie."""
+    """One launch: sizes, what is special about the data, how tensors lie.
+    `sampled` compares a sample of the rows only. A case that `repeats`
+    launches again, see repetition.py."""
 
-    def __init__(self, b, hq, hkv, sq, skv, data="normal", strided=False):
+    def __init__(self, b, hq, hkv, sq, skv, data="normal", strided=False, sampled=False, repeats=False):
         self.sizes = (b, hq, hkv, sq, skv)
-        self.data, self.strided = data, strided
+        self.data, self.strided, self.sampled, self.repeats = data, strided, sampled, repeats
 
     def __str__(self):
         b, hq, hkv, sq, skv = self.sizes
@@ -57,21 +62,45 @@ def kernel_grid(quick=False):
     return list(dict.fromkeys(grid))
 
 
-def cases_of(config, rng):
+# A few kernels run on what takes long: long sequences, more heads than a grid's
+# y or z may have, more elements than 32 bits count.
+LARGE_KERNELS = ("causal_bf16_d128_bhsd", "dense_bf16_d128_bshd", "causal_bf16_d64_bhsd", "dense_f16_d64_bhsd")
+LARGE_CASES = [
+    Case(1, 4, 2, 16384, 16384, sampled=True),
+    Case(1, 2, 1, 131072, 131072, sampled=True),
+    Case(4400, 16, 16, 100, 100, sampled=True),
+    # 2^31 elements and more, at head dim 128 and 64.
+    Case(9000, 16, 16, 128, 128, sampled=True),
+    Case(9000, 16, 16, 256, 100, sampled=True),
+]
+
+
+def cases_of(config, rng, shapes="full"):
     """What one kernel is launched on."""
     if config.static:
         return [Case(*config.static), Case(*config.static, strided=True)]
-    cases = [Case(1 if s > 1000 else 2, 8, rng.choice((8, 2, 1)), s, s) for s in LENGTHS]
+    lengths = (1, 127, 1000) if shapes == "quick" else LENGTHS
+    cases = [Case(1 if s > 1000 else 2, 8, rng.choice((8, 2, 1)), s, s) for s in lengths]
     cases += [
-        Case(1, 8, 8, 127, 300),
         Case(2, 8, 2, 300, 127),
-        Case(1, 8, 1, 1, 1000),
-        Case(3, 4, 4, 200, 200, strided=True),
         Case(2, 8, 2, 65, 513, strided=True),
         Case(1, 4, 2, 500, 500, "large"),
+        Case(1, 2, 2, 900, 900, "low"),
     ]
+    if shapes == "full":
+        cases += [
+            Case(1, 8, 8, 127, 300),
+            Case(1, 8, 1, 1, 1000),
+            Case(3, 4, 4, 200, 200, strided=True),
+            Case(1, 2, 2, 900, 900, "rising"),
+            Case(1, 2, 2, 900, 900, "falling"),
+            # More tiles than the chip holds CTAs: persistent kernels go round.
+            Case(4, 40, 8, 600, 600, repeats=True),
+        ]
     if config.variant in ("dense", "causal", "window", "prefix", "empty"):
-        cases += [Case(1, 4, 4, 700, 700, data) for data in ("nan_q", "nan_k", "nan_v")]
+        cases += [Case(1, 4, 4, 700, 700, data) for data in ("nan_q", "nan_k", "negative_nan_k", "nan_v")]
+    if shapes == "full" and config.name in LARGE_KERNELS:
+        cases += LARGE_CASES
     return cases
 
 
@@ -147,7 +176,7 @@ class Tensors:
     def make_input(self, name, b, h, s, d, dtype):
         buffer, view = self.allocate(b, h, s, d, dtype)
         buffer.fill_(self.torch.nan)
-        view.copy_(self.torch.randn(b, h, s, d, device=self.device, generator=self.generator))
+        view.copy_(self.torch.randn(b, h, s, d, device=self.device, dtype=dtype, generator=self.generator))
         self.arguments[name] = self.lay_out(view)
         return view
 
@@ -162,6 +191,19 @@ class Tensors:
             # Scores of about +-1e4 before the softmax.
             self.q.mul_(100)
             self.k.mul_(100)
+        elif self.case.data == "low":
+            # Every score far below zero.
+            self.q.abs_().add_(1)
+            self.k.abs_().add_(1).neg_()
+        elif self.case.data in ("rising", "falling"):
+            # A row's maximum grows from block to block, whichever end is first.
+            ends = (0.1, 3) if self.case.data == "rising" else (3, 0.1)
+            ramp = self.torch.linspace(*ends, self.k.shape[2], device=self.device)
+            self.q.mul_(8)
+            self.k.mul_(ramp.to(self.k.dtype).view(1, 1, -1, 1))
+        elif self.case.data == "negative_nan_k":
+            # All bits set: a NaN with a sign in either type.
+            self.k.view(self.torch.int16)[:, :, 333, 3] = -1
         elif self.case.data == "nan_q":
             self.q[:, :, 5, 3] = self.torch.nan
         elif self.case.data == "nan_k":
@@ -185,10 +227,16 @@ def check_case(torch, reference, kernel, config, case, device, generator, stream
     tensors = Tensors(torch, config, case, device, generator)
     variant = variants.VARIANTS[config.variant]
     kernel(stream=stream, **tensors.arguments)
-    torch.cuda.synchronize()
+    waiting.synchronize(torch)
     damage = tensors.damage()
     if damage:
         return reference.Verdict(False, float("inf"), damage)
+    if case.repeats:
+        difference = repetition.difference(torch, kernel, tensors, stream)
+        if difference:
+            return reference.Verdict(False, float("inf"), difference)
+    if case.sampled:
+        return reference.compare_sample(variant, tensors, generator)
     v, may_be_nan, must_be_nan = tensors.v, None, None
     if tensors.beyond is not None:
         v = v.masked_fill(tensors.beyond, 0)
@@ -234,83 +282,122 @@ def run(args):
     chip = f"sm_{facts['major']}{facts['minor']}"
     print(f"{facts['name'].decode()}, {chip}; torch {torch.__version__}; seed {args.seed}", flush=True)
 
-    started = time.monotonic()
     grid = memcheck_grid(args.memcheck) if args.memcheck else kernel_grid(args.quick)
     if args.filter:
         grid = [config for config in grid if args.filter in config.name]
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = args.work or temporary
-        if args.kernels:
-            compiled = kernels.read_folder(args.kernels)
-            if args.memcheck or args.filter:
-                wanted = set(grid)
-                compiled = {config: result for config, result in compiled.items() if config in wanted}
-        else:
-            compiled = kernels.compile_all(grid, folder, compiler, args.target, chip, args.jobs, args.option)
-        built = time.monotonic() - started
-        print(f"{len(compiled)} kernels compiled in {built:.0f} s", flush=True)
-        return run_kernels(torch, reference, runtime, compiled, args, device), ""
+    tally = Tally()
+    for target in args.target or kernels.default_targets(facts["major"], facts["minor"]):
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as temporary:
+            if args.kernels:
+                compiled = read_kernels(args, target, grid)
+            else:
+                folder = pathlib.Path(args.work or temporary) / target
+                compiled = kernels.compile_all(grid, folder, compiler, target, chip, args.jobs, args.option)
+            print(f"{target}: {len(compiled)} kernels compiled in {time.monotonic() - started:.0f} s", flush=True)
+            if not run_kernels(torch, reference, runtime, compiled, target, args, device, tally):
+                break
+    print_summary(tally, args)
+    return 1 if tally.failures else 0, ""
 
 
-def run_kernels(torch, reference, runtime, compiled, args, device):
+def read_kernels(args, target, grid):
+    """Kernels compiled before, from the target's folder in the one named if it
+    has one."""
+    import kernels
+
+    own = pathlib.Path(args.kernels) / target
+    compiled = kernels.read_folder(own if own.is_dir() else args.kernels, target)
+    if not args.memcheck and not args.filter:
+        return compiled
+    wanted = set(grid)
+    return {config: result for config, result in compiled.items() if config in wanted}
+
+
+class Tally:
+    """Results of all targets."""
+
+    def __init__(self):
+        self.started = time.monotonic()
+        # passed, failed, worst, kernels that spill
+        self.table = collections.defaultdict(lambda: [0, 0, 0.0, 0])
+        self.failures, self.skipped = [], 0
+
+    def fail(self, row, message):
+        row[1] += 1
+        self.failures.append(message)
+
+
+def run_kernels(torch, reference, runtime, compiled, target, args, device, tally):
+    """Whether the context still works afterwards."""
     generator = torch.Generator(device)
     generator.manual_seed(args.seed)
     stream = torch.cuda.current_stream().cuda_stream
     rng = random.Random(args.seed)
     started = time.monotonic()
-    table = collections.defaultdict(lambda: [0, 0, 0.0, 0])  # passed, failed, worst, spilled
-    failures, skipped = [], 0
     for config, result in compiled.items():
-        row = table[config.variant, config.dtype]
+        row = tally.table[target, config.variant, config.dtype]
+        name = f"{target} {config.name}"
         if args.time and time.monotonic() - started > args.time:
-            skipped += 1
+            tally.skipped += 1
             continue
         if isinstance(result, Exception):
-            row[1] += 1
-            failures.append(f"{config.name}: {result}")
+            tally.fail(row, f"{name}: {result}")
             continue
         image, metadata, facts = result
         row[3] += bool(facts.get("spill_stores") or facts.get("spill_loads"))
         try:
             kernel = runtime.load(image, metadata)
         except RuntimeError as error:
-            row[1] += 1
-            failures.append(f"{config.name}: {error}")
+            tally.fail(row, f"{name}: {error}")
             continue
-        for case in MEMCHECK_CASES if args.memcheck else cases_of(config, rng):
+        for case in MEMCHECK_CASES if args.memcheck else cases_of(config, rng, args.only_shapes):
             try:
                 verdict = check_case(torch, reference, kernel, config, case, device, generator, stream)
             except torch.OutOfMemoryError:
                 torch.cuda.empty_cache()
-                skipped += 1
+                tally.skipped += 1
                 continue
+            except waiting.Hang as error:
+                tally.fail(row, f"{name} {case}: {error}")
+                print_summary(tally, args)
+                print("the device hangs; nothing after this kernel ran")
+                waiting.abandon(1)
             except RuntimeError as error:
-                row[1] += 1
-                failures.append(f"{config.name} {case}: {error}")
+                tally.fail(row, f"{name} {case}: {error}")
                 if "illegal" in str(error) or "unspecified launch failure" in str(error) or "CUDA error" in str(error):
-                    print_summary(table, failures, skipped, started, args)
                     print("the context is lost; nothing after this kernel ran")
-                    return 1
+                    return False
                 continue
-            row[0 if verdict.ok else 1] += 1
+            row[0] += verdict.ok
             row[2] = max(row[2], verdict.worst)
             if not verdict.ok:
-                failures.append(f"{config.name} {case}: {verdict.message}")
-    print_summary(table, failures, skipped, started, args)
-    return 1 if failures else 0
+                tally.fail(row, f"{name} {case}: {verdict.message}")
+            if case.sampled:
+                torch.cuda.empty_cache()
+    return True
 
 
-def print_summary(table, failures, skipped, started, args):
-    for failure in failures[: args.show]:
+def print_summary(tally, args):
+    for failure in tally.failures[: args.show]:
         print(f"FAILED: {failure}")
-    if len(failures) > args.show:
-        print(f"... and {len(failures) - args.show} more; --show=N shows more")
-    print(f"\n{'variant':<10} {'type':<5} {'passed':>7} {'failed':>7} {'worst':>7} {'spilling kernels':>17}")
-    for (variant, dtype), (passed, failed, worst, spilled) in sorted(table.items()):
-        print(f"{variant:<10} {dtype:<5} {passed:>7} {failed:>7} {worst:>7.2f} {spilled:>17}")
-    passed, failed = (sum(row[column] for row in table.values()) for column in (0, 1))
-    print(f"'worst' is the largest error of a row over what is allowed; {time.monotonic() - started:.0f} s")
-    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    if len(tally.failures) > args.show:
+        print(f"... and {len(tally.failures) - args.show} more; --show=N shows more")
+    print(f"\n{'target':<8} {'variant':<10} {'type':<5} {'passed':>7} {'failed':>7} {'worst':>7} {'spilling kernels':>17}")
+    for (target, variant, dtype), (passed, failed, worst, spilled) in sorted(tally.table.items()):
+        print(f"{target:<8} {variant:<10} {dtype:<5} {passed:>7} {failed:>7} {worst:>7.2f} {spilled:>17}")
+    passed, failed = (sum(row[column] for row in tally.table.values()) for column in (0, 1))
+    print(f"'worst' is the largest error of a row over what is allowed; {time.monotonic() - tally.started:.0f} s")
+    print(f"{passed} passed, {failed} failed, {tally.skipped} skipped", flush=True)
+
+
+def target_list(text):
+    import kernels
+
+    try:
+        return kernels.parse_targets(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def make_parser():
@@ -318,12 +405,14 @@ def make_parser():
     parser.add_argument("--compiler", help="fovea-compile; found in the build folders by default")
     parser.add_argument("--kernels", help="folder with compiled kernels, named as variants.py names them")
     parser.add_argument("--runtime", help="libFoveaRuntime.so; found in the build folders by default")
-    parser.add_argument("--target", default="sm_80", help="what fovea-compile compiles for")
+    parser.add_argument("--target", type=target_list, metavar="LIST",
+                        help="targets, comma-separated; sm_80 by default, and sm_90a if the device runs it")
     parser.add_argument("--option", action="append", default=[], help="further option of fovea-compile, repeatable")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels to compile at once")
     parser.add_argument("--work", help="folder to keep what was compiled in")
     parser.add_argument("--filter", help="only kernels whose name contains this")
     parser.add_argument("--quick", action="store_true", help="fewer head dims")
+    parser.add_argument("--only-shapes", choices=("quick", "full"), default="full", help="fewer and smaller cases, or all")
     parser.add_argument("--time", type=float, default=0, help="skip kernels after so many seconds of running")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="random by default")
     parser.add_argument("--memcheck", type=int, default=0, metavar="N", help="few small cases of N kernels")

@@ -1,7 +1,8 @@
 """Attention variants, each as attn IR and as torch functions.
 
 `python variants.py NAME` prints the program of a kernel, for example of
-`causal_bf16_d64_bhsd` or `window_f16_d80_dv128_bshd`; `--list` the variants.
+`causal_bf16_d64_bhsd` or `window_f16_d80_dv128_bshd`; `--list` the variants;
+`--no-lse` leaves the log-sum-exp result out, as inference does.
 Nothing here needs torch: the torch functions only use methods of what they are
 given.
 """
@@ -165,8 +166,8 @@ class Config:
         return Config(match[1], match[2], int(match[3]), int(match[4] or 0), match[5], static)
 
 
-def emit(config):
-    """The attn IR of a kernel."""
+def emit(config, with_lse=True):
+    """The attn IR of a kernel, whose second result is LSE unless without."""
     variant = VARIANTS[config.variant]
     names = ("B", "Hq", "Hkv", "Sq", "Skv")
     sizes = dict(zip(names, config.static)) if config.static else dict.fromkeys(names, "?")
@@ -205,12 +206,13 @@ def emit(config):
 
     parameters = ", ".join(f"{name}: {type}" for name, type in arguments)
     clauses = "".join(f"\n    {clause}" for clause in clauses)
+    results, types = ("%o, %lse", f"{o}, {lse}") if with_lse else ("%o", o)
     return f"""func.func @{config.name}({parameters})
-    -> ({o}, {lse}) {{
-  %o, %lse = attn.forward %q, %k, %v{clauses}
+    -> ({types}) {{
+  {results} = attn.forward %q, %k, %v{clauses}
     : {q}, {k}, {v}
-    -> {o}, {lse}
-  return %o, %lse : {o}, {lse}
+    -> {types}
+  return {results} : {types}
 }}
 """
 
@@ -219,12 +221,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="?", help="kernel to print")
     parser.add_argument("--list", action="store_true", help="print the variants' names")
+    parser.add_argument("--no-lse", action="store_true", help="without the log-sum-exp result")
     args = parser.parse_args()
     if args.list or not args.name:
         print("\n".join(VARIANTS))
         return
     try:
-        print(emit(Config.parse(args.name)), end="")
+        print(emit(Config.parse(args.name), not args.no_lse), end="")
     except ValueError as error:
         parser.error(str(error))
 

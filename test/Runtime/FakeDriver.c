@@ -309,7 +309,7 @@ API CUresult cuTensorMapEncodeTiled(CUtensorMap *result, int type,
   if (fails("cuTensorMapEncodeTiled") || (uintptr_t)result % 64 || type < 0 ||
       type >= (int)(sizeof bytes / sizeof *bytes) || rank < 1 || rank > 5 ||
       (uintptr_t)address % 16 || interleave != 0 || swizzle < 0 ||
-      swizzle > 3 || promotion != CU_TENSOR_MAP_L2_PROMOTION_L2_256B ||
+      swizzle > 3 || promotion != CU_TENSOR_MAP_L2_PROMOTION_L2_128B ||
       fill != 0)
     return INVALID_VALUE;
   uint32_t row = box[0] * (uint32_t)bytes[type];

@@ -12,6 +12,8 @@
 
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cstring>
+
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
@@ -71,16 +73,16 @@ private:
   const Options &options;
 };
 
-class TileBackend : public Backend {
+class KernelBackend : public Backend {
 public:
-  TileBackend(const Program &program, const Options &options)
-      : given(program), options(options) {}
+  KernelBackend(Level level, const Program &program, const Options &options)
+      : level(level), given(program), options(options) {}
 
   ExitCode run(const Workload &workload,
                SmallVectorImpl<HostTensor> &outputs) override {
     std::optional<Program> lowered;
     if (given.getLevel() == Level::Attn) {
-      lowered = lowerToTile(given, options);
+      lowered = lowerTo(level, given, options);
       if (!lowered)
         return kBadInput;
     }
@@ -98,11 +100,8 @@ public:
     if (failed(
             checkInputs(kernel.signature, inputs, where, sizes, reportError)))
       return kBadInput;
-    auto tensors = makeOutputs(kernel.signature, sizes);
+    auto tensors = runSeeds(kernel, inputs, sizes);
     if (!tensors)
-      return kBadInput;
-    if (failed(runKernel(kernel.abi, getRegistry(), inputs, *tensors, sizes,
-                         options.precision)))
       return kBadInput;
     for (const Parameter &output : given.signature.outputs) {
       int64_t index = kernel.signature.findOutput(output.name);
@@ -116,6 +115,35 @@ public:
   }
 
 private:
+  /// The outputs, the same for all seeds.
+  std::optional<std::vector<HostTensor>> runSeeds(const Program &kernel,
+                                                  ArrayRef<Argument> inputs,
+                                                  const DimSizes &sizes) const {
+    std::optional<std::vector<HostTensor>> result;
+    uint64_t count = level == Level::Warp ? options.numSeeds : 1;
+    for (uint64_t seed = options.seed; seed - options.seed < count; ++seed) {
+      auto tensors = makeOutputs(kernel.signature, sizes);
+      if (!tensors ||
+          failed(runKernel(kernel.abi, getRegistry(), inputs, *tensors, sizes,
+                           options.precision, seed)))
+        return std::nullopt;
+      if (!result) {
+        result = std::move(tensors);
+        continue;
+      }
+      for (auto [output, first, found] :
+           llvm::zip(kernel.signature.outputs, *result, *tensors))
+        if (std::memcmp(first.data(), found.data(), found.getNumBytes())) {
+          reportError("seeds " + Twine(options.seed) + " and " + Twine(seed) +
+                      " give different numbers in output '" + output.name +
+                      "'");
+          return std::nullopt;
+        }
+    }
+    return result;
+  }
+
+  Level level;
   const Program &given;
   const Options &options;
 };
@@ -125,11 +153,12 @@ std::unique_ptr<Backend>
 fovea::run::createInterpreterBackend(const Program &program,
                                      const Options &options) {
   Level level = options.level.value_or(program.getLevel());
-  if (level == Level::Attn && program.getLevel() == Level::Tile) {
-    reportError("the program is at tile level; it cannot run at level attn");
+  if (program.getLevel() != Level::Attn && level != program.getLevel()) {
+    reportError("the program is at " + getName(program.getLevel()) +
+                " level; it cannot run at level " + getName(level));
     return nullptr;
   }
   if (level == Level::Attn)
     return std::make_unique<AttnBackend>(program, options);
-  return std::make_unique<TileBackend>(program, options);
+  return std::make_unique<KernelBackend>(level, program, options);
 }

@@ -39,7 +39,8 @@ cl::list<std::string> outputs("outputs", cl::CommaSeparated,
 cl::opt<Level>
     level("level", cl::desc("Level to execute; the program's own by default"),
           cl::values(clEnumValN(Level::Attn, "attn", "what the attn ops mean"),
-                     clEnumValN(Level::Tile, "tile", "the tile program")),
+                     clEnumValN(Level::Tile, "tile", "the tile program"),
+                     clEnumValN(Level::Warp, "warp", "the warp program")),
           cl::cat(category));
 cl::opt<fovea::interp::Precision> precision(
     "precision", cl::desc("How floats are evaluated"),
@@ -79,6 +80,16 @@ cl::opt<std::string> integers(
 cl::opt<std::string> saveInputs("save-inputs", cl::value_desc("folder"),
                                 cl::desc("Write the inputs there, as NAME.npy"),
                                 cl::cat(category));
+cl::opt<uint64_t>
+    seed("seed", cl::value_desc("seed"), cl::init(0),
+         cl::desc("The order in which roles of warps run and copies land, at "
+                  "level warp"),
+         cl::cat(category));
+cl::opt<uint64_t>
+    numSeeds("seeds", cl::value_desc("count"), cl::init(1),
+             cl::desc("Run at level warp with so many seeds, from --seed on; "
+                      "all must give the same numbers"),
+             cl::cat(category));
 cl::opt<bool> check("check",
                     cl::desc("Compare the outputs with the attn-level meaning "
                              "in f64; exit with 1 beyond the tolerance"),
@@ -258,6 +269,12 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
                 "--device=cuda");
     return std::nullopt;
   }
+  if (numSeeds < 1) {
+    reportError("--seeds must be positive");
+    return std::nullopt;
+  }
+  options.seed = seed;
+  options.numSeeds = numSeeds;
   options.target = target;
   options.schedule = schedule;
   options.recurrence = recurrence;

@@ -28,7 +28,7 @@ enum ExitCode : int {
   kNoDriver = 3
 };
 
-enum class Level { Attn, Tile };
+enum class Level { Attn, Tile, Warp };
 
 /// The command line.
 struct Options {
@@ -52,6 +52,9 @@ struct Options {
   bool onDevice = false, benchmark = false;
   /// Compiled files to use there; empty to compile the program.
   std::string kernel, metadata;
+
+  /// Interleavings to run at level warp: so many seeds from `seed` on.
+  uint64_t seed = 0, numSeeds = 1;
 
   bool check = false, json = false;
   int64_t kvBoundsRows = 0;

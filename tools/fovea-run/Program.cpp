@@ -9,6 +9,7 @@
 #include "Program.h"
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Dialect/Warp/IR/Warp.h"
 #include "fovea/Pipelines/Pipelines.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -107,8 +108,33 @@ void fovea::run::setCompileOptions(const Options &options,
   compileOptions.recurrence = options.recurrence;
 }
 
-std::optional<Program> fovea::run::lowerToTile(const Program &program,
-                                               const Options &options) {
+Level Program::getLevel() const {
+  if (!abi)
+    return Level::Attn;
+  tile::AbiOp op = abi;
+  Operation *kernel =
+      SymbolTable::lookupNearestSymbolFrom(op, op.getKernelAttr());
+  WalkResult walk = kernel->walk([](Operation *op) {
+    return isa<warp::WarpDialect>(op->getDialect()) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+  });
+  return walk.wasInterrupted() ? Level::Warp : Level::Tile;
+}
+
+StringRef fovea::run::getName(Level level) {
+  switch (level) {
+  case Level::Attn:
+    return "attn";
+  case Level::Tile:
+    return "tile";
+  case Level::Warp:
+    return "warp";
+  }
+  llvm_unreachable("unknown level");
+}
+
+std::optional<Program> fovea::run::lowerTo(Level level, const Program &program,
+                                           const Options &options) {
   Program lowered;
   lowered.module = program.module.get().clone();
   func::FuncOp function = program.function;
@@ -120,13 +146,17 @@ std::optional<Program> fovea::run::lowerToTile(const Program &program,
   CompileOptions compileOptions;
   setCompileOptions(options, compileOptions);
   PassManager passes(lowered.module->getContext());
-  buildToTilePipeline(passes, compileOptions);
+  if (level == Level::Warp)
+    buildToWarpPipeline(passes, compileOptions);
+  else
+    buildToTilePipeline(passes, compileOptions);
   if (failed(passes.run(*lowered.module)))
     return std::nullopt;
   auto kernels = collectKernels(*lowered.module);
   if (kernels.size() != 1) {
-    reportError("lowering '" + name + "' to tile level gave " +
-                Twine(kernels.size()) + " kernels, expected one");
+    reportError("lowering '" + name + "' to " + getName(level) +
+                " level gave " + Twine(kernels.size()) +
+                " kernels, expected one");
     return std::nullopt;
   }
   lowered.abi = kernels.front().second;

@@ -28,19 +28,23 @@ struct Program {
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function; // at level attn
-  tile::AbiOp abi;             // at level tile
+  tile::AbiOp abi;             // at levels tile and warp
   interp::Signature signature;
 
-  Level getLevel() const { return abi ? Level::Tile : Level::Attn; }
+  Level getLevel() const;
 };
 
 /// Reads a program and finds what to run in it. Problems are reported.
 std::optional<Program> loadProgram(mlir::MLIRContext *context,
                                    llvm::StringRef path, llvm::StringRef entry);
 
-/// Lowers an attn-level program to tile level; the program itself stays.
-std::optional<Program> lowerToTile(const Program &program,
-                                   const Options &options);
+/// What the command line calls a level.
+llvm::StringRef getName(Level level);
+
+/// Lowers an attn-level program to level tile or warp; the program itself
+/// stays.
+std::optional<Program> lowerTo(Level level, const Program &program,
+                               const Options &options);
 
 /// What the command line says about compiling.
 void setCompileOptions(const Options &options, CompileOptions &compileOptions);

@@ -32,8 +32,9 @@ static const Program *findReference(mlir::MLIRContext *context,
   if (options.reference.empty()) {
     if (program.getLevel() == Level::Attn)
       return &program;
-    reportError("the program is at tile level: to check it, name the "
-                "attn-level program that it implements with --reference");
+    reportError("the program is at " + getName(program.getLevel()) +
+                " level: to check it, name the attn-level program that it "
+                "implements with --reference");
     return nullptr;
   }
   storage = loadProgram(context, options.reference, options.entry);

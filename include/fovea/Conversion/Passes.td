@@ -30,7 +30,7 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
            "'auto', or fields of the schedule to override, for example "
            "\"tile_n=32,stages=3\"">
   ];
-  let dependentDialects = ["::mlir::gpu::GPUDialect",
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::DLTIDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::math::MathDialect",

@@ -14,14 +14,17 @@
 
 namespace fovea::interp {
 
-/// Executes a kernel at tile level, every block of its grid. `outputs` are
-/// tensors of the right shapes that the kernel writes. Blocks run on all
+/// Executes a kernel at tile or warp level, every block of its grid. `outputs`
+/// are tensors of the right shapes that the kernel writes. Blocks run on all
 /// threads of the context; the result does not depend on how many there are.
-/// Failures are emitted as diagnostics.
+/// Roles of warps, copies and the blocks of a kernel that draws its work are
+/// interleaved in an order that follows from `seed`. Failures are emitted as
+/// diagnostics.
 llvm::LogicalResult
 runKernel(tile::AbiOp abi, const InterpreterRegistry &registry,
           llvm::ArrayRef<Argument> inputs, llvm::ArrayRef<HostTensor> outputs,
-          const DimSizes &sizes, Precision precision = Precision::Typed);
+          const DimSizes &sizes, Precision precision = Precision::Typed,
+          uint64_t seed = 0);
 
 /// Executes a function. Results hold f64 where everything is exact.
 llvm::LogicalResult runFunction(mlir::func::FuncOp function,

@@ -24,6 +24,7 @@ void registerGPUHandlers(InterpreterRegistry &registry);
 void registerTileHandlers(InterpreterRegistry &registry);
 void registerSoftmaxHandlers(InterpreterRegistry &registry);
 void registerAttnHandlers(InterpreterRegistry &registry);
+void registerWarpHandlers(InterpreterRegistry &registry);
 
 /// All of the above.
 void registerAllHandlers(InterpreterRegistry &registry);

@@ -85,6 +85,11 @@ public:
     return *this;
   }
   operator llvm::LogicalResult() const { return llvm::failure(); }
+  /// Adds a note, at `op` if there is one, to be described further.
+  Failure note(mlir::Operation *op = nullptr) {
+    return Failure(op ? diagnostic.attachNote(op->getLoc())
+                      : diagnostic.attachNote());
+  }
 
 private:
   mlir::Diagnostic &diagnostic;
@@ -110,6 +115,9 @@ public:
                             llvm::ArrayRef<RuntimeValue> arguments);
   Status step();
   llvm::MutableArrayRef<RuntimeValue> getResults() { return results; }
+
+  /// The op to execute next, if the frame has not finished.
+  mlir::Operation *getNextOp() const { return &*stack.back().next; }
 
   /// For handlers: the op cannot go on now and is to be executed again.
   void suspend() { suspended = true; }
@@ -153,6 +161,15 @@ public:
   /// Records why execution fails. The first record stays.
   Failure fail(mlir::Operation *op) { return fail(op->getLoc()); }
   Failure fail(mlir::Location loc);
+  /// Adds a note to the recorded failure, at `op` if there is one.
+  Failure note(mlir::Operation *op = nullptr) {
+    return Failure(*diagnostic).note(op);
+  }
+  /// Takes over what another frame recorded.
+  void adoptFailure(Frame &other) {
+    if (!diagnostic)
+      diagnostic = std::move(other.diagnostic);
+  }
   /// Emits the recorded failure.
   void emitDiagnostic();
 

@@ -82,9 +82,15 @@ struct MemRefView {
   }
 };
 
-/// What an SSA value stands for: a number, an array or memory. A value of
-/// scalar type may stand for an array too: the regions of attn ops are executed
-/// for many coordinates at once.
+/// Something with a state of its own that values refer to, such as a pipeline.
+class Object {
+public:
+  virtual ~Object() = default;
+};
+
+/// What an SSA value stands for: a number, an array, memory or an object. A
+/// value of scalar type may stand for an array too: the regions of attn ops are
+/// executed for many coordinates at once.
 class RuntimeValue {
 public:
   RuntimeValue() = default;
@@ -96,6 +102,9 @@ public:
   static RuntimeValue memref(MemRefView v) {
     return RuntimeValue(
         Content(std::make_shared<const MemRefView>(std::move(v))));
+  }
+  static RuntimeValue object(std::shared_ptr<Object> v) {
+    return RuntimeValue(Content(std::move(v)));
   }
   /// A scalar of the C++ type that arrays would hold it as.
   template <typename T>
@@ -118,8 +127,16 @@ public:
   int64_t getInteger() const { return *std::get_if<int64_t>(&content); }
   double getReal() const { return *std::get_if<double>(&content); }
   const Array &getArray() const { return **std::get_if<ArrayPtr>(&content); }
+  std::shared_ptr<const Array> shareArray() const {
+    return *std::get_if<ArrayPtr>(&content);
+  }
   const MemRefView &getMemRef() const {
     return **std::get_if<MemRefPtr>(&content);
+  }
+  /// The object, whose class follows from the value's IR type.
+  template <typename T>
+  T &getObject() const {
+    return static_cast<T &>(**std::get_if<ObjectPtr>(&content));
   }
   template <typename T>
   T getScalar() const {
@@ -132,8 +149,9 @@ public:
 private:
   using ArrayPtr = std::shared_ptr<const Array>;
   using MemRefPtr = std::shared_ptr<const MemRefView>;
-  using Content =
-      std::variant<std::monostate, int64_t, double, ArrayPtr, MemRefPtr>;
+  using ObjectPtr = std::shared_ptr<Object>;
+  using Content = std::variant<std::monostate, int64_t, double, ArrayPtr,
+                               MemRefPtr, ObjectPtr>;
   explicit RuntimeValue(Content content) : content(std::move(content)) {}
   Content content;
 };

@@ -12,6 +12,7 @@
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
 
+#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -36,6 +37,15 @@ struct Argument {
   bool isMatrix;
 };
 } // namespace
+
+/// By the module's data layout, which is what upstream's lowering asks.
+static void setIndexWidth(gpu::GPUModuleOp module, int64_t bits) {
+  Builder b(module.getContext());
+  auto entry = DataLayoutEntryAttr::get(b.getIndexType(),
+                                        b.getI32IntegerAttr(bits));
+  module->setAttr(DLTIDialect::kDataLayoutAttrName,
+                  DataLayoutSpecAttr::get(module.getContext(), {entry}));
+}
 
 static SmallVector<Argument> collectArguments(attn::KernelOpInterface op) {
   SmallVector<Argument> arguments;
@@ -138,7 +148,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                   builder.getUnitAttr());
   builder.setInsertionPointToStart(&kernel.getBody().front());
 
-  KernelBuilder kb{builder, kernel, op, &info, schedule, {}};
+  KernelBuilder kb{builder, kernel, op, &info, schedule, {}, false};
   FailureOr<tile::ScheduleAttr> chosen = failure();
   if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
     chosen = buildForward(kb, forward);
@@ -151,6 +161,10 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     return failure();
   }
   gpu::ReturnOp::create(kb.builder, loc);
+  // Coordinates and sizes fit 32 bits, and divisions of 64 are many
+  // instructions; addresses are formed in 64 bits at any rate.
+  if (!kb.hasWideIndex)
+    setIndexWidth(module, 32);
 
   // One CTA for each tile of queries, head and batch entry; sizes that the
   // types say are constants of the expression.

@@ -101,11 +101,10 @@ Value ForwardEmitter::emitHeadsPerSection() {
   int64_t keyBytes =
       (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8;
   Value positive = arith::MaxSIOp::create(b, loc, keys, kb.constant(1));
-  Value headBytes =
-      arith::MulIOp::create(b, loc, positive, kb.constant(keyBytes));
+  // Heads whose keys and values fit; the product of sizes may not fit 32 bits.
   auto fit = [&](int64_t megabytes) -> Value {
-    Value space = kb.constant(megabytes * kMegabyte);
-    Value count = arith::DivUIOp::create(b, loc, space, headBytes);
+    Value rows = kb.constant(megabytes * kMegabyte / keyBytes);
+    Value count = arith::DivUIOp::create(b, loc, rows, positive);
     return arith::MaxUIOp::create(b, loc, count, kb.constant(1));
   };
   // Several tiles of one head at a time walk its keys together: for long
@@ -150,7 +149,7 @@ void ForwardEmitter::emitCoordinates() {
 
 RegionContext ForwardEmitter::makeContext(Value key) {
   return {work.batch, work.head, work.row, key,    queries,
-          keys,       captures,  rows,     columns};
+          keys,       captures,  rows,     columns, kb.hasWideIndex};
 }
 
 Value ForwardEmitter::roundDown(Value value) {

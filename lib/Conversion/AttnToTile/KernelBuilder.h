@@ -24,6 +24,8 @@ struct KernelBuilder {
   const TargetInfo *target;
   llvm::StringRef scheduleOverrides;
   tile::ForeachWorkOp workLoop;
+  /// Set where a scalar of type index might not fit 32 bits.
+  bool hasWideIndex = false;
 
   mlir::Location getLoc() { return op->getLoc(); }
   /// Kernel argument of the op's operand or result.

@@ -152,6 +152,9 @@ LogicalResult RegionToTile::cloneOp(Operation *op) {
                                        mapping.lookup(dim.getSource()),
                                        mapping.lookup(dim.getIndex()));
     mapping.map(dim.getResult(), size);
+    // Sizes are 32-bit parameters of the kernel.
+    ranges.insert_or_assign(dim.getResult(),
+                            makeRange(0, std::numeric_limits<int32_t>::max()));
     return success();
   }
   if (op->getNumRegions() != 0)
@@ -167,7 +170,16 @@ LogicalResult RegionToTile::cloneOp(Operation *op) {
   return cloneElementwise(op);
 }
 
-void RegionToTile::cloneUniform(Operation *op) { builder.clone(*op, mapping); }
+void RegionToTile::cloneUniform(Operation *op) {
+  for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
+    noteWidth(value);
+  builder.clone(*op, mapping);
+}
+
+void RegionToTile::noteWidth(Value regionValue) {
+  if (regionValue.getType().isIndex() && !fitsI32(regionValue))
+    context.hasWideIndex = true;
+}
 
 void RegionToTile::inferRanges(Operation *op) {
   auto infer = dyn_cast<InferIntRangeInterface>(op);
@@ -199,6 +211,7 @@ void RegionToTile::noteAffine(Operation *op) {
   auto known = affine.find(left);
   if (known == affine.end() || !isUniform(right))
     return;
+  noteWidth(op->getResult(0));
   UnitAffine shifted = known->second;
   Value scalar = mapping.lookup(right);
   shifted.first =

@@ -30,6 +30,8 @@ struct RegionContext {
   llvm::ArrayRef<mlir::Value> captures;
   /// Extents of a score tile.
   int64_t rows, columns;
+  /// Set where a scalar of type index might not fit 32 bits.
+  bool &hasWideIndex;
 };
 
 /// Clones a region of attn.forward so that it computes a whole tile of scores
@@ -75,6 +77,8 @@ private:
   void noteAffine(mlir::Operation *op);
 
   bool isUniform(mlir::Value regionValue);
+  /// Says so in the context if a scalar index might not fit 32 bits.
+  void noteWidth(mlir::Value regionValue);
   bool fitsI32(mlir::Value regionValue);
   /// The clone of `regionValue` as a tile of `shape`, index as `indexWidth`.
   mlir::Value asTile(mlir::Location loc, mlir::Value regionValue,

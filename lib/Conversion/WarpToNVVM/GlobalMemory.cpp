@@ -9,9 +9,11 @@
 #include "WarpToNVVM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -65,6 +67,21 @@ public:
            isEvenStart() && offsets[0][index] == offsets[0][index + 1] &&
            offsets[1][index] + 1 == offsets[1][index + 1];
   }
+
+  /// True if chunks of 8 columns, from the tile's first, exist as a whole and
+  /// lie side by side in memory.
+  bool hasWholeChunks() {
+    if (dims[1] < 0 || dims[1] != view.type.getRank() - 1)
+      return false;
+    auto [strides, offset] = view.type.getStridesAndOffset();
+    APInt first;
+    return strides.back() == 1 && isAlwaysInside(1) &&
+           matchPattern(start[dims[1]], m_ConstantInt(&first)) &&
+           first.getZExtValue() % 8 == 0;
+  }
+
+  /// Offsets of the registers along a dimension of the tile.
+  ArrayRef<int64_t> getOffsets(int64_t t) { return offsets[t]; }
 
   /// i1 lives in bytes.
   Type getMemoryType() {
@@ -221,6 +238,49 @@ static Value fromMemory(OpBuilder &b, Location loc, Value value, Type element) {
                                arith::ConstantIntOp::create(b, loc, 0, 8));
 }
 
+/// Transposes a 4x4 block of words that four neighbouring lanes hold, one row
+/// of it each: lane `l` gets word `l` of all four.
+static SmallVector<Value> transposeAmongLanes(OpBuilder &b, Location loc,
+                                              SmallVector<Value> words,
+                                              Value lane) {
+  Type i32 = b.getI32Type();
+  for (int64_t distance : {1, 2}) {
+    Value bit = arith::AndIOp::create(b, loc, lane, emitI32(b, loc, distance));
+    Value isOdd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit,
+                                        emitI32(b, loc, 0));
+    // Odd lanes give the word that even ones keep, and the other way round.
+    for (int64_t low = 0; low < 4; ++low) {
+      if (low & distance)
+        continue;
+      Value &even = words[low], &odd = words[low | distance];
+      Value given = arith::SelectOp::create(b, loc, isOdd, even, odd);
+      Value got = NVVM::ShflOp::create(
+          b, loc, i32, emitI32(b, loc, -1), given, emitI32(b, loc, distance),
+          emitI32(b, loc, 31), NVVM::ShflKind::bfly, UnitAttr());
+      Value newEven = arith::SelectOp::create(b, loc, isOdd, got, even);
+      Value newOdd = arith::SelectOp::create(b, loc, isOdd, odd, got);
+      even = newEven, odd = newOdd;
+    }
+  }
+  return words;
+}
+
+/// Four words to 16-byte aligned memory, `bytes` past the place.
+static void emitWideStore(OpBuilder &b, Location loc, Place place,
+                          int64_t bytes, ArrayRef<Value> words) {
+  SmallVector<Value> operands = {place.address};
+  llvm::append_range(operands, words);
+  std::string text =
+      "st.global.v4.b32 [$0+" + std::to_string(bytes) + "], {$1, $2, $3, $4};";
+  std::string constraints = "l,r,r,r,r";
+  if (place.predicate) {
+    text = "@$5 " + text;
+    constraints += ",b";
+    operands.push_back(place.predicate);
+  }
+  emitAsm(b, loc, text, constraints + ",~{memory}", operands);
+}
+
 namespace {
 struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -249,7 +309,9 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
 };
 
 struct StoreLowering : OpConversionPattern<tile::StoreOp> {
-  using OpConversionPattern::OpConversionPattern;
+  StoreLowering(const TypeConverter &converter, MLIRContext *context,
+                tile::AbiOp abi)
+      : OpConversionPattern(converter, context), abi(abi) {}
 
   LogicalResult
   matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
@@ -261,6 +323,11 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
     RankedTensorType tile = op.getValue().getType();
     BoxAccess access(rewriter, loc, *view, op.getIndices(), op.getDims(), tile,
                      /*limit=*/Value());
+    if (canExchange(tile, *view, access)) {
+      storeExchanged(rewriter, loc, adaptor.getValue(), access);
+      rewriter.eraseOp(op);
+      return success();
+    }
     auto elements =
         vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
     Type element = tile.getElementType();
@@ -286,6 +353,14 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  bool canExchange(RankedTensorType tile, const GlobalView &view,
+                   BoxAccess &access) const;
+  static void storeExchanged(OpBuilder &b, Location loc, Value tile,
+                             BoxAccess &access);
+
+  tile::AbiOp abi;
 };
 
 struct GatherLowering : OpConversionPattern<tile::GatherOp> {
@@ -349,6 +424,62 @@ struct DimLowering : OpConversionPattern<memref::DimOp> {
   }
 };
 } // namespace
+
+/// Bytes that the start of each row of memory is a multiple of, by the ABI.
+static int64_t getAlignment(tile::AbiOp abi, const GlobalView &view) {
+  auto argument = dyn_cast<BlockArgument>(view.pointer);
+  if (!argument || argument.getArgNumber() >= abi.getParameters().size())
+    return 1;
+  auto pointer = dyn_cast<tile::PointerParameterAttr>(
+      abi.getParameters()[argument.getArgNumber()]);
+  tile::TensorAttr tensor =
+      pointer ? tile::lookupTensor(abi.getTensors(), pointer.getTensor())
+              : tile::TensorAttr();
+  return tensor ? tensor.getAlignment() : 1;
+}
+
+/// Kernels that store between tiles of work do so in few instructions, 16 bytes
+/// each, after the four lanes that share rows exchanged their words.
+bool StoreLowering::canExchange(RankedTensorType tile, const GlobalView &view,
+                                BoxAccess &access) const {
+  constexpr int64_t kWideBytes = 16, kQuadColumns = 32;
+  tile::AbiOp kernel = abi;
+  return isa<warp::WgmmaAttr>(tile.getEncoding()) &&
+         tile.getElementTypeBitWidth() == 16 &&
+         tile.getDimSize(1) % kQuadColumns == 0 && access.hasWholeChunks() &&
+         getAlignment(kernel, view) % kWideBytes == 0;
+}
+
+void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
+                                   BoxAccess &access) {
+  auto type = cast<VectorType>(tile.getType());
+  auto wordType = VectorType::get({type.getNumElements() / 2}, b.getI32Type());
+  auto words = vector::ToElementsOp::create(
+      b, loc, LLVM::BitcastOp::create(b, loc, wordType, tile));
+  // A row's words, in the order of their columns: one for every 8.
+  llvm::MapVector<int64_t, SmallVector<unsigned>> rows;
+  for (unsigned index = 0; index < type.getNumElements(); index += 2)
+    rows[access.getOffsets(0)[index]].push_back(index);
+  Value lane =
+      arith::RemUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 4));
+  // Two columns of each chunk were the lane's; now every fourth chunk is.
+  Value distance = emitToI64(
+      b, loc,
+      arith::MulIOp::create(b, loc, lane, emitI32(b, loc, 6)).getResult());
+  for (auto &[row, indices] : rows) {
+    Place place = access.getPlace(indices.front());
+    place.address = LLVM::GEPOp::create(b, loc, place.address.getType(),
+                                        access.getMemoryType(), place.address,
+                                        ArrayRef<LLVM::GEPArg>{distance});
+    for (size_t quad = 0; quad < indices.size(); quad += 4) {
+      SmallVector<Value> block;
+      for (unsigned index : ArrayRef(indices).slice(quad, 4))
+        block.push_back(words.getResult(index / 2));
+      emitWideStore(b, loc, place, quad * 16,
+                    transposeAmongLanes(b, loc, block, lane));
+    }
+  }
+}
 
 LogicalResult
 GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
@@ -414,7 +545,9 @@ GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
 }
 
 void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
-                                         const TypeConverter &converter) {
-  patterns.add<DimLowering, GatherLowering, LoadLowering, ScalarLoadLowering,
-               StoreLowering>(converter, patterns.getContext());
+                                         const TypeConverter &converter,
+                                         tile::AbiOp abi) {
+  patterns.add<DimLowering, GatherLowering, LoadLowering, ScalarLoadLowering>(
+      converter, patterns.getContext());
+  patterns.add<StoreLowering>(converter, patterns.getContext(), abi);
 }

@@ -20,6 +20,19 @@ static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
   return cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
 }
 
+/// A copy of a 32-bit integer that nobody takes for the original. What one
+/// place makes of coordinates would otherwise be kept, in as many registers as
+/// a tile has columns, for another place that could make it anew.
+static Value emitApart(OpBuilder &b, Location loc, Value value) {
+  return LLVM::InlineAsmOp::create(
+             b, loc, TypeRange{value.getType()}, ValueRange{value},
+             "mov.b32 $0, $1;", "=r,r",
+             /*has_side_effects=*/true, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
+             /*operand_attrs=*/nullptr)
+      .getResult(0);
+}
+
 namespace {
 /// Any elementwise op: the same op on vectors.
 struct ElementwiseLowering : ConversionPattern {
@@ -69,6 +82,7 @@ struct IotaLowering : OpConversionPattern<tile::IotaOp> {
     auto layout = getLayout(tile);
     Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
                                  tile.getShape(), op.getDim());
+    base = emitApart(rewriter, loc, base);
     if (tile.getElementType().isInteger(64))
       base = emitToI64(rewriter, loc, base);
     Value bases = vector::BroadcastOp::create(rewriter, loc, type, base);
@@ -123,26 +137,12 @@ struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct IfAnyLowering : OpConversionPattern<tile::IfAnyOp> {
+struct AnyLowering : OpConversionPattern<warp::AnyOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(tile::IfAnyOp op, OpAdaptor adaptor,
+  matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
-};
-
-/// The yield of an if_any whose body has become an scf.if.
-struct YieldLowering : OpConversionPattern<tile::YieldOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(tile::YieldOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (!isa<scf::IfOp>(op->getParentOp()))
-      return failure();
-    rewriter.replaceOpWithNewOp<scf::YieldOp>(op, adaptor.getResults());
-    return success();
-  }
 };
 } // namespace
 
@@ -156,16 +156,18 @@ static Value combine(OpBuilder &b, Location loc, tile::ReduceKind kind, Value x,
                  : arith::MaxSIOp::create(b, loc, x, y).getResult();
 }
 
-/// Combines pairs, then pairs of pairs: short chains of dependent ops. Integer
-/// maxima form one chain, since from such a one the assembler makes three-input
-/// instructions where a chip has them.
+/// Float maxima combine pairs, then pairs of pairs: short chains of dependent
+/// ops. Sums form one chain in the order of the registers: they come with
+/// exponentials, and the assembler then puts each addition behind the one that
+/// it needs, instead of all behind the last. Integer maxima form one chain, since
+/// from such a one it makes three-input instructions where a chip has them.
 static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
                         SmallVector<Value> values) {
-  if (kind == tile::ReduceKind::Max && values.front().getType().isInteger()) {
-    Value most = values.front();
+  if (kind == tile::ReduceKind::Add || values.front().getType().isInteger()) {
+    Value result = values.front();
     for (Value value : ArrayRef(values).drop_front())
-      most = combine(b, loc, kind, most, value);
-    return most;
+      result = combine(b, loc, kind, result, value);
+    return result;
   }
   while (values.size() > 1) {
     SmallVector<Value> next;
@@ -228,36 +230,23 @@ ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
 }
 
 LogicalResult
-IfAnyLowering::matchAndRewrite(tile::IfAnyOp op, OpAdaptor adaptor,
-                               ConversionPatternRewriter &rewriter) const {
+AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
+                             ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   auto elements =
-      vector::ToElementsOp::create(rewriter, loc, adaptor.getCondition());
+      vector::ToElementsOp::create(rewriter, loc, adaptor.getSource());
   Value any = elements.getResults().front();
   for (Value element : elements.getResults().drop_front())
     any = arith::OrIOp::create(rewriter, loc, any, element);
-  // Each warp decides for its rows.
-  Value vote = NVVM::VoteSyncOp::create(rewriter, loc, rewriter.getI1Type(),
-                                        emitI32(rewriter, loc, -1), any,
-                                        NVVM::VoteSyncKind::any);
-  SmallVector<Type> types(adaptor.getInits().getTypes());
-  auto branch = scf::IfOp::create(rewriter, loc, types, vote,
-                                  /*addThenBlock=*/false,
-                                  /*addElseBlock=*/false);
-  if (failed(rewriter.convertRegionTypes(&op.getBody(), *getTypeConverter())))
-    return failure();
-  Block *body = &op.getBody().front();
-  Block *then = rewriter.createBlock(&branch.getThenRegion());
-  rewriter.inlineBlockBefore(body, then, then->end(), adaptor.getInits());
-  rewriter.createBlock(&branch.getElseRegion());
-  scf::YieldOp::create(rewriter, loc, adaptor.getInits());
-  rewriter.replaceOp(op, branch.getResults());
+  rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
+      op, rewriter.getI1Type(), emitI32(rewriter, loc, -1), any,
+      NVVM::VoteSyncKind::any);
   return success();
 }
 
 void fovea::populateTilePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter) {
   patterns.add<ElementwiseLowering>(converter, patterns.getContext());
-  patterns.add<BroadcastLowering, ConstantLowering, IfAnyLowering, IotaLowering,
-               ReduceLowering, YieldLowering>(converter, patterns.getContext());
+  patterns.add<AnyLowering, BroadcastLowering, ConstantLowering, IotaLowering,
+               ReduceLowering>(converter, patterns.getContext());
 }

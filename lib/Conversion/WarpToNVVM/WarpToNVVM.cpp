@@ -177,7 +177,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
   populateTilePatterns(patterns, converter);
-  populateGlobalMemoryPatterns(patterns, converter);
+  populateGlobalMemoryPatterns(patterns, converter, abi);
   populateSharedMemoryPatterns(patterns, converter, abi.getThreads());
   populateMmaSyncPatterns(patterns, converter);
   populateWgmmaPatterns(patterns, converter, roles, abi);

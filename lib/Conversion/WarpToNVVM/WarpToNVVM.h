@@ -152,7 +152,8 @@ void populateColumnPatterns(mlir::RewritePatternSet &patterns,
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
 void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
-                                  const mlir::TypeConverter &converter);
+                                  const mlir::TypeConverter &converter,
+                                  tile::AbiOp abi);
 /// `threads` of a CTA share the work of a copy.
 void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,

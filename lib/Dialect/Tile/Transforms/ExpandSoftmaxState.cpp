@@ -42,7 +42,8 @@ struct ExpandMerge : OpRewritePattern<SoftmaxMergeOp> {
 };
 
 /// One division a row. Rows with l = 0 are 0 even where the accumulator holds
-/// 0 * NaN from a value that no row attends to.
+/// 0 * NaN from a value that no row attends to; they are rare, so that is a
+/// branch.
 struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -54,8 +55,16 @@ struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
     Value empty = b.isEqual(op.getL(), 0.0);
     Value inverse = b.divide(b.splat(rowType, 1.0), op.getL());
     Value scaled = b.multiply(op.getAcc(), b.widen(inverse, accType));
-    Value output =
-        b.select(b.widen(empty, accType), b.splat(accType, 0.0), scaled);
+    auto cleared = IfAnyOp::create(b, empty, scaled);
+    {
+      OpBuilder::InsertionGuard insertion(b);
+      Block *body =
+          b.createBlock(&cleared.getBody(), {}, {accType}, {b.getLoc()});
+      Value zeros = b.select(b.widen(empty, accType), b.splat(accType, 0.0),
+                             body->getArgument(0));
+      YieldOp::create(b, zeros);
+    }
+    Value output = cleared.getResult(0);
     Value sum =
         b.multiplyAdd(b.log2(op.getL()), b.splat(rowType, kLn2), op.getM());
     Value lse = b.select(empty, b.minusInfinity(rowType), sum);

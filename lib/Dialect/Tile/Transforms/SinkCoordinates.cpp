@@ -29,9 +29,11 @@ static bool isCheap(Operation *op, const SetVector<Operation *> &cheap) {
     return false;
   if (isa<IotaOp, BroadcastOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
     return true;
-  // A coordinate moved by an offset. Sinking other sums would keep their
-  // operands alive instead.
-  return isa<arith::AddIOp, arith::SubIOp>(op) &&
+  // Coordinates moved, compared, and what is made of such comparisons: a mask
+  // of a block costs as many predicates as the block has elements. Sinking ops
+  // on other tiles would keep their operands alive instead.
+  return isa<arith::AddIOp, arith::SubIOp, arith::CmpIOp, arith::AndIOp,
+             arith::OrIOp, arith::XOrIOp>(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
            return cheap.contains(operand.getDefiningOp());
          });

@@ -55,7 +55,8 @@ ParseResult SpecializeOp::parse(OpAsmParser &parser, OperationState &result) {
     int64_t count, budget;
     if (parser.parseSymbolName(name) || parseCount(parser, "warps", count) ||
         parseCount(parser, "regs", budget) ||
-        parser.parseRegion(*result.addRegion()))
+        parser.parseRegion(*result.addRegion(), /*arguments=*/{},
+                           /*enableNameShadowing=*/true))
       return failure();
     names.push_back(b.getStringAttr(name.getValue()));
     warps.push_back(count);
@@ -94,6 +95,31 @@ void SpecializeOp::print(OpAsmPrinter &p) {
 static constexpr int64_t kGroupWarps = 4, kBudgetStep = 8, kLeastBudget = 24,
                          kMostBudget = 256, kMaxWarps = 32;
 
+/// Warps change their budget four at a time: roles that share such a group have
+/// one budget.
+static LogicalResult verifySharedGroups(SpecializeOp op) {
+  for (unsigned index = 1; index < op.getRoles().size(); ++index) {
+    int64_t first = op.getFirstWarp(index);
+    if (first % kGroupWarps == 0)
+      continue;
+    if (op.getWarps()[index] > kGroupWarps - first % kGroupWarps)
+      return op.emitOpError("role '")
+             << cast<StringAttr>(op.getNames()[index]).getValue()
+             << "' has warps in two groups of " << kGroupWarps
+             << " and does not start one: it has " << op.getWarps()[index]
+             << " warps from warp " << first << " on";
+    if (op.getRegisters()[index] != op.getRegisters()[index - 1])
+      return op.emitOpError("roles '")
+             << cast<StringAttr>(op.getNames()[index - 1]).getValue()
+             << "' and '" << cast<StringAttr>(op.getNames()[index]).getValue()
+             << "' share a group of " << kGroupWarps
+             << " warps and must have one budget, found "
+             << op.getRegisters()[index - 1] << " and "
+             << op.getRegisters()[index];
+  }
+  return success();
+}
+
 LogicalResult SpecializeOp::verify() {
   size_t count = getRoles().size();
   if (count == 0)
@@ -109,11 +135,9 @@ LogicalResult SpecializeOp::verify() {
     auto text = cast<StringAttr>(name).getValue();
     if (!names.insert(text).second)
       return emitOpError("two roles are named '") << text << "'";
-    if (warps < 1 || warps > kMaxWarps || warps % kGroupWarps != 0)
-      return emitOpError("role '")
-             << text << "' must have a multiple of " << kGroupWarps
-             << " warps in [" << kGroupWarps << ", " << kMaxWarps << "], found "
-             << warps;
+    if (warps < 1 || warps > kMaxWarps)
+      return emitOpError("role '") << text << "' must have 1 to " << kMaxWarps
+                                   << " warps, found " << warps;
     if (registers < kLeastBudget || registers > kMostBudget ||
         registers % kBudgetStep != 0)
       return emitOpError("role '")
@@ -121,9 +145,12 @@ LogicalResult SpecializeOp::verify() {
              << " registers in [" << kLeastBudget << ", " << kMostBudget
              << "], found " << registers;
   }
-  if (getNumWarps() > kMaxWarps)
-    return emitOpError("roles have ")
-           << getNumWarps() << " warps, a CTA has at most " << kMaxWarps;
+  if (getNumWarps() > kMaxWarps || getNumWarps() % kGroupWarps != 0)
+    return emitOpError("roles must have a multiple of ")
+           << kGroupWarps << " warps in all, at most " << kMaxWarps
+           << ", found " << getNumWarps();
+  if (failed(verifySharedGroups(*this)))
+    return failure();
   // The launch gives all threads the same budget, rounded down; roles may only
   // redistribute it. A kernel that asks for more waits for ever.
   int64_t launched = 65536 / (32 * getNumWarps()) / kBudgetStep * kBudgetStep;

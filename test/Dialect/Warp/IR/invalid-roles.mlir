@@ -68,29 +68,7 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{role 'a' must have a multiple of 4 warps in [4, 32], found 0}}
-  warp.specialize
-    role @a warps(0) regs(24) {
-    warp.return
-    }
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error@+1 {{role 'a' must have a multiple of 4 warps in [4, 32], found 6}}
-  warp.specialize
-    role @a warps(6) regs(24) {
-    warp.return
-    }
-  return
-}
-
-// -----
-
-func.func @f() {
-  // expected-error@+1 {{role 'a' must have a multiple of 4 warps in [4, 32], found -4}}
+  // expected-error@+1 {{role 'a' must have 1 to 32 warps, found -4}}
   warp.specialize
     role @a warps(-4) regs(24) {
     warp.return
@@ -101,7 +79,7 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{role 'a' must have a multiple of 4 warps in [4, 32], found 36}}
+  // expected-error@+1 {{role 'a' must have 1 to 32 warps, found 36}}
   warp.specialize
     role @a warps(36) regs(24) {
     warp.return
@@ -112,7 +90,7 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{role 'a' must have a multiple of 4 warps in [4, 32], found 4611686018427387904}}
+  // expected-error@+1 {{role 'a' must have 1 to 32 warps, found 4611686018427387904}}
   warp.specialize
     role @a warps(4611686018427387904) regs(24) {
     warp.return
@@ -167,7 +145,7 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{roles have 36 warps, a CTA has at most 32}}
+  // expected-error@+1 {{roles must have a multiple of 4 warps in all, at most 32, found 36}}
   warp.specialize
     role @a warps(32) regs(24) {
     warp.return
@@ -265,10 +243,9 @@ func.func @f() {
 // -----
 
 func.func @f(%t: !warp.turns<2>) {
-  // expected-note@+1 {{required by region isolation constraints}}
   warp.specialize
     role @a warps(4) regs(24) {
-      // expected-error@+1 {{op using value defined outside the region}}
+      // expected-error@+1 {{use of undeclared SSA value name}}
       warp.begin_turn %t : !warp.turns<2>
       warp.return
     }

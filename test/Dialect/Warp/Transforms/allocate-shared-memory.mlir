@@ -71,22 +71,24 @@ gpu.module @m {
 
 // -----
 
-// Roles meet behind the buffers: a full and an empty barrier of 8 bytes for each
-// stage, and slots of 4 bytes in multiples of 8.
-// CHECK: tile.abi @roles
-// CHECK-SAME: shared_memory(1104)
-// CHECK: warp.alloc offset(0)
-// CHECK: warp.pipeline offset(1024) : !warp.pipeline<2>
-// CHECK: warp.mailbox offset(1056) : !warp.mailbox<3>
-// CHECK: warp.pipeline offset(1072) : !warp.pipeline<1>
+// Of a kernel with roles, pipelines get two barriers of 8 bytes for each stage
+// and mailboxes 4 bytes for each slot, behind the buffers; 16 bytes are left
+// over. A last panel is kept whole.
+// CHECK: tile.abi @f
+// CHECK-SAME: shared_memory(16456)
+// CHECK: warp.pipeline offset(16384) : !warp.pipeline<2>
+// CHECK: warp.mailbox offset(16416) : !warp.mailbox<1>
+// CHECK: warp.pipeline offset(16424) : !warp.pipeline<1>
+// CHECK: warp.alloc offset(0) : memref<64x80xbf16
 gpu.module @m {
-  tile.abi @roles target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-  gpu.func @roles(%n: index) kernel {
-    %a = warp.alloc : memref<16x16xbf16, #warp.shared<panel = 16>>
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @f() kernel {
     %p = warp.pipeline : !warp.pipeline<2>
-    %m = warp.mailbox : !warp.mailbox<3>
+    %m = warp.mailbox : !warp.mailbox<1>
     %r = warp.pipeline : !warp.pipeline<1>
+    %a = warp.alloc : memref<64x80xbf16, #warp.shared<panel = 64>>
     warp.specialize
       role @load warps(4) regs(24) {
         warp.return

@@ -486,7 +486,7 @@ gpu.module @m {
   tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 6, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(192) shared_memory(0) persistent(1)
-  // expected-error@+1 {{'warp.specialize' op role 'compute' must have a multiple of 4 warps in [4, 32], found 6}}
+  // expected-error@+1 {{'warp.specialize' op roles must have a multiple of 4 warps in all, at most 32, found 10}}
   gpu.func @f(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

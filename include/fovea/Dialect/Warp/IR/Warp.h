@@ -17,6 +17,13 @@ namespace fovea::warp {
 /// A static memref whose memory space is #warp.shared.
 bool isSharedBuffer(mlir::Type type);
 
+/// Rows of tensor memory, and its columns of 32 bits.
+constexpr int64_t kTmemRows = 128, kTmemColumns = 512;
+/// A static memref of 128 rows whose memory space is #warp.tmem.
+bool isTmemBuffer(mlir::Type type);
+/// Columns of 32 bits that a matrix in tensor memory takes.
+int64_t getTmemColumns(mlir::MemRefType type);
+
 /// Columns of the panels that a buffer with `columns` columns is kept in: the
 /// widest of 64, 32 and 16 that divides it.
 int64_t getPanelColumns(int64_t columns);

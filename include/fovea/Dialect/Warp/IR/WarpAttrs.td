@@ -33,6 +33,17 @@ def Warp_SharedAttr : Warp_Attr<"Shared", "shared"> {
   let genVerifyDecl = 1;
 }
 
+def Warp_TmemAttr : Warp_Attr<"Tmem", "tmem"> {
+  let summary = "tensor memory";
+  let description = [{
+    The memory space of matrices that the matrix units of Blackwell accumulate
+    in: 128 rows by 512 columns of 32 bits for each CTA. It is read and written
+    a row a thread, and by dots in memory form.
+
+    Example: `memref<128x128xf32, #warp.tmem>`
+  }];
+}
+
 def Warp_MmaSyncAttr : Warp_Attr<"MmaSync", "mma_sync", [
     RegisterEncodingAttrInterface,
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,

@@ -173,6 +173,23 @@ def Warp_DotWaitOp : Warp_OpWithEffects<"dot_wait", [
   }];
 }
 
+def Warp_AnyOp : Warp_Op<"any", [Pure]> {
+  let summary = "whether a warp holds an element that is true";
+  let description = [{
+    The same in all threads of a warp; warps may differ. What depends on it must
+    come out the same for any grouping of rows, as with `tile.if_any`.
+
+    Example:
+
+    ```mlir
+    %grown = warp.any %c : tensor<128x8xi1, #warp.wgmma<groups = 2>>
+    ```
+  }];
+  let arguments = (ins Tile_I1Tile:$source);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
 def Warp_ExtractColumnsOp : Warp_Op<"extract_columns", [Pure]> {
   let summary = "some neighbouring columns of a tile";
   let description = [{

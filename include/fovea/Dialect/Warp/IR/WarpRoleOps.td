@@ -22,8 +22,8 @@ def Warp_SpecializeOp : Warp_Op<"specialize", [
     in all threads, memrefs, pipelines, mailboxes and turns, never tiles.
 
     `regs` is the number of registers a thread of the role may use. Warps change
-    their budget four at a time, so roles have multiples of four warps, and the
-    budgets must fit what the launch allocated for all.
+    their budget four at a time, so roles that share an aligned group of four
+    warps have one budget; all budgets must fit what the launch allocated.
 
     A role whose only effects are copies, commits and work ids is carried out by
     one of its threads.

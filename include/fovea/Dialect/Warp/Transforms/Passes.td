@@ -161,6 +161,19 @@ def WarpPingPong : Pass<"warp-ping-pong", "::mlir::gpu::GPUFuncOp"> {
   ];
 }
 
+def WarpLowerVotes : Pass<"warp-lower-votes", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Make tile.if_any a vote and a branch";
+  let description = [{
+    `tile.if_any` becomes `warp.any` and an `scf.if` on it. Where the condition
+    is a tile that another such branch gives, and that is false if that branch
+    is not taken, the vote moves into it: a branch seldom taken costs no second
+    vote.
+  }];
+  let dependentDialects = ["::fovea::warp::WarpDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Give copies to one role, computation to another";
   let description = [{

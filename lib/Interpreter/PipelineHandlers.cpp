@@ -1,0 +1,410 @@
+//===- PipelineHandlers.cpp - Executes what makes warps meet ----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedAccess.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A verb's operands, read and checked.
+struct Verb {
+  PipelineState &pipeline;
+  int64_t index, phase;
+  StageState &getState() const { return pipeline.stages[index]; }
+};
+} // namespace
+
+/// All verbs have the same operands.
+static FailureOr<Verb> readVerb(Operation *op, Frame &frame) {
+  auto &pipeline = frame.get(op->getOperand(0)).getObject<PipelineState>();
+  FailureOr<int64_t> stage =
+      getStage(op, frame, op->getOperand(1), pipeline.stages.size());
+  if (failed(stage))
+    return failure();
+  int64_t phase = frame.getInteger(op->getOperand(2));
+  if (phase != 0 && phase != 1) {
+    frame.fail(op) << "a phase is 0 or 1, found " << phase;
+    return failure();
+  }
+  return Verb{pipeline, *stage, phase};
+}
+
+/// Phases are rounds modulo two.
+static LogicalResult checkPhase(Operation *op, Frame &frame, const Verb &verb,
+                                int64_t round) {
+  if (verb.phase == (round & 1))
+    return success();
+  return frame.fail(op) << "phase is " << verb.phase << ", expected "
+                        << (round & 1) << " in round " << round << " of stage "
+                        << verb.index;
+}
+
+static LogicalResult executePipeline(Operation *op, Frame &frame) {
+  auto make = cast<warp::PipelineOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  auto pipeline = (*agent)->cta.getObject<PipelineState>(
+      op, op, make.getPipeline().getType().getStages());
+  if (failed(pipeline->findUsers(frame)))
+    return failure();
+  frame.set(make.getPipeline(), RuntimeValue::object(std::move(pipeline)));
+  return success();
+}
+
+static LogicalResult executeAcquire(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  FailureOr<Verb> verb = readVerb(op, frame);
+  if (failed(verb))
+    return failure();
+  PipelineState &pipeline = verb->pipeline;
+  StageState &stage = verb->getState();
+  if (stage.acquired > stage.handedOver)
+    return frame.fail(op) << "acquires stage " << verb->index
+                          << " again without having committed it";
+  int64_t round = stage.acquired;
+  if (failed(checkPhase(op, frame, *verb, round)))
+    return failure();
+  if (pipeline.countReleased(verb->index, round) < round)
+    return (*agent)->wait("until stage " + std::to_string(verb->index) +
+                          " is released by " +
+                          pipeline.describeMissing(verb->index, round - 1) +
+                          " (round " + std::to_string(round - 1) + ")");
+  ++stage.acquired;
+  (*agent)->acquired.push_back({{&pipeline, verb->index, round}, op});
+  (*agent)->synchronised = true;
+  return success();
+}
+
+FailureOr<Signal> fovea::interp::commitStage(Operation *op, Agent &agent) {
+  Frame &frame = agent.frame;
+  FailureOr<Verb> verb = readVerb(op, frame);
+  if (failed(verb))
+    return failure();
+  auto *found = llvm::find_if(agent.acquired, [&](auto &entry) {
+    return entry.first.pipeline == &verb->pipeline &&
+           entry.first.stage == verb->index;
+  });
+  if (found == agent.acquired.end()) {
+    frame.fail(op) << "commits stage " << verb->index
+                   << ", which it has not acquired";
+    return failure();
+  }
+  if (failed(checkPhase(op, frame, *verb, found->first.round)))
+    return failure();
+  agent.acquired.erase(found);
+  ++verb->getState().handedOver;
+  agent.synchronised = true;
+  return Signal{&verb->pipeline, verb->index, std::nullopt};
+}
+
+static LogicalResult executeCommit(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  FailureOr<Signal> signal = commitStage(op, **agent);
+  if (failed(signal))
+    return failure();
+  signal->apply();
+  (*agent)->cta.notify();
+  return success();
+}
+
+static LogicalResult executeWait(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  FailureOr<Verb> verb = readVerb(op, frame);
+  if (failed(verb))
+    return failure();
+  StageState &stage = verb->getState();
+  ConsumerState &state = stage.getConsumer((*agent)->party);
+  bool holds = state.waited > state.released;
+  // To wait again for what one has is allowed.
+  if (holds && verb->phase == (state.released & 1))
+    return success();
+  if (holds) {
+    frame.fail(op) << "waits for the next round of stage " << verb->index
+                   << " without having released this one";
+    frame.note(state.wait) << "waited for here";
+    return failure();
+  }
+  if (failed(checkPhase(op, frame, *verb, state.waited)))
+    return failure();
+  if (stage.full <= state.waited)
+    return (*agent)->wait("until stage " + std::to_string(verb->index) +
+                          " is full (round " + std::to_string(state.waited) +
+                          ")");
+  ++state.waited;
+  state.wait = op;
+  (*agent)->synchronised = true;
+  return success();
+}
+
+/// A dot of the agent that may still read the stage.
+static PendingDot *findReader(const Agent &agent, const StageUse &use) {
+  auto reads = [&](const PendingDot &dot) {
+    return !dot.complete && llvm::any_of(dot.operands, [&](Slot *slot) {
+      return slot->use == use;
+    });
+  };
+  for (auto &dot : agent.dots)
+    if (reads(*dot))
+      return dot.get();
+  for (auto &dot : agent.cta.getDots())
+    if (dot->issuer == agent.party && reads(*dot))
+      return dot.get();
+  return nullptr;
+}
+
+FailureOr<Signal> fovea::interp::releaseStage(Operation *op, Agent &agent,
+                                              bool afterDots) {
+  Frame &frame = agent.frame;
+  FailureOr<Verb> verb = readVerb(op, frame);
+  if (failed(verb))
+    return failure();
+  ConsumerState &state = verb->getState().getConsumer(agent.party);
+  if (state.waited == state.released) {
+    frame.fail(op) << "releases stage " << verb->index
+                   << ", which it has not waited for";
+    return failure();
+  }
+  StageUse use{&verb->pipeline, verb->index, state.released};
+  if (failed(checkPhase(op, frame, *verb, use.round)))
+    return failure();
+  PendingDot *dot = afterDots ? nullptr : findReader(agent, use);
+  if (dot) {
+    frame.fail(op) << "releases stage " << verb->index
+                   << " while an asynchronous dot may still read it";
+    frame.note(dot->op) << "the dot";
+    return failure();
+  }
+  ++state.released;
+  agent.synchronised = true;
+  return Signal{&verb->pipeline, verb->index, agent.party};
+}
+
+static LogicalResult executeRelease(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  FailureOr<Signal> signal = releaseStage(op, **agent, /*afterDots=*/false);
+  if (failed(signal))
+    return failure();
+  signal->apply();
+  (*agent)->cta.notify();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Roles and turns
+//===----------------------------------------------------------------------===//
+
+static LogicalResult executeSpecialize(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  return (*agent)->cta.executeRoles(cast<warp::SpecializeOp>(op), **agent);
+}
+
+static LogicalResult executeTurns(Operation *op, Frame &frame) {
+  auto make = cast<warp::TurnsOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  auto turns = (*agent)->cta.getObject<TurnsState>(op);
+  turns->begun.resize(make.getTurns().getType().getGroups());
+  frame.set(make.getTurns(), RuntimeValue::object(std::move(turns)));
+  return success();
+}
+
+/// The number of coroutines that execute the agent's role.
+static int64_t countGroups(const Agent &agent) {
+  if (!agent.party.role)
+    return 1;
+  return interp::countGroups(
+      cast<warp::SpecializeOp>(agent.party.role->getParentOp()),
+      agent.party.role->getRegionNumber());
+}
+
+static LogicalResult executeBeginTurn(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  auto begin = cast<warp::BeginTurnOp>(op);
+  auto &turns = frame.get(begin.getTurns()).getObject<TurnsState>();
+  Party &party = (*agent)->party;
+  if (!turns.role)
+    turns.role = party.role;
+  if (turns.role != party.role)
+    return frame.fail(op) << "turns belong to one role, found "
+                          << Party{turns.role, 0}.describe() << " and "
+                          << party.describe();
+  for (auto &[other, where] : (*agent)->turns)
+    if (other == &turns) {
+      frame.fail(op) << "begins a turn within a turn";
+      frame.note(where) << "begun here";
+      return failure();
+    }
+  int64_t groups = countGroups(**agent);
+  // A role that is one coroutine has all its warp groups' turns at once.
+  if (groups > 1) {
+    if (groups != int64_t(turns.begun.size()))
+      return frame.fail(op) << "turns are made for " << turns.begun.size()
+                            << " warp groups, the role has " << groups;
+    int64_t mine = turns.begun[party.group] * groups + party.group;
+    if (turns.ended < mine)
+      return (*agent)->wait("for its turn, number " + std::to_string(mine));
+    ++turns.begun[party.group];
+  }
+  (*agent)->turns.push_back({&turns, op});
+  (*agent)->synchronised = true;
+  return success();
+}
+
+static LogicalResult executeEndTurn(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  auto end = cast<warp::EndTurnOp>(op);
+  auto &turns = frame.get(end.getTurns()).getObject<TurnsState>();
+  auto *found = llvm::find_if(
+      (*agent)->turns, [&](auto &entry) { return entry.first == &turns; });
+  if (found == (*agent)->turns.end())
+    return frame.fail(op) << "ends a turn that it has not begun";
+  (*agent)->turns.erase(found);
+  ++turns.ended;
+  (*agent)->cta.notify();
+  (*agent)->synchronised = true;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+static void takeNumber(Operation *op, Agent &agent) {
+  int64_t number = agent.cta.position.grid[0] + agent.cta.counter.next++;
+  agent.frame.set(op->getResult(0), RuntimeValue::integer(number));
+  agent.synchronised = true;
+}
+
+static LogicalResult executeNextWork(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  int64_t count = frame.getInteger(cast<warp::NextWorkOp>(op).getCount());
+  if (count != (*agent)->cta.numNextWork)
+    return frame.fail(op) << "count is " << count << ", but this is call "
+                          << (*agent)->cta.numNextWork << " of the CTA";
+  ++(*agent)->cta.numNextWork;
+  takeNumber(op, **agent);
+  return success();
+}
+
+static LogicalResult executeFetchWork(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  if (Operation *finish = (*agent)->cta.finish) {
+    frame.fail(op) << "fetches work after 'warp.finish_work'";
+    frame.note(finish) << "finished here";
+    return failure();
+  }
+  (*agent)->cta.fetch = op;
+  takeNumber(op, **agent);
+  return success();
+}
+
+static LogicalResult executeFinishWork(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  if ((*agent)->cta.finish)
+    return frame.fail(op) << "the CTA finishes its work twice";
+  (*agent)->cta.finish = op;
+  (*agent)->synchronised = true;
+  return success();
+}
+
+static LogicalResult executeMailbox(Operation *op, Frame &frame) {
+  auto make = cast<warp::MailboxOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  frame.set(make.getMailbox(),
+            RuntimeValue::object((*agent)->cta.getObject<MailboxState>(
+                op, make.getMailbox().getType().getSlots())));
+  return success();
+}
+
+static LogicalResult executeSend(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  auto send = cast<warp::SendOp>(op);
+  auto &mailbox = frame.get(send.getMailbox()).getObject<MailboxState>();
+  FailureOr<int64_t> stage =
+      getStage(op, frame, send.getStage(), mailbox.slots.size());
+  if (failed(stage))
+    return failure();
+  int64_t value = frame.getInteger(send.getValue());
+  if (!llvm::isInt<32>(value))
+    return frame.fail(op) << "sends " << value
+                          << ", which does not lie within 32 bits";
+  StageUse use = getAcquired(**agent);
+  if (!use || use.stage != *stage)
+    return frame.fail(op) << "sends to slot " << *stage
+                          << ", whose stage it has not acquired";
+  Slot &slot = mailbox.slots[*stage];
+  if (failed(claim(op, **agent, slot, use, WriteKind::Copy)))
+    return failure();
+  slot.contents = RuntimeValue::integer(value);
+  (*agent)->synchronised = true;
+  return success();
+}
+
+static LogicalResult executeReceive(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  auto receive = cast<warp::ReceiveOp>(op);
+  auto &mailbox = frame.get(receive.getMailbox()).getObject<MailboxState>();
+  FailureOr<int64_t> stage =
+      getStage(op, frame, receive.getStage(), mailbox.slots.size());
+  if (failed(stage) || failed(checkRead(op, **agent, mailbox.slots[*stage])))
+    return failure();
+  frame.set(receive.getValue(), mailbox.slots[*stage].contents);
+  return success();
+}
+
+void fovea::interp::registerPipelineHandlers(InterpreterRegistry &registry) {
+  registry.add<warp::PipelineOp>(executePipeline);
+  registry.add<warp::ProducerAcquireOp>(executeAcquire);
+  registry.add<warp::ProducerCommitOp>(executeCommit);
+  registry.add<warp::ConsumerWaitOp>(executeWait);
+  registry.add<warp::ConsumerReleaseOp>(executeRelease);
+  registry.add<warp::SpecializeOp>(executeSpecialize);
+  registry.add<warp::TurnsOp>(executeTurns);
+  registry.add<warp::BeginTurnOp>(executeBeginTurn);
+  registry.add<warp::EndTurnOp>(executeEndTurn);
+  registry.add<warp::NextWorkOp>(executeNextWork);
+  registry.add<warp::FetchWorkOp>(executeFetchWork);
+  registry.add<warp::FinishWorkOp>(executeFinishWork);
+  registry.add<warp::MailboxOp>(executeMailbox);
+  registry.add<warp::SendOp>(executeSend);
+  registry.add<warp::ReceiveOp>(executeReceive);
+}

@@ -1,0 +1,165 @@
+//===- SharedAccess.cpp - Reads and writes of shared memory -----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedAccess.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+FailureOr<int64_t> fovea::interp::getStage(Operation *op, Frame &frame,
+                                           Value stage, int64_t count) {
+  int64_t index = frame.getInteger(stage);
+  if (index >= 0 && index < count)
+    return index;
+  frame.fail(op) << "stage " << index << " lies outside [0, " << count << ")";
+  return failure();
+}
+
+/// A dot that may still read the slot. Dots in memory form follow those of
+/// their own role.
+static PendingDot *findReader(Agent &writer, const Slot &slot, WriteKind kind) {
+  for (auto &agent : writer.cta.getAgents())
+    for (auto &dot : agent->dots)
+      if (!dot->complete && llvm::is_contained(dot->operands, &slot))
+        return dot.get();
+  for (auto &dot : writer.cta.getDots()) {
+    if (kind == WriteKind::Dot && dot->issuer == writer.party)
+      continue;
+    if (llvm::is_contained(dot->operands, &slot))
+      return dot.get();
+  }
+  return nullptr;
+}
+
+/// An agent reads what a pipeline's stage holds.
+static LogicalResult checkStageRead(Operation *op, Agent &agent,
+                                    const Slot &slot) {
+  const StageUse &use = slot.use;
+  StageState &stage = use.pipeline->stages[use.stage];
+  const ConsumerState &state = stage.getConsumer(agent.party);
+  Frame &frame = agent.frame;
+  if (state.waited <= use.round) {
+    frame.fail(op) << "reads stage " << use.stage
+                   << " of a pipeline without having waited for it";
+    frame.note(slot.writer) << "filled here";
+    frame.note(use.pipeline->op) << "the pipeline";
+    return failure();
+  }
+  if (state.released <= use.round)
+    return success();
+  if (state.waited > state.released) {
+    frame.fail(op) << "reads stage " << use.stage
+                   << " of a pipeline, which was not filled in this round";
+    frame.note(slot.writer) << "last filled here";
+  } else {
+    frame.fail(op) << "reads stage " << use.stage
+                   << " of a pipeline after releasing it";
+    frame.note(slot.writer) << "filled here";
+  }
+  return failure();
+}
+
+LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
+                                       Slot &slot) {
+  if (!slot.writer)
+    return agent.frame.fail(op) << "reads shared memory that was not written";
+  if (slot.use) {
+    if (failed(checkStageRead(op, agent, slot)))
+      return failure();
+  } else if (slot.writingParty->role && !(*slot.writingParty == agent.party)) {
+    agent.frame.fail(op) << "reads what " << slot.writingParty->describe()
+                         << " wrote, and no pipeline orders the two";
+    agent.frame.note(slot.writer) << "written here";
+    return failure();
+  }
+  if (slot.product && !slot.product->complete &&
+      !(slot.product->issuer == agent.party)) {
+    agent.frame.fail(op) << "reads what a dot in flight computes";
+    agent.frame.note(slot.writer) << "the dot";
+    return failure();
+  }
+  if (!slot.contents) {
+    agent.frame.fail(op) << "reads shared memory while a copy into it is under "
+                            "way";
+    agent.frame.note(slot.writer) << "copied here";
+    return failure();
+  }
+  if (!slot.use && !llvm::is_contained(slot.readers, agent.party))
+    slot.readers.push_back(agent.party);
+  return success();
+}
+
+/// Has the consumer given back the use of a stage, as far as the writer is
+/// concerned?
+static bool hasGivenBack(const Party &consumer, const ConsumerState &state,
+                         int64_t round, const Agent &writer, WriteKind kind) {
+  if (state.given > round)
+    return true;
+  if (!(consumer == writer.party))
+    return false;
+  return (kind == WriteKind::Store && state.waited > round) ||
+         (kind == WriteKind::Dot && state.released > round);
+}
+
+static LogicalResult checkStageWrite(Operation *op, Agent &agent,
+                                     const Slot &slot, WriteKind kind) {
+  const StageUse &use = slot.use;
+  for (auto &[party, state] : use.pipeline->stages[use.stage].consumers) {
+    if (hasGivenBack(party, state, use.round, agent, kind))
+      continue;
+    Frame &frame = agent.frame;
+    frame.fail(op) << "overwrites stage " << use.stage
+                   << " of a pipeline before its release by "
+                   << use.pipeline->describeMissing(use.stage, use.round);
+    frame.note(slot.writer) << "filled here";
+    frame.note(use.pipeline->op) << "the pipeline";
+    return failure();
+  }
+  return success();
+}
+
+/// Nobody may read what is overwritten.
+static LogicalResult checkWrite(Operation *op, Agent &agent, const Slot &slot,
+                                const StageUse &use, WriteKind kind) {
+  Frame &frame = agent.frame;
+  if (PendingDot *dot = findReader(agent, slot, kind)) {
+    frame.fail(op) << "overwrites shared memory that an asynchronous dot may "
+                      "still read";
+    frame.note(dot->op) << "the dot";
+    return failure();
+  }
+  if (slot.use)
+    return slot.use == use ? success() : checkStageWrite(op, agent, slot, kind);
+  // The CTA's threads meet where roles start and end.
+  if (agent.party.role)
+    for (const Party &reader : slot.readers)
+      if (reader.role && !(reader == agent.party))
+        return frame.fail(op) << "overwrites what " << reader.describe()
+                              << " read, and no pipeline orders the two";
+  return success();
+}
+
+LogicalResult fovea::interp::claim(Operation *op, Agent &agent, Slot &slot,
+                                   StageUse use, WriteKind kind) {
+  if (failed(checkWrite(op, agent, slot, use, kind)))
+    return failure();
+  // A stage that is changed in place stays one.
+  if (kind == WriteKind::Store && !use && slot.use &&
+      slot.use.pipeline->stages[slot.use.stage]
+              .getConsumer(agent.party)
+              .waited > slot.use.round)
+    use = slot.use;
+  slot.contents = RuntimeValue();
+  slot.product.reset();
+  slot.use = use;
+  slot.writer = op;
+  slot.writingParty = agent.party;
+  slot.readers.clear();
+  return success();
+}

@@ -1,0 +1,129 @@
+//===- WarpExecution.cpp - Runs the blocks of a grid ------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpExecution.h"
+#include "RoleScheduler.h"
+
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+/// Blocks that run at the same time, if they draw work from one counter.
+static constexpr int64_t kResidentBlocks = 3;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+bool fovea::interp::isWarpObject(Type type) {
+  return isa<warp::WarpDialect>(type.getDialect()) ||
+         warp::isSharedBuffer(type) || warp::isTmemBuffer(type);
+}
+
+LogicalResult fovea::interp::verifyWarpObjects(Operation *kernel) {
+  auto function = cast<FunctionOpInterface>(kernel);
+  for (BlockArgument argument : function.getArguments())
+    if (isWarpObject(argument.getType()))
+      return emitError(argument.getLoc(), "a kernel's argument cannot be a ")
+             << argument.getType();
+  WalkResult result = kernel->walk([](Operation *op) {
+    // Ops with regions and terminators hand values on.
+    if (isa<warp::WarpDialect>(op->getDialect()) ||
+        isa<RegionBranchOpInterface>(op) ||
+        op->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    for (Type type : op->getOperandTypes())
+      if (isWarpObject(type)) {
+        op->emitError("the interpreter cannot execute '")
+            << op->getName().getStringRef() << "' on " << type;
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+static std::string describeBlock(int64_t block, int64_t count) {
+  return ("in block " + Twine(block) + " of " + Twine(count)).str();
+}
+
+/// Several blocks at a time, interleaved, so that work is drawn in any order.
+static LogicalResult runInterleaved(Frame &frame, Region &kernel,
+                                    ArrayRef<RuntimeValue> arguments,
+                                    int64_t count, uint64_t seed) {
+  WorkCounter counter;
+  std::mt19937_64 random(seed);
+  SmallVector<std::unique_ptr<Cta>> resident;
+  int64_t next = 0;
+  auto fail = [&](Cta &cta) {
+    frame.adoptFailure(cta.getFailedFrame());
+    frame.note() << describeBlock(cta.position.block[0], count);
+    return failure();
+  };
+  while (next < count || !resident.empty()) {
+    if (next < count && int64_t(resident.size()) < kResidentBlocks) {
+      GridPosition position{{next++, 0, 0}, {count, 1, 1}};
+      resident.push_back(std::make_unique<Cta>(frame, position, seed, counter));
+      if (failed(resident.back()->start(kernel, arguments)))
+        return fail(*resident.back());
+      continue;
+    }
+    auto &cta = resident[random() % resident.size()];
+    switch (cta->advance()) {
+    case Cta::Status::Failed:
+      return fail(*cta);
+    case Cta::Status::Finished:
+      std::swap(cta, resident.back());
+      resident.pop_back();
+      break;
+    case Cta::Status::Running:
+      break;
+    }
+  }
+  return success();
+}
+
+static LogicalResult runOne(Frame &frame, Region &kernel,
+                            ArrayRef<RuntimeValue> arguments,
+                            const GridPosition &position, uint64_t seed) {
+  WorkCounter counter;
+  Cta cta(frame, position, seed, counter);
+  if (succeeded(cta.start(kernel, arguments)) && succeeded(cta.run()))
+    return success();
+  frame.adoptFailure(cta.getFailedFrame());
+  return failure();
+}
+
+LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
+                                       ArrayRef<RuntimeValue> arguments,
+                                       int64_t count, uint64_t seed) {
+  bool isWarpLevel = false, drawsWork = false;
+  kernel.walk([&](Operation *op) {
+    isWarpLevel |= isa<warp::WarpDialect>(op->getDialect());
+    drawsWork |= isa<warp::NextWorkOp, warp::FetchWorkOp>(op);
+  });
+  if (drawsWork)
+    return runInterleaved(frame, kernel, arguments, count, seed);
+  auto runBlock = [&](int64_t block, Frame &inner) -> LogicalResult {
+    GridPosition position{{block, 0, 0}, {count, 1, 1}};
+    if (isWarpLevel)
+      return runOne(inner, kernel, arguments, position, seed);
+    inner.setEnvironment(&position);
+    SmallVector<RuntimeValue> results;
+    return inner.run(kernel, arguments, results);
+  };
+  auto describe = [&](int64_t block) { return describeBlock(block, count); };
+  return frame.runInParallel(kernel.getContext(), count, runBlock, describe);
+}

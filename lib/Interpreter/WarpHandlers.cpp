@@ -1,0 +1,246 @@
+//===- WarpHandlers.cpp - Executes data movement and dots of warps -*- C++ -*-//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedAccess.h"
+#include "TileSupport.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+/// Slots of a buffer or a view: all dimensions but rows and columns.
+static int64_t countSlots(MemRefType type) {
+  int64_t slots = 1;
+  for (int64_t size : type.getShape().drop_back(2))
+    slots *= size;
+  return slots;
+}
+
+static LogicalResult executeAlloc(Operation *op, Frame &frame) {
+  auto alloc = cast<warp::AllocOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  auto buffer = (*agent)->cta.getObject<SharedBuffer>(
+      op, countSlots(alloc.getBuffer().getType()));
+  frame.set(
+      alloc.getBuffer(),
+      RuntimeValue::object(std::make_shared<SharedView>(std::move(buffer), 0)));
+  return success();
+}
+
+static LogicalResult executeStage(Operation *op, Frame &frame) {
+  auto stage = cast<warp::StageOp>(op);
+  SharedView &view = getView(frame, stage.getBuffer());
+  FailureOr<int64_t> index =
+      getStage(op, frame, stage.getStage(),
+               stage.getBuffer().getType().getShape().front());
+  if (failed(index))
+    return failure();
+  int64_t first = view.first + *index * countSlots(stage.getType());
+  frame.set(
+      stage.getResult(),
+      RuntimeValue::object(std::make_shared<SharedView>(view.buffer, first)));
+  return success();
+}
+
+/// Reads a buffer of rank 2 that the op's memref operand stands for.
+static FailureOr<const Array *> readBuffer(Operation *op, Agent &agent,
+                                           Value memref) {
+  Slot &slot = getView(agent.frame, memref).getSlot();
+  if (failed(checkRead(op, agent, slot)))
+    return failure();
+  return &slot.contents.getArray();
+}
+
+static LogicalResult executeLocalLoad(Operation *op, Frame &frame) {
+  auto load = cast<warp::LocalLoadOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent) || failed(readBuffer(op, **agent, load.getSource())))
+    return failure();
+  frame.set(load.getResult(),
+            getView(frame, load.getSource()).getSlot().contents);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+static LogicalResult executeCopy(Operation *op, Frame &frame) {
+  auto copy = cast<warp::CopyOp>(op);
+  FailureOr<Agent *> found = getAgent(op, frame);
+  if (failed(found))
+    return failure();
+  Agent &agent = **found;
+  if (copy.getAsync() && agent.acquired.empty())
+    return frame.fail(op) << "an asynchronous copy must stand between the "
+                             "acquire and the commit of a stage";
+  if (!copy.getAsync() && agent.party.role)
+    return frame.fail(op) << "a copy in a role must be asynchronous: the "
+                             "CTA's threads don't meet there";
+  if (copy.getCondition() && !frame.getInteger(copy.getCondition()))
+    return success();
+  Slot &slot = getView(frame, copy.getTarget()).getSlot();
+  StageUse use = copy.getAsync() ? getAcquired(agent) : StageUse();
+  if (failed(claim(op, agent, slot, use, WriteKind::Copy)))
+    return failure();
+  MemRefType target = copy.getTarget().getType();
+  auto data = RuntimeValue::array(loadBox(
+      frame, copy.getSource(), copy.getIndices(), copy.getDims(),
+      copy.getLimit(),
+      RankedTensorType::get(target.getShape(), target.getElementType())));
+  if (!copy.getAsync()) {
+    slot.contents = std::move(data);
+    return success();
+  }
+  StageState &stage = use.pipeline->stages[use.stage];
+  ++stage.copiesInFlight;
+  stage.copy = op;
+  stage.copiedRound = use.round;
+  agent.cta.addCopy({&slot, std::move(data), use});
+  agent.synchronised = true;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Dots
+//===----------------------------------------------------------------------===//
+
+static LogicalResult executeDot(Operation *op, Frame &frame) {
+  auto dot = cast<warp::DotOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  SmallVector<const Array *, 2> operands;
+  SmallVector<Slot *, 2> slots;
+  for (Value operand : {dot.getA(), Value(dot.getB())}) {
+    if (isa<RankedTensorType>(operand.getType())) {
+      operands.push_back(&frame.getArray(operand));
+      continue;
+    }
+    FailureOr<const Array *> array = readBuffer(op, **agent, operand);
+    if (failed(array))
+      return failure();
+    operands.push_back(*array);
+    slots.push_back(&getView(frame, operand).getSlot());
+  }
+  // Operands can't change before the wait, or that is reported; so it does not
+  // matter when they are read.
+  auto result = multiply(frame, op, *operands[0], *operands[1],
+                         frame.getArray(dot.getAcc()), dot.getTransposeB(),
+                         dot.getTileType());
+  if (failed(result))
+    return failure();
+  if (!dot.getAsync()) {
+    frame.set(dot.getResult(), RuntimeValue::array(std::move(*result)));
+    return success();
+  }
+  auto pending = std::make_shared<PendingDot>();
+  pending->op = op;
+  pending->result = std::move(*result);
+  pending->operands = std::move(slots);
+  (*agent)->dots.push_back(pending);
+  (*agent)->synchronised = true;
+  frame.set(dot.getResult(), RuntimeValue::object(std::move(pending)));
+  return success();
+}
+
+static LogicalResult executeDotWait(Operation *op, Frame &frame) {
+  auto wait = cast<warp::DotWaitOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  auto &pending = frame.get(wait.getPending()).getObject<PendingDot>();
+  if (pending.delivered) {
+    frame.fail(op) << "waits for an asynchronous dot for the second time";
+    frame.note(pending.op) << "the dot";
+    return failure();
+  }
+  // Dots complete in the order of their issue.
+  auto &dots = (*agent)->dots;
+  for (auto &dot : dots) {
+    dot->complete = true;
+    if (dot.get() == &pending)
+      break;
+  }
+  pending.delivered = true;
+  frame.set(wait.getResult(), RuntimeValue::array(pending.result));
+  for (auto [held, result] : llvm::zip(wait.getHeld(), wait.getHeldResults()))
+    frame.set(result, frame.get(held));
+  llvm::erase_if(dots, [](auto &dot) { return dot->delivered; });
+  (*agent)->synchronised = true;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+/// Over all rows: what depends on a vote comes out the same for any grouping.
+static LogicalResult executeAny(Operation *op, Frame &frame) {
+  auto any = cast<warp::AnyOp>(op);
+  const Array &source = frame.getArray(any.getSource());
+  const int64_t *elements = source.data<int64_t>();
+  bool found = llvm::any_of(ArrayRef(elements, source.getNumElements()),
+                            [](int64_t element) { return element != 0; });
+  frame.set(any.getResult(), RuntimeValue::integer(found));
+  return success();
+}
+
+static LogicalResult executeExtractColumns(Operation *op, Frame &frame) {
+  auto extract = cast<warp::ExtractColumnsOp>(op);
+  const Array &source = frame.getArray(extract.getSource());
+  auto result = makeTile(frame, extract.getType());
+  int64_t from = extract.getFrom(), columns = result->getShape()[1];
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    for (int64_t r = 0; r < result->getShape()[0]; ++r)
+      std::copy_n(source.data<T>() + r * source.getShape()[1] + from, columns,
+                  result->data<T>() + r * columns);
+  });
+  frame.set(extract.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+static LogicalResult executeConcatColumns(Operation *op, Frame &frame) {
+  auto concat = cast<warp::ConcatColumnsOp>(op);
+  auto result = makeTile(frame, concat.getType());
+  int64_t columns = result->getShape()[1], from = 0;
+  for (Value part : concat.getParts()) {
+    const Array &source = frame.getArray(part);
+    int64_t width = source.getShape()[1];
+    withStorage(result->getStorage(), [&](auto like) {
+      using T = decltype(like);
+      for (int64_t r = 0; r < result->getShape()[0]; ++r)
+        std::copy_n(source.data<T>() + r * width, width,
+                    result->data<T>() + r * columns + from);
+    });
+    from += width;
+  }
+  frame.set(concat.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+void fovea::interp::registerWarpHandlers(InterpreterRegistry &registry) {
+  registerPipelineHandlers(registry);
+  registerTensorMemoryHandlers(registry);
+  registry.add<warp::AllocOp>(executeAlloc);
+  registry.add<warp::StageOp>(executeStage);
+  registry.add<warp::LocalLoadOp>(executeLocalLoad);
+  registry.add<warp::CopyOp>(executeCopy);
+  registry.add<warp::DotOp>(executeDot);
+  registry.add<warp::AnyOp>(executeAny);
+  registry.add<warp::DotWaitOp>(executeDotWait);
+  registry.add<warp::ExtractColumnsOp>(executeExtractColumns);
+  registry.add<warp::ConcatColumnsOp>(executeConcatColumns);
+}

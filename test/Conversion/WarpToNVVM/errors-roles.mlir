@@ -1,0 +1,793 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    // expected-error@+1 {{needs target 'sm_90a', found 'sm_80'}}
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  // expected-error@+1 {{kernel needs 32 threads for each of 12 warps of its roles, found 256}}
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, cluster = 2>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    // expected-error@+1 {{clusters are not supported yet, found one of 2}}
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        // expected-error@+1 {{has no commit after it in its block}}
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        // expected-error@+1 {{a stage was acquired before and not committed yet}}
+        warp.producer_acquire %r[%z, %z] : !warp.pipeline<2>
+        warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        // expected-error@+1 {{commits another stage than was acquired last}}
+        warp.producer_commit %p[%o, %z] : !warp.pipeline<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        // expected-error@+1 {{belongs to no stage: a role acquires one before and commits it after, in the same block}}
+        warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
+        // expected-error@+1 {{role 'compute' fills a pipeline and must do nothing else}}
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    // expected-error@+1 {{is filled by no role}}
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    // expected-error@+1 {{pipeline between roles has no offset; run 'warp-allocate-shared-memory' first}}
+    %P = warp.pipeline : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    %z = arith.constant 0 : i32
+    // expected-error@+1 {{uses a pipeline outside of the roles that use it, too}}
+    warp.consumer_wait %P[%z, %z] : !warp.pipeline<2>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        // expected-error@+1 {{'limit' is not supported in a role: the copy engine knows the tensor's bounds only}}
+        warp.copy async %k[%c0, %c0] limit(%n) dims [0, 1] to %b : !memory to !buffer
+        warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        %yes = arith.constant true
+        // expected-error@+1 {{'if' is not supported in a role: what the stage waits for must be known}}
+        warp.copy async %k[%c0, %c0] if(%yes) dims [0, 1] to %b : !memory to !buffer
+        warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+        // expected-error@+1 {{columns must be contiguous, found 'memref<?x64xbf16, strided<[?, 1]>>'}}
+        warp.copy async %k[%c0, %c0] dims [1, 0] to %b : !memory to !buffer
+        warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    // expected-error@+1 {{role 'compute' has 2 warp groups, found turns of 3}}
+    %T = warp.turns : !warp.turns<3>
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<3>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<3>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<3>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.begin_turn %t : !warp.turns<3>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    // expected-error@+1 {{mailbox has no offset; run 'warp-allocate-shared-memory' first}}
+    %M = warp.mailbox : !warp.mailbox<2>
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.send %n to %m[%z] : !warp.mailbox<2>
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        // expected-error@+1 {{role 'compute' fills a mailbox and must do nothing else}}
+        warp.send %n to %m[%z] : !warp.mailbox<2>
+        warp.begin_turn %t : !warp.turns<2>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        // expected-error@+1 {{must stand in a role that only fills pipelines}}
+        %w = warp.fetch_work : index
+        warp.begin_turn %t : !warp.turns<2>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        %zero = arith.constant dense<0.0> : tensor<128x64xf32, #acc>
+        %p1 = arith.constant dense<1.0> : tensor<128x64xbf16, #acc>
+        %yes = arith.cmpi eq, %n, %c0 : index
+        %t1 = scf.if %yes -> (!warp.pending<tensor<128x64xf32, #acc>>) {
+          %d = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
+          scf.yield %d : !warp.pending<tensor<128x64xf32, #acc>>
+        } else {
+          %d = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
+          scf.yield %d : !warp.pending<tensor<128x64xf32, #acc>>
+        }
+        // expected-error@+2 {{failed to legalize operation 'warp.dot_wait'}}
+        // expected-error@+1 {{the dot that it waits for must be in its block or one around it}}
+        %s = warp.dot_wait %t1 : !warp.pending<tensor<128x64xf32, #acc>>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32, #warp.wgmma<groups = 1>>
+        %p1 = arith.constant dense<1.0> : tensor<64x64xbf16, #warp.wgmma<groups = 1>>
+        // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+        // expected-error@+1 {{tiles of 1 warp groups in role 'compute' of 8 warps}}
+        %d = warp.dot %p1, %b, %zero : tensor<64x64xbf16, #warp.wgmma<groups = 1>>, !buffer, tensor<64x64xf32, #warp.wgmma<groups = 1>>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+#acc = #warp.wgmma<groups = 2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
+  gpu.func @f(%K: !memory, %N: index) kernel {
+    %B = warp.alloc offset(0) : !buffer
+    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
+    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
+    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+    %T = warp.turns : !warp.turns<2>
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        %o = arith.constant 1 : i32
+        %zero = arith.constant dense<0.0> : tensor<128x64xf32, #acc>
+        %p1 = arith.constant dense<1.0> : tensor<128x64xbf16, #acc>
+        %d = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
+        %h = tile.iota dim 0 : tensor<128x1xi64, #acc>
+        // expected-error@+2 {{failed to legalize operation 'warp.dot_wait'}}
+        // expected-error@+1 {{holds elements of 16 or 32 bits, found 'tensor<128x1xi64, #warp.wgmma<groups = 2>>'}}
+        %s, %g = warp.dot_wait %d held(%h : tensor<128x1xi64, #acc>) : !warp.pending<tensor<128x64xf32, #acc>>
+        warp.return
+      }
+    gpu.return
+  }
+}

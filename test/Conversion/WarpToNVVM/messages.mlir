@@ -1,0 +1,70 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
+
+// The counters are the last argument, memory that the host keeps zero.
+// CHECK: tile.abi @f
+// CHECK-SAME: parameters([#tile.workspace<8>])
+// CHECK: gpu.func @f(%[[COUNTERS:.*]]: !llvm.ptr<1>)
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
+// CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
+// CHECK-DAG: %[[Z64:.*]] = arith.constant 0 : i64
+
+// One thread takes a number, behind those that the CTAs start with, and sends
+// it; the last CTA to finish leaves both counters zero.
+// CHECK: nvvm.setmaxregister decrease
+// CHECK: %[[ADDRESS:.*]] = llvm.ptrtoint %[[COUNTERS]] : !llvm.ptr<1> to i64
+// CHECK: %[[OLD:.*]] = llvm.inline_asm has_side_effects "atom.global.add.u32 $0, [$1+0], 1;", "=r,l,~{memory}" %[[ADDRESS]]
+// CHECK: %[[DIM:.*]] = gpu.grid_dim x
+// CHECK: %[[GRID:.*]] = arith.index_cast %[[DIM]] : index to i32
+// CHECK: %[[WORK:.*]] = arith.addi %[[OLD]], %[[GRID]] : i32
+// CHECK: llvm.inline_asm has_side_effects "st.volatile.shared.b32 [$0], $1;", "r,r,~{memory}" %{{.*}}, %[[WORK]]
+// CHECK: llvm.inline_asm has_side_effects "mbarrier.arrive
+// CHECK: %[[DONE:.*]] = llvm.inline_asm has_side_effects "atom.global.add.u32 $0, [$1+4], 1;"
+// CHECK: %[[COUNT:.*]] = arith.addi %[[DONE]], %[[C1]] : i32
+// CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[COUNT]], %[[GRID]] : i32
+// CHECK: scf.if %[[LAST]] {
+// CHECK-NEXT: llvm.store %[[Z64]], %[[COUNTERS]] {alignment = 8 : i64} : i64, !llvm.ptr<1>
+
+// Barriers 1 and 2 pass the turn on; the second group gives the first one its
+// first turn. What is received is the same in all lanes.
+// CHECK: nvvm.elect.sync
+// CHECK: %[[MINE:.*]] = arith.addi %[[GROUP:.*]], %[[C1]] : i32
+// CHECK: %[[ISLAST:.*]] = arith.cmpi eq, %[[GROUP]], %[[C1]] : i32
+// CHECK: %[[AFTER:.*]] = arith.addi %{{.*}}, %[[C2]] : i32
+// CHECK: %[[NEXT:.*]] = arith.select %[[ISLAST]], %[[C1]], %[[AFTER]] : i32
+// CHECK: scf.if %[[ISLAST]] {
+// CHECK-NEXT: llvm.inline_asm has_side_effects "bar.arrive $0, 256;", "r,~{memory}" %[[NEXT]]
+// CHECK: %[[RAW:.*]] = llvm.inline_asm has_side_effects "ld.volatile.shared.b32 $0, [$1];", "=r,r,~{memory}"
+// CHECK: nvvm.shfl.sync idx %{{.*}}, %[[RAW]]
+// CHECK: llvm.inline_asm has_side_effects "bar.sync $0, 256;", "r,~{memory}" %[[MINE]]
+// CHECK: llvm.inline_asm has_side_effects "bar.arrive $0, 256;", "r,~{memory}" %[[NEXT]]
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(64)
+  gpu.func @f() kernel {
+    %p = warp.pipeline offset(0) : !warp.pipeline<1>
+    %m = warp.mailbox offset(16) : !warp.mailbox<1>
+    %t = warp.turns : !warp.turns<2>
+    warp.specialize captures(%p, %m, %t : !warp.pipeline<1>, !warp.mailbox<1>, !warp.turns<2>)
+      role @load warps(4) regs(24) {
+      ^bb0(%p0: !warp.pipeline<1>, %m0: !warp.mailbox<1>, %t0: !warp.turns<2>):
+        %z = arith.constant 0 : i32
+        %w = warp.fetch_work : index
+        warp.producer_acquire %p0[%z, %z] : !warp.pipeline<1>
+        warp.send %w to %m0[%z] : !warp.mailbox<1>
+        warp.producer_commit %p0[%z, %z] : !warp.pipeline<1>
+        warp.finish_work
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%p1: !warp.pipeline<1>, %m1: !warp.mailbox<1>, %t1: !warp.turns<2>):
+        %z = arith.constant 0 : i32
+        warp.consumer_wait %p1[%z, %z] : !warp.pipeline<1>
+        %w = warp.receive %m1[%z] : !warp.mailbox<1>
+        warp.begin_turn %t1 : !warp.turns<2>
+        warp.end_turn %t1 : !warp.turns<2>
+        warp.return
+      }
+    gpu.return
+  }
+}

@@ -1,0 +1,68 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize))' | FileCheck %s
+
+// Copies of one tensor with one box share a map; boxes are a panel wide and at
+// most 256 rows high. Dimensions go from the copy's columns and rows to the
+// others, as the host numbers them.
+// CHECK: tile.abi @f
+// CHECK-SAME: parameters([#tile.tensor_map<"q", [1, 0], box = [32, 192], swizzle = 64>, #tile.tensor_map<"k", [3, 1, 2, 0], box = [64, 64, 1, 1], swizzle = 128>])
+// CHECK: gpu.func @f(%[[Q:.*]]: !llvm.ptr, %[[K:.*]]: !llvm.ptr) kernel
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
+// CHECK-DAG: %[[C32:.*]] = arith.constant 32 : i32
+// CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i32
+// CHECK-DAG: %[[C192:.*]] = arith.constant 192 : i32
+// CHECK-DAG: %[[FIRST:.*]] = arith.constant 1364590687093260288 : i64
+// CHECK-DAG: %[[LAST:.*]] = arith.constant 1508705875169116160 : i64
+// CHECK: nvvm.prefetch tensormap, %[[Q]] : !llvm.ptr
+// CHECK-NEXT: nvvm.prefetch tensormap, %[[K]] : !llvm.ptr
+// CHECK: nvvm.fence.mbarrier.init
+
+// What only the outermost loops copy is not kept in the cache: two panels of
+// two boxes of 192 rows.
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %{{.*}}, box[%[[C0]], %[[C0]]] l2_cache_hint = %[[FIRST]] : !llvm.ptr<7>, !llvm.ptr
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %{{.*}}, box[%[[C0]], %[[C192]]] l2_cache_hint = %[[FIRST]]
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %{{.*}}, box[%[[C32]], %[[C0]]] l2_cache_hint = %[[FIRST]]
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %{{.*}}, box[%[[C32]], %[[C192]]] l2_cache_hint = %[[FIRST]]
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: %[[ROW:.*]] = arith.index_cast %[[I]] : index to i32
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[K]], %{{.*}}, box[%[[C0]], %[[ROW]], %{{.*}}, %{{.*}}] l2_cache_hint = %[[LAST]]
+// The last panel is copied whole: the copy engine writes zeros.
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[K]], %{{.*}}, box[%[[C64]], %[[ROW]], %{{.*}}, %{{.*}}] l2_cache_hint = %[[LAST]]
+// CHECK-NOT: nvvm.cp.async.bulk.tensor
+!k = memref<?x?x?x80xbf16, strided<[?, ?, ?, 1]>>
+!q = memref<?x64xf16, strided<[?, 1]>>
+!bk = memref<64x80xbf16, #warp.shared<panel = 64>>
+!bq = memref<384x64xf16, #warp.shared<panel = 32>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x?x?x80xbf16>, ["B", "S", "H", "D"], 16>, #tile.tensor<"q", read, tensor<?x64xf16>, ["Sq", "E"], 16>])
+    parameters([#tile.memref<"k", [0, 2, 1, 3]>, #tile.memref<"q", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(98304)
+  gpu.func @f(%k: !k, %q: !q) kernel {
+    %bk = warp.alloc offset(0) : !bk
+    %bq = warp.alloc offset(16384) : !bq
+    %p = warp.pipeline offset(65536) : !warp.pipeline<1>
+    %r = warp.pipeline offset(65552) : !warp.pipeline<1>
+    warp.specialize captures(%k, %q, %bk, %bq, %p, %r : !k, !q, !bk, !bq, !warp.pipeline<1>, !warp.pipeline<1>)
+      role @load warps(4) regs(24) {
+      ^bb0(%k0: !k, %q0: !q, %bk0: !bk, %bq0: !bq, %p0: !warp.pipeline<1>, %r0: !warp.pipeline<1>):
+        %c0 = arith.constant 0 : index
+        %c64 = arith.constant 64 : index
+        %c256 = arith.constant 256 : index
+        %z = arith.constant 0 : i32
+        warp.producer_acquire %r0[%z, %z] : !warp.pipeline<1>
+        warp.copy async %q0[%c0, %c0] dims [0, 1] to %bq0 : !q to !bq
+        warp.producer_commit %r0[%z, %z] : !warp.pipeline<1>
+        scf.for %i = %c0 to %c256 step %c64 {
+          warp.producer_acquire %p0[%z, %z] : !warp.pipeline<1>
+          warp.copy async %k0[%c0, %c64, %i, %c0] dims [2, 3] to %bk0 : !k to !bk
+          warp.producer_commit %p0[%z, %z] : !warp.pipeline<1>
+        }
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%k1: !k, %q1: !q, %bk1: !bk, %bq1: !bq, %p1: !warp.pipeline<1>, %r1: !warp.pipeline<1>):
+        warp.return
+      }
+    gpu.return
+  }
+}

@@ -1,0 +1,51 @@
+"""Launches a kernel again: results must not depend on when, or beside what."""
+
+import waiting
+
+TIMES = 10
+
+
+def _bits(torch, tensor):
+    """As integers: a NaN equals itself, 0 does not equal -0."""
+    return tensor.view(torch.int16 if tensor.element_size() == 2 else torch.int32)
+
+
+def _same(torch, first, second):
+    return all(torch.equal(_bits(torch, a), _bits(torch, b)) for a, b in zip(first, second))
+
+
+def difference(torch, kernel, tensors, stream):
+    """Launches ten times on one stream, then on two streams at once with
+    outputs of their own (each launch must have its own workspace, where dynamic
+    kernels count work). What was not bit for bit the first result, in
+    words, or None."""
+    outputs = tensors.o, tensors.lse
+    first = [tensor.clone() for tensor in outputs]
+    launch = kernel.prepare(**tensors.arguments)
+    for time in range(TIMES):
+        for tensor in outputs:
+            tensor.fill_(torch.nan)
+        launch.run(stream)
+        waiting.synchronize(torch)
+        if not _same(torch, first, outputs):
+            return f"repetition {time + 1} is not bitwise equal to the first result"
+    return _beside_itself(torch, kernel, tensors, first)
+
+
+def _beside_itself(torch, kernel, tensors, first):
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    results, launches = [], []
+    for _ in streams:
+        o = torch.full_like(first[0], torch.nan)
+        lse = torch.full_like(first[1], torch.nan)
+        results.append((o, lse))
+        launches.append(kernel.prepare(**{**tensors.arguments, "o": tensors.lay_out(o), "lse": lse}))
+    waiting.synchronize(torch)
+    for _ in range(TIMES):
+        for stream, launch in zip(streams, launches):
+            launch.run(stream.cuda_stream)
+    waiting.synchronize(torch)
+    for number, result in enumerate(results):
+        if not _same(torch, first, result):
+            return f"launches on two streams at once: stream {number} is not bitwise equal to the first result"
+    return None

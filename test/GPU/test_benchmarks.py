@@ -1,0 +1,190 @@
+"""Checks what the benchmarks compute without a GPU. Needs no torch.
+
+`pytest test/GPU/test_benchmarks.py`, or as a plain script.
+"""
+
+import contextlib
+import io
+import json
+import pathlib
+import random
+import sys
+import tempfile
+import threading
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "benchmarks")]
+
+import forward  # noqa: E402
+import golden_kernels  # noqa: E402
+import kernels  # noqa: E402
+import report  # noqa: E402
+import waiting  # noqa: E402
+
+DESCRIPTION = {
+    "d": 64, "n": 64, "causal": 1, "sched": "dynamic", "cluster": 1, "m": 256, "kvbox": 64, "threads": 640,
+    "smem": 132000, "name": "fwd_d64", "info": ["Used 96 registers"],
+}  # fmt: skip
+
+
+def refuses(function, *arguments, error=ValueError):
+    with contextlib.redirect_stderr(io.StringIO()):
+        try:
+            function(*arguments)
+        except error:
+            return True
+    return False
+
+
+def test_cells_and_flops():
+    cell = forward.Cell("128:4096:full")
+    assert (cell.b, cell.h, cell.flops) == (4, 16, 4 * 4 * 16 * 4096**2 * 128)
+    assert forward.Cell("128:4096:causal").flops * 2 == cell.flops
+    assert forward.Cell("64:32768:full").b == 1
+    for text in ("128:4096", "128:x:full", "128:4096:window", "0:1:full"):
+        assert refuses(forward.Cell, text, error=forward.argparse.ArgumentTypeError), text
+
+
+def test_arguments():
+    args = forward.parse_arguments([])
+    assert len(args.cells) == 18 and args.schedule == ["auto"] and not args.lse and args.target is None
+    args = forward.parse_arguments(["--schedule", "chain=0", "--target", "sm_80,sm_90a", "--lse"])
+    assert args.schedule == ["auto", "chain=0"] and args.target == ["sm_80", "sm_90a"] and args.lse
+    args = forward.parse_arguments(["--ablation", "--schedule", "stages=3", "--no-lse"])
+    assert [cell.text for cell in args.cells] == forward.ABLATION_CELLS and args.schedule[-1] == "stages=3"
+    assert forward.parse_arguments(["--schedule", "a=1", "--only-schedules"]).schedule == ["a=1"]
+    for bad in (["--target", "hopper"], ["--rounds", "0"], ["--only-schedules"], ["--ablation", "--target", "sm_80,sm_90a"]):
+        assert refuses(forward.parse_arguments, bad, error=SystemExit), bad
+
+
+def test_targets():
+    assert kernels.parse_targets("sm_90a, sm_80,sm_90a") == ["sm_90a", "sm_80"]
+    assert refuses(kernels.parse_targets, "") and refuses(kernels.parse_targets, "sm_80,")
+    assert kernels.default_targets(9, 0) == ["sm_80", "sm_90a"] and kernels.default_targets(8, 9) == ["sm_80"]
+    assert kernels.ptxas_chip("sm_90a", "sm_90") == "sm_90a" and kernels.ptxas_chip("sm_80", "sm_90") == "sm_90"
+
+
+def test_ptxas_facts():
+    said = """ptxas info    : 0 bytes gmem
+    168 bytes stack frame, 404 bytes spill stores, 432 bytes spill loads
+ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ...
+ptxas info    : Used 168 registers, used 16 barriers, 16 bytes smem"""
+    facts = kernels.ptxas_facts(said)
+    assert (facts["registers"], facts["spill_stores"], facts["spill_loads"]) == (168, 404, 432)
+    assert facts["static_shared_memory"] == 16 and len(facts["ptxas_warnings"]) == 1
+
+
+def test_reference_kernel_descriptions():
+    facts = golden_kernels.Facts.parse(json.dumps(DESCRIPTION))
+    assert (facts.head_dim, facts.causal, facts.tile_rows, facts.box_rows, facts.persistent) == (64, True, 256, 64, True)
+    assert facts.tiles(2, 3, 257) == 12 and facts.grid(12, 132) == 12 and facts.grid(1000, 132) == 132
+    pairs = golden_kernels.Facts.parse(json.dumps({**DESCRIPTION, "cluster": 2, "sched": "none"}))
+    assert pairs.tiles(2, 3, 513) == 24 and pairs.grid(1000, 132) == 1000
+    for bad in ("", "[]", "{}", json.dumps({**DESCRIPTION, "smem": None})):
+        assert refuses(golden_kernels.Facts.parse, bad), bad
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "a.json").write_text(json.dumps(DESCRIPTION))
+        assert not golden_kernels.read_folder(folder)
+        (pathlib.Path(folder) / "a.cubin").write_bytes(b"")
+        assert list(golden_kernels.read_folder(folder)) == ["fwd_d64"]
+
+
+def test_heads_per_section():
+    # 16 MiB of K and V a head at d 256, 16k: two heads fit, eight are taken.
+    assert golden_kernels.heads_per_section(1, 8, 16384, 256) == 8
+    assert golden_kernels.heads_per_section(4, 8, 4096, 256) == 16
+    assert golden_kernels.heads_per_section(16, 16, 1024, 128) == 64
+    assert golden_kernels.heads_per_section(1, 2, 1024, 128) == 2
+
+
+def row(cell, name, tflops, **more):
+    return {"cell": cell, "name": name, "tflops": tflops, **more}
+
+
+def test_ratios_and_tables():
+    cells = [
+        [row("a", "fovea[auto]", 100.0, registers=168), row("a", "golden[x]", 200.0), row("a", "golden[y]", 160.0)],
+        [row("b", "fovea[auto]", 200.0), row("b", "golden[x]", 100.0), row("b", "FLASH_ATTENTION", 50.0)],
+    ]
+    for rows in cells:
+        report.add_ratios(rows)
+    rows = sum(cells, [])
+    assert rows[0]["of_golden"] == 0.5 and rows[0]["of_flash"] is None and rows[3]["of_flash"] == 4
+    means = report.summarise(rows)["fovea[auto]"]
+    assert abs(means["golden"] - 1) < 1e-12 and means["flash"] == 4 and means["cudnn"] is None and means["cells"] == 2
+    assert report.geometric_mean([]) is None
+    lines = report.format_table(rows)
+    assert len(lines) == 7 and "100.0" in lines[1] and "0.50" in lines[1] and "168" in lines[1]
+    assert "1.00" in report.format_summary(report.summarise(rows))[1]
+
+
+def test_ablation_table():
+    rows = [
+        row("a", "fovea[auto]", 100.0, schedule={"work": "static"}),
+        row("a", "fovea[chain=0]", 90.0, schedule={"work": "static", "chain": 0}),
+        row("a", "fovea[work=static]", 101.0, schedule={"work": "static"}),
+    ]
+    lines = report.format_ablation(rows, ["auto", "chain=0", "work=static", "broken=1"], "auto")
+    assert lines[2].split() == ["chain=0", "90.0", "-10.0%"]
+    assert lines[3].split() == ["work=static", "="] and lines[4].split() == ["broken=1", "-"]
+
+
+class FakeTorch:
+    """Events on a clock that launches move."""
+
+    def __init__(self):
+        self.now, self.cuda = 0.0, self
+        self.launches = []
+
+    def synchronize(self):
+        pass
+
+    def Event(self, enable_timing):
+        clock = self
+
+        class Event:
+            def record(self):
+                self.at = clock.now
+
+            def elapsed_time(self, end):
+                return end.at - self.at
+
+        return Event()
+
+    def kernel(self, name, duration):
+        def launch():
+            self.launches.append(name)
+            self.now += duration
+
+        return launch
+
+
+def test_turns():
+    torch = FakeTorch()
+    contestants = {"fast": torch.kernel("fast", 0.5), "slow": torch.kernel("slow", 20.0)}
+    times = forward.take_turns(torch, contestants, 5, random.Random(0))
+    assert {name: len(values) for name, values in times.items()} == {"fast": 35, "slow": 35}
+    assert set(times["slow"]) == {20.0}
+    assert torch.launches.count("fast") == 3 + 5 * (60 + 7) and torch.launches.count("slow") == 3 + 5 * (3 + 7)
+
+
+def test_waiting():
+    torch = FakeTorch()
+    waiting.synchronize(torch, 5)
+    release = threading.Event()
+    torch.synchronize = release.wait
+    assert refuses(waiting.synchronize, torch, 0.05, error=waiting.Hang)
+    release.set()
+
+    def fails():
+        raise RuntimeError("an illegal memory access")
+
+    torch.synchronize = fails
+    assert refuses(waiting.synchronize, torch, 5, error=RuntimeError)
+
+
+if __name__ == "__main__":
+    tests = [function for name, function in sorted(globals().items()) if name.startswith("test_")]
+    for test in tests:
+        test()
+    print(f"{len(tests)} passed, 0 failed")

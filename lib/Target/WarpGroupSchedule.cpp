@@ -16,7 +16,7 @@ using tile::ScheduleAttr;
 
 // A warp group is four warps and holds 64 rows of an accumulator.
 static constexpr int64_t kGroupWarps = 4, kGroupRows = 64;
-static constexpr int64_t kBudgetStep = 8;
+static constexpr int64_t kBudgetStep = 8, kLeastBudget = 24;
 // Registers of a thread besides its tiles: row statistics, ring positions,
 // descriptors, operands of the instructions in flight.
 static constexpr int64_t kOtherRegisters = 26;
@@ -60,8 +60,8 @@ static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
                               int64_t keyStages, int64_t valueStages) {
   int64_t d = padColumns(problem.headDim),
           dv = padColumns(problem.valueHeadDim);
-  int64_t elements = queryStages * tileM * d +
-                     tileN * (keyStages * d + valueStages * dv);
+  int64_t elements =
+      queryStages * tileM * d + tileN * (keyStages * d + valueStages * dv);
   return elements * problem.elementBits / 8 + kSharedExtra;
 }
 
@@ -95,8 +95,8 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   if (!problem.wideExponent)
     fields.tau = 8;
   fields.softmaxPart = isSmall ? 50 : 25;
-  fields.work = problem.uneven ? tile::WorkSchedule::Dynamic
-                               : tile::WorkSchedule::Static;
+  fields.work =
+      problem.uneven ? tile::WorkSchedule::Dynamic : tile::WorkSchedule::Static;
 
   auto fits = [&](int64_t tileN, int64_t queryStages, int64_t keyStages,
                   int64_t valueStages) {
@@ -134,9 +134,10 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   return std::nullopt;
 }
 
-LogicalResult fovea::checkWarpGroupSchedule(
-    const ScheduleProblem &problem, ScheduleAttr schedule,
-    function_ref<InFlightDiagnostic()> emitError) {
+LogicalResult
+fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
+                              ScheduleAttr schedule,
+                              function_ref<InFlightDiagnostic()> emitError) {
   if (!problem.target->warpGroupDots)
     return emitError() << "schedule has roles ('producer_registers'), which '"
                        << problem.target->name << "' does not support";
@@ -159,6 +160,13 @@ LogicalResult fovea::checkWarpGroupSchedule(
   if (schedule.getQueryInRegisters())
     return emitError() << "schedule's 'query_in_registers' must be 0 where "
                           "roles are specialised";
+  for (auto [name, registers] :
+       {std::pair("producer_registers", schedule.getProducerRegisters()),
+        std::pair("consumer_registers", schedule.getConsumerRegisters())})
+    if (registers < kLeastBudget || registers % kBudgetStep != 0)
+      return emitError() << "schedule's '" << name << "' must be a multiple of "
+                         << kBudgetStep << " from " << kLeastBudget
+                         << " on, found " << registers;
   if (schedule.getCluster() != 1)
     return emitError() << "schedule's 'cluster' must be 1, found "
                        << schedule.getCluster();
@@ -187,8 +195,7 @@ LogicalResult fovea::checkWarpGroupSchedule(
   if (wanted > launched * (groups + 1))
     return emitError() << "schedule's register budgets need "
                        << wanted * 32 * kGroupWarps << " registers, a CTA of "
-                       << threads << " threads has "
-                       << launched * threads;
+                       << threads << " threads has " << launched * threads;
   int64_t bytes = getWarpGroupSharedMemory(problem, schedule);
   if (bytes > problem.target->sharedMemory)
     return emitError() << "schedule needs " << bytes

@@ -41,8 +41,8 @@ struct Argument {
 /// By the module's data layout, which is what upstream's lowering asks.
 static void setIndexWidth(gpu::GPUModuleOp module, int64_t bits) {
   Builder b(module.getContext());
-  auto entry = DataLayoutEntryAttr::get(b.getIndexType(),
-                                        b.getI32IntegerAttr(bits));
+  auto entry =
+      DataLayoutEntryAttr::get(b.getIndexType(), b.getI32IntegerAttr(bits));
   module->setAttr(DLTIDialect::kDataLayoutAttrName,
                   DataLayoutSpecAttr::get(module.getContext(), {entry}));
 }

@@ -148,7 +148,7 @@ void ForwardEmitter::emitCoordinates() {
 }
 
 RegionContext ForwardEmitter::makeContext(Value key) {
-  return {work.batch, work.head, work.row, key,    queries,
+  return {work.batch, work.head, work.row, key,     queries,
           keys,       captures,  rows,     columns, kb.hasWideIndex};
 }
 

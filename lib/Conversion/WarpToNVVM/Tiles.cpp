@@ -159,8 +159,9 @@ static Value combine(OpBuilder &b, Location loc, tile::ReduceKind kind, Value x,
 /// Float maxima combine pairs, then pairs of pairs: short chains of dependent
 /// ops. Sums form one chain in the order of the registers: they come with
 /// exponentials, and the assembler then puts each addition behind the one that
-/// it needs, instead of all behind the last. Integer maxima form one chain, since
-/// from such a one it makes three-input instructions where a chip has them.
+/// it needs, instead of all behind the last. Integer maxima form one chain,
+/// since from such a one it makes three-input instructions where a chip has
+/// them.
 static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
                         SmallVector<Value> values) {
   if (kind == tile::ReduceKind::Add || values.front().getType().isInteger()) {
@@ -238,9 +239,9 @@ AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
   Value any = elements.getResults().front();
   for (Value element : elements.getResults().drop_front())
     any = arith::OrIOp::create(rewriter, loc, any, element);
-  rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
-      op, rewriter.getI1Type(), emitI32(rewriter, loc, -1), any,
-      NVVM::VoteSyncKind::any);
+  rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(op, rewriter.getI1Type(),
+                                                emitI32(rewriter, loc, -1), any,
+                                                NVVM::VoteSyncKind::any);
   return success();
 }
 

@@ -120,3 +120,30 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Panels of 64 columns for 80: the second panel is whole in shared memory, 8192
+// bytes on; what of it lies past the columns is zeroed, from its chunk 2 on.
+// CHECK-LABEL: gpu.func @ragged
+// CHECK: %[[CHUNK:.*]] = arith.remui %{{.*}}, %c8_i32
+// CHECK: %[[EXISTS:.*]] = arith.cmpi ult
+// CHECK: %[[BYTES:.*]] = arith.select %[[EXISTS]], %c16_i32, %c0_i32
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[BYTES]]
+// CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[CHUNK]], %c2_i32
+// CHECK: %[[BOTH:.*]] = arith.andi %[[EXISTS]], %[[INSIDE]]
+// CHECK: %[[SOME:.*]] = arith.select %[[BOTH]], %c16_i32, %c0_i32
+// CHECK: %[[TO:.*]] = llvm.getelementptr %{{.*}}[8192]
+// CHECK: nvvm.cp.async.shared.global %[[TO]], %{{.*}}, 16, cache = cg, %[[SOME]]
+!memory = memref<?x80xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @ragged target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x80xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @ragged(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(0) : memref<64x80xbf16, #warp.shared<panel = 64>>
+    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x80xbf16, #warp.shared<panel = 64>>
+    gpu.return
+  }
+}

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 
 // Two blocks of 16x16 for each warp: 16 elements a thread.
 // CHECK-LABEL: gpu.func @f
@@ -16,6 +16,30 @@ gpu.module @m {
     %b = warp.alloc offset(0) : memref<64x32xbf16, #warp.shared<panel = 32>>
     %q = warp.local_load %b : memref<64x32xbf16, #warp.shared<panel = 32>> to tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
     tile.store %q, %k[%c0, %c0] dims [0, 1] : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}
+
+// -----
+
+// The fifth block lies in the second panel, past the first one's 64 rows of 128
+// bytes.
+// CHECK-LABEL: gpu.func @ragged
+// CHECK-COUNT-4: nvvm.ldmatrix
+// CHECK: %[[PANEL:.*]] = llvm.getelementptr %{{.*}}[8192]
+// CHECK: nvvm.ldmatrix %[[PANEL]]
+// CHECK-NOT: nvvm.ldmatrix
+// CHECK: gpu.return
+!memory = memref<?x80xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @ragged target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x80xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @ragged(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(0) : memref<64x80xbf16, #warp.shared<panel = 64>>
+    %q = warp.local_load %b : memref<64x80xbf16, #warp.shared<panel = 64>> to tensor<64x80xbf16, #warp.mma_sync<warps = 4>>
+    tile.store %q, %k[%c0, %c0] dims [0, 1] : tensor<64x80xbf16, #warp.mma_sync<warps = 4>>, !memory
     gpu.return
   }
 }

@@ -144,7 +144,8 @@ void Round::findCarried() {
   auto visit = [&](Operation *op) {
     op->walk([&](Operation *nested) {
       for (Value operand : nested->getOperands())
-        if (Operation *def = operand.getDefiningOp(); def && head.contains(def)) {
+        if (Operation *def = operand.getDefiningOp();
+            def && head.contains(def)) {
           if (isa<StageOp>(def))
             views.insert(def);
           else
@@ -155,8 +156,9 @@ void Round::findCarried() {
   for (Operation &op : *loop.getBeforeBody())
     if (!head.contains(&op))
       visit(&op);
-  for (Operation *view : views)
-    visit(view);
+  // A view of a view adds to the list.
+  for (size_t index = 0; index < views.size(); ++index)
+    visit(views[index]);
 }
 
 LogicalResult Round::analyze() {
@@ -201,7 +203,8 @@ void Round::rotate() {
   Block *body = b.createBlock(&rotated.getBefore(), {}, types, locs);
   IRMapping mapping;
   unsigned count = loop.getInits().size();
-  mapping.map(loop.getBeforeArguments(), body->getArguments().take_front(count));
+  mapping.map(loop.getBeforeArguments(),
+              body->getArguments().take_front(count));
   mapping.map(carried.getArrayRef(), body->getArguments().drop_front(count));
 
   cloneAll(b, views.getArrayRef(), mapping);

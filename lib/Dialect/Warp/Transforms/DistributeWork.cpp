@@ -50,9 +50,9 @@ static void distribute(tile::ForeachWorkOp op) {
   b.eraseOp(terminator);
   b.inlineBlockBefore(op.getBody(), before, before->end(), item);
   b.setInsertionPointToEnd(before);
-  Value next = isDynamic ? NextWorkOp::create(b, loc, index, round).getResult()
-                         : arith::AddIOp::create(b, loc, item, total)
-                               .getResult();
+  Value next = isDynamic
+                   ? NextWorkOp::create(b, loc, index, round).getResult()
+                   : arith::AddIOp::create(b, loc, item, total).getResult();
   Value rounds = arith::AddIOp::create(b, loc, round, makeI32(b, loc, 1));
   Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, next,
                                      op.getCount());

@@ -109,11 +109,18 @@ LogicalResult InsertPipelinesPass::convert(warp::CopyOp copy,
                           "own get a pipeline");
   if (readers.empty())
     return copy.emitError("nobody reads the buffer");
+  auto [first, last] = getRange(block, readers);
+  if (first->isBeforeInBlock(copy))
+    return first->emitError("reads a buffer before the copy that fills it");
 
   Location loc = copy.getLoc();
   int64_t stages = getDepth(readers, alloc.getBuffer(), schedule);
+  // A buffer lives as long as the CTA; its ring is carried through all loops
+  // around the copy, so it starts outside of them.
   IRRewriter b(&getContext());
-  b.setInsertionPoint(alloc);
+  Operation *place =
+      getOperation().getBody().front().findAncestorOpInBlock(*alloc);
+  b.setInsertionPoint(place ? place : alloc);
   Value buffer = warp::AllocOp::create(
       b, loc, getStagedType(alloc.getBuffer().getType(), stages),
       IntegerAttr());
@@ -136,7 +143,6 @@ LogicalResult InsertPipelinesPass::convert(warp::CopyOp copy,
                        copy.getLimit(), Value(), target, copy.getDims(),
                        /*async=*/true);
   warp::ProducerCommitOp::create(b, loc, pipeline, state.stage, state.phase);
-  auto [first, last] = getRange(copy->getBlock(), readers);
   b.setInsertionPoint(first);
   warp::ConsumerWaitOp::create(b, loc, pipeline, state.stage, state.phase);
   Value view = makeStageView(b, loc, buffer, state.stage);

@@ -81,7 +81,7 @@ static Value getBuffer(Value operand) {
 }
 
 static DotWaitOp getWait(DotOp dot) {
-  return cast<DotWaitOp>(*dot.getResult().user_begin());
+  return dyn_cast<DotWaitOp>(*dot.getResult().user_begin());
 }
 
 SmallVector<Operation *> TwoStages::getNeeded(Operation *op) {
@@ -175,8 +175,10 @@ void TwoStages::findAfterLate() {
 
 LogicalResult TwoStages::analyze() {
   for (auto dot : loop.getBody()->getOps<DotOp>()) {
-    if (!dot.getAsync() || !dot.getResult().hasOneUse() ||
-        getWait(dot)->getBlock() != loop.getBody())
+    if (!dot.getAsync() || !dot.getResult().hasOneUse())
+      return failure();
+    DotWaitOp wait = getWait(dot);
+    if (!wait || wait->getBlock() != loop.getBody())
       return failure();
     (tile::isRegisterTile(dot.getA().getType()) ? late : early).push_back(dot);
   }
@@ -187,8 +189,8 @@ LogicalResult TwoStages::analyze() {
   findAfterLate();
   // A late dot whose operand stage 0 would need at once has nothing to hide
   // under.
-  return failure(llvm::any_of(
-      early, [&](DotOp dot) { return afterLate.contains(dot); }));
+  return failure(
+      llvm::any_of(early, [&](DotOp dot) { return afterLate.contains(dot); }));
 }
 
 std::vector<std::pair<Operation *, unsigned>> TwoStages::getOrder() {
@@ -234,7 +236,7 @@ SmallVector<Operation *> TwoStages::getRescales() {
 //===----------------------------------------------------------------------===//
 
 /// Issue and wait instead of a synchronous dot.
-static void makeAsync(DotOp dot) {
+static DotWaitOp makeAsync(DotOp dot) {
   OpBuilder b(dot);
   auto issued = DotOp::create(b, dot.getLoc(), dot.getA(), dot.getB(),
                               dot.getAcc(), dot.getTransposeB(),
@@ -243,6 +245,19 @@ static void makeAsync(DotOp dot) {
                                 ValueRange(), ValueRange());
   dot.getResult().replaceAllUsesWith(wait.getResult());
   dot.erase();
+  return wait;
+}
+
+/// Undoes the above, where nothing moved in between.
+static void makeSync(DotWaitOp wait) {
+  auto issued = wait.getPending().getDefiningOp<DotOp>();
+  OpBuilder b(issued);
+  auto dot = DotOp::create(b, issued.getLoc(), issued.getA(), issued.getB(),
+                           issued.getAcc(), issued.getTransposeB(),
+                           /*async=*/false);
+  wait.getResult().replaceAllUsesWith(dot.getResult());
+  wait.erase();
+  issued.erase();
 }
 
 /// The loop runs at least once: its upper bound says so.
@@ -305,12 +320,16 @@ static void countAhead(scf::ForOp loop) {
 
 static LogicalResult overlap(scf::ForOp loop) {
   SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
+  SmallVector<DotWaitOp> waits;
   for (DotOp dot : dots)
     if (!dot.getAsync())
-      makeAsync(dot);
+      waits.push_back(makeAsync(dot));
   TwoStages stages(loop);
-  if (failed(stages.analyze()))
+  if (failed(stages.analyze())) {
+    for (DotWaitOp wait : waits)
+      makeSync(wait);
     return failure();
+  }
   for (Operation *op : stages.getRescales())
     op->setAttr(kRescaleMark, UnitAttr::get(op->getContext()));
 
@@ -321,13 +340,12 @@ static LogicalResult overlap(scf::ForOp loop) {
       [&](scf::ForOp, std::vector<std::pair<Operation *, unsigned>> &order) {
         order = stages.getOrder();
       };
-  options.annotateFn = [&](Operation *op,
-                           scf::PipeliningOption::PipelinerPart part,
-                           unsigned) {
-    if (op->hasAttr(kRescaleMark) &&
-        part == scf::PipeliningOption::PipelinerPart::Prologue)
-      firstRescales.push_back(op);
-  };
+  options.annotateFn =
+      [&](Operation *op, scf::PipeliningOption::PipelinerPart part, unsigned) {
+        if (op->hasAttr(kRescaleMark) &&
+            part == scf::PipeliningOption::PipelinerPart::Prologue)
+          firstRescales.push_back(op);
+      };
   // The loop runs at least once, so nothing needs a predicate: what the
   // pipeliner makes of them is undone below.
   options.supportDynamicLoops = true;
@@ -343,7 +361,8 @@ static LogicalResult overlap(scf::ForOp loop) {
     return failure();
   for (Value predicate : predicates) {
     rewriter.setInsertionPointAfterValue(predicate);
-    Value yes = arith::ConstantIntOp::create(rewriter, predicate.getLoc(), 1, 1);
+    Value yes =
+        arith::ConstantIntOp::create(rewriter, predicate.getLoc(), 1, 1);
     predicate.replaceAllUsesWith(yes);
   }
   for (Operation *op : firstRescales)

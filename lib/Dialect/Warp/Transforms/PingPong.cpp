@@ -62,9 +62,8 @@ void PingPongPass::runOnOperation() {
   if (!schedule.isSpecialized() || !schedule.getPingPong() || groups < 2)
     return;
   SmallVector<Burst> bursts;
-  getOperation().walk([&](Block *block) {
-    llvm::append_range(bursts, findBursts(*block));
-  });
+  getOperation().walk(
+      [&](Block *block) { llvm::append_range(bursts, findBursts(*block)); });
   if (bursts.empty())
     return;
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());

@@ -53,8 +53,8 @@ MemRefType warp::getStagedType(MemRefType type, int64_t stages) {
                          MemRefLayoutAttrInterface(), type.getMemorySpace());
 }
 
-std::pair<Operation *, Operation *>
-warp::getRange(Block *block, ArrayRef<Operation *> ops) {
+std::pair<Operation *, Operation *> warp::getRange(Block *block,
+                                                   ArrayRef<Operation *> ops) {
   Operation *first = nullptr, *last = nullptr;
   for (Operation *op : ops) {
     Operation *ancestor = block->findAncestorOpInBlock(*op);
@@ -113,7 +113,8 @@ addToWhile(IRRewriter &b, scf::WhileOp loop, ValueRange inits,
 FailureOr<Operation *> warp::addCarried(
     IRRewriter &b, Operation *loop, ValueRange inits,
     function_ref<SmallVector<Value>(OpBuilder &, ValueRange)> next) {
-  if (auto whileLoop = dyn_cast<scf::WhileOp>(loop); whileLoop && isDoWhile(loop))
+  if (auto whileLoop = dyn_cast<scf::WhileOp>(loop);
+      whileLoop && isDoWhile(loop))
     return addToWhile(b, whileLoop, inits, next);
   auto forLoop = dyn_cast<scf::ForOp>(loop);
   if (!forLoop)

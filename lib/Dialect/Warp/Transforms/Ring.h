@@ -51,8 +51,8 @@ bool isDoWhile(mlir::Operation *op);
 /// gone.
 mlir::FailureOr<mlir::Operation *>
 addCarried(mlir::IRRewriter &b, mlir::Operation *loop, mlir::ValueRange inits,
-           llvm::function_ref<llvm::SmallVector<mlir::Value>(
-               mlir::OpBuilder &, mlir::ValueRange)>
+           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &,
+                                                             mlir::ValueRange)>
                next);
 
 } // namespace fovea::warp

@@ -83,6 +83,19 @@ void RoleSlicer::markLive(Operation *op) {
     markStructure(op->getParentOp());
 }
 
+bool RoleSlicer::containsOwned(Operation *op) const {
+  for (Region &region : op->getRegions())
+    if (region
+            .walk([&](Operation *nested) {
+              return !isMemoryEffectFree(nested) && owns(nested)
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
+            })
+            .wasInterrupted())
+      return true;
+  return false;
+}
+
 LogicalResult RoleSlicer::analyze(Block &block) {
   root = &block;
   // Ops with effects, but for reads, are somebody's.
@@ -90,12 +103,19 @@ LogicalResult RoleSlicer::analyze(Block &block) {
     if (isStructural(op))
       return WalkResult::advance();
     if (!isMemoryEffectFree(op) && !hasSingleEffect<MemoryEffects::Read>(op) &&
-        !op->hasTrait<OpTrait::IsTerminator>() && owns(op))
-      markLive(op);
+        !op->hasTrait<OpTrait::IsTerminator>()) {
+      if (owns(op)) {
+        markLive(op);
+      } else if (containsOwned(op)) {
+        op->emitError("a role can't be given a part of this op");
+        return WalkResult::interrupt();
+      }
+    }
     return WalkResult::skip();
   };
   for (Operation &op : block.without_terminator())
-    op.walk<WalkOrder::PreOrder>(visit);
+    if (op.walk<WalkOrder::PreOrder>(visit).wasInterrupted())
+      return failure();
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
     if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -152,10 +172,11 @@ void RoleSlicer::cloneFor(OpBuilder &b, scf::ForOp loop, IRMapping &mapping,
       kept.push_back(index);
       inits.push_back(mapping.lookup(loop.getInitArgs()[index]));
     }
-  auto copy = scf::ForOp::create(b, loop.getLoc(),
-                                 mapping.lookup(loop.getLowerBound()),
-                                 mapping.lookup(loop.getUpperBound()),
-                                 mapping.lookup(loop.getStep()), inits);
+  auto copy =
+      scf::ForOp::create(b, loop.getLoc(), mapping.lookup(loop.getLowerBound()),
+                         mapping.lookup(loop.getUpperBound()),
+                         mapping.lookup(loop.getStep()), inits);
+  copy.setUnsignedCmp(loop.getUnsignedCmp());
   mapping.map(loop.getInductionVar(), copy.getInductionVar());
   for (auto [position, index] : llvm::enumerate(kept)) {
     mapping.map(loop.getRegionIterArg(index), copy.getRegionIterArg(position));
@@ -174,9 +195,8 @@ void RoleSlicer::cloneFor(OpBuilder &b, scf::ForOp loop, IRMapping &mapping,
   scf::YieldOp::create(b, loop.getLoc(), yields);
 }
 
-void RoleSlicer::cloneWhile(OpBuilder &b, scf::WhileOp loop,
-                            IRMapping &mapping, CloneHook cloneHook,
-                            BodyHook bodyHook) {
+void RoleSlicer::cloneWhile(OpBuilder &b, scf::WhileOp loop, IRMapping &mapping,
+                            CloneHook cloneHook, BodyHook bodyHook) {
   Location loc = loop.getLoc();
   SmallVector<Value> inits;
   SmallVector<Type> types;
@@ -192,7 +212,8 @@ void RoleSlicer::cloneWhile(OpBuilder &b, scf::WhileOp loop,
   OpBuilder::InsertionGuard guard(b);
   Block *before = b.createBlock(&copy.getBefore(), {}, types, locs);
   for (auto [position, index] : llvm::enumerate(kept)) {
-    mapping.map(loop.getBeforeArguments()[index], before->getArgument(position));
+    mapping.map(loop.getBeforeArguments()[index],
+                before->getArgument(position));
     mapping.map(loop.getResult(index), copy.getResult(position));
   }
   bodyHook(b, loop.getBeforeBody(), mapping);

@@ -39,12 +39,11 @@ public:
   }
 
   /// Called instead of copying an op; true if it did so.
-  using CloneHook = llvm::function_ref<bool(mlir::OpBuilder &,
-                                            mlir::Operation *,
-                                            mlir::IRMapping &)>;
+  using CloneHook = llvm::function_ref<bool(
+      mlir::OpBuilder &, mlir::Operation *, mlir::IRMapping &)>;
   /// Called at the start of a copied loop body.
-  using BodyHook = llvm::function_ref<void(
-      mlir::OpBuilder &, mlir::Block *, mlir::IRMapping &)>;
+  using BodyHook = llvm::function_ref<void(mlir::OpBuilder &, mlir::Block *,
+                                           mlir::IRMapping &)>;
 
   /// Copies `block` to `b`'s insertion point, without its terminator.
   void clone(mlir::OpBuilder &b, mlir::Block &block, mlir::IRMapping &mapping,
@@ -56,6 +55,8 @@ private:
   void needCarried(mlir::Operation *op, unsigned index);
   void markLive(mlir::Operation *op);
   void markStructure(mlir::Operation *op);
+  /// Whether some of the role's work is nested in `op`.
+  bool containsOwned(mlir::Operation *op) const;
   bool isNeeded(mlir::Value value) const { return needed.contains(value); }
 
   void cloneFor(mlir::OpBuilder &b, mlir::scf::ForOp loop,

@@ -44,8 +44,8 @@ struct WorkChannel {
   RingState getPosition(OpBuilder &b, Location loc, Value count) const {
     Value mask = makeI32(b, loc, kWorkSlots - 1);
     Value stage = arith::AndIOp::create(b, loc, count, mask);
-    Value round = arith::DivUIOp::create(b, loc, count,
-                                         makeI32(b, loc, kWorkSlots));
+    Value round =
+        arith::DivUIOp::create(b, loc, count, makeI32(b, loc, kWorkSlots));
     return {stage, arith::AndIOp::create(b, loc, round, makeI32(b, loc, 1))};
   }
 };
@@ -78,8 +78,7 @@ static void produceWork(OpBuilder &b, Block *body, const WorkChannel &channel,
                         IRMapping &mapping) {
   for (auto next : body->getOps<NextWorkOp>()) {
     Location loc = next.getLoc();
-    RingState at =
-        channel.getPosition(b, loc, mapping.lookup(next.getCount()));
+    RingState at = channel.getPosition(b, loc, mapping.lookup(next.getCount()));
     Value pipeline = mapping.lookup(channel.pipeline);
     ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
     Value work = FetchWorkOp::create(b, loc, b.getIndexType());
@@ -101,20 +100,46 @@ static void consumeWork(OpBuilder &b, NextWorkOp next,
   mapping.map(next.getWork(), work);
 }
 
+/// What roles share is made once, before they start.
+static LogicalResult checkShared(Block &body) {
+  WalkResult walk = body.walk([&](Operation *op) {
+    if (!makesShared(op) || op->getBlock() == &body)
+      return WalkResult::advance();
+    op->emitOpError("must stand outside of loops and branches to be shared by "
+                    "roles");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+/// Work numbers travel through one ring, whose position is the count of the
+/// loop over work.
+static LogicalResult findWork(Block &body, SmallVectorImpl<NextWorkOp> &nexts) {
+  WalkResult walk = body.walk([&](NextWorkOp next) {
+    nexts.push_back(next);
+    Operation *loop = next->getParentOp();
+    auto count = dyn_cast<BlockArgument>(next.getCount());
+    if (!isDoWhile(loop) || loop->getBlock() != &body)
+      next.emitError("the next work number is fetched in the loop over work "
+                     "only");
+    else if (!count || count.getOwner() != next->getBlock())
+      next.emitError("the count of work must be carried by the loop over work");
+    else if (nexts.size() > 1)
+      next.emitError("a kernel fetches work in one place");
+    else
+      return WalkResult::advance();
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
   gpu::GPUFuncOp kernel = getOperation();
   Block &body = kernel.getBody().front();
   tile::ScheduleAttr schedule = abi.getSchedule();
   Location loc = kernel.getLoc();
   SmallVector<NextWorkOp> nexts;
-  WalkResult walk = kernel.walk([&](NextWorkOp next) {
-    nexts.push_back(next);
-    if (isDoWhile(next->getParentOp()))
-      return WalkResult::advance();
-    next.emitError("the next work number is fetched in the loop over work only");
-    return WalkResult::interrupt();
-  });
-  if (walk.wasInterrupted())
+  if (failed(checkShared(body)) || failed(findWork(body, nexts)))
     return failure();
 
   RoleSlicer producer(isProducers, isSharedValue);
@@ -142,9 +167,9 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
   SmallVector<int64_t> warps = {kProducerWarps, schedule.getWarps()},
                        registers = {schedule.getProducerRegisters(),
                                     schedule.getConsumerRegisters()};
-  auto roles = SpecializeOp::create(
-      b, loc, captures.getArrayRef(), b.getStrArrayAttr({"load", "compute"}),
-      warps, registers, /*rolesCount=*/2);
+  auto roles = SpecializeOp::create(b, loc, captures.getArrayRef(),
+                                    b.getStrArrayAttr({"load", "compute"}),
+                                    warps, registers, /*rolesCount=*/2);
 
   auto fill = [&](unsigned index, RoleSlicer &slicer,
                   RoleSlicer::CloneHook cloneHook,

@@ -59,12 +59,15 @@ private:
   Value getAbove(OpBuilder &b, Value part, Value sum) const;
   /// Columns of `value`, computed anew where that is elementwise.
   Value getColumns(OpBuilder &b, Value value, int64_t from, int64_t width);
+  Value makeColumns(OpBuilder &b, Value value, int64_t from, int64_t width);
   /// The same wait, with tiles above it and held until after it.
   DotWaitOp replaceWait(Value above, Value held);
 
   DotWaitOp wait;
   arith::TruncFOp round;
   Operation *issue;
+  /// Parts of values that `getColumns` made, by their first column.
+  DenseMap<std::pair<Value, int64_t>, Value> columnsOf;
 };
 } // namespace
 
@@ -76,11 +79,12 @@ std::optional<RoundedWeights> RoundedWeights::find(DotWaitOp wait) {
   for (Operation *op = wait->getPrevNode(); op && op != dot;
        op = op->getPrevNode()) {
     auto round = dyn_cast<arith::TruncFOp>(op);
-    if (!round || !tile::isRegisterTile(round.getType()))
+    if (!round || !tile::isRegisterTile(round.getType()) ||
+        !getElementTypeOrSelf(round.getIn()).isF32())
       continue;
     Operation *def = round.getIn().getDefiningOp();
-    bool isUnderDot = def && def->getBlock() == wait->getBlock() &&
-                      dot->isBeforeInBlock(def);
+    bool isUnderDot =
+        def && def->getBlock() == wait->getBlock() && dot->isBeforeInBlock(def);
     bool isUsedLater = llvm::all_of(round->getUsers(), [&](Operation *user) {
       Operation *ancestor = wait->getBlock()->findAncestorOpInBlock(*user);
       return ancestor && wait->isBeforeInBlock(ancestor);
@@ -112,8 +116,8 @@ Value RoundedWeights::getAbove(OpBuilder &b, Value part, Value sum) const {
 
 DotWaitOp RoundedWeights::replaceWait(Value above, Value held) {
   OpBuilder b(wait);
-  auto result = DotWaitOp::create(b, wait.getLoc(), wait.getPending(), above,
-                                  held);
+  auto result =
+      DotWaitOp::create(b, wait.getLoc(), wait.getPending(), above, held);
   wait.getResult().replaceAllUsesWith(result.getResult());
   wait.erase();
   return wait = result;
@@ -122,10 +126,9 @@ DotWaitOp RoundedWeights::replaceWait(Value above, Value held) {
 void RoundedWeights::holdAll() {
   OpBuilder b(wait);
   tile::ReduceOp sum = findSum();
-  bool isAbove = sum && sum->getBlock() == wait->getBlock() &&
-                 sum->isBeforeInBlock(wait);
-  Value above =
-      getAbove(b, weights(), isAbove ? sum.getResult() : Value());
+  bool isAbove =
+      sum && sum->getBlock() == wait->getBlock() && sum->isBeforeInBlock(wait);
+  Value above = getAbove(b, weights(), isAbove ? sum.getResult() : Value());
   DotWaitOp next = replaceWait(above, weights());
   round.getInMutable().assign(next.getHeldResults().front());
   round->moveAfter(next);
@@ -133,11 +136,22 @@ void RoundedWeights::holdAll() {
 
 Value RoundedWeights::getColumns(OpBuilder &b, Value value, int64_t from,
                                  int64_t width) {
+  // What several ops use is computed once, not once for each way to it.
+  Value known = columnsOf.lookup({value, from});
+  if (!known) {
+    known = makeColumns(b, value, from, width);
+    columnsOf[{value, from}] = known;
+  }
+  return known;
+}
+
+Value RoundedWeights::makeColumns(OpBuilder &b, Value value, int64_t from,
+                                  int64_t width) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getDimSize(1) == 1)
     return value;
-  Type narrow = tile::tileLike(type, {type.getDimSize(0), width},
-                               type.getElementType());
+  Type narrow =
+      tile::tileLike(type, {type.getDimSize(0), width}, type.getElementType());
   SplatElementsAttr splat;
   if (matchPattern(value, m_Constant(&splat)))
     return arith::ConstantOp::create(
@@ -147,8 +161,7 @@ Value RoundedWeights::getColumns(OpBuilder &b, Value value, int64_t from,
                     issue->isBeforeInBlock(def);
   auto broadcast = value.getDefiningOp<tile::BroadcastOp>();
   if (broadcast) {
-    auto source =
-        dyn_cast<RankedTensorType>(broadcast.getSource().getType());
+    auto source = dyn_cast<RankedTensorType>(broadcast.getSource().getType());
     if (!source || source.getDimSize(1) == 1)
       return tile::BroadcastOp::create(b, value.getLoc(), narrow,
                                        broadcast.getSource());
@@ -200,14 +213,13 @@ bool RoundedWeights::split(int64_t columns) {
   Value firstSum = sumOf(above, first);
   Value sample = getAbove(above, first, firstSum);
   DotWaitOp next = replaceWait(sample, first);
-  Value second = getColumns(below, weights(), columns,
-                            getNumColumns() - columns);
+  Value second =
+      getColumns(below, weights(), columns, getNumColumns() - columns);
   if (sum) {
-    Value before = total.getLhs() == sum.getResult() ? total.getRhs()
-                                                     : total.getLhs();
+    Value before =
+        total.getLhs() == sum.getResult() ? total.getRhs() : total.getLhs();
     Value half = arith::AddFOp::create(below, loc, before, firstSum);
-    Value all =
-        arith::AddFOp::create(below, loc, half, sumOf(below, second));
+    Value all = arith::AddFOp::create(below, loc, half, sumOf(below, second));
     total.replaceAllUsesWith(all);
     total.erase();
     sum.erase();

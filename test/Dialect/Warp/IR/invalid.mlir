@@ -67,14 +67,6 @@ func.func @alloc_strided() {
 
 // -----
 
-func.func @alloc_panel() {
-  // expected-error@+1 {{panels of 64 columns don't divide the buffer's 96}}
-  %0 = warp.alloc : memref<16x96xbf16, #warp.shared<panel = 64>>
-  return
-}
-
-// -----
-
 func.func @alloc_element() {
   // expected-error@+1 {{elements must have 16 bits, found 'f32'}}
   %0 = warp.alloc : memref<16x16xf32, #warp.shared<panel = 16>>

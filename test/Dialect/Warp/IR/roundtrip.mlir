@@ -12,6 +12,9 @@ func.func @movement(%k: memref<?x?x128xbf16>, %i: index, %n: index, %c: i1, %sta
   %staged = warp.alloc : !staged
   // CHECK: warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<panel = 16>>
   %placed = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<panel = 16>>
+  // The last panel is kept whole.
+  // CHECK: warp.alloc : memref<16x96xbf16, #warp.shared<panel = 64>>
+  %ragged = warp.alloc : memref<16x96xbf16, #warp.shared<panel = 64>>
   // CHECK: %[[VIEW:.*]] = warp.stage %[[ALLOC]][%[[STAGE]]] : memref<2x64x128xbf16, {{.*}}> to memref<64x128xbf16, #warp.shared<panel = 64>>
   %view = warp.stage %staged[%stage] : !staged to !buffer
   // CHECK: warp.copy %[[K]][%[[I]], %[[I]], %[[I]]] dims [1, 2] to %[[VIEW]] : memref<?x?x128xbf16> to

@@ -48,3 +48,39 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%n: index) kernel {
+    // expected-error@+1 {{rows must be 1 or a multiple of 128 for 8 warps, found 64}}
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%n: index) kernel {
+    // expected-error@+1 {{rows must be 1 or 128 for 2 warp groups, found 256}}
+    %zero = arith.constant dense<0.0> : tensor<256x64xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{'groups' must be in [1, 8], found 0}}
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 2, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @f(%n: index) kernel {
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32, #tile.reg>
+    gpu.return
+  }
+}

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' --split-input-file | FileCheck %s
 
 // CHECK-LABEL: gpu.func @f
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -25,6 +25,43 @@ gpu.module @m {
     // CHECK: memref.dim %{{.*}} : memref<?x32xbf16, strided<[?, 1]>>
     %n = memref.dim %k, %c0 : !memory
     // CHECK-NOT: #tile.reg
+    gpu.return
+  }
+}
+
+// -----
+
+// With roles: wgmma's layout, of as many warp groups as compute; also of what is
+// in flight and of what loops carry.
+// CHECK-LABEL: gpu.func @roles
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @roles target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @roles(%n: index) kernel {
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    // CHECK: arith.constant dense<0.000000e+00> : tensor<128x64xf32, #warp.wgmma<groups = 2>>
+    %zero = arith.constant dense<0.0> : !scores
+    // CHECK: warp.dot async {{.*}}, tensor<128x64xf32, #warp.wgmma<groups = 2>>
+    %i = warp.dot async %q, %k, %zero transpose_b : !query, !buffer, !scores
+    // CHECK: scf.while (%{{.*}} = %{{.*}}) : (!warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>) -> !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>
+    %l = scf.while (%x = %i) : (!warp.pending<!scores>) -> !warp.pending<!scores> {
+      %no = arith.constant false
+      scf.condition(%no) %x : !warp.pending<!scores>
+    } do {
+    // CHECK: ^bb0(%{{.*}}: !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>):
+    ^bb0(%x: !warp.pending<!scores>):
+      scf.yield %x : !warp.pending<!scores>
+    }
+    // CHECK: warp.dot_wait %{{.*}} : !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>
+    %s = warp.dot_wait %l : !warp.pending<!scores>
+    // CHECK: tile.iota dim 1 : tensor<1x64xi32, #warp.wgmma<groups = 2>>
+    %column = tile.iota dim 1 : tensor<1x64xi32, #tile.reg>
+    // CHECK-NOT: #tile.reg
+    // CHECK: gpu.return
     gpu.return
   }
 }

@@ -43,7 +43,8 @@ def WarpDistributeWork
     in the first region, since each CTA has at least one item.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::scf::SCFDialect"];
+                           "::mlir::scf::SCFDialect",
+                           "::fovea::warp::WarpDialect"];
 }
 
 def WarpChainTiles : Pass<"warp-chain-tiles", "::mlir::gpu::GPUFuncOp"> {
@@ -122,10 +123,10 @@ def WarpSplitSoftmax : Pass<"warp-split-softmax", "::mlir::gpu::GPUFuncOp"> {
 def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Say which thread holds which element";
   let description = [{
-    Replaces `#tile.reg` by the target's layout in all types of the kernel. On
-    targets with mma.sync that is one layout, `#warp.mma_sync`, for
-    accumulators, first operands and what is computed between them: no tile
-    ever moves between threads.
+    Replaces `#tile.reg` by the target's layout in all types of the kernel. That
+    is one layout for accumulators, first operands and what is computed between
+    them: `#warp.wgmma` where the schedule has roles, `#warp.mma_sync` elsewhere.
+    No tile ever moves between threads.
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
 }
@@ -198,7 +199,9 @@ def WarpAllocateSharedMemory
   let summary = "Place shared buffers";
   let description = [{
     Gives each `warp.alloc` its offset, a multiple of 1024 bytes, and writes the
-    sum to the kernel's `tile.abi`. Fails if the target has less.
+    sum to the kernel's `tile.abi`. In kernels with roles the pipelines' barriers
+    and the mailboxes' slots come behind the buffers. Fails if the target has
+    less.
   }];
 }
 

@@ -1,0 +1,47 @@
+// Errors of schedules with roles: what instructions, registers and shared memory
+// need of them. The chosen one has 16 warps of 256 rows by 64 columns.
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=producer_registers=24,consumer_registers=240" 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: error: schedule has roles ('producer_registers'), which 'sm_80' does not support
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=consumer_registers=0" 2>&1 | FileCheck %s --check-prefix=BOTH
+// BOTH: error: schedule's 'producer_registers' and 'consumer_registers' must both be set or both be 0
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=6" 2>&1 | FileCheck %s --check-prefix=WARPS
+// WARPS: error: schedule's 'warps' must be 4, 8, 12 or 16 where roles are specialised, found 6
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=20" 2>&1 | FileCheck %s --check-prefix=MANY_WARPS
+// MANY_WARPS: error: schedule's 'warps' must be 4, 8, 12 or 16 where roles are specialised, found 20
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=8" 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS: error: schedule's 'tile_m' must be 64 rows for each of 2 warp groups, found 256
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=40" 2>&1 | FileCheck %s --check-prefix=COLUMNS
+// COLUMNS: error: schedule's 'tile_n' must be a multiple of 16 up to 256, found 40
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=272" 2>&1 | FileCheck %s --check-prefix=MANY_COLUMNS
+// MANY_COLUMNS: error: schedule's 'tile_n' must be a multiple of 16 up to 256, found 272
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=query_in_registers=1" 2>&1 | FileCheck %s --check-prefix=QUERY
+// QUERY: error: schedule's 'query_in_registers' must be 0 where roles are specialised
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=cluster=2" 2>&1 | FileCheck %s --check-prefix=CLUSTER
+// CLUSTER: error: schedule's 'cluster' must be 1, found 2
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=20" 2>&1 | FileCheck %s --check-prefix=PRODUCER
+// PRODUCER: error: schedule's 'producer_registers' must be a multiple of 8 from 24 on, found 20
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=consumer_registers=100" 2>&1 | FileCheck %s --check-prefix=CONSUMER
+// CONSUMER: error: schedule's 'consumer_registers' must be a multiple of 8 from 24 on, found 100
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=query_stages=1" 2>&1 | FileCheck %s --check-prefix=CHAIN_QUERIES
+// CHAIN_QUERIES: error: schedule's 'chain' needs 'query_stages' 2, found 1
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=overlap=0" 2>&1 | FileCheck %s --check-prefix=CHAIN_OVERLAP
+// CHAIN_OVERLAP: error: schedule's 'chain' needs 'overlap'
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=work=single" 2>&1 | FileCheck %s --check-prefix=CHAIN_WORK
+// CHAIN_WORK: error: schedule's 'chain' needs 'work' static or dynamic
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=128" 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// REGISTERS: error: schedule needs about 130 registers a thread that computes, 'consumer_registers' is 112: reduce 'tile_n', or use fewer 'warps'
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=24,consumer_registers=128" 2>&1 | FileCheck %s --check-prefix=BUDGET
+// BUDGET: error: schedule's register budgets need 68608 registers, a CTA of 640 threads has 61440
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=4,tile_m=64,tile_n=160,stages=32,key_stages=32,producer_registers=56,consumer_registers=248" 2>&1 | FileCheck %s --check-prefix=MEMORY
+// MEMORY: error: schedule needs 332800 bytes of shared memory, 'sm_90a' has 232448: reduce 'tile_n' or the stages
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=work=often" 2>&1 | FileCheck %s --check-prefix=WORK
+// WORK: error: schedule's 'work' must be single, static or dynamic, found 'often'
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=recurrence=eager" 2>&1 | FileCheck %s --check-prefix=RECURRENCE
+// RECURRENCE: error: schedule's 'recurrence' must be three_pass, normalized, deferred, conditional or lazy, found 'eager'
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=softmax_part=0" 2>&1 | FileCheck %s --check-prefix=PART
+// PART: error: schedule's 'softmax_part' must be in [1, 100], found 0
+
+func.func @f(%q: tensor<1x1x?x16xf16>) -> tensor<1x1x?x16xf16> {
+  %o = attn.forward %q, %q, %q : tensor<1x1x?x16xf16>, tensor<1x1x?x16xf16>, tensor<1x1x?x16xf16> -> tensor<1x1x?x16xf16>
+  return %o : tensor<1x1x?x16xf16>
+}

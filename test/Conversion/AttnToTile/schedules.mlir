@@ -1,0 +1,27 @@
+// What the chosen schedule of sm_90a depends on.
+// RUN: fovea-opt %s --fovea-to-tile=target=sm_90a | FileCheck %s
+
+// Rows with different numbers of keys: tiles are dealt out as CTAs get free.
+// CHECK: tile.abi @causal {{.*}} work = dynamic, recurrence = lazy, tau = 32>
+func.func @causal(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    } : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x1x?x128xbf16>
+  return %o : tensor<1x1x?x128xbf16>
+}
+
+// Weights of f16 can't grow as far; 8 is the default.
+// CHECK: tile.abi @half {{.*}} recurrence = lazy>
+func.func @half(%q: tensor<1x1x?x128xf16>) -> tensor<1x1x?x128xf16> {
+  %o = attn.forward %q, %q, %q : tensor<1x1x?x128xf16>, tensor<1x1x?x128xf16>, tensor<1x1x?x128xf16> -> tensor<1x1x?x128xf16>
+  return %o : tensor<1x1x?x128xf16>
+}
+
+// Rows that end anywhere are no boxes: mma.sync, and no roles.
+// CHECK: tile.abi @lengths target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
+func.func @lengths(%q: tensor<1x1x?x128xbf16>, %n: tensor<1xi32>) -> tensor<1x1x?x128xbf16> {
+  %o = attn.forward %q, %q, %q lengths(%n : tensor<1xi32>) : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x1x?x128xbf16>
+  return %o : tensor<1x1x?x128xbf16>
+}

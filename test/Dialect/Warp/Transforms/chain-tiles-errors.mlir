@@ -1,0 +1,8 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-chain-tiles)))' --verify-diagnostics
+
+gpu.module @m {
+  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}

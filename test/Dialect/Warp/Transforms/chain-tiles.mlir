@@ -1,0 +1,451 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-chain-tiles)))' --split-input-file | FileCheck %s
+
+// The first tile's scores stand before the loop over work.
+// CHECK-LABEL: gpu.func @chain
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK: %[[QS:.*]] = warp.alloc : memref<2x128x32xbf16
+// CHECK: %[[K:.*]] = warp.alloc : memref<64x32xbf16
+// CHECK: %[[V:.*]] = warp.alloc : memref<64x32xbf16
+// CHECK: %[[QP:.*]] = warp.pipeline
+// CHECK: %[[VP:.*]] = warp.pipeline
+// CHECK: %[[FIRST:.*]] = gpu.block_id x
+// CHECK-NEXT: warp.consumer_wait %[[QP]][%[[ZERO]],
+// CHECK-NEXT: %[[Q0:.*]] = warp.stage %[[QS]][%[[ZERO]]]
+// CHECK-NEXT: %[[I0:.*]] = warp.dot async %[[Q0]], %[[K]]
+// CHECK-NEXT: %[[S0:.*]] = warp.dot_wait %[[I0]]
+// CHECK-NEXT: %[[P0:.*]] = arith.truncf %[[S0]]
+// CHECK-NEXT: %[[UB0:.*]] = arith.addi %[[FIRST]],
+// What the loop over blocks needs of the head is carried; the view is not.
+// CHECK-NEXT: scf.while (%[[ITEM:.*]] = %[[FIRST]], %[[ROUND:.*]] = %[[ZERO]], %[[UB:.*]] = %[[UB0]], %[[P:.*]] = %[[P0]])
+// CHECK-NEXT: %[[Q:.*]] = warp.stage %[[QS]][%[[ROUND]]]
+// CHECK-NEXT: %[[BLOCKS:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%{{.*}} = %[[P]],
+// CHECK: scf.yield
+// What only the loop over blocks read is given back before the next tile waits.
+// CHECK: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
+// CHECK-NEXT: %[[ROUNDS:.*]] = arith.addi %[[ROUND]],
+// CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]],
+// CHECK-NEXT: warp.consumer_release %[[QP]][%[[ROUND]],
+// CHECK-NEXT: %[[GO:.*]]:4 = scf.if %[[MORE]]
+// The next tile's scores are issued, then this one's product.
+// CHECK-NEXT: warp.consumer_wait %[[QP]][%[[ROUNDS]],
+// CHECK-NEXT: %[[Q1:.*]] = warp.stage %[[QS]][%[[ROUNDS]]]
+// CHECK-NEXT: %[[I1:.*]] = warp.dot async %[[Q1]], %[[K]]
+// CHECK-NEXT: warp.consumer_wait %[[VP]]
+// CHECK-NEXT: %[[I2:.*]] = warp.dot async %[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
+// CHECK-NEXT: %[[S1:.*]] = warp.dot_wait %[[I1]]
+// CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[S1]]
+// CHECK-NEXT: %[[UB1:.*]] = arith.addi %[[NEXT]],
+// This tile's output is written under it.
+// CHECK-NEXT: %[[O:.*]] = warp.dot_wait %[[I2]]
+// CHECK-NEXT: warp.consumer_release %[[VP]]
+// CHECK-NEXT: %[[ROUNDED:.*]] = arith.truncf %[[O]]
+// CHECK-NEXT: tile.store %[[ROUNDED]], %{{.*}}[%[[ITEM]],
+// CHECK-NEXT: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB1]], %[[P1]]
+// The last tile has no next one.
+// CHECK-NEXT: } else {
+// CHECK-NEXT: warp.consumer_wait %[[VP]]
+// CHECK-NEXT: %[[I3:.*]] = warp.dot async %[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
+// CHECK-NEXT: warp.dot_wait %[[I3]]
+// CHECK-NEXT: warp.consumer_release %[[VP]]
+// CHECK-NEXT: arith.truncf
+// CHECK-NEXT: tile.store %{{.*}}[%[[ITEM]],
+// CHECK-NEXT: scf.yield %[[ITEM]], %[[ROUND]], %[[UB]], %[[P]]
+// CHECK-NEXT: }
+// CHECK-NEXT: scf.condition(%[[MORE]]) %[[GO]]#0, %[[GO]]#1, %[[GO]]#2, %[[GO]]#3
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @chain target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, chain = 1, work = dynamic>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @chain(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %qs = warp.alloc : !queries
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %qp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %first = gpu.block_id x
+    %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
+      warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
+      %q = warp.stage %qs[%round] : !queries to !query
+      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot_wait %i : !warp.pending<!scores>
+      %p = arith.truncf %s : !scores to !weights
+      %ub = arith.addi %item, %c1 : index
+      %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
+        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
+        %p1 = arith.truncf %s1 : !scores to !weights
+        %o1 = warp.dot_wait %i2 : !warp.pending<!out>
+        scf.yield %p1, %o1 : !weights, !out
+      }
+      warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %i3 = warp.dot async %b#0, %v, %b#1 : !weights, !buffer, !out
+      %o3 = warp.dot_wait %i3 : !warp.pending<!out>
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
+      tile.store %o, %g[%item, %c0] dims [0, 1] : tensor<128x32xbf16, #tile.reg>, !memory
+      %next = warp.next_work %round : index
+      %rounds = arith.addi %round, %one : i32
+      %more = arith.cmpi ult, %next, %n : index
+      scf.condition(%more) %next, %rounds : index, i32
+    } do {
+    ^bb0(%item: index, %round: i32):
+      scf.yield %item, %round : index, i32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The schedule says no.
+// CHECK-LABEL: gpu.func @not_wanted
+// CHECK-NOT: warp.dot
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
+// CHECK: warp.dot
+// CHECK-NOT: scf.if
+// CHECK: scf.condition
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @not_wanted target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, work = dynamic>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @not_wanted(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %qs = warp.alloc : !queries
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %qp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %first = gpu.block_id x
+    %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
+      warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
+      %q = warp.stage %qs[%round] : !queries to !query
+      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot_wait %i : !warp.pending<!scores>
+      %p = arith.truncf %s : !scores to !weights
+      %ub = arith.addi %item, %c1 : index
+      %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
+        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
+        %p1 = arith.truncf %s1 : !scores to !weights
+        %o1 = warp.dot_wait %i2 : !warp.pending<!out>
+        scf.yield %p1, %o1 : !weights, !out
+      }
+      warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %i3 = warp.dot async %b#0, %v, %b#1 : !weights, !buffer, !out
+      %o3 = warp.dot_wait %i3 : !warp.pending<!out>
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
+      tile.store %o, %g[%item, %c0] dims [0, 1] : tensor<128x32xbf16, #tile.reg>, !memory
+      %next = warp.next_work %round : index
+      %rounds = arith.addi %round, %one : i32
+      %more = arith.cmpi ult, %next, %n : index
+      scf.condition(%more) %next, %rounds : index, i32
+    } do {
+    ^bb0(%item: index, %round: i32):
+      scf.yield %item, %round : index, i32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A loop over blocks that was not overlapped has nothing in flight at its end.
+// CHECK-LABEL: gpu.func @not_overlapped
+// CHECK-NOT: warp.dot
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
+// CHECK: warp.dot
+// CHECK-NOT: scf.if
+// CHECK: scf.condition
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @not_overlapped target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, chain = 1, work = dynamic>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @not_overlapped(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %qs = warp.alloc : !queries
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %qp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %first = gpu.block_id x
+    %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
+      warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
+      %q = warp.stage %qs[%round] : !queries to !query
+      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %p = arith.truncf %s : !scores to !weights
+      %ub = arith.addi %item, %c1 : index
+      %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
+        %s1 = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %o1 = warp.dot %w, %v, %acc : !weights, !buffer, !out
+        %p1 = arith.truncf %s1 : !scores to !weights
+        scf.yield %p1, %o1 : !weights, !out
+      }
+      warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %o3 = warp.dot %b#0, %v, %b#1 : !weights, !buffer, !out
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
+      tile.store %o, %g[%item, %c0] dims [0, 1] : tensor<128x32xbf16, #tile.reg>, !memory
+      %next = warp.next_work %round : index
+      %rounds = arith.addi %round, %one : i32
+      %more = arith.cmpi ult, %next, %n : index
+      scf.condition(%more) %next, %rounds : index, i32
+    } do {
+    ^bb0(%item: index, %round: i32):
+      scf.yield %item, %round : index, i32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The next round depends on memory that this one may write.
+// CHECK-LABEL: gpu.func @impure
+// CHECK-NOT: warp.dot
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
+// CHECK: warp.dot
+// CHECK-NOT: scf.if
+// CHECK: scf.condition
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @impure target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, chain = 1, work = dynamic>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @impure(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %qs = warp.alloc : !queries
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %qp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %first = gpu.block_id x
+    %flags = memref.alloca(%n) : memref<?xindex>
+    %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
+      warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
+      %q = warp.stage %qs[%round] : !queries to !query
+      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot_wait %i : !warp.pending<!scores>
+      %p = arith.truncf %s : !scores to !weights
+      %ub = arith.addi %item, %c1 : index
+      %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
+        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
+        %p1 = arith.truncf %s1 : !scores to !weights
+        %o1 = warp.dot_wait %i2 : !warp.pending<!out>
+        scf.yield %p1, %o1 : !weights, !out
+      }
+      warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %i3 = warp.dot async %b#0, %v, %b#1 : !weights, !buffer, !out
+      %o3 = warp.dot_wait %i3 : !warp.pending<!out>
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
+      tile.store %o, %g[%item, %c0] dims [0, 1] : tensor<128x32xbf16, #tile.reg>, !memory
+      %next = warp.next_work %round : index
+      %rounds = arith.addi %round, %one : i32
+      %flag = memref.load %flags[%next] : memref<?xindex>
+      %more = arith.cmpi ult, %flag, %n : index
+      scf.condition(%more) %next, %rounds : index, i32
+    } do {
+    ^bb0(%item: index, %round: i32):
+      scf.yield %item, %round : index, i32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Nothing of the next tile could be in flight.
+// CHECK-LABEL: gpu.func @no_scores
+// CHECK-NOT: warp.dot
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
+// CHECK: warp.dot
+// CHECK-NOT: scf.if
+// CHECK: scf.condition
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @no_scores target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, chain = 1, work = dynamic>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @no_scores(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %qs = warp.alloc : !queries
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %qp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %first = gpu.block_id x
+    %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
+      warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
+      %q = warp.stage %qs[%round] : !queries to !query
+      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %p = arith.truncf %s : !scores to !weights
+      %ub = arith.addi %item, %c1 : index
+      %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
+        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
+        %p1 = arith.truncf %s1 : !scores to !weights
+        %o1 = warp.dot_wait %i2 : !warp.pending<!out>
+        scf.yield %p1, %o1 : !weights, !out
+      }
+      warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %i3 = warp.dot async %b#0, %v, %b#1 : !weights, !buffer, !out
+      %o3 = warp.dot_wait %i3 : !warp.pending<!out>
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
+      tile.store %o, %g[%item, %c0] dims [0, 1] : tensor<128x32xbf16, #tile.reg>, !memory
+      %next = warp.next_work %round : index
+      %rounds = arith.addi %round, %one : i32
+      %more = arith.cmpi ult, %next, %n : index
+      scf.condition(%more) %next, %rounds : index, i32
+    } do {
+    ^bb0(%item: index, %round: i32):
+      scf.yield %item, %round : index, i32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Two loops over blocks: which one ends the tile is not known.
+// CHECK-LABEL: gpu.func @two_loops
+// CHECK-NOT: warp.dot
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
+// CHECK: warp.dot
+// CHECK-NOT: scf.if
+// CHECK: scf.condition
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @two_loops target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, chain = 1, work = dynamic>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @two_loops(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %qs = warp.alloc : !queries
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %qp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %first = gpu.block_id x
+    %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
+      warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
+      %q = warp.stage %qs[%round] : !queries to !query
+      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot_wait %i : !warp.pending<!scores>
+      %p = arith.truncf %s : !scores to !weights
+      %ub = arith.addi %item, %c1 : index
+      %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
+        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
+        %p1 = arith.truncf %s1 : !scores to !weights
+        %o1 = warp.dot_wait %i2 : !warp.pending<!out>
+        scf.yield %p1, %o1 : !weights, !out
+      }
+      %b2:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
+        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
+        %p1 = arith.truncf %s1 : !scores to !weights
+        %o1 = warp.dot_wait %i2 : !warp.pending<!out>
+        scf.yield %p1, %o1 : !weights, !out
+      }
+      warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %i3 = warp.dot async %b#0, %v, %b#1 : !weights, !buffer, !out
+      %o3 = warp.dot_wait %i3 : !warp.pending<!out>
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
+      tile.store %o, %g[%item, %c0] dims [0, 1] : tensor<128x32xbf16, #tile.reg>, !memory
+      %next = warp.next_work %round : index
+      %rounds = arith.addi %round, %one : i32
+      %more = arith.cmpi ult, %next, %n : index
+      scf.condition(%more) %next, %rounds : index, i32
+    } do {
+    ^bb0(%item: index, %round: i32):
+      scf.yield %item, %round : index, i32
+    }
+    gpu.return
+  }
+}

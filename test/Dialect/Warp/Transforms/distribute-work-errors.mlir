@@ -1,0 +1,38 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-distribute-work)))' --split-input-file --verify-diagnostics
+
+gpu.module @m {
+  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  gpu.func @f(%n: index) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%n: index) kernel {
+    // expected-error@+1 {{work of schedule 'single' is lowered by 'tile-lower-work'}}
+    tile.foreach_work %w to %n schedule(single) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, work = static>)
+    tensors([]) parameters([#tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @f(%n: index) kernel {
+    tile.foreach_work %w to %n schedule(static) {
+    }
+    // expected-error@+1 {{a kernel has one loop over work}}
+    tile.foreach_work %w to %n schedule(static) {
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,70 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-distribute-work)))' --split-input-file | FileCheck %s
+
+// The CTA's first item is its own number, the next ones what 'next_work' says.
+// CHECK-LABEL: gpu.func @dynamic
+// CHECK-SAME: %[[S:.*]]: memref<?x32xbf16, strided<[?, 1]>>, %[[N:.*]]: index
+// CHECK-NOT: gpu.grid_dim
+// CHECK: %[[FIRST:.*]] = gpu.block_id x
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]], %[[ROUND:.*]] = %[[ZERO]]) : (index, i32) -> (index, i32) {
+// CHECK-NEXT: tile.store %{{.*}}, %[[S]][%[[ITEM]],
+// CHECK-NEXT: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
+// CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-NEXT: %[[ROUNDS:.*]] = arith.addi %[[ROUND]], %[[ONE]] : i32
+// CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[N]] : index
+// CHECK-NEXT: scf.condition(%[[MORE]]) %[[NEXT]], %[[ROUNDS]] : index, i32
+// CHECK-NEXT: } do {
+// CHECK-NEXT: ^bb0(%[[I:.*]]: index, %[[R:.*]]: i32):
+// CHECK-NEXT: scf.yield %[[I]], %[[R]] : index, i32
+// CHECK-NOT: tile.foreach_work
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @dynamic target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, work = dynamic>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @dynamic(%s: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %x = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    tile.foreach_work %w to %n schedule(dynamic) {
+      tile.store %x, %s[%w, %c0] dims [0, 1] : tensor<64x32xbf16, #tile.reg>, !memory
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// One grid further on; nothing is fetched.
+// CHECK-LABEL: gpu.func @static
+// CHECK-SAME: %[[N:.*]]: index
+// CHECK: %[[FIRST:.*]] = gpu.block_id x
+// CHECK: %[[GRID:.*]] = gpu.grid_dim x
+// CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]],
+// CHECK-NOT: warp.next_work
+// CHECK: %[[NEXT:.*]] = arith.addi %[[ITEM]], %[[GRID]] : index
+// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[N]] : index
+// CHECK: scf.condition(%[[MORE]]) %[[NEXT]],
+gpu.module @m {
+  tile.abi @static target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, work = static>)
+    tensors([]) parameters([#tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @static(%n: index) kernel {
+    tile.foreach_work %w to %n schedule(static) {
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A kernel without such a loop stays as it is.
+// CHECK-LABEL: gpu.func @none
+// CHECK-NEXT: gpu.return
+gpu.module @m {
+  tile.abi @none target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @none() kernel {
+    gpu.return
+  }
+}

@@ -1,0 +1,182 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
+
+gpu.module @m {
+  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%k: !memory, %n: index) kernel {
+    %yes = arith.constant true
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %b = warp.alloc : !buffer
+    // expected-error@+1 {{only unconditional copies into a buffer of their own get a pipeline}}
+    warp.copy %k[%c0, %c0] if(%yes) dims [0, 1] to %b : !memory to !buffer
+    %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%k: !memory, %n: index) kernel {
+    %yes = arith.constant true
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %b = warp.alloc : !buffer
+    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    // expected-error@+1 {{uses a buffer that is copied to elsewhere}}
+    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%k: !memory, %n: index) kernel {
+    %yes = arith.constant true
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %b = warp.alloc : !buffer
+    scf.if %yes {
+      warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    }
+    // expected-error@+1 {{uses a buffer that is copied to elsewhere}}
+    %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%k: !memory, %n: index) kernel {
+    %yes = arith.constant true
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %b = warp.alloc : !buffer
+    // expected-error@+1 {{nobody reads the buffer}}
+    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%k: !memory, %n: index) kernel {
+    %yes = arith.constant true
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %b = warp.alloc : !buffer
+    // expected-error@+1 {{reads a buffer before the copy that fills it}}
+    %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
+    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%k: !memory, %n: index) kernel {
+    %yes = arith.constant true
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %b = warp.alloc : !buffer
+    // expected-error@+1 {{can't carry a pipeline's state through this loop}}
+    scf.if %yes {
+      warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+      %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%k: !memory, %n: index) kernel {
+    %yes = arith.constant true
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %b = warp.alloc : !buffer
+    // expected-error@+1 {{can't carry a pipeline's state through this loop}}
+    %r = scf.while (%i = %c0) : (index) -> (index) {
+      warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+      %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
+      %more = arith.cmpi ult, %i, %n : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %next = arith.addi %i, %c64 : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%k: !memory, %n: index) kernel {
+    %yes = arith.constant true
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %z = arith.constant 0 : i32
+    %all = warp.alloc : memref<2x64x32xbf16, #warp.shared<panel = 32>>
+    %b = warp.stage %all[%z] : memref<2x64x32xbf16, #warp.shared<panel = 32>> to !buffer
+    // expected-error@+1 {{only unconditional copies into a buffer of their own get a pipeline}}
+    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
+    gpu.return
+  }
+}

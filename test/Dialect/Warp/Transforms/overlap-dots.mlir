@@ -1,0 +1,454 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' --split-input-file | FileCheck %s
+
+// The first block's scores stand before the loop, whose rescaling is of a zero
+// and folds away.
+// CHECK-LABEL: gpu.func @overlap
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<128x32xf32
+// CHECK: %[[Q:.*]] = warp.alloc : memref<128x32xbf16
+// CHECK: %[[K:.*]] = warp.alloc : memref<64x32xbf16
+// CHECK: %[[V:.*]] = warp.alloc : memref<64x32xbf16
+// CHECK: %[[KP:.*]] = warp.pipeline
+// CHECK: %[[VP:.*]] = warp.pipeline
+// CHECK: %[[UB:.*]] = arith.maxsi
+// CHECK: warp.producer_acquire %[[KP]]
+// CHECK: warp.consumer_wait %[[KP]]
+// CHECK-NEXT: %[[FIRST:.*]] = warp.dot async %[[Q]], %[[K]], %{{.*}} transpose_b
+// CHECK-NEXT: %[[S0:.*]] = warp.dot_wait %[[FIRST]]
+// CHECK-NEXT: warp.consumer_release %[[KP]]
+// CHECK-NEXT: %[[M0:.*]] = tile.reduce max dim 1 %[[S0]]
+// CHECK-NEXT: %[[E0:.*]] = math.exp2 %[[S0]]
+// CHECK-NEXT: %[[P0:.*]] = arith.truncf %[[E0]]
+// CHECK-NOT: arith.mulf
+// CHECK-NOT: %[[VP]]
+// CHECK: %[[R:.*]]:3 = scf.for %[[J:.*]] = %[[C1]] to %[[UB]] step %[[C1]] iter_args(%[[M:.*]] = %[[M0]], %[[P:.*]] = %[[P0]], %[[ACC:.*]] = %[[ZEROS]])
+// This block's scores are issued, then the last one's product.
+// CHECK: %[[LAST:.*]] = arith.subi %[[J]], %[[C1]] : index
+// CHECK-NEXT: warp.producer_acquire %[[KP]]
+// CHECK-NEXT: warp.copy async %{{.*}}[%[[J]], %{{.*}}] dims [0, 1] to %[[K]]
+// CHECK-NEXT: warp.producer_commit %[[KP]]
+// CHECK-NEXT: warp.consumer_wait %[[KP]]
+// CHECK-NEXT: %[[SCORES:.*]] = warp.dot async %[[Q]], %[[K]]
+// CHECK-NEXT: warp.producer_acquire %[[VP]]
+// CHECK-NEXT: warp.copy async %{{.*}}[%[[LAST]], %{{.*}}] dims [0, 1] to %[[V]]
+// CHECK-NEXT: warp.producer_commit %[[VP]]
+// CHECK-NEXT: warp.consumer_wait %[[VP]]
+// CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async %[[P]], %[[V]], %[[ACC]]
+// Softmax runs under the product.
+// CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[SCORES]]
+// CHECK-NEXT: warp.consumer_release %[[KP]]
+// CHECK-NEXT: tile.reduce max dim 1 %[[S]]
+// CHECK-NEXT: %[[M1:.*]] = arith.maximumf %[[M]],
+// CHECK-NEXT: %[[E:.*]] = math.exp2 %[[S]]
+// CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[E]]
+// CHECK-NEXT: arith.subf %[[M]], %[[M1]]
+// CHECK-NEXT: tile.broadcast
+// Only the rescaling needs it.
+// CHECK-NEXT: %[[O:.*]] = warp.dot_wait %[[PRODUCT]]
+// CHECK-NEXT: warp.consumer_release %[[VP]]
+// CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %[[O]],
+// CHECK-NEXT: scf.yield %[[M1]], %[[P1]], %[[SCALED]]
+// The last block's product.
+// CHECK: warp.copy async %{{.*}} to %[[V]]
+// CHECK-NEXT: warp.producer_commit %[[VP]]
+// CHECK-NEXT: warp.consumer_wait %[[VP]]
+// CHECK-NEXT: %[[END:.*]] = warp.dot async %[[R]]#1, %[[V]], %[[R]]#2
+// CHECK-NEXT: warp.dot_wait %[[END]]
+// CHECK-NEXT: warp.consumer_release %[[VP]]
+// CHECK-NEXT: gpu.return
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @overlap target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @overlap(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %least = arith.constant dense<0xFF800000> : !rows
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %kp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %ub = arith.maxsi %n, %c1 : index
+    %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
+      warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
+      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
+      %top = tile.reduce max dim 1 %s : !scores to !rows
+      %m2 = arith.maximumf %m, %top : !rows
+      %e = math.exp2 %s : !scores
+      %p = arith.truncf %e : !scores to !weights
+      %f = arith.subf %m, %m2 : !rows
+      %fb = tile.broadcast %f : !rows to !out
+      %scaled = arith.mulf %acc, %fb : !out
+      warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      scf.yield %m2, %o : !rows, !out
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A loop that may run zero times has no first block.
+// CHECK-LABEL: gpu.func @may_be_empty
+// CHECK-NOT: warp.dot async
+// CHECK: scf.for
+// CHECK: warp.dot %{{.*}} transpose_b
+// CHECK: warp.dot %
+// CHECK: scf.yield
+// CHECK-NOT: warp.dot
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @may_be_empty target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @may_be_empty(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %least = arith.constant dense<0xFF800000> : !rows
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %kp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %r:2 = scf.for %j = %c0 to %n step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
+      warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
+      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
+      %top = tile.reduce max dim 1 %s : !scores to !rows
+      %m2 = arith.maximumf %m, %top : !rows
+      %e = math.exp2 %s : !scores
+      %p = arith.truncf %e : !scores to !weights
+      %f = arith.subf %m, %m2 : !rows
+      %fb = tile.broadcast %f : !rows to !out
+      %scaled = arith.mulf %acc, %fb : !out
+      warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      scf.yield %m2, %o : !rows, !out
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The schedule says no.
+// CHECK-LABEL: gpu.func @not_wanted
+// CHECK-NOT: warp.dot async
+// CHECK: scf.for
+// CHECK: warp.dot %{{.*}} transpose_b
+// CHECK: warp.dot %
+// CHECK: scf.yield
+// CHECK-NOT: warp.dot
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @not_wanted target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @not_wanted(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %least = arith.constant dense<0xFF800000> : !rows
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %kp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %ub = arith.maxsi %n, %c1 : index
+    %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
+      warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
+      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
+      %top = tile.reduce max dim 1 %s : !scores to !rows
+      %m2 = arith.maximumf %m, %top : !rows
+      %e = math.exp2 %s : !scores
+      %p = arith.truncf %e : !scores to !weights
+      %f = arith.subf %m, %m2 : !rows
+      %fb = tile.broadcast %f : !rows to !out
+      %scaled = arith.mulf %acc, %fb : !out
+      warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      scf.yield %m2, %o : !rows, !out
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// All first operands are in registers: there are no scores to issue ahead.
+// CHECK-LABEL: gpu.func @only_late
+// CHECK-NOT: warp.dot async
+// CHECK: scf.for
+// CHECK: warp.dot %{{.*}} transpose_b
+// CHECK: warp.dot %
+// CHECK: scf.yield
+// CHECK-NOT: warp.dot
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @only_late target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @only_late(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %least = arith.constant dense<0xFF800000> : !rows
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %kp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %ub = arith.maxsi %n, %c1 : index
+    %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
+      warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
+      %p0 = arith.truncf %acc : !out to tensor<128x32xbf16, #tile.reg>
+      %s = warp.dot %p0, %k, %zs transpose_b : tensor<128x32xbf16, #tile.reg>, !buffer, !scores
+      warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
+      %top = tile.reduce max dim 1 %s : !scores to !rows
+      %m2 = arith.maximumf %m, %top : !rows
+      %e = math.exp2 %s : !scores
+      %p = arith.truncf %e : !scores to !weights
+      %f = arith.subf %m, %m2 : !rows
+      %fb = tile.broadcast %f : !rows to !out
+      %scaled = arith.mulf %acc, %fb : !out
+      warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      scf.yield %m2, %o : !rows, !out
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The next scores need the last product: nothing would run under it.
+// CHECK-LABEL: gpu.func @depends
+// CHECK-NOT: warp.dot async
+// CHECK: scf.for
+// CHECK: warp.dot %{{.*}} transpose_b
+// CHECK: warp.dot %
+// CHECK: scf.yield
+// CHECK-NOT: warp.dot
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @depends target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @depends(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %least = arith.constant dense<0xFF800000> : !rows
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %kp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %ub = arith.maxsi %n, %c1 : index
+    %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
+      warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
+      %l = tile.reduce add dim 1 %acc : !out to !rows
+      %start = tile.broadcast %l : !rows to !scores
+      %s = warp.dot %q, %k, %start transpose_b : !query, !buffer, !scores
+      warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
+      %top = tile.reduce max dim 1 %s : !scores to !rows
+      %m2 = arith.maximumf %m, %top : !rows
+      %e = math.exp2 %s : !scores
+      %p = arith.truncf %e : !scores to !weights
+      %f = arith.subf %m, %m2 : !rows
+      %fb = tile.broadcast %f : !rows to !out
+      %scaled = arith.mulf %acc, %fb : !out
+      warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      scf.yield %m2, %o : !rows, !out
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A dot that is asynchronous already and waited for elsewhere.
+// CHECK-LABEL: gpu.func @carried
+// CHECK: scf.for
+// CHECK: warp.dot async
+// CHECK: warp.dot %
+// CHECK: scf.yield
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @carried target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @carried(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %least = arith.constant dense<0xFF800000> : !rows
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %kp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %ub = arith.maxsi %n, %c1 : index
+    %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+    %t:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%acc = %zo, %x = %i) -> (!out, !warp.pending<!scores>) {
+      %s = warp.dot_wait %x : !warp.pending<!scores>
+      %p = arith.truncf %s : !scores to !weights
+      %y = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %o = warp.dot %p, %v, %acc : !weights, !buffer, !out
+      scf.yield %o, %y : !out, !warp.pending<!scores>
+    }
+    %last = warp.dot_wait %t#1 : !warp.pending<!scores>
+    gpu.return
+  }
+}
+
+// -----
+
+// Two constants say that it runs.
+// CHECK-LABEL: gpu.func @constants
+// CHECK: warp.dot async
+// CHECK: scf.for
+// CHECK: warp.dot async
+// CHECK: warp.dot async
+// CHECK: scf.yield
+// CHECK: warp.dot async
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @constants target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @constants(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %least = arith.constant dense<0xFF800000> : !rows
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %kp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %c3 = arith.constant 3 : index
+    %r:2 = scf.for %j = %c0 to %c3 step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
+      warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
+      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
+      %top = tile.reduce max dim 1 %s : !scores to !rows
+      %m2 = arith.maximumf %m, %top : !rows
+      %e = math.exp2 %s : !scores
+      %p = arith.truncf %e : !scores to !weights
+      %f = arith.subf %m, %m2 : !rows
+      %fb = tile.broadcast %f : !rows to !out
+      %scaled = arith.mulf %acc, %fb : !out
+      warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      scf.yield %m2, %o : !rows, !out
+    }
+    gpu.return
+  }
+}

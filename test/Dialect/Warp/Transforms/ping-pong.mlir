@@ -1,0 +1,182 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-ping-pong)))' --split-input-file | FileCheck %s
+
+// A turn for each burst of dots without a wait in between; none for one dot
+// alone, whose softmax was before.
+// CHECK-LABEL: gpu.func @turns
+// CHECK: %[[T:.*]] = warp.turns : !warp.turns<2>
+// CHECK: scf.for
+// CHECK-NEXT: warp.begin_turn %[[T]] : !warp.turns<2>
+// CHECK-NEXT: %[[S:.*]] = warp.dot async
+// CHECK-NEXT: %[[O:.*]] = warp.dot async
+// CHECK-NEXT: warp.end_turn %[[T]] : !warp.turns<2>
+// CHECK-NEXT: warp.dot_wait %[[S]]
+// CHECK-NEXT: warp.dot_wait %[[O]]
+// CHECK-NEXT: }
+// CHECK-NEXT: warp.dot async
+// CHECK-NEXT: warp.dot_wait
+// CHECK-NEXT: warp.dot %
+// CHECK-NEXT: warp.begin_turn %[[T]]
+// CHECK-NEXT: warp.dot async
+// CHECK-NEXT: warp.dot async
+// CHECK-NEXT: warp.end_turn %[[T]]
+// CHECK-NOT: warp.begin_turn
+// CHECK: gpu.return
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @turns target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, ping_pong = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @turns(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %p = arith.constant dense<1.0> : !weights
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    scf.for %j = %c0 to %n step %c1 {
+      %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %i2 = warp.dot async %p, %v, %zo : !weights, !buffer, !out
+      %s = warp.dot_wait %i1 : !warp.pending<!scores>
+      %o = warp.dot_wait %i2 : !warp.pending<!out>
+    }
+    %i3 = warp.dot async %p, %v, %zo : !weights, !buffer, !out
+    %o3 = warp.dot_wait %i3 : !warp.pending<!out>
+    %s4 = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+    %i5 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+    %i6 = warp.dot async %p, %v, %zo : !weights, !buffer, !out
+    %s5 = warp.dot_wait %i5 : !warp.pending<!scores>
+    %o5 = warp.dot_wait %i6 : !warp.pending<!out>
+    gpu.return
+  }
+}
+
+// -----
+
+// The schedule says no.
+// CHECK-LABEL: gpu.func @not_wanted
+// CHECK-NOT: warp.turns
+// CHECK-NOT: warp.begin_turn
+// CHECK: gpu.return
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @not_wanted target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @not_wanted(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %p = arith.constant dense<1.0> : !weights
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+    %i2 = warp.dot async %p, %v, %zo : !weights, !buffer, !out
+    %s = warp.dot_wait %i1 : !warp.pending<!scores>
+    %o = warp.dot_wait %i2 : !warp.pending<!out>
+    gpu.return
+  }
+}
+
+// -----
+
+// Warps without roles wait together anyway.
+// CHECK-LABEL: gpu.func @no_roles
+// CHECK-NOT: warp.turns
+// CHECK-NOT: warp.begin_turn
+// CHECK: gpu.return
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @no_roles target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, ping_pong = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @no_roles(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %p = arith.constant dense<1.0> : !weights
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+    %i2 = warp.dot async %p, %v, %zo : !weights, !buffer, !out
+    %s = warp.dot_wait %i1 : !warp.pending<!scores>
+    %o = warp.dot_wait %i2 : !warp.pending<!out>
+    gpu.return
+  }
+}
+
+// -----
+
+// A warp group alone has nobody to wait for.
+// CHECK-LABEL: gpu.func @one_group
+// CHECK-NOT: warp.turns
+// CHECK-NOT: warp.begin_turn
+// CHECK: gpu.return
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @one_group target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, ping_pong = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @one_group(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %p = arith.constant dense<1.0> : !weights
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+    %i2 = warp.dot async %p, %v, %zo : !weights, !buffer, !out
+    %s = warp.dot_wait %i1 : !warp.pending<!scores>
+    %o = warp.dot_wait %i2 : !warp.pending<!out>
+    gpu.return
+  }
+}
+
+// -----
+
+// No bursts: no turns.
+// CHECK-LABEL: gpu.func @no_bursts
+// CHECK-NOT: turn{{s|_}}
+// CHECK: gpu.return
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @no_bursts target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, ping_pong = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @no_bursts(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %p = arith.constant dense<1.0> : !weights
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %i3 = warp.dot async %p, %v, %zo : !weights, !buffer, !out
+    %o3 = warp.dot_wait %i3 : !warp.pending<!out>
+    %s4 = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+    gpu.return
+  }
+}

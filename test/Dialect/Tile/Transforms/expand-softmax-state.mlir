@@ -40,7 +40,10 @@ gpu.module @kernels {
     // CHECK:      %[[INV:.*]] = arith.divf %{{.*}}, %[[L]]
     // CHECK-NEXT: %[[W:.*]] = tile.broadcast %[[INV]]
     // CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %[[ACC]], %[[W]]
-    // CHECK:      %[[O:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SCALED]]
+    // CHECK-NEXT: %[[O:.*]] = tile.if_any %[[EMPTY]] init(%[[SCALED]]
+    // CHECK-NEXT: ^bb0(%[[KEPT:.*]]: tensor<16x32xf32
+    // CHECK:      %[[CLEARED:.*]] = arith.select %{{.*}}, %{{.*}}, %[[KEPT]]
+    // CHECK-NEXT: tile.yield %[[CLEARED]]
     // CHECK:      %[[LOG:.*]] = math.log2 %[[L]]
     // CHECK:      %[[SUM:.*]] = math.fma %[[LOG]], %{{.*}}, %[[M]]
     // CHECK:      %[[LSE:.*]] = arith.select %[[EMPTY]], %{{.*}}, %[[SUM]]

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-lower-votes),warp-to-nvvm))' --split-input-file | FileCheck %s
 
 // A thread holds rows l / 4 and l / 4 + 8 of its warp's 16.
 // CHECK-LABEL: gpu.func @f
@@ -16,7 +16,9 @@ gpu.module @m {
     // CHECK: %[[WARP:.*]] = arith.divui %[[T]], %{{.*}} : i32
     // CHECK: %[[FIRST:.*]] = arith.muli %[[WARP]], %{{.*}} : i32
     // CHECK: %[[BASE:.*]] = arith.addi %[[FIRST]], %[[ROW]]
-    // CHECK: %[[BASES:.*]] = vector.broadcast %[[BASE]] : i32 to vector<2xi32>
+    // The compiler may not keep what each use can make anew.
+    // CHECK: %[[MADE:.*]] = llvm.inline_asm has_side_effects "mov.b32 $0, $1;", "=r,r" %[[BASE]]
+    // CHECK: %[[BASES:.*]] = vector.broadcast %[[MADE]] : i32 to vector<2xi32>
     // CHECK: %[[ROWS:.*]] = arith.addi %[[BASES]], %[[OFFSETS]]
     %rows = tile.iota dim 0 : tensor<64x1xi32, #warp.mma_sync<warps = 4>>
     // CHECK: %[[COLUMNS:.*]] = arith.addi %{{.*}}, %[[STEPS]] : vector<4xi32>

@@ -146,8 +146,10 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
   llvm::ModulePassManager passes;
   llvm::cantFail(builder.parsePassPipeline(
       passes,
-      "function(sroa,early-cse,instcombine,simplifycfg<no-speculate-blocks>,"
-      "early-cse,instcombine,simplifycfg<no-speculate-blocks>,dce)"));
+      "function(sroa,early-cse,"
+      "instcombine<no-verify-fixpoint>,simplifycfg<no-speculate-blocks>,"
+      "early-cse,instcombine<no-verify-fixpoint>,"
+      "simplifycfg<no-speculate-blocks>,dce)"));
   passes.run(module, modules);
 }
 

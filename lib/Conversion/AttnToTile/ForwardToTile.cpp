@@ -35,7 +35,9 @@ private:
   void emitCoordinates();
   LogicalResult emitBounds();
   LogicalResult emitScores(Block &block);
-  FailureOr<Value> emitMask(Value key);
+  FailureOr<Value> emitMask(Value key, Value score);
+  Value hide(Value keep, Value score);
+  Value hideMissingKeys(Value key, Value score);
   RegionContext makeContext(Value key);
   Value roundDown(Value value);
   Value roundUp(Value value);
@@ -198,8 +200,15 @@ LogicalResult ForwardEmitter::emitBounds() {
   return success();
 }
 
-/// The keys of the block that exist and that mask_mod keeps.
-FailureOr<Value> ForwardEmitter::emitMask(Value key) {
+/// `score` where `keep` holds, else -inf.
+Value ForwardEmitter::hide(Value keep, Value score) {
+  Value hidden =
+      kb.splat(rows, columns, -std::numeric_limits<double>::infinity());
+  return arith::SelectOp::create(kb.builder, loc, keep, score, hidden);
+}
+
+/// Hides keys past the last one.
+Value ForwardEmitter::hideMissingKeys(Value key, Value score) {
   OpBuilder &b = kb.builder;
   RegionContext context = makeContext(key);
   RegionToTile cloner(b, context);
@@ -208,14 +217,33 @@ FailureOr<Value> ForwardEmitter::emitMask(Value key) {
   Value counts = tile::BroadcastOp::create(b, loc, keyTile.getType(), count);
   Value exists =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, keyTile, counts);
-  Value keep = cloner.toFullTile(loc, exists);
+  return hide(cloner.toFullTile(loc, exists), score);
+}
+
+/// Hides the keys of a block that don't exist or that mask_mod drops.
+FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
+  OpBuilder &b = kb.builder;
   if (op.getMaskMod().empty())
-    return keep;
-  FailureOr<Value> mask =
+    return hideMissingKeys(key, score);
+  RegionContext context = makeContext(key);
+  FailureOr<Value> keep =
       RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
-  if (failed(mask))
+  if (failed(keep))
     return failure();
-  return arith::AndIOp::create(b, loc, keep, *mask).getResult();
+  Value kept = hide(*keep, score);
+  // Of the blocks that need the mask, only the last one can be ragged.
+  Value end = arith::AddIOp::create(b, loc, key, kb.constant(columns));
+  Value isRagged =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, keys);
+  auto branch = scf::IfOp::create(b, loc, kept.getType(), isRagged,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  Value existing = hideMissingKeys(key, kept);
+  scf::YieldOp::create(b, loc, existing);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, loc, kept);
+  return branch.getResult(0);
 }
 
 LogicalResult ForwardEmitter::emitScores(Block &block) {
@@ -254,13 +282,10 @@ LogicalResult ForwardEmitter::emitScores(Block &block) {
   auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
                                   /*withElseRegion=*/true);
   b.setInsertionPointToEnd(masked.thenBlock());
-  FailureOr<Value> keep = emitMask(key);
-  if (failed(keep))
+  FailureOr<Value> visible = emitMask(key, score);
+  if (failed(visible))
     return failure();
-  Value hidden =
-      kb.splat(rows, columns, -std::numeric_limits<double>::infinity());
-  Value selected = arith::SelectOp::create(b, loc, *keep, score, hidden);
-  scf::YieldOp::create(b, loc, selected);
+  scf::YieldOp::create(b, loc, *visible);
   b.setInsertionPointToEnd(masked.elseBlock());
   scf::YieldOp::create(b, loc, score);
   b.setInsertionPointToEnd(&block);

@@ -38,6 +38,29 @@ static LogicalResult executeAlloc(Operation *op, Frame &frame) {
   return success();
 }
 
+/// Ones are there from the start; nobody writes them.
+static LogicalResult executeOnes(Operation *op, Frame &frame) {
+  auto ones = cast<warp::OnesOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  MemRefType type = ones.getBuffer().getType();
+  auto buffer = (*agent)->cta.getObject<SharedBuffer>(op, countSlots(type));
+  auto contents = makeTile(
+      frame, RankedTensorType::get(type.getShape(), type.getElementType()));
+  withStorage(contents->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    std::fill_n(contents->data<T>(), contents->getNumElements(), T(1));
+  });
+  Slot &slot = buffer->slots.front();
+  slot.contents = RuntimeValue::array(std::move(contents));
+  slot.writer = op;
+  slot.writingParty = (*agent)->party;
+  frame.set(ones.getBuffer(), RuntimeValue::object(std::make_shared<SharedView>(
+                                  std::move(buffer), 0)));
+  return success();
+}
+
 static LogicalResult executeStage(Operation *op, Frame &frame) {
   auto stage = cast<warp::StageOp>(op);
   SharedView &view = getView(frame, stage.getBuffer());
@@ -116,6 +139,24 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
 // Dots
 //===----------------------------------------------------------------------===//
 
+/// `left` with columns of `ones` behind it, repeated from its first row on.
+static std::shared_ptr<Array> appendOnes(Frame &frame, const Array &left,
+                                         const Array &ones, Type element) {
+  int64_t rows = left.getShape()[0], columns = left.getShape()[1],
+          more = ones.getShape()[1], repeat = ones.getShape()[0];
+  auto result =
+      makeTile(frame, RankedTensorType::get({rows, columns + more}, element));
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    for (int64_t r = 0; r < rows; ++r) {
+      T *row = result->data<T>() + r * (columns + more);
+      std::copy_n(left.data<T>() + r * columns, columns, row);
+      std::copy_n(ones.data<T>() + r % repeat * more, more, row + columns);
+    }
+  });
+  return result;
+}
+
 static LogicalResult executeDot(Operation *op, Frame &frame) {
   auto dot = cast<warp::DotOp>(op);
   FailureOr<Agent *> agent = getAgent(op, frame);
@@ -133,6 +174,15 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
       return failure();
     operands.push_back(*array);
     slots.push_back(&getView(frame, operand).getSlot());
+  }
+  std::shared_ptr<Array> wide;
+  if (dot.getOnes()) {
+    FailureOr<const Array *> ones = readBuffer(op, **agent, dot.getOnes());
+    if (failed(ones))
+      return failure();
+    wide = appendOnes(frame, *operands[1], **ones,
+                      dot.getOnes().getType().getElementType());
+    operands[1] = wide.get();
   }
   // Operands can't change before the wait, or that is reported; so it does not
   // matter when they are read.
@@ -241,6 +291,7 @@ void fovea::interp::registerWarpHandlers(InterpreterRegistry &registry) {
   registerPipelineHandlers(registry);
   registerTensorMemoryHandlers(registry);
   registry.add<warp::AllocOp>(executeAlloc);
+  registry.add<warp::OnesOp>(executeOnes);
   registry.add<warp::StageOp>(executeStage);
   registry.add<warp::LocalLoadOp>(executeLocalLoad);
   registry.add<warp::CopyOp>(executeCopy);

@@ -22,6 +22,8 @@ static constexpr int64_t kBudgetStep = 8, kLeastBudget = 24;
 static constexpr int64_t kOtherRegisters = 26;
 // Barriers, work numbers, and what aligns the first buffer.
 static constexpr int64_t kSharedExtra = 1024;
+// A block of ones: 16 rows of a panel.
+static constexpr int64_t kOnesBytes = 2048;
 
 namespace {
 /// Register budgets for a number of computing warp groups: together no more
@@ -55,21 +57,28 @@ static int64_t getTileRegisters(int64_t valueHeadDim, int64_t tileN,
   return valueHeadDim / 2 + tileN / 2 + tileN / 4 + (sumByDot ? 4 : 0);
 }
 
+/// Columns of ones can go on with a value's only panel, which must be full.
+static bool canSumByDot(const ScheduleProblem &problem) {
+  return warp::getBoxPanelColumns(problem.valueHeadDim) == problem.valueHeadDim;
+}
+
 static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
                               int64_t tileN, int64_t queryStages,
-                              int64_t keyStages, int64_t valueStages) {
+                              int64_t keyStages, int64_t valueStages,
+                              bool sumByDot) {
   int64_t d = padColumns(problem.headDim),
           dv = padColumns(problem.valueHeadDim);
   int64_t elements =
       queryStages * tileM * d + tileN * (keyStages * d + valueStages * dv);
-  return elements * problem.elementBits / 8 + kSharedExtra;
+  return elements * problem.elementBits / 8 + kSharedExtra +
+         (sumByDot ? kOnesBytes : 0);
 }
 
 int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
                                         ScheduleAttr schedule) {
   return getSharedBytes(problem, schedule.getTileM(), schedule.getTileN(),
                         schedule.getQueryStages(), schedule.getKeyDepth(),
-                        schedule.getStages());
+                        schedule.getStages(), schedule.getSumByDot());
 }
 
 std::optional<ScheduleFields>
@@ -95,16 +104,21 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   if (!problem.wideExponent)
     fields.tau = 8;
   fields.softmaxPart = isSmall ? 50 : 25;
+  // Small heads, where softmax binds, gain by fewer additions. Narrower values
+  // waste more of each product on the ones.
+  fields.sumByDot = !problem.lse && isSmall && problem.valueHeadDim == 64;
   fields.work =
       problem.uneven ? tile::WorkSchedule::Dynamic : tile::WorkSchedule::Static;
 
   auto fits = [&](int64_t tileN, int64_t queryStages, int64_t keyStages,
                   int64_t valueStages) {
     return getSharedBytes(problem, fields.tileM, tileN, queryStages, keyStages,
-                          valueStages) <= problem.target->sharedMemory;
+                          valueStages,
+                          fields.sumByDot) <= problem.target->sharedMemory;
   };
   for (int64_t tileN = isSmall ? 64 : 128; tileN >= 16; tileN -= 16) {
-    if (getTileRegisters(problem.valueHeadDim, tileN, false) + kOtherRegisters >
+    if (getTileRegisters(problem.valueHeadDim, tileN, fields.sumByDot) +
+            kOtherRegisters >
         budget.consumer)
       continue;
     // Two query buffers let the next tile start under this one's end, which
@@ -177,6 +191,10 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
     return emitError() << "schedule's 'chain' needs 'overlap'";
   if (schedule.getChain() && schedule.getWork() == tile::WorkSchedule::Single)
     return emitError() << "schedule's 'chain' needs 'work' static or dynamic";
+  if (schedule.getSumByDot() && !canSumByDot(problem))
+    return emitError() << "schedule's 'sum_by_dot' needs a value head dim of "
+                          "16, 32 or 64, found "
+                       << problem.valueHeadDim;
 
   int64_t registers =
       getTileRegisters(problem.valueHeadDim, schedule.getTileN(),

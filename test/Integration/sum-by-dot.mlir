@@ -6,11 +6,18 @@
 // RUN: %{run} --schedule=sum_by_dot=1,recurrence=conditional --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333 --magnitude=30
 // RUN: %{run} --schedule=sum_by_dot=1,recurrence=lazy --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333 --magnitude=30
 // RUN: %{run} --target=sm_90a --schedule=sum_by_dot=1 --dims B=1,Hq=2,Hkv=1,Sq=300,Skv=100
+// RUN: fovea-run %s --check --random=1 --level=warp --target=sm_90a --dims B=1,Hq=2,Hkv=1,Sq=300,Skv=200
 // RUN: fovea-opt %s --attn-to-tile=schedule=sum_by_dot=1 | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile=target=sm_90a | FileCheck %s
+// RUN: fovea-opt %s --fovea-to-warp=target=sm_90a | FileCheck %s --check-prefix=WARP
 // RUN: fovea-opt %examples/causal.mlir --attn-to-tile=schedule=sum_by_dot=1 | FileCheck %s --check-prefix=LSE
 
 // CHECK: tile.abi @forward
 // CHECK-SAME: sum_by_dot = 1
+// Each product of weights and values is one dot, the first one with no sums
+// before it.
+// WARP-NOT: warp.dot async %{{.*}}, %{{.*}}, %{{.*}} : tensor
+// WARP: warp.dot async %{{.*}}, %{{.*}}, %{{.*}} ones(
 // LSE: tile.abi @causal
 // LSE-NOT: sum_by_dot
 

@@ -51,10 +51,16 @@ def TileToWarp : Pass<"tile-to-warp", "::mlir::gpu::GPUFuncOp"> {
 
     Before: `%k = tile.load`, `%s = tile.dot %q, %k, %acc`. After:
     `warp.copy ... to %buffer`, `%s = warp.dot %q, %buffer, %acc`.
+
+    A dot with ones, which sums up rows, becomes more columns of the dot beside
+    it that has the same first operand: one `warp.dot` with `ones`, between
+    `warp.concat_columns` and `warp.extract_columns`. Only programs with roles
+    have that, and only where the product's columns fill one panel.
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
   let statistics = [
-    Statistic<"numBuffers", "buffers", "Number of shared buffers made">
+    Statistic<"numBuffers", "buffers", "Number of shared buffers made">,
+    Statistic<"numSums", "sums", "Number of row sums by a product with ones">
   ];
 }
 

@@ -8,6 +8,8 @@
 
 #include "fovea/Conversion/Passes.h"
 
+#include "mlir/IR/Matchers.h"
+
 namespace fovea {
 #define GEN_PASS_DEF_TILETOWARP
 #include "fovea/Conversion/Passes.h.inc"
@@ -15,6 +17,9 @@ namespace fovea {
 
 using namespace mlir;
 using namespace fovea;
+
+// Rows of a block of ones: what one instruction sums over.
+static constexpr int64_t kOnesRows = 16;
 
 namespace {
 struct TileToWarpPass : fovea::impl::TileToWarpBase<TileToWarpPass> {
@@ -26,12 +31,36 @@ private:
   /// The buffer that holds what `load` reads, copied where the load stands.
   Value getBuffer(tile::LoadOp load);
   LogicalResult convert(tile::DotOp dot, bool queryInRegisters);
+  /// The dot with ones becomes more columns of the product that it stands
+  /// beside.
+  LogicalResult convertSum(tile::DotOp sum, tile::DotOp product);
+  /// The kernel's block of ones for products with `right`.
+  Value getOnes(Location loc, MemRefType right, int64_t columns);
 
   bool specialized = false;
   llvm::DenseMap<Operation *, Value> buffers;
   llvm::DenseMap<Operation *, Value> fragments;
+  llvm::DenseMap<Type, Value> ones;
 };
 } // namespace
+
+/// Sums of a tile's rows, written as a product.
+static bool isDotWithOnes(tile::DotOp dot) {
+  return matchPattern(dot.getB(), m_OneFloat());
+}
+
+/// The dot of loaded values whose first operand `sum` adds up.
+static tile::DotOp findProduct(tile::DotOp sum) {
+  if (!isDotWithOnes(sum))
+    return {};
+  for (Operation *user : sum.getA().getUsers()) {
+    auto dot = dyn_cast<tile::DotOp>(user);
+    if (dot && dot != sum && dot->getBlock() == sum->getBlock() &&
+        dot.getA() == sum.getA() && dot.getB().getDefiningOp<tile::LoadOp>())
+      return dot;
+  }
+  return {};
+}
 
 Value TileToWarpPass::getBuffer(tile::LoadOp load) {
   Value &buffer = buffers[load];
@@ -83,9 +112,64 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot, bool queryInRegisters) {
   return success();
 }
 
+Value TileToWarpPass::getOnes(Location loc, MemRefType right, int64_t columns) {
+  auto type = MemRefType::get({kOnesRows, columns}, right.getElementType(),
+                              right.getLayout(), right.getMemorySpace());
+  Value &buffer = ones[type];
+  if (!buffer) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&getOperation().front());
+    buffer = warp::OnesOp::create(builder, loc, type, IntegerAttr());
+  }
+  return buffer;
+}
+
+LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
+  if (!specialized)
+    return sum.emitError("row sums by a dot need a schedule with roles "
+                         "('producer_registers')");
+  Value right = getBuffer(product.getB().getDefiningOp<tile::LoadOp>());
+  auto rightType = cast<MemRefType>(right.getType());
+  int64_t panel = cast<warp::SharedAttr>(rightType.getMemorySpace()).getPanel();
+  if (rightType.getDimSize(1) != panel || product.getTransposeB())
+    return sum.emitError("row sums by a dot need a product of one panel of 16, "
+                         "32 or 64 columns beside them, found ")
+           << product.getResult().getType();
+  Operation *first = sum->isBeforeInBlock(product) ? sum : product;
+  for (Value acc : {sum.getAcc(), product.getAcc()})
+    if (Operation *def = acc.getDefiningOp())
+      if (def->getBlock() == first->getBlock() && !def->isBeforeInBlock(first))
+        return sum.emitError("row sums by a dot depend on the product beside "
+                             "them");
+
+  OpBuilder b(first);
+  Location loc = product.getLoc();
+  RankedTensorType sumType = sum.getResult().getType(),
+                   type = product.getResult().getType();
+  int64_t columns = type.getDimSize(1), more = sumType.getDimSize(1);
+  RankedTensorType joined = tile::tileLike(
+      type, {type.getDimSize(0), columns + more}, type.getElementType());
+  Value acc = warp::ConcatColumnsOp::create(
+      b, loc, joined, ValueRange{product.getAcc(), sum.getAcc()});
+  auto converted = warp::DotOp::create(b, loc, product.getA(), right, acc,
+                                       getOnes(loc, rightType, more),
+                                       /*transposeB=*/false, /*async=*/false);
+  auto replace = [&](tile::DotOp dot, int64_t from) {
+    b.setInsertionPoint(dot);
+    Value part = warp::ExtractColumnsOp::create(
+        b, loc, dot.getResult().getType(), converted.getResult(), from);
+    dot.replaceAllUsesWith(part);
+    dot.erase();
+  };
+  replace(product, 0);
+  replace(sum, columns);
+  ++numSums;
+  return success();
+}
+
 void TileToWarpPass::runOnOperation() {
   buffers.clear();
   fragments.clear();
+  ones.clear();
   tile::AbiOp abi = tile::lookupAbi(getOperation());
   if (!abi) {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
@@ -93,7 +177,14 @@ void TileToWarpPass::runOnOperation() {
   }
   specialized = abi.getSchedule().isSpecialized();
   bool queryInRegisters = abi.getSchedule().getQueryInRegisters();
-  SmallVector<tile::DotOp> dots;
+  SmallVector<tile::DotOp> dots, sums;
+  getOperation().walk([&](tile::DotOp dot) {
+    if (findProduct(dot))
+      sums.push_back(dot);
+  });
+  for (tile::DotOp sum : sums)
+    if (failed(convertSum(sum, findProduct(sum))))
+      return signalPassFailure();
   getOperation().walk([&](tile::DotOp dot) { dots.push_back(dot); });
   for (tile::DotOp dot : dots)
     if (failed(convert(dot, queryInRegisters)))

@@ -188,6 +188,8 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   auto left = cast<ShapedType>(op.getA().getType());
   if (!element.isF16() && !element.isBF16())
     return op.emitError("mma.sync multiplies f16 or bf16, found ") << element;
+  if (op.getOnes())
+    return op.emitOpError("mma.sync has no columns of ones");
   int64_t warps = layout.getWarps();
   int64_t m = accType.getDimSize(0), n = accType.getDimSize(1),
           k = left.getDimSize(1);

@@ -18,6 +18,7 @@ using namespace fovea;
 
 static constexpr int64_t kLanes = 32, kGroupWarps = 4;
 static constexpr int64_t kRegisters = 65536, kRegisterStep = 8;
+static constexpr int64_t kChunkBytes = 16;
 
 //===----------------------------------------------------------------------===//
 // Small emitters
@@ -134,6 +135,7 @@ public:
 
 private:
   void emitSetup();
+  void emitOnes(warp::OnesOp ones);
   void emitBranch(unsigned index);
   void emitRole(unsigned index, Block *block);
   void emitBudget(int64_t registers);
@@ -165,7 +167,46 @@ void RoleBuilder::emitSetup() {
   auto setup = scf::IfOp::create(b, loc, first, /*withElseRegion=*/false);
   OpBuilder inside = setup.getThenBodyBuilder();
   result.endOfSetup = NVVM::FenceMbarrierInitOp::create(inside, loc);
+  op->getParentOfType<gpu::GPUFuncOp>().walk(
+      [&](warp::OnesOp ones) { emitOnes(ones); });
   NVVM::Barrier0Op::create(b, loc);
+}
+
+/// The first threads write 16 bytes each; the matrix units read them through
+/// another proxy.
+void RoleBuilder::emitOnes(warp::OnesOp ones) {
+  MemRefType type = ones.getBuffer().getType();
+  int64_t chunks = warp::getStorageBytes(type) / kChunkBytes;
+  int64_t threads = kLanes * op.getNumWarps();
+  auto value = FloatAttr::get(type.getElementType(), 1.0);
+  APInt word = value.getValue().bitcastToAPInt().zext(32);
+  word |= word.shl(16);
+  auto vector = VectorType::get({kChunkBytes / 4}, b.getI32Type());
+  for (int64_t start = 0; start < chunks; start += threads) {
+    Value mine = arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::ult, thread,
+        emitI32(b, loc, std::min(threads, chunks - start)));
+    auto branch = scf::IfOp::create(b, loc, mine, /*withElseRegion=*/false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    Value filled = arith::ConstantOp::create(
+        inside, loc, DenseElementsAttr::get(vector, word));
+    Value distance = arith::MulIOp::create(inside, loc, thread,
+                                           emitI32(inside, loc, kChunkBytes));
+    Value base = LLVM::AddressOfOp::create(
+        inside, loc, LLVM::LLVMPointerType::get(b.getContext(), 3),
+        kSharedMemorySymbol);
+    Value at = LLVM::GEPOp::create(
+        inside, loc, base.getType(), b.getI8Type(),
+        LLVM::GEPOp::create(inside, loc, base.getType(), b.getI8Type(), base,
+                            ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(
+                                *ones.getOffset() + start * kChunkBytes))}),
+        ArrayRef<LLVM::GEPArg>{distance});
+    LLVM::StoreOp::create(inside, loc, filled, at, kChunkBytes);
+    NVVM::FenceProxyOp::create(
+        inside, loc, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
+  }
 }
 
 void RoleBuilder::emitBranch(unsigned index) {
@@ -261,6 +302,14 @@ FailureOr<Specialization> fovea::openRoles(gpu::GPUFuncOp kernel,
     return failure();
   }
   if (failed(checkSpecialize(ops.front(), kernel, abi)))
+    return failure();
+  WalkResult walk = kernel.walk([](warp::OnesOp ones) -> WalkResult {
+    if (ones.getOffset())
+      return WalkResult::advance();
+    return ones.emitError("buffer of ones has no offset; run "
+                          "'warp-allocate-shared-memory' first");
+  });
+  if (walk.wasInterrupted())
     return failure();
   RoleBuilder(ops.front(), result).run();
   return result;

@@ -29,18 +29,19 @@ static Value emitAddress(OpBuilder &b, Location loc, Value address, Value x,
 }
 
 namespace {
-struct AllocLowering : OpConversionPattern<warp::AllocOp> {
-  using OpConversionPattern::OpConversionPattern;
+template <typename Op>
+struct AllocLowering : OpConversionPattern<Op> {
+  using OpConversionPattern<Op>::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(warp::AllocOp op, OpAdaptor,
+  matchAndRewrite(Op op, typename Op::Adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     std::optional<uint64_t> offset = op.getOffset();
     if (!offset)
       return op.emitError("shared buffer has no offset; run "
                           "'warp-allocate-shared-memory' first");
     Location loc = op.getLoc();
-    Type pointer = LLVM::LLVMPointerType::get(getContext(), 3);
+    Type pointer = LLVM::LLVMPointerType::get(op.getContext(), 3);
     Value base =
         LLVM::AddressOfOp::create(rewriter, loc, pointer, kSharedMemorySymbol);
     rewriter.replaceOpWithNewOp<LLVM::GEPOp>(
@@ -226,6 +227,7 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
 void fovea::populateSharedMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          int64_t threads) {
-  patterns.add<AllocLowering, StageLowering>(converter, patterns.getContext());
+  patterns.add<AllocLowering<warp::AllocOp>, AllocLowering<warp::OnesOp>,
+               StageLowering>(converter, patterns.getContext());
   patterns.add<CopyLowering>(converter, patterns.getContext(), threads);
 }

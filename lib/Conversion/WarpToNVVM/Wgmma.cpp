@@ -34,27 +34,43 @@ struct PanelWalk {
   int64_t rows, panel;
   /// The sum runs along columns (else along rows).
   bool sumAlongColumns;
+  /// Bytes from the buffer to the ones that go on with its panel; 0 if none do.
+  int64_t toOnes = 0;
 
   int64_t getRowBytes() const { return panel * kElementBytes; }
   int64_t getPanelBytes() const { return rows * getRowBytes(); }
 
-  /// All of a descriptor but the address. A panel of 128, 64, 32-byte rows has
-  /// the swizzle of its row: layout type 1, 2, 3.
-  int64_t getDescriptor() const {
+  /// A descriptor's upper half. A panel of 128, 64, 32-byte rows has the
+  /// swizzle of its row: layout type 1, 2, 3.
+  int64_t getUpperHalf() const {
     int64_t stride = kPatternRows * getRowBytes();
-    // Along columns the swizzle says where the next chunk lies.
-    int64_t leading = sumAlongColumns ? kUnit : getPanelBytes();
     int64_t swizzle = panel == 64 ? 1 : panel == 32 ? 2 : 3;
-    return swizzle << 62 | (stride / kUnit) << 32 | (leading / kUnit) << 16;
+    return swizzle << 30 | stride / kUnit;
   }
 
-  /// Where k-step `step` starts, in units.
-  int64_t getStepDistance(int64_t step) const {
+  /// A descriptor's lower half but for the address.
+  int64_t getLowerHalf() const {
+    // Along columns the swizzle says where the next chunk lies.
+    int64_t leading = sumAlongColumns ? kUnit
+                      : toOnes        ? toOnes
+                                      : getPanelBytes();
+    return (leading / kUnit) << 16;
+  }
+
+  /// What `bytes` further on add to a descriptor. Ones stay where they are, so
+  /// the distance to them shrinks.
+  int64_t getAdvance(int64_t bytes) const {
+    int64_t units = bytes / kUnit;
+    return toOnes ? units - (units << 16) : units;
+  }
+
+  /// What k-step `step` adds to a descriptor.
+  int64_t getStepAdvance(int64_t step) const {
     int64_t first = step * kStep;
     int64_t bytes = sumAlongColumns ? first / panel * getPanelBytes() +
                                           first % panel * kElementBytes
                                     : first * getRowBytes();
-    return bytes / kUnit;
+    return getAdvance(bytes);
   }
 };
 
@@ -135,7 +151,7 @@ std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
   for (int64_t step = 0; step < steps; ++step) {
     auto add = [&](StringRef name, int64_t operand, const PanelWalk &walk) {
       text += "add.s64 " + name.str() + ", $" + std::to_string(operand) + ", " +
-              std::to_string(walk.getStepDistance(step)) + ";\n\t";
+              std::to_string(walk.getStepAdvance(step)) + ";\n\t";
     };
     std::string first = "a";
     if (left)
@@ -151,7 +167,7 @@ std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
 }
 
 /// The base of a buffer's descriptors is made once, at the role's start; a
-/// stage adds to it.
+/// stage adds to it. Only the lower half differs: one register is kept for it.
 FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
                                                   Value memref,
                                                   const PanelWalk &walk,
@@ -174,17 +190,18 @@ FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
     Value units = arith::ShRUIOp::create(b, loc, address, emitI32(b, loc, 4));
     // In a cluster the upper bits of an address say which CTA's it is.
     units = arith::AndIOp::create(b, loc, units, emitI32(b, loc, kAddressMask));
-    base = arith::OrIOp::create(
-        b, loc, arith::ExtUIOp::create(b, loc, b.getI64Type(), units),
-        emitI64(b, loc, walk.getDescriptor()));
+    base = arith::OrIOp::create(b, loc, units,
+                                emitI32(b, loc, walk.getLowerHalf()));
   }
-  if (!view->stage)
-    return base;
-  Value distance = arith::MulIOp::create(
-      b, loc, view->stage, emitI32(b, loc, view->getStageBytes() / kUnit));
-  return arith::AddIOp::create(
-             b, loc, base,
-             arith::ExtUIOp::create(b, loc, b.getI64Type(), distance))
+  if (view->stage) {
+    Value distance = arith::MulIOp::create(
+        b, loc, view->stage,
+        emitI32(b, loc, walk.getAdvance(view->getStageBytes())));
+    base = arith::AddIOp::create(b, loc, base, distance);
+  }
+  return arith::OrIOp::create(
+             b, loc, arith::ExtUIOp::create(b, loc, b.getI64Type(), base),
+             emitI64(b, loc, walk.getUpperHalf() << 32))
       .getResult();
 }
 
@@ -285,12 +302,36 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   if (auto left = dyn_cast<MemRefType>(op.getA().getType()))
     if (failed(checkPanels(op, left)))
       return failure();
+  if (op.getOnes() && op.getOnes().getType().getDimSize(0) < kStep)
+    return op.emitOpError("wgmma needs ")
+           << kStep << " rows of ones, found " << op.getOnes().getType();
   return checkPanels(op, op.getB().getType());
 }
 
 static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {
   int64_t panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
   return {type.getDimSize(0), panel, sumAlongColumns};
+}
+
+/// Bytes from the second operand's buffer to the ones behind it.
+static FailureOr<int64_t> getDistanceToOnes(warp::DotOp op) {
+  auto ones = op.getOnes().getDefiningOp<warp::OnesOp>();
+  if (!ones || !ones.getOffset()) {
+    op.emitOpError("ones must be a buffer of 'warp.ones' that has an offset");
+    return failure();
+  }
+  FailureOr<SharedView> view = getSharedView(op, op.getB());
+  if (failed(view))
+    return failure();
+  int64_t end = *view->buffer.getOffset() +
+                warp::getStorageBytes(view->buffer.getBuffer().getType());
+  int64_t distance = *ones.getOffset() - *view->buffer.getOffset();
+  if (int64_t(*ones.getOffset()) < end || distance / kUnit > kAddressMask) {
+    op.emitOpError("ones must lie behind the second operand, found offsets ")
+        << *ones.getOffset() << " and " << *view->buffer.getOffset();
+    return failure();
+  }
+  return distance;
 }
 
 LogicalResult
@@ -331,6 +372,12 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     append(constraints, "r", words);
   }
   PanelWalk right = getWalk(op.getB().getType(), op.getTransposeB());
+  if (op.getOnes()) {
+    FailureOr<int64_t> toOnes = getDistanceToOnes(op);
+    if (failed(toOnes))
+      return failure();
+    right.toOnes = *toOnes;
+  }
   FailureOr<Value> descriptor =
       emitDescriptor(rewriter, op, op.getB(), right, /*isLeft=*/false);
   if (failed(descriptor))

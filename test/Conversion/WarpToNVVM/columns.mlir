@@ -44,7 +44,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f(%k: memref<?x8xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index
-    %x = arith.constant dense<1.0> : tensor<16x16xf32, #l>
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : memref<?x8xf32, strided<[?, 1]>> to tensor<16x16xf32, #l>
     // expected-error@+2 {{failed to legalize operation 'warp.extract_columns'}}
     // expected-error@+1 {{columns 4 and on lie in other threads with layout #warp.mma_sync<warps = 1>}}
     %y = warp.extract_columns %x from 4 : tensor<16x16xf32, #l> to tensor<16x8xf32, #l>
@@ -58,10 +58,11 @@ gpu.module @m {
 #l = #warp.mma_sync<warps = 1>
 gpu.module @m {
   tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
-    tensors([]) parameters([])
+    tensors([#tile.tensor<"k", read, tensor<?x8xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
-  gpu.func @f() kernel {
-    %x = arith.constant dense<1.0> : tensor<16x1xf32, #l>
+  gpu.func @f(%k: memref<?x8xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, -1] : memref<?x8xf32, strided<[?, 1]>> to tensor<16x1xf32, #l>
     // expected-error@+2 {{failed to legalize operation 'warp.concat_columns'}}
     // expected-error@+1 {{part of 'tensor<16x1xf32, #warp.mma_sync<warps = 1>>' at column 0 lies in other threads than there in 'tensor<16x8xf32, #warp.mma_sync<warps = 1>>'}}
     %y = warp.concat_columns %x, %x, %x, %x, %x, %x, %x, %x : tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l> to tensor<16x8xf32, #l>

@@ -3,8 +3,9 @@
 // Each of two warp groups multiplies its 64 rows of A. Descriptors are made
 // once, from addresses masked to 14 bits, and a stage (8192 bytes) adds to them.
 // CHECK-LABEL: gpu.func @f
-// CHECK-DAG: %[[KMAJOR:.*]] = arith.constant 4611686293305360384 : i64
-// CHECK-DAG: %[[MNMAJOR:.*]] = arith.constant 4611686293338849280 : i64
+// CHECK-DAG: %[[UPPER:.*]] = arith.constant 4611686293305294848 : i64
+// CHECK-DAG: %[[KMAJOR:.*]] = arith.constant 65536 : i32
+// CHECK-DAG: %[[MNMAJOR:.*]] = arith.constant 33554432 : i32
 // CHECK-DAG: %[[MASK:.*]] = arith.constant 16383 : i32
 // CHECK-DAG: %[[C4:.*]] = arith.constant 4 : i32
 // CHECK-DAG: %[[GROUPBYTES:.*]] = arith.constant 8192 : i32
@@ -14,14 +15,14 @@
 // CHECK: arith.muli %[[GROUP]], %[[GROUPBYTES]] : i32
 // CHECK: arith.shrui %{{.*}}, %[[C4]] : i32
 // CHECK: arith.andi %{{.*}}, %[[MASK]] : i32
-// CHECK: arith.extui
-// CHECK: %[[A:.*]] = arith.ori %{{.*}}, %[[KMAJOR]] : i64
+// CHECK: %[[LOWER:.*]] = arith.ori %{{.*}}, %[[KMAJOR]] : i32
 
 // The loop issues two products, in order, and waits for the first alone.
 // CHECK: scf.for
 // CHECK: %[[DISTANCE:.*]] = arith.muli %{{.*}}, %[[UNITS]] : i32
-// CHECK: %[[WIDE:.*]] = arith.extui %[[DISTANCE]] : i32 to i64
-// CHECK: %[[K:.*]] = arith.addi %{{.*}}, %[[WIDE]] : i64
+// CHECK: %[[STAGE:.*]] = arith.addi %{{.*}}, %[[DISTANCE]] : i32
+// CHECK: %[[WIDE:.*]] = arith.extui %[[STAGE]] : i32 to i64
+// CHECK: %[[K:.*]] = arith.ori %[[WIDE]], %[[UPPER]] : i64
 // Starts at zero: outputs alone, and the first step overwrites. Both operands
 // walk by 32 bytes in a panel.
 // CHECK: llvm.inline_asm has_side_effects "{{.*}}wgmma.fence.sync.aligned;
@@ -31,7 +32,7 @@
 // CHECK-SAME: $31}, a, b, o, 1, 1, 0, 0;
 // CHECK-SAME: add.s64 a, $32, 6;\0A\09add.s64 b, $33, 6;
 // CHECK-SAME: wgmma.commit_group.sync.aligned;
-// CHECK-SAME: "=f,{{.*}}=f,l,l,~{memory}" %[[A]], %[[K]] : (i64, i64)
+// CHECK-SAME: "=f,{{.*}}=f,l,l,~{memory}" %{{.*}}, %[[K]] : (i64, i64)
 // The other one adds to what it had; 16 rows of its second operand are 2048
 // bytes further.
 // CHECK: llvm.inline_asm has_side_effects "{{.*}}wgmma.fence.sync.aligned;

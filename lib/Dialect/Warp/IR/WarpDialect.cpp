@@ -8,6 +8,7 @@
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -41,6 +42,11 @@ void WarpDialect::initialize() {
 #define GET_OP_LIST
 #include "fovea/Dialect/Warp/IR/WarpOps.cpp.inc"
       >();
+}
+
+Operation *WarpDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                            Type type, Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,17 +117,31 @@ int64_t fovea::warp::getStorageBytes(MemRefType type) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyOffset(Operation *op,
+                                  std::optional<uint64_t> offset) {
+  if (offset && (*offset % 1024 != 0 || int64_t(*offset) < 0))
+    return op->emitOpError("offset must be a multiple of 1024 bytes, found ")
+           << int64_t(*offset);
+  return success();
+}
+
 LogicalResult AllocOp::verify() {
   MemRefType type = getBuffer().getType();
   if (!type.getElementType().isIntOrFloat() ||
       type.getElementTypeBitWidth() != 16)
     return emitOpError("elements must have 16 bits, found ")
            << type.getElementType();
-  std::optional<uint64_t> offset = getOffset();
-  if (offset && (*offset % 1024 != 0 || int64_t(*offset) < 0))
-    return emitOpError("offset must be a multiple of 1024 bytes, found ")
-           << int64_t(*offset);
-  return success();
+  return verifyOffset(*this, getOffset());
+}
+
+LogicalResult OnesOp::verify() {
+  MemRefType type = getBuffer().getType();
+  if (!type.getElementType().isF16() && !type.getElementType().isBF16())
+    return emitOpError("elements must be f16 or bf16, found ")
+           << type.getElementType();
+  if (type.getRank() != 2)
+    return emitOpError("buffer must have rank 2, found ") << type;
+  return verifyOffset(*this, getOffset());
 }
 
 LogicalResult StageOp::verify() {
@@ -188,10 +208,32 @@ DotOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
   return success();
 }
 
+/// Ones go on where the only panel of `b` ends.
+static LogicalResult verifyOnes(DotOp op) {
+  if (!op.getOnes())
+    return success();
+  MemRefType ones = op.getOnes().getType(), b = op.getB().getType();
+  if (ones.getRank() != 2 || b.getRank() != 2 ||
+      ones.getElementType() != b.getElementType() ||
+      ones.getMemorySpace() != b.getMemorySpace())
+    return op.emitOpError("ones must have the second operand's elements and "
+                          "panels, found ")
+           << ones << " and " << b;
+  int64_t panel = cast<SharedAttr>(b.getMemorySpace()).getPanel();
+  if (op.getTransposeB() || b.getDimSize(1) != panel ||
+      ones.getDimSize(1) > panel)
+    return op.emitOpError("ones need a second operand of one panel, not "
+                          "transposed, found ")
+           << b;
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   auto a = cast<ShapedType>(getA().getType());
   MemRefType b = getB().getType();
   RankedTensorType acc = getAcc().getType();
+  if (failed(verifyOnes(*this)))
+    return failure();
   if (a.getRank() != 2 || b.getRank() != 2)
     return emitOpError("operands must have rank 2, found ")
            << a << " and " << b;
@@ -201,9 +243,13 @@ LogicalResult DotOp::verify() {
   int64_t k = b.getDimSize(getTransposeB() ? 1 : 0),
           n = b.getDimSize(getTransposeB() ? 0 : 1);
   if (a.getDimSize(1) != k || acc.getDimSize(0) != a.getDimSize(0) ||
-      acc.getDimSize(1) != n)
-    return emitOpError("shapes do not fit a product: ")
-           << a << ", " << b << " and " << acc;
+      acc.getDimSize(1) != n + getNumOnes()) {
+    InFlightDiagnostic diag = emitOpError("shapes do not fit a product: ");
+    diag << a << ", " << b << " and " << acc;
+    if (getNumOnes())
+      diag << " with " << getNumOnes() << " columns of ones";
+    return diag;
+  }
   return success();
 }
 
@@ -239,6 +285,54 @@ LogicalResult ExtractColumnsOp::verify() {
            << from << " to " << from + result.getDimSize(1)
            << " are not all among the source's " << source.getDimSize(1);
   return success();
+}
+
+OpFoldResult ExtractColumnsOp::fold(FoldAdaptor adaptor) {
+  if (getSource().getType() == getType())
+    return getSource();
+  if (auto splat = dyn_cast_if_present<SplatElementsAttr>(adaptor.getSource()))
+    return splat.resizeSplat(getType());
+  auto concat = getSource().getDefiningOp<ConcatColumnsOp>();
+  if (!concat)
+    return {};
+  int64_t from = 0;
+  for (Value part : concat.getParts()) {
+    if (from == int64_t(getFrom()) && part.getType() == getType())
+      return part;
+    from += cast<RankedTensorType>(part.getType()).getDimSize(1);
+  }
+  return {};
+}
+
+/// The tile whose columns `parts` are, all and in order; or null.
+static Value findWhole(OperandRange parts, Type type) {
+  Value whole;
+  int64_t from = 0;
+  for (Value part : parts) {
+    auto extract = part.getDefiningOp<ExtractColumnsOp>();
+    if (!extract || int64_t(extract.getFrom()) != from ||
+        extract.getSource().getType() != type ||
+        (whole && whole != extract.getSource()))
+      return {};
+    whole = extract.getSource();
+    from += extract.getType().getDimSize(1);
+  }
+  return whole;
+}
+
+OpFoldResult ConcatColumnsOp::fold(FoldAdaptor adaptor) {
+  if (getParts().size() == 1)
+    return getParts().front();
+  if (Value whole = findWhole(getParts(), getType()))
+    return whole;
+  Attribute value;
+  for (Attribute part : adaptor.getParts()) {
+    auto splat = dyn_cast_if_present<SplatElementsAttr>(part);
+    if (!splat || (value && value != splat.getSplatValue<Attribute>()))
+      return {};
+    value = splat.getSplatValue<Attribute>();
+  }
+  return value ? DenseElementsAttr::get(getType(), value) : OpFoldResult();
 }
 
 LogicalResult ConcatColumnsOp::verify() {
@@ -287,6 +381,8 @@ void DotOp::getEffects(Effects &effects) {
   if (isSharedBuffer(getA().getType()))
     effects.emplace_back(MemoryEffects::Read::get(), &getAMutable());
   effects.emplace_back(MemoryEffects::Read::get(), &getBMutable());
+  if (getOnes())
+    effects.emplace_back(MemoryEffects::Read::get(), &getOnesMutable()[0]);
   if (getAsync())
     effects.emplace_back(MemoryEffects::Write::get(), DotQueueResource::get());
 }

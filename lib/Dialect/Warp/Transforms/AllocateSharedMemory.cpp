@@ -35,11 +35,14 @@ private:
 int64_t AllocateSharedMemoryPass::placeBuffers() {
   Builder builder(&getContext());
   int64_t bytes = 0;
-  getOperation().walk([&](warp::AllocOp alloc) {
+  auto place = [&](auto alloc) {
     alloc.setOffsetAttr(builder.getI64IntegerAttr(bytes));
     int64_t size = warp::getStorageBytes(alloc.getBuffer().getType());
     bytes += llvm::alignTo(size, kAlignment);
-  });
+  };
+  getOperation().walk([&](warp::AllocOp alloc) { place(alloc); });
+  // Behind the buffers that go on with them: the distance is never negative.
+  getOperation().walk([&](warp::OnesOp ones) { place(ones); });
   return bytes;
 }
 

@@ -10,6 +10,7 @@
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SetVector.h"
@@ -184,6 +185,15 @@ void Round::emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail) {
   cloneAll(b, restHead, head);
 }
 
+/// What stands for a carried value after the last tile, when nobody reads it.
+/// What this round began with does for scalars: where each round begins with
+/// the same, that can be seen. A tile would stay in registers all through it.
+static Value makeUnread(OpBuilder &b, Location loc, Value began) {
+  if (!tile::isRegisterTile(began.getType()))
+    return began;
+  return arith::ConstantOp::create(b, loc, b.getZeroAttr(began.getType()));
+}
+
 void Round::rotate() {
   Location loc = loop.getLoc();
   IRRewriter b(loop);
@@ -227,12 +237,14 @@ void Round::rotate() {
   for (Value value : carried)
     values.push_back(next.lookup(value));
   scf::YieldOp::create(b, loc, values);
-  // After the last tile nobody reads what the loop carries.
   b.setInsertionPointToEnd(branch.elseBlock());
   IRMapping last(mapping);
   cloneAll(b, issueTail, last);
   cloneAll(b, restTail, last);
-  scf::YieldOp::create(b, loc, body->getArguments());
+  for (auto [value, argument] : llvm::zip(values, body->getArguments()))
+    if (value.getParentBlock() == branch.thenBlock())
+      value = makeUnread(b, loc, argument);
+  scf::YieldOp::create(b, loc, values);
 
   b.setInsertionPointToEnd(body);
   scf::ConditionOp::create(b, loc, more, branch.getResults());

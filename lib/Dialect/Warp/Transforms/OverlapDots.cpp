@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/FoldUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace fovea::warp {
@@ -102,12 +103,16 @@ SmallVector<Operation *> TwoStages::getNeeded(Operation *op) {
   return needed;
 }
 
-/// Late dots, their waits, and what brings their operands.
+/// Late dots, their waits, the parts of what these give, and what brings the
+/// dots' operands.
 void TwoStages::findLateRoots() {
   llvm::SetVector<Value> buffers, pipelines;
   for (DotOp dot : late) {
     lateRoots.insert(dot);
     lateRoots.insert(getWait(dot));
+    for (Operation *user : getWait(dot).getResult().getUsers())
+      if (isa<ExtractColumnsOp>(user) && user->getBlock() == loop.getBody())
+        lateRoots.insert(user);
     buffers.insert(getBuffer(dot.getB()));
   }
   // A copy belongs to the pipeline whose stage was acquired last before it.
@@ -223,10 +228,17 @@ std::vector<std::pair<Operation *, unsigned>> TwoStages::getOrder() {
 
 SmallVector<Operation *> TwoStages::getRescales() {
   SmallVector<Operation *> rescales;
-  for (DotOp dot : late) {
-    Operation *def = dot.getAcc().getDefiningOp();
-    if (def && afterLate.contains(def))
+  auto add = [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    if (def && afterLate.contains(def) && !llvm::is_contained(rescales, def))
       rescales.push_back(def);
+  };
+  for (DotOp dot : late) {
+    auto concat = dot.getAcc().getDefiningOp<ConcatColumnsOp>();
+    if (!concat)
+      add(dot.getAcc());
+    else
+      llvm::for_each(concat.getParts(), add);
   }
   return rescales;
 }
@@ -238,9 +250,9 @@ SmallVector<Operation *> TwoStages::getRescales() {
 /// Issue and wait instead of a synchronous dot.
 static DotWaitOp makeAsync(DotOp dot) {
   OpBuilder b(dot);
-  auto issued = DotOp::create(b, dot.getLoc(), dot.getA(), dot.getB(),
-                              dot.getAcc(), dot.getTransposeB(),
-                              /*async=*/true);
+  auto issued =
+      DotOp::create(b, dot.getLoc(), dot.getA(), dot.getB(), dot.getAcc(),
+                    dot.getOnes(), dot.getTransposeB(), /*async=*/true);
   auto wait = DotWaitOp::create(b, dot.getLoc(), issued.getResult(),
                                 ValueRange(), ValueRange());
   dot.getResult().replaceAllUsesWith(wait.getResult());
@@ -279,15 +291,24 @@ static bool isZeroSplat(Value value) {
   return matchPattern(value, m_AnyZeroFloat());
 }
 
-/// The first iteration has nothing to rescale: a zero accumulator stays zero.
+/// The first iteration has nothing to rescale: a zero accumulator stays zero,
+/// also one put together of zeros.
 static void foldFirstRescale(Operation *op) {
   op->removeAttr(kRescaleMark);
-  for (Value result : op->getResults())
+  llvm::SetVector<Operation *> concats;
+  for (Value result : op->getResults()) {
+    for (Operation *user : result.getUsers())
+      if (isa<ConcatColumnsOp>(user))
+        concats.insert(user);
     for (Value operand : op->getOperands())
       if (operand.getType() == result.getType() && isZeroSplat(operand)) {
         result.replaceAllUsesWith(operand);
         break;
       }
+  }
+  OperationFolder folder(op->getContext());
+  for (Operation *concat : concats)
+    (void)folder.tryToFold(concat);
 }
 
 /// Lets the loop count as its first stage does, one ahead, so that conditions

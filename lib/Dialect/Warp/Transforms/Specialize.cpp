@@ -59,7 +59,7 @@ static bool isProducers(Operation *op) {
 }
 
 static bool makesShared(Operation *op) {
-  return isa<AllocOp, PipelineOp, MailboxOp, TurnsOp>(op);
+  return isa<AllocOp, OnesOp, PipelineOp, MailboxOp, TurnsOp>(op);
 }
 
 static bool isConsumers(Operation *op) {

@@ -39,6 +39,18 @@ func.func @dots(%a: tensor<64x128xbf16, #tile.reg>, %b: !buffer, %s: tensor<64x6
   return
 }
 
+// CHECK-LABEL: func @ones
+func.func @ones(%a: tensor<64x32xbf16, #tile.reg>, %b: memref<32x64xbf16, #warp.shared<panel = 64>>,
+                %c: tensor<64x72xf32, #tile.reg>) {
+  // CHECK: %[[ONES:.*]] = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
+  %ones = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
+  // CHECK: warp.ones offset(2048) : memref<16x8xf16, #warp.shared<panel = 16>>
+  %placed = warp.ones offset(2048) : memref<16x8xf16, #warp.shared<panel = 16>>
+  // CHECK: warp.dot %{{.*}}, %{{.*}}, %{{.*}} ones(%[[ONES]] : memref<16x8xbf16, #warp.shared<panel = 64>>) : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16, #warp.shared<panel = 64>>, tensor<64x72xf32, #tile.reg>
+  %0 = warp.dot %a, %b, %c ones(%ones : memref<16x8xbf16, #warp.shared<panel = 64>>) : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16, #warp.shared<panel = 64>>, tensor<64x72xf32, #tile.reg>
+  return
+}
+
 // CHECK-LABEL: func @pipelines
 // CHECK-SAME: %[[STAGE:.*]]: i32, %[[PHASE:.*]]: i32
 func.func @pipelines(%stage: i32, %phase: i32) {

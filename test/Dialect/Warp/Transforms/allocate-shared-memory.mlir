@@ -21,6 +21,23 @@ gpu.module @m {
 
 // -----
 
+// Ones lie behind all buffers, wherever they are made.
+// CHECK: tile.abi @f
+// CHECK-SAME: shared_memory(4096)
+// CHECK: warp.ones offset(2048) : memref<16x8xbf16
+// CHECK: warp.alloc offset(0) : memref<32x32xbf16
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
+    %ones = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
+    %a = warp.alloc : memref<32x32xbf16, #warp.shared<panel = 32>>
+    gpu.return
+  }
+}
+
+// -----
+
 // CHECK: tile.abi @f
 // CHECK-SAME: shared_memory(0)
 !memory = memref<?x32xbf16, strided<[?, 1]>>

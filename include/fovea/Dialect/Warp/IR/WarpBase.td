@@ -30,6 +30,7 @@ def Warp_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let dependentDialects = ["::fovea::tile::TileDialect"];
 }
 

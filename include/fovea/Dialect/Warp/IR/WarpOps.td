@@ -40,6 +40,25 @@ def Warp_AllocOp : Warp_Op<"alloc"> {
   let hasVerifier = 1;
 }
 
+def Warp_OnesOp : Warp_Op<"ones"> {
+  let summary = "a buffer of ones in shared memory";
+  let description = [{
+    As `warp.alloc`, but full of ones before any role starts, and never
+    written: the block that the last columns of a `warp.dot`'s second operand
+    lie in, one step of its sum high.
+
+    Example:
+
+    ```mlir
+    %ones = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<Warp_SharedBuffer, "", [MemAlloc]>:$buffer);
+  let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
 def Warp_StageOp : Warp_Op<"stage", [Pure]> {
   let summary = "one stage of a buffer";
   let description = [{
@@ -119,6 +138,11 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
     read, and `a` and `acc` in registers used up, at any time until the result's
     `warp.dot_wait` is done. Dots are delivered in the order of their issue.
 
+    With `ones`, a buffer that `warp.ones` made, `b` is taken to go on with
+    its columns, repeated along the sum: the product's last columns, as many,
+    are each the sums of a's rows. `b` must be one panel wide, so that the ones
+    are where its next panel would be.
+
     Example:
 
     ```mlir
@@ -130,16 +154,29 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
   }];
   let arguments = (ins AnyTypeOf<[Tile_AnyTile, Warp_SharedBuffer]>:$a,
                        Warp_SharedBuffer:$b, Tile_F32Tile:$acc,
+                       Optional<Warp_SharedBuffer>:$ones,
                        UnitAttr:$transposeB, UnitAttr:$async);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
     (`async` $async^)? $a `,` $b `,` $acc (`transpose_b` $transposeB^)?
+    (`ones` `(` $ones^ `:` type($ones) `)`)?
     attr-dict `:` type($a) `,` type($b) `,` type($acc)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b,
+                                "::mlir::Value":$acc, "bool":$transposeB,
+                                "bool":$async),
+                            [{
+    build($_builder, $_state, a, b, acc, /*ones=*/::mlir::Value(), transposeB,
+          async);
+  }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The result's type once it is delivered.
     ::mlir::RankedTensorType getTileType() { return getAcc().getType(); }
+    /// The product's last columns that are sums of a's rows.
+    int64_t getNumOnes() {
+      return getOnes() ? getOnes().getType().getDimSize(1) : 0;
+    }
   }];
 }
 
@@ -208,6 +245,7 @@ def Warp_ExtractColumnsOp : Warp_Op<"extract_columns", [Pure]> {
     $source `from` $from attr-dict `:` type($source) `to` type($result)
   }];
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Warp_ConcatColumnsOp : Warp_Op<"concat_columns", [Pure]> {
@@ -224,6 +262,7 @@ def Warp_ConcatColumnsOp : Warp_Op<"concat_columns", [Pure]> {
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = "$parts attr-dict `:` type($parts) `to` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Warp_PipelineOp : Warp_Op<"pipeline"> {

@@ -1,0 +1,63 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file --verify-diagnostics
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%v: !memory) kernel {
+    %p = arith.constant dense<0.5> : tensor<64x32xbf16, #tile.reg>
+    %o = arith.constant dense<3.0> : tensor<64x64xf32, #tile.reg>
+    %l = arith.constant dense<2.0> : tensor<64x8xf32, #tile.reg>
+    %c0 = arith.constant 0 : index
+    %ones = arith.constant dense<1.0> : tensor<32x8xbf16, #tile.reg>
+    %b = tile.load %v[%c0, %c0] dims [0, 1] : !memory to tensor<32x64xbf16, #tile.reg>
+    %o1 = tile.dot %p, %b, %o : tensor<64x32xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
+    // expected-error@+1 {{row sums by a dot need a schedule with roles ('producer_registers')}}
+    %l1 = tile.dot %p, %ones, %l : tensor<64x32xbf16, #tile.reg>, tensor<32x8xbf16, #tile.reg>, tensor<64x8xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x128xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 56, consumer_registers = 248>)
+    tensors([#tile.tensor<"v", read, tensor<?x128xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%v: !memory) kernel {
+    %p = arith.constant dense<0.5> : tensor<64x32xbf16, #tile.reg>
+    %o = arith.constant dense<3.0> : tensor<64x128xf32, #tile.reg>
+    %l = arith.constant dense<2.0> : tensor<64x8xf32, #tile.reg>
+    %c0 = arith.constant 0 : index
+    %ones = arith.constant dense<1.0> : tensor<32x8xbf16, #tile.reg>
+    %b = tile.load %v[%c0, %c0] dims [0, 1] : !memory to tensor<32x128xbf16, #tile.reg>
+    %o1 = tile.dot %p, %b, %o : tensor<64x32xbf16, #tile.reg>, tensor<32x128xbf16, #tile.reg>, tensor<64x128xf32, #tile.reg>
+    // expected-error@+1 {{row sums by a dot need a product of one panel of 16, 32 or 64 columns beside them, found 'tensor<64x128xf32, #tile.reg>'}}
+    %l1 = tile.dot %p, %ones, %l : tensor<64x32xbf16, #tile.reg>, tensor<32x8xbf16, #tile.reg>, tensor<64x8xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 56, consumer_registers = 248>)
+    tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%v: !memory) kernel {
+    %p = arith.constant dense<0.5> : tensor<64x32xbf16, #tile.reg>
+    %o = arith.constant dense<3.0> : tensor<64x64xf32, #tile.reg>
+    %l = arith.constant dense<2.0> : tensor<64x8xf32, #tile.reg>
+    %c0 = arith.constant 0 : index
+    %ones = arith.constant dense<1.0> : tensor<32x8xbf16, #tile.reg>
+    %b = tile.load %v[%c0, %c0] dims [0, 1] : !memory to tensor<32x64xbf16, #tile.reg>
+    %o1 = tile.dot %p, %b, %o : tensor<64x32xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
+    %after = tile.reduce add dim 1 %o1 : tensor<64x64xf32, #tile.reg> to tensor<64x8xf32, #tile.reg>
+    // expected-error@+1 {{row sums by a dot depend on the product beside them}}
+    %l1 = tile.dot %p, %ones, %after : tensor<64x32xbf16, #tile.reg>, tensor<32x8xbf16, #tile.reg>, tensor<64x8xf32, #tile.reg>
+    gpu.return
+  }
+}

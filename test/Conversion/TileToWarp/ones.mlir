@@ -1,0 +1,37 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' | FileCheck %s
+
+// A dot with ones becomes columns of the dot that has the same first operand,
+// with a block of ones where the next panel would be.
+// CHECK: gpu.func @f
+// CHECK-DAG: %[[P:.*]] = arith.constant dense<5.000000e-01>
+// CHECK-DAG: %[[O:.*]] = arith.constant dense<3.000000e+00>
+// CHECK-DAG: %[[L:.*]] = arith.constant dense<2.000000e+00>
+// CHECK-DAG: %[[V:.*]] = warp.alloc : memref<32x64xbf16, #warp.shared<panel = 64>>
+// CHECK-DAG: %[[ONES:.*]] = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
+// CHECK: %[[OL:.*]] = warp.concat_columns %[[O]], %[[L]]
+// CHECK: %[[D:.*]] = warp.dot %[[P]], %[[V]], %[[OL]] ones(%[[ONES]] : {{.*}}) : {{.*}}, tensor<64x72xf32, #tile.reg>
+// CHECK: %[[O1:.*]] = warp.extract_columns %[[D]] from 0
+// CHECK: %[[L1:.*]] = warp.extract_columns %[[D]] from 64
+// CHECK-NOT: warp.dot
+// CHECK: tile.store %[[O1]]
+// CHECK: tile.store %[[L1]]
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 56, consumer_registers = 248>)
+    tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 16>])
+    parameters([#tile.memref<"v", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%v: !memory, %to: memref<?x64xf32, strided<[?, 1]>>) kernel {
+    %p = arith.constant dense<0.5> : tensor<64x32xbf16, #tile.reg>
+    %o = arith.constant dense<3.0> : tensor<64x64xf32, #tile.reg>
+    %l = arith.constant dense<2.0> : tensor<64x8xf32, #tile.reg>
+    %c0 = arith.constant 0 : index
+    %ones = arith.constant dense<1.0> : tensor<32x8xbf16, #tile.reg>
+    %b = tile.load %v[%c0, %c0] dims [0, 1] : !memory to tensor<32x64xbf16, #tile.reg>
+    %o1 = tile.dot %p, %b, %o : tensor<64x32xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
+    %l1 = tile.dot %p, %ones, %l : tensor<64x32xbf16, #tile.reg>, tensor<32x8xbf16, #tile.reg>, tensor<64x8xf32, #tile.reg>
+    tile.store %o1, %to[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #tile.reg>, memref<?x64xf32, strided<[?, 1]>>
+    tile.store %l1, %to[%c0, %c0] dims [0, 1] : tensor<64x8xf32, #tile.reg>, memref<?x64xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}

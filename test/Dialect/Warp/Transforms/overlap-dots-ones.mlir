@@ -1,0 +1,62 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' | FileCheck %s
+
+// A late dot with ones has an accumulator put together of values that the loop
+// carries apart, and gives both. Put together and rescaled, they are carried as
+// one; the first block's, of zeros, are one zero, without any other pass.
+// CHECK: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<128x40xf32, #tile.reg>
+// CHECK: warp.dot async
+// CHECK-NOT: warp.concat_columns
+// CHECK: %[[R:.*]]:{{[0-9]+}} = scf.for {{.*}} iter_args({{.*}}%[[ACC:[a-z0-9]+]] = %[[ZEROS]]
+// CHECK: %[[SCORES:.*]] = warp.dot async {{.*}} transpose_b
+// CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async %{{.*}}, %{{.*}}, %[[ACC]] ones(
+// CHECK-NEXT: warp.dot_wait %[[SCORES]]
+// CHECK: %[[OL:.*]] = warp.dot_wait %[[PRODUCT]]
+// CHECK-NEXT: %[[O:.*]] = warp.extract_columns %[[OL]] from 0
+// CHECK-NEXT: %[[L:.*]] = warp.extract_columns %[[OL]] from 32
+// CHECK-NEXT: %[[OS:.*]] = arith.mulf %[[O]],
+// CHECK-NEXT: %[[LS:.*]] = arith.mulf %[[L]],
+// CHECK-NEXT: %[[NEXT:.*]] = warp.concat_columns %[[OS]], %[[LS]]
+// CHECK: scf.yield {{.*}}%[[NEXT]]
+// CHECK: %[[END:.*]] = warp.dot async %[[R]]#{{[0-9]+}}, %{{.*}}, %[[R]]#{{[0-9]+}} ones(
+// CHECK-NEXT: warp.dot_wait %[[END]]
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!ones = memref<16x8xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!sums = tensor<128x8xf32, #tile.reg>
+!both = tensor<128x40xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %zl = arith.constant dense<0.0> : !sums
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %ones = warp.ones : !ones
+    %ub = arith.maxsi %n, %c1 : index
+    %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%acc = %zo, %sum = %zl) -> (!out, !sums) {
+      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %top = tile.reduce max dim 1 %s : !scores to !rows
+      %p = arith.truncf %s : !scores to !weights
+      %fo = tile.broadcast %top : !rows to !out
+      %fl = tile.broadcast %top : !rows to !sums
+      %os = arith.mulf %acc, %fo : !out
+      %ls = arith.mulf %sum, %fl : !sums
+      %both = warp.concat_columns %os, %ls : !out, !sums to !both
+      %ol = warp.dot %p, %v, %both ones(%ones : !ones) : !weights, !buffer, !both
+      %o = warp.extract_columns %ol from 0 : !both to !out
+      %l = warp.extract_columns %ol from 32 : !both to !sums
+      scf.yield %o, %l : !out, !sums
+    }
+    gpu.return
+  }
+}

@@ -116,7 +116,10 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
                           valueStages,
                           fields.sumByDot) <= problem.target->sharedMemory;
   };
-  for (int64_t tileN = isSmall ? 64 : 128; tileN >= 16; tileN -= 16) {
+  // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
+  bool isLarge = headDim > 192;
+  int64_t widest = isSmall || (isLarge && problem.uneven) ? 64 : 128;
+  for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
     if (getTileRegisters(problem.valueHeadDim, tileN, fields.sumByDot) +
             kOtherRegisters >
         budget.consumer)
@@ -125,16 +128,16 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
     // is worth more than a few columns but not half of them.
     int64_t queryStages = 2;
     if (!fits(tileN, 2, 2, 2)) {
-      if (tileN > 64 && fits(tileN, 1, 2, 2))
+      if (tileN >= 64 && fits(tileN, 1, 2, 2))
         queryStages = 1;
       else
         continue;
     }
     fields.tileN = tileN;
     fields.queryStages = queryStages;
-    // With one buffer the next query waits for this tile's last scores: worth
-    // it only where tiles are short.
-    fields.chain = queryStages == 2 ? 1 : problem.uneven ? 2 : 0;
+    // With one buffer the next query waits for this tile's last scores, which
+    // costs what chaining gains (docs/Performance.md).
+    fields.chain = queryStages == 2;
     fields.stages = fields.keyStages = 2;
     while (fields.keyStages < 4 &&
            fits(tileN, queryStages, fields.keyStages + 1, fields.stages)) {

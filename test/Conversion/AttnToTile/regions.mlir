@@ -37,8 +37,11 @@ func.func @uniform(%q: !t, %k: !t, %v: !t) -> !t {
   // CHECK: scf.if
   // CHECK: %[[EVEN:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : index
   // CHECK: %[[WIDE:.*]] = tile.broadcast %[[EVEN]] : i1 to tensor<64x32xi1, #tile.reg>
-  // CHECK: %[[KEEP:.*]] = arith.andi %{{.*}}, %[[WIDE]]
-  // CHECK: arith.select %[[KEEP]]
+  // CHECK: %[[KEPT:.*]] = arith.select %[[WIDE]]
+  // Keys past the end are asked about in the last block only.
+  // CHECK: %[[RAGGED:.*]] = arith.cmpi sgt
+  // CHECK: scf.if %[[RAGGED]]
+  // CHECK: arith.select %{{.*}}, %[[KEPT]]
   %o = attn.forward %q, %k, %v
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %c2 = arith.constant 2 : index

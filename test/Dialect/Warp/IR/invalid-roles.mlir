@@ -430,7 +430,7 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{'warp.dot' op expected 3 operands, but found 0}}
+  // expected-error@+1 {{'warp.dot' op expected 3 or more operands, but found 0}}
   %0 = "warp.dot"() : () -> tensor<128x64xf32, #tile.reg>
   return
 }

@@ -1,5 +1,6 @@
 // Every head dim has a schedule that passes the checks and the whole way to tiles:
-// with roles where the copy engine can copy, without elsewhere.
+// with roles where the copy engine can copy, without elsewhere. Values that fill
+// a panel, padded or not, have their rows summed by the matrix units.
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_90a | FileCheck %s --implicit-check-not='producer_registers = 0'
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_80 | FileCheck %s --check-prefix=SM80 --implicit-check-not=producer_registers
 
@@ -24,14 +25,22 @@ func.func @d48(%q: tensor<1x1x?x48xbf16>, %v: tensor<1x1x?x48xbf16>) -> tensor<1
   return %o : tensor<1x1x?x48xbf16>
 }
 
+<<<<<<< HEAD
 // CHECK: tile.abi @d56 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32{{.*}}>)
+=======
+// CHECK: tile.abi @d56 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, sum_by_dot = 1>)
+>>>>>>> ones
 // SM80: tile.abi @d56 target("sm_80")
 func.func @d56(%q: tensor<1x1x?x56xbf16>, %v: tensor<1x1x?x56xbf16>) -> tensor<1x1x?x56xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x56xbf16>, tensor<1x1x?x56xbf16>, tensor<1x1x?x56xbf16> -> tensor<1x1x?x56xbf16>
   return %o : tensor<1x1x?x56xbf16>
 }
 
+<<<<<<< HEAD
 // CHECK: tile.abi @d64 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32{{.*}}>)
+=======
+// CHECK: tile.abi @d64 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, sum_by_dot = 1>)
+>>>>>>> ones
 // SM80: tile.abi @d64 target("sm_80")
 func.func @d64(%q: tensor<1x1x?x64xbf16>, %v: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16> -> tensor<1x1x?x64xbf16>

@@ -47,7 +47,9 @@ public:
                             {accType.getDimSize(0), int64_t(op.getStep())},
                             rowType.getElementType())),
         scale(op.getScale().convertToDouble() * kLog2E),
-        sumByDot(sumByDot && op.getStep() % kDotColumns == 0) {
+        // Sums of other weights than the product's would be a product alone.
+        sumByDot(sumByDot && op.getStep() % kDotColumns == 0 &&
+                 op.getWeights().empty()) {
     int64_t width = op.getStep() % partialSumWidth == 0 ? partialSumWidth : 1;
     if (this->sumByDot)
       width = kDotColumns;

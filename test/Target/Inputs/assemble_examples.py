@@ -1,4 +1,4 @@
-"""Compiles every example to machine code and says how each went."""
+"""Compiles every example to machine code for each target and says how each went."""
 
 import pathlib
 import subprocess
@@ -7,8 +7,9 @@ import sys
 examples, compiler, ptxas, output = sys.argv[1:]
 failed = 0
 for example in sorted(pathlib.Path(examples).glob("*.mlir")):
-    command = [compiler, str(example), "--target=sm_80", "--emit=cubin", f"--ptxas={ptxas}", "-o", output]
-    run = subprocess.run(command, capture_output=True, text=True)
-    print(f"{example.name}: " + ("assembled" if run.returncode == 0 else "failed\n" + run.stderr))
-    failed += run.returncode != 0
+    for target in ("sm_80", "sm_90a"):
+        command = [compiler, str(example), f"--target={target}", "--emit=cubin", f"--ptxas={ptxas}", "-o", output]
+        run = subprocess.run(command, capture_output=True, text=True)
+        print(f"{example.name} {target}: " + ("assembled" if run.returncode == 0 else "failed\n" + run.stderr))
+        failed += run.returncode != 0
 sys.exit(failed != 0)

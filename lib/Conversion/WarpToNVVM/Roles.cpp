@@ -290,11 +290,26 @@ static LogicalResult checkSpecialize(warp::SpecializeOp op,
   return success();
 }
 
+/// Ones are written before roles start.
+static LogicalResult checkOnes(gpu::GPUFuncOp kernel, bool hasRoles) {
+  WalkResult walk = kernel.walk([&](warp::OnesOp ones) -> WalkResult {
+    if (!hasRoles)
+      return ones.emitError("a buffer of ones needs a kernel with roles");
+    if (ones.getOffset())
+      return WalkResult::advance();
+    return ones.emitError("buffer of ones has no offset; run "
+                          "'warp-allocate-shared-memory' first");
+  });
+  return failure(walk.wasInterrupted());
+}
+
 FailureOr<Specialization> fovea::openRoles(gpu::GPUFuncOp kernel,
                                            tile::AbiOp abi) {
   Specialization result;
   SmallVector<warp::SpecializeOp> ops;
   kernel.walk([&](warp::SpecializeOp op) { ops.push_back(op); });
+  if (failed(checkOnes(kernel, /*hasRoles=*/!ops.empty())))
+    return failure();
   if (ops.empty())
     return result;
   if (ops.size() > 1) {
@@ -302,14 +317,6 @@ FailureOr<Specialization> fovea::openRoles(gpu::GPUFuncOp kernel,
     return failure();
   }
   if (failed(checkSpecialize(ops.front(), kernel, abi)))
-    return failure();
-  WalkResult walk = kernel.walk([](warp::OnesOp ones) -> WalkResult {
-    if (ones.getOffset())
-      return WalkResult::advance();
-    return ones.emitError("buffer of ones has no offset; run "
-                          "'warp-allocate-shared-memory' first");
-  });
-  if (walk.wasInterrupted())
     return failure();
   RoleBuilder(ops.front(), result).run();
   return result;

@@ -1,0 +1,127 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
+  gpu.func @f() kernel {
+    // expected-error@+1 {{a buffer of ones needs a kernel with roles}}
+    %ones = warp.ones offset(0) : memref<16x8xbf16, #warp.shared<panel = 64>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
+  gpu.func @f() kernel {
+    // expected-error@+1 {{buffer of ones has no offset; run 'warp-allocate-shared-memory' first}}
+    %ones = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
+    warp.specialize
+      role @compute warps(4) regs(240) {
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+#acc = #warp.wgmma<groups = 1>
+!v = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ones = memref<16x8xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
+  gpu.func @f() kernel {
+    %v = warp.alloc offset(2048) : !v
+    %ones = warp.ones offset(0) : !ones
+    warp.specialize captures(%v, %ones : !v, !ones)
+      role @compute warps(4) regs(240) {
+      ^bb0(%v0: !v, %ones0: !ones):
+        %x = arith.constant dense<0.0> : tensor<64x72xf32, #acc>
+        %p = arith.constant dense<1.0> : tensor<64x128xbf16, #acc>
+        // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+        // expected-error@+1 {{ones must lie behind the second operand, found offsets 0 and 2048}}
+        %d = warp.dot %p, %v0, %x ones(%ones0 : !ones) : tensor<64x128xbf16, #acc>, !v, tensor<64x72xf32, #acc>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+#acc = #warp.wgmma<groups = 1>
+!v = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ones = memref<16x8xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
+  gpu.func @f() kernel {
+    %v = warp.alloc offset(0) : !v
+    %ones = warp.alloc offset(16384) : !ones
+    warp.specialize captures(%v, %ones : !v, !ones)
+      role @compute warps(4) regs(240) {
+      ^bb0(%v0: !v, %ones0: !ones):
+        %x = arith.constant dense<0.0> : tensor<64x72xf32, #acc>
+        %p = arith.constant dense<1.0> : tensor<64x128xbf16, #acc>
+        // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+        // expected-error@+1 {{ones must be a buffer of 'warp.ones' that has an offset}}
+        %d = warp.dot %p, %v0, %x ones(%ones0 : !ones) : tensor<64x128xbf16, #acc>, !v, tensor<64x72xf32, #acc>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+#acc = #warp.wgmma<groups = 1>
+!v = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ones = memref<8x8xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
+  gpu.func @f() kernel {
+    %v = warp.alloc offset(0) : !v
+    %ones = warp.ones offset(16384) : !ones
+    warp.specialize captures(%v, %ones : !v, !ones)
+      role @compute warps(4) regs(240) {
+      ^bb0(%v0: !v, %ones0: !ones):
+        %x = arith.constant dense<0.0> : tensor<64x72xf32, #acc>
+        %p = arith.constant dense<1.0> : tensor<64x128xbf16, #acc>
+        // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+        // expected-error@+1 {{wgmma needs 16 rows of ones, found 'memref<8x8xbf16, #warp.shared<panel = 64>>'}}
+        %d = warp.dot %p, %v0, %x ones(%ones0 : !ones) : tensor<64x128xbf16, #acc>, !v, tensor<64x72xf32, #acc>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+#acc = #warp.mma_sync<warps = 4>
+!v = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ones = memref<16x8xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
+  gpu.func @f() kernel {
+    %v = warp.alloc offset(0) : !v
+    %ones = warp.ones offset(16384) : !ones
+    warp.specialize captures(%v, %ones : !v, !ones)
+      role @compute warps(4) regs(240) {
+      ^bb0(%v0: !v, %ones0: !ones):
+        %x = arith.constant dense<0.0> : tensor<64x72xf32, #acc>
+        %p = arith.constant dense<1.0> : tensor<64x128xbf16, #acc>
+        // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+        // expected-error@+1 {{mma.sync has no columns of ones}}
+        %d = warp.dot %p, %v0, %x ones(%ones0 : !ones) : tensor<64x128xbf16, #acc>, !v, tensor<64x72xf32, #acc>
+        warp.return
+      }
+    gpu.return
+  }
+}

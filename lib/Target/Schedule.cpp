@@ -197,11 +197,17 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   if (overrides != "auto") {
     SmallVector<StringRef> parts;
     overrides.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    bool asksForSums = false;
     for (StringRef part : parts) {
       auto [name, text] = part.split('=');
+      asksForSums |= name.trim() == "sum_by_dot";
       if (failed(fields.set(name.trim(), text.trim(), emitError)))
         return failure();
     }
+    // Without roles there are no such sums: not those chosen with roles in
+    // mind.
+    if (fields.producerRegisters == 0 && !asksForSums)
+      fields.sumByDot = 0;
   }
   // Sums of rounded weights are too rough for a log-sum-exp.
   if (problem.lse)

@@ -5,7 +5,9 @@ three times that of a straightforward evaluation in the same types (f32 scores,
 probabilities rounded to the element type, f32 accumulation, output rounded)
 plus that of two units in the last place of every element. LSE is within 1e-3,
 plus what f32 sums of products lose: 2^-19 of the largest sum of their
-magnitudes in the row (matrix units cut sums off, 16 products at a time).
+magnitudes in the row (matrix units cut sums off, 16 products at a time). Scores
+that are off by so much move the weights by the same fraction, and the output by
+at most that times the length of the longest value.
 """
 
 import dataclasses
@@ -96,9 +98,15 @@ class Verdict:
     message: str = ""
 
 
-def compare(o, lse, exact, exact_lse, plain, may_be_nan=None, magnitude=0.0):
+def value_length(v):
+    """The largest L2 norm of a row of values, finite ones."""
+    return v.double().nan_to_num(0.0, 0.0, 0.0).norm(dim=-1).max().item() if v.numel() else 0.0
+
+
+def compare(o, lse, exact, exact_lse, plain, may_be_nan=None, magnitude=0.0, length=0.0):
     """Checks a kernel's results. `may_be_nan` marks elements of O that the
-    contract leaves open; `magnitude` is that of `product_magnitude`. `worst` is the largest error over what is allowed."""
+    contract leaves open; `magnitude` is that of `product_magnitude`, `length` that of
+    `value_length`. `worst` is the largest error over what is allowed."""
     dtype = plain.dtype
     o64, plain = o.double(), plain.double()
     expected_nan, found_nan = exact.isnan(), o64.isnan()
@@ -114,6 +122,7 @@ def compare(o, lse, exact, exact_lse, plain, may_be_nan=None, magnitude=0.0):
     error = torch.where(skip, zero, o64 - exact).norm(dim=-1)
     base = torch.where(skip, zero, (plain - exact).nan_to_num(0.0)).norm(dim=-1)
     allowed = SLACK * base + ULPS * torch.where(skip, zero, ulp(exact.nan_to_num(0.0), dtype)).norm(dim=-1)
+    allowed = allowed + LSE_OF_PRODUCTS * magnitude * length
     ratio = torch.where(error == 0, zero, error / allowed)
     worst = ratio.max().item() if ratio.numel() else 0.0
     if not worst <= 1:
@@ -158,7 +167,7 @@ def compare_sample(variant, tensors, generator, batches=4, heads=4, rows=96):
     arguments = (variant, q, k, v, tensors.scale, [], None)
     exact, exact_lse = attention(*arguments, torch.float64, i, tensors.q.shape[2])
     plain, _ = attention(*arguments, torch.float32, i, tensors.q.shape[2])
-    return compare(o, lse, exact, exact_lse, plain, None, product_magnitude(q, k, tensors.scale))
+    return compare(o, lse, exact, exact_lse, plain, None, product_magnitude(q, k, tensors.scale), value_length(v))
 
 
 def nan_in_values(variant, sizes, captures, device, key, column, value_dim, blocks=256):

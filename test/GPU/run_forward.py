@@ -254,7 +254,7 @@ def check_case(torch, reference, kernel, config, case, device, generator, stream
         exact = exact.masked_fill(must_be_nan, torch.nan)
         may_be_nan = may_be_nan & ~must_be_nan
     magnitude = reference.product_magnitude(tensors.q, tensors.k, arguments[0])
-    return reference.compare(tensors.o, tensors.lse, exact, exact_lse, plain, may_be_nan, magnitude)
+    return reference.compare(tensors.o, tensors.lse, exact, exact_lse, plain, may_be_nan, magnitude, reference.value_length(tensors.v))
 
 
 def run(args):

@@ -442,13 +442,12 @@ void DotWaitLowering::emitKeepAbove(OpBuilder &b, Location loc,
     llvm::append_range(operands, toElements(b, loc, tile));
   if (operands.empty())
     return;
-  // Signs are collected two at a time by one instruction.
-  std::string text = "{\n\t.reg .pred p;\n\t.reg .b32 t;\n\t"
-                     "mov.b32 t, $0;\n\t";
+  std::string text = "{\n\t.reg .pred p;\n\t"
+                     "setp.lt.f32 p, $0, 0f00000000;\n\t";
   std::string constraints;
   for (size_t index = 1; index < operands.size(); ++index)
-    text += "or.b32 t, t, $" + std::to_string(index) + ";\n\t";
-  text += "setp.lt.s32 p, t, 0;\n\t";
+    text +=
+        "setp.lt.or.f32 p, $" + std::to_string(index) + ", 0f00000000, p;\n\t";
   append(constraints, "f", operands.size());
   text += "@p st.volatile.shared.u32 [$" + std::to_string(operands.size()) +
           "], 0;\n\t}";

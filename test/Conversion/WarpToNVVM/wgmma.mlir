@@ -44,7 +44,7 @@
 // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 1;", "=f,{{.*}}=f,0,1,{{.*}},31,~{memory}"
 // What must be above the wait: a store on a condition that never holds, to the
 // spare bytes.
-// CHECK: llvm.inline_asm has_side_effects "{{.*}}mov.b32 t, $0;{{.*}}or.b32 t, t, $1;{{.*}}setp.lt.s32 p, t, 0;{{.*}}@p st.volatile.shared.u32 [$2], 0;{{.*}}", "f,f,r,~{memory}"
+// CHECK: llvm.inline_asm has_side_effects "{{.*}}setp.lt.f32 p, $0, 0f00000000;{{.*}}setp.lt.or.f32 p, $1, 0f00000000, p;{{.*}}@p st.volatile.shared.u32 [$2], 0;{{.*}}", "f,f,r,~{memory}"
 // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;"
 // What must be below it passes through a text of its own, as 16 words.
 // CHECK: llvm.inline_asm has_side_effects "", "=r,{{.*}}=r,0,1,{{.*}},15,~{memory}"

@@ -24,6 +24,8 @@ using namespace fovea::warp;
 
 // Products take the weights in steps of so many columns.
 static constexpr int64_t kStepColumns = 16;
+// Columns of the tile that stands for all weights where no sums are taken.
+static constexpr int64_t kSampleColumns = 8;
 
 namespace {
 struct SplitSoftmaxPass : warp::impl::WarpSplitSoftmaxBase<SplitSoftmaxPass> {
@@ -53,9 +55,8 @@ private:
     return cast<TypedValue<RankedTensorType>>(op.getIn());
   }
   tile::ReduceOp findSum() const;
-  /// What needs all weights of `part` and shall stay above the wait: their sums
-  /// where they are taken, which are fewer.
-  Value getAbove(Value part, Value sum) const;
+  /// The sums of weights that the wait shall stay below.
+  Value getAbove(OpBuilder &b, Value part, Value sum) const;
   /// Columns of `value`, computed anew where that is elementwise.
   Value getColumns(OpBuilder &b, Value value, int64_t from, int64_t width);
   Value makeColumns(OpBuilder &b, Value value, int64_t from, int64_t width);
@@ -102,8 +103,15 @@ tile::ReduceOp RoundedWeights::findSum() const {
   return {};
 }
 
-Value RoundedWeights::getAbove(Value part, Value sum) const {
-  return sum ? sum : part;
+Value RoundedWeights::getAbove(OpBuilder &b, Value part, Value sum) const {
+  if (sum)
+    return sum;
+  auto type = cast<RankedTensorType>(part.getType());
+  int64_t width = std::min(kSampleColumns, type.getDimSize(1));
+  return ExtractColumnsOp::create(
+      b, part.getLoc(),
+      tile::tileLike(type, {type.getDimSize(0), width}, type.getElementType()),
+      part, type.getDimSize(1) - width);
 }
 
 DotWaitOp RoundedWeights::replaceWait(Value above, Value held) {
@@ -120,7 +128,7 @@ void RoundedWeights::holdAll() {
   tile::ReduceOp sum = findSum();
   bool isAbove =
       sum && sum->getBlock() == wait->getBlock() && sum->isBeforeInBlock(wait);
-  Value above = getAbove(weights(), isAbove ? sum.getResult() : Value());
+  Value above = getAbove(b, weights(), isAbove ? sum.getResult() : Value());
   DotWaitOp next = replaceWait(above, weights());
   round.getInMutable().assign(next.getHeldResults().front());
   round->moveAfter(next);
@@ -203,7 +211,7 @@ bool RoundedWeights::split(int64_t columns) {
                : Value();
   };
   Value firstSum = sumOf(above, first);
-  Value sample = getAbove(first, firstSum);
+  Value sample = getAbove(above, first, firstSum);
   DotWaitOp next = replaceWait(sample, first);
   Value second =
       getColumns(below, weights(), columns, getNumColumns() - columns);

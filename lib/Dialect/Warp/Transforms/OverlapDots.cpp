@@ -265,8 +265,8 @@ static void makeSync(DotWaitOp wait) {
   auto issued = wait.getPending().getDefiningOp<DotOp>();
   OpBuilder b(issued);
   auto dot = DotOp::create(b, issued.getLoc(), issued.getA(), issued.getB(),
-                           issued.getAcc(), issued.getTransposeB(),
-                           /*async=*/false);
+                           issued.getAcc(), issued.getOnes(),
+                           issued.getTransposeB(), /*async=*/false);
   wait.getResult().replaceAllUsesWith(dot.getResult());
   wait.erase();
   issued.erase();
@@ -346,12 +346,15 @@ static LogicalResult overlap(scf::ForOp loop) {
     if (!dot.getAsync())
       waits.push_back(makeAsync(dot));
   TwoStages stages(loop);
-  if (failed(stages.analyze())) {
+  auto leaveAlone = [&] {
     for (DotWaitOp wait : waits)
       makeSync(wait);
     return failure();
-  }
-  for (Operation *op : stages.getRescales())
+  };
+  if (failed(stages.analyze()))
+    return leaveAlone();
+  SmallVector<Operation *> rescales = stages.getRescales();
+  for (Operation *op : rescales)
     op->setAttr(kRescaleMark, UnitAttr::get(op->getContext()));
 
   llvm::SetVector<Value> predicates;
@@ -378,8 +381,12 @@ static LogicalResult overlap(scf::ForOp loop) {
   rewriter.setInsertionPoint(loop);
   FailureOr<scf::ForOp> pipelined =
       scf::pipelineForLoop(rewriter, loop, options);
-  if (failed(pipelined))
-    return failure();
+  // It refuses before it changes anything: predication never fails here.
+  if (failed(pipelined)) {
+    for (Operation *op : rescales)
+      op->removeAttr(kRescaleMark);
+    return leaveAlone();
+  }
   for (Value predicate : predicates) {
     rewriter.setInsertionPointAfterValue(predicate);
     Value yes =

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' --split-input-file | FileCheck %s
 
 // A late dot with ones has an accumulator put together of values that the loop
 // carries apart, and gives both. Put together and rescaled, they are carried as
@@ -56,6 +56,37 @@ gpu.module @m {
       %o = warp.extract_columns %ol from 0 : !both to !out
       %l = warp.extract_columns %ol from 32 : !both to !sums
       scf.yield %o, %l : !out, !sums
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A dot that has nothing to overlap with stays synchronous, ones and all.
+// CHECK-LABEL: gpu.func @alone
+// CHECK: scf.for
+// CHECK-NOT: warp.dot_wait
+// CHECK: warp.dot %{{.*}}, %{{.*}}, %{{.*}} ones(%{{.*}} : memref<16x8xbf16
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!ones = memref<16x8xbf16, #warp.shared<panel = 32>>
+!weights = tensor<128x64xbf16, #tile.reg>
+!both = tensor<128x40xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @alone target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @alone(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p = arith.constant dense<1.0> : !weights
+    %zero = arith.constant dense<0.0> : !both
+    %v = warp.alloc : !buffer
+    %ones = warp.ones : !ones
+    %ub = arith.maxsi %n, %c1 : index
+    %r = scf.for %j = %c0 to %ub step %c1 iter_args(%acc = %zero) -> (!both) {
+      %next = warp.dot %p, %v, %acc ones(%ones : !ones) : !weights, !buffer, !both
+      scf.yield %next : !both
     }
     gpu.return
   }

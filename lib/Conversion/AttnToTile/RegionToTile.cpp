@@ -116,6 +116,9 @@ bool RegionToTile::fitsI32(Value regionValue) {
 LogicalResult RegionToTile::cloneBody(Region &region) {
   unsigned captures = context.captures.size();
   mapping.map(region.getArguments().take_back(captures), context.captures);
+  // A captured scalar of type index may be anything, and tiles read it as is.
+  for (BlockArgument capture : region.getArguments().take_back(captures))
+    noteWidth(capture);
   int64_t dim = 0;
   for (BlockArgument argument : region.getArguments().drop_back(captures)) {
     Type type = argument.getType();

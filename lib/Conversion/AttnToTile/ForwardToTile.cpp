@@ -8,6 +8,7 @@
 
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
+#include "VisitedBlocks.h"
 
 #include "fovea/Target/Schedule.h"
 
@@ -30,12 +31,15 @@ public:
 private:
   LogicalResult chooseTiles();
   /// Whether tiles of queries differ in how many keys they visit.
-  bool isUneven() { return !op.getKvBounds().empty(); }
+  bool isUneven() { return !op.getKvBounds().empty() || op.hasBlocks(); }
   Value emitHeadsPerSection();
   void emitCoordinates();
   LogicalResult emitBounds();
+  FailureOr<tile::SoftmaxSumOp> emitSum();
   LogicalResult emitScores(Block &block);
+  FailureOr<Value> applyMask(Value key, Value score);
   FailureOr<Value> emitMask(Value key, Value score);
+  Value hideIfRagged(Value key, Value score);
   Value hide(Value keep, Value score);
   Value hideMissingKeys(Value key, Value score);
   RegionContext makeContext(Value key);
@@ -54,6 +58,8 @@ private:
   KernelBuilder::Work work;
   Value keyHead, queries, keys, limit;
   Value lower, upper, fullLower, fullUpper;
+  /// Set where lists say which blocks are visited, instead of bounds.
+  std::optional<ListedBlocks> listed;
   Value queryTile;
 };
 } // namespace
@@ -84,6 +90,10 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.wideExponent = element.isBF16();
   problem.boxes = isa<attn::DenseAttr>(op.getSequence());
   problem.lse = static_cast<bool>(op.getLse());
+  if (op.hasBlocks()) {
+    problem.queryBlock = op.getQueryBlock();
+    problem.keyBlock = op.getKeyBlock();
+  }
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });
@@ -140,7 +150,8 @@ void ForwardEmitter::emitCoordinates() {
   keyHead = arith::DivUIOp::create(b, loc, work.head, group);
 
   if (isa<attn::LengthsAttr>(op.getSequence())) {
-    Value lengths = kb.operandArgument(op->getNumOperands() - 1);
+    Value lengths =
+        kb.operandArgument(op.getSequenceOperands().getBeginOperandIndex());
     Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
     Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
     Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
@@ -220,30 +231,42 @@ Value ForwardEmitter::hideMissingKeys(Value key, Value score) {
   return hide(cloner.toFullTile(loc, exists), score);
 }
 
-/// Hides the keys of a block that don't exist or that mask_mod drops.
-FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
-  OpBuilder &b = kb.builder;
-  if (op.getMaskMod().empty())
-    return hideMissingKeys(key, score);
+/// `score` without what mask_mod drops.
+FailureOr<Value> ForwardEmitter::applyMask(Value key, Value score) {
   RegionContext context = makeContext(key);
   FailureOr<Value> keep =
-      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
+      RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
   if (failed(keep))
     return failure();
-  Value kept = hide(*keep, score);
-  // Of the blocks that need the mask, only the last one can be ragged.
+  return hide(*keep, score);
+}
+
+/// Hides missing keys where the block has such.
+Value ForwardEmitter::hideIfRagged(Value key, Value score) {
+  OpBuilder &b = kb.builder;
   Value end = arith::AddIOp::create(b, loc, key, kb.constant(columns));
   Value isRagged =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, keys);
-  auto branch = scf::IfOp::create(b, loc, kept.getType(), isRagged,
+  auto branch = scf::IfOp::create(b, loc, score.getType(), isRagged,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  Value existing = hideMissingKeys(key, kept);
+  Value existing = hideMissingKeys(key, score);
   scf::YieldOp::create(b, loc, existing);
   b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, loc, kept);
+  scf::YieldOp::create(b, loc, score);
   return branch.getResult(0);
+}
+
+/// Hides the keys of a block that don't exist or that mask_mod drops.
+FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
+  if (op.getMaskMod().empty())
+    return hideMissingKeys(key, score);
+  FailureOr<Value> kept = applyMask(key, score);
+  if (failed(kept))
+    return failure();
+  // Of the blocks that need the mask, only the last one can be ragged.
+  return hideIfRagged(key, *kept);
 }
 
 LogicalResult ForwardEmitter::emitScores(Block &block) {
@@ -279,37 +302,55 @@ LogicalResult ForwardEmitter::emitScores(Block &block) {
     score = *modified;
   }
 
-  auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
-                                  /*withElseRegion=*/true);
-  b.setInsertionPointToEnd(masked.thenBlock());
-  FailureOr<Value> visible = emitMask(key, score);
-  if (failed(visible))
-    return failure();
-  scf::YieldOp::create(b, loc, *visible);
-  b.setInsertionPointToEnd(masked.elseBlock());
-  scf::YieldOp::create(b, loc, score);
-  b.setInsertionPointToEnd(&block);
-  tile::YieldOp::create(b, loc, masked.getResults());
+  if (listed && !op.getMaskMod().empty() && !op.hasFullBlocks()) {
+    FailureOr<Value> visible = applyMask(key, score);
+    if (failed(visible))
+      return failure();
+    score = *visible;
+  } else if (!listed || !op.getMaskMod().empty()) {
+    auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
+                                    /*withElseRegion=*/true);
+    b.setInsertionPointToEnd(masked.thenBlock());
+    // Listed blocks come in any order, so any may be the last one.
+    FailureOr<Value> visible =
+        listed ? applyMask(key, score) : emitMask(key, score);
+    if (failed(visible))
+      return failure();
+    scf::YieldOp::create(b, loc, *visible);
+    b.setInsertionPointToEnd(masked.elseBlock());
+    scf::YieldOp::create(b, loc, score);
+    b.setInsertionPointToEnd(&block);
+    score = masked.getResult(0);
+  }
+  if (listed)
+    score = hideIfRagged(key, score);
+  tile::YieldOp::create(b, loc, score);
   return success();
 }
 
-FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+/// The sum over the blocks that are visited.
+FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   OpBuilder &b = kb.builder;
-  if (failed(chooseTiles()))
-    return failure();
-  emitCoordinates();
-  if (failed(emitBounds()))
-    return failure();
-  queryTile = kb.loadHead(q, work.batch, work.head, work.row, 0, rows, headDim);
-
   std::optional<double> scale = op.getConstantScale();
   bool folds = op.getScoreMod().empty() && scale && *scale > 0;
+  llvm::APFloat factor(folds ? static_cast<float>(*scale) : 1.0f);
   Type rowType = kb.tileType(rows, 1, b.getF32Type());
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
-  auto sum = tile::SoftmaxSumOp::create(
-      b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
-      columns, llvm::APFloat(folds ? static_cast<float>(*scale) : 1.0f),
-      /*descending=*/schedule.isSpecialized());
+  tile::SoftmaxSumOp sum;
+  if (listed) {
+    sum = tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
+        listed->getCount(), listed->getMasked(), ValueRange(), columns, factor,
+        /*descending=*/false);
+    Block &visit = sum.getVisit().emplaceBlock();
+    visit.addArgument(b.getIndexType(), loc);
+    listed->emitVisit(visit);
+  } else {
+    sum = tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
+        Value(), Value(), ValueRange(), columns, factor,
+        /*descending=*/schedule.isSpecialized());
+  }
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
   Block &values = sum.getValues().emplaceBlock();
@@ -321,6 +362,25 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
                                 0, columns, valueHeadDim, limit);
   tile::YieldOp::create(b, loc, valueTile);
   b.setInsertionPointAfter(sum);
+  return sum;
+}
+
+FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+  OpBuilder &b = kb.builder;
+  if (failed(chooseTiles()))
+    return failure();
+  emitCoordinates();
+  if (op.hasBlocks()) {
+    listed.emplace(kb, op, columns);
+    listed->emitCounts(work, keys, /*runsOnce=*/schedule.isSpecialized());
+  } else if (failed(emitBounds())) {
+    return failure();
+  }
+  queryTile = kb.loadHead(q, work.batch, work.head, work.row, 0, rows, headDim);
+  FailureOr<tile::SoftmaxSumOp> computed = emitSum();
+  if (failed(computed))
+    return failure();
+  tile::SoftmaxSumOp sum = *computed;
 
   auto finish = tile::SoftmaxFinishOp::create(b, loc, sum.getM(), sum.getL(),
                                               sum.getAcc());

@@ -156,14 +156,13 @@ void ForwardEvaluation<T>::hideUnlisted(const RowBlock &block,
   auto listed = std::make_shared<Array>(shape, Storage::Int);
   BlockLists lists(op, frame);
   for (int64_t i = 0; i < block.count; ++i) {
-    SmallVector<BlockLists::Listing> row = lists.getRow(
-        block.sequence->batch, block.head, block.first + i, keys);
+    SmallVector<BlockLists::Listing> row =
+        lists.getRow(block.sequence->batch, block.head, block.first + i, keys);
     for (int64_t j = 0; j < keys; ++j) {
       BlockLists::Listing listing = row[j / op.getKeyBlock()];
       listed->template data<int64_t>()[i * keys + j] =
-          listing == BlockLists::Full ||
-          (listing == BlockLists::Partial &&
-           lanes.row(i)[j * lanes.columnStride]);
+          listing == BlockLists::Full || (listing == BlockLists::Partial &&
+                                          lanes.row(i)[j * lanes.columnStride]);
     }
   }
   mask = RuntimeValue::array(std::move(listed));

@@ -30,16 +30,16 @@ ArrayRef<int64_t> BlockLists::getEntries(unsigned list, int64_t batch,
     return position * shape[2] + row;
   };
   int64_t width = indices.getShape()[3];
-  int64_t count = std::clamp<int64_t>(counts.data<int64_t>()[rowOf(counts)], 0,
-                                      width);
+  int64_t count =
+      std::clamp<int64_t>(counts.data<int64_t>()[rowOf(counts)], 0, width);
   return {indices.data<int64_t>() + rowOf(indices) * width, size_t(count)};
 }
 
 LogicalResult BlockLists::check(int64_t keys) {
   ArrayRef<int64_t> query = frame.getArray(op.getQuery()).getShape();
   int64_t heads = query[op.getHeadDim()],
-          rows = llvm::divideCeil(query[op.getSequenceDim()],
-                                  op.getQueryBlock());
+          rows =
+              llvm::divideCeil(query[op.getSequenceDim()], op.getQueryBlock());
   for (auto [index, list] : llvm::enumerate(op.getBlockLists())) {
     ArrayRef<int64_t> shape = frame.getArray(list).getShape();
     auto fits = [](int64_t extent, int64_t all) {
@@ -78,9 +78,8 @@ LogicalResult BlockLists::check(int64_t keys) {
   return success();
 }
 
-SmallVector<BlockLists::Listing> BlockLists::getRow(int64_t batch, int64_t head,
-                                                    int64_t query,
-                                                    int64_t keys) {
+SmallVector<BlockLists::Listing>
+BlockLists::getRow(int64_t batch, int64_t head, int64_t query, int64_t keys) {
   int64_t blocks = llvm::divideCeil(keys, op.getKeyBlock());
   SmallVector<Listing> listings(blocks, Hidden);
   for (unsigned list = 0; list < op.getBlockLists().size() / 2; ++list)

@@ -125,8 +125,8 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
     else if (auto atMost = dyn_cast<tile::AtMostAttr>(attr))
       signature.limits.emplace_back(atMost.getSize(), atMost.getLimit());
     else if (auto covers = dyn_cast<tile::CoversAttr>(attr))
-      signature.covers.push_back({covers.getSize().str(), covers.getBlock(),
-                                  covers.getOf().str()});
+      signature.covers.push_back(
+          {covers.getSize().str(), covers.getBlock(), covers.getOf().str()});
     else if (auto atLeast = dyn_cast<tile::AtLeastAttr>(attr);
              atLeast && atLeast.getLimit() <= 1)
       continue; // No size may be 0.

@@ -126,8 +126,8 @@ static constexpr MmaSyncEntry kMmaSyncTable[] = {
 // Choice
 //===----------------------------------------------------------------------===//
 
-/// The largest multiple of 16 up to `most` that divides `block`; `most` if there
-/// is none.
+/// The largest multiple of 16 up to `most` that divides `block`; `most` if
+/// there is none.
 static int64_t largestDividing(int64_t most, int64_t block) {
   for (int64_t size = most; size >= 16; size -= 16)
     if (block % size == 0)

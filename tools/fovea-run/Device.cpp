@@ -335,10 +335,10 @@ std::optional<double> fovea::run::countVisiblePairs(const Program &program,
   // One head, one batch entry stand for all where nothing tells them apart.
   bool hasBlocks = forward.hasBlocks();
   int64_t countedHeads = isUsed(mask, 1) || hasBlocks ? heads : 1;
-  int64_t countedBatch = isUsed(mask, 0) || hasBlocks ||
-                                 !forward.getSequenceOperands().empty()
-                             ? batch
-                             : 1;
+  int64_t countedBatch =
+      isUsed(mask, 0) || hasBlocks || !forward.getSequenceOperands().empty()
+          ? batch
+          : 1;
 
   Program counter;
   counter.module = ModuleOp::create(forward.getLoc());

@@ -142,7 +142,8 @@ static std::pair<int64_t, int64_t> getIntegerRange(const Parameter &parameter,
   if (parameter.name == "table")
     return {0, std::max<int64_t>(size("pages") - 1, 0)};
   for (StringRef list : {"partial", "full"})
-    if (isBlockList(parameter, "count") && StringRef(parameter.name).starts_with(list))
+    if (isBlockList(parameter, "count") &&
+        StringRef(parameter.name).starts_with(list))
       return {0, size((list + "_index.3").str())};
   return {options.integersLow, options.integersHigh};
 }
@@ -161,9 +162,9 @@ static void drawOffsets(const Parameter &parameter, const DimSizes &sizes,
   }
 }
 
-/// Rows of different numbers of blocks, in any order: even ones are partial, odd
-/// ones full, so that none is listed twice. With rows as long as a sequence has
-/// blocks, half of them lie outside of it.
+/// Rows of different numbers of blocks, in any order: even ones are partial,
+/// odd ones full, so that none is listed twice. With rows as long as a sequence
+/// has blocks, half of them lie outside of it.
 static void drawBlocks(const Parameter &parameter, int64_t width,
                        Generator &generator, MutableArrayRef<int64_t> values) {
   bool isFull = StringRef(parameter.name).starts_with("full");

@@ -346,10 +346,10 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
     visit.addArgument(b.getIndexType(), loc);
     listed->emitVisit(visit);
   } else {
-    sum = tile::SoftmaxSumOp::create(
-        b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
-        Value(), Value(), ValueRange(), columns, factor,
-        /*descending=*/schedule.isSpecialized());
+    sum = tile::SoftmaxSumOp::create(b, loc, rowType, rowType, accType, lower,
+                                     upper, fullLower, fullUpper, Value(),
+                                     Value(), ValueRange(), columns, factor,
+                                     /*descending=*/schedule.isSpecialized());
   }
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});

@@ -31,8 +31,7 @@ ListedBlocks::List ListedBlocks::makeList(unsigned index,
   Value zero = kb.constant(0);
   list.row = {type.getDimSize(0) == 1 ? zero : work.batch,
               type.getDimSize(1) == 1 ? zero : work.head, block};
-  list.last =
-      compute<arith::SubIOp>(kb.size(list.indices, 3), kb.constant(1));
+  list.last = compute<arith::SubIOp>(kb.size(list.indices, 3), kb.constant(1));
   return list;
 }
 
@@ -60,9 +59,9 @@ void ListedBlocks::emitCounts(const KernelBuilder::Work &work, Value keys,
   count = listed;
   if (runsOnce) {
     count = compute<arith::MaxSIOp>(listed, kb.constant(1));
-    Value isEmpty = arith::CmpIOp::create(kb.builder, kb.getLoc(),
-                                          arith::CmpIPredicate::eq, listed,
-                                          kb.constant(0));
+    Value isEmpty =
+        arith::CmpIOp::create(kb.builder, kb.getLoc(), arith::CmpIPredicate::eq,
+                              listed, kb.constant(0));
     least = arith::SelectOp::create(kb.builder, kb.getLoc(), isEmpty, keyBlocks,
                                     kb.constant(0));
   }
@@ -90,8 +89,8 @@ void ListedBlocks::emitVisit(Block &block) {
   Value number = emitEntry(partial, n);
   Value inList = n;
   if (full) {
-    Value isPartial = arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::slt, n, masked);
+    Value isPartial =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, n, masked);
     Value behind = arith::SubIOp::create(b, loc, n, masked);
     // A list's tiles start over: n modulo the tiles of a block is the same.
     number = arith::SelectOp::create(b, loc, isPartial, number,

@@ -6,7 +6,10 @@
 // Positions count tiles of 32 keys, four a block; a number in a list is at most
 // that of the block past the last one. Only partial blocks are masked, any block may be
 // ragged.
-// CHECK-LABEL: gpu.func @both
+// CHECK-LABEL: gpu.module @both_module
+// CHECK: tile.abi @both
+// CHECK-SAME: constraints([#tile.multiple<"Hq", of "Hkv">, #tile.at_most<"Sq", 1073741824>, #tile.at_most<"Skv", 1073741824>, #tile.at_most<"partial_index.3", 67108864>, #tile.at_most<"full_index.3", 67108864>, #tile.covers<"Qblocks", block = 128, of "Sq">, #tile.at_least<"partial_index.3", 1>, #tile.at_least<"full_index.3", 1>])
+// CHECK: gpu.func @both
 // CHECK-SAME: %[[PC:[^ ]*]]: memref<?x2x?xi32, strided<[?, ?, ?]>>, %[[PI:[^ ]*]]: memref<?x2x?x?xi32, strided<[?, ?, ?, ?]>>, %[[FC:[^ ]*]]: memref<1x1x?xi32, strided<[?, ?, ?]>>, %[[FI:[^ ]*]]: memref<1x1x?x?xi32, strided<[?, ?, ?, ?]>>, %{{[^ ]*}}: memref<?x2x?x64xf16, strided<[?, ?, ?, 1]>>) kernel
 // CHECK-DAG: %[[SKV:.*]] = memref.dim %arg1
 // CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %c64
@@ -42,19 +45,21 @@
 // CHECK:        %[[END:.*]] = arith.addi %[[J]], %c32
 // CHECK:        %[[RAGGED:.*]] = arith.cmpi sgt, %[[END]], %[[SKV]]
 // CHECK:        scf.if %[[RAGGED]]
-// CHECK: tile.abi @both
-// CHECK-SAME: constraints([#tile.multiple<"Hq", of "Hkv">, #tile.at_most<"Sq", 1073741824>, #tile.at_most<"Skv", 1073741824>, #tile.at_most<"partial_index.3", 67108864>, #tile.at_most<"full_index.3", 67108864>, #tile.covers<"Qblocks", block = 128, of "Sq">, #tile.at_least<"partial_index.3", 1>, #tile.at_least<"full_index.3", 1>])
 
 // Loops that run at least once: an empty row has a block past the last key.
-// ROLES-LABEL: gpu.func @both
-// ROLES: %[[KB:.*]] = arith.ceildivui %{{.*}}, %c128
+// ROLES-LABEL: gpu.module @both_module
+// ROLES: tile.abi @both {{.*}}schedule(<tile_m = 128, tile_n = 64,
+// ROLES: gpu.func @both
+// ROLES: arith.divui %{{.*}}, %c128
+// ROLES-NEXT: %[[KB:.*]] = arith.ceildivui
+// ROLES: memref.load
+// ROLES: memref.load
 // ROLES: %[[ALL:.*]] = arith.addi
 // ROLES: %[[COUNT:.*]] = arith.maxsi %[[ALL]], %c1
 // ROLES: %[[NONE:.*]] = arith.cmpi eq, %[[ALL]], %c0
 // ROLES: %[[LEAST:.*]] = arith.select %[[NONE]], %[[KB]], %c0
 // ROLES: tile.softmax_sum blocks %[[COUNT]]
 // ROLES: arith.maxui %{{.*}}, %[[LEAST]]
-// ROLES: tile.abi @both {{.*}}schedule(<tile_m = 128, tile_n = 64,
 func.func @both(%q: !t, %k: !t, %v: !t, %pc: tensor<?x2x?xi32>, %pi: tensor<?x2x?x?xi32>, %fc: tensor<1x1x?xi32>, %fi: tensor<1x1x?x?xi32>) -> !t {
   %o = attn.forward %q, %k, %v
     blocks(%pc, %pi, %fc, %fi : tensor<?x2x?xi32>, tensor<?x2x?x?xi32>, tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [128, 128])
@@ -66,7 +71,7 @@ func.func @both(%q: !t, %k: !t, %v: !t, %pc: tensor<?x2x?xi32>, %pi: tensor<?x2x
 }
 
 // Without full blocks, all are masked, and nothing asks which are.
-// CHECK-LABEL: gpu.func @masked
+// CHECK-LABEL: gpu.module @masked_module
 // CHECK: tile.softmax_sum blocks %[[COUNT:.*]] masked(%[[COUNT]])
 // CHECK: scores(
 // CHECK-NEXT: tile.load

@@ -128,7 +128,8 @@ LogicalResult ForwardOp::verifyBlocks() {
       return failure();
     auto type = cast<RankedTensorType>(getBlockLists()[index].getType());
     if (index % 2 == 1) {
-      auto counts = cast<RankedTensorType>(getBlockLists()[index - 1].getType());
+      auto counts =
+          cast<RankedTensorType>(getBlockLists()[index - 1].getType());
       if (counts.getShape() != type.getShape().drop_back())
         return emitOpError() << "'" << getBlockListName(index - 1) << "' and '"
                              << getBlockListName(index)

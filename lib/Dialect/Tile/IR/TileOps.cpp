@@ -591,9 +591,8 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   result.addTypes({row, row, acc});
   int32_t range = isVisiting ? 0 : 1, visits = isVisiting ? 1 : 0;
-  int32_t segments[] = {range,  range,  range,
-                        range,  visits, visits,
-                        int32_t(initTypes.size())};
+  int32_t segments[] = {
+      range, range, range, range, visits, visits, int32_t(initTypes.size())};
   result.addAttribute(getOperandSegmentSizesAttrName(result.name),
                       builder.getDenseI32ArrayAttr(segments));
   SmallVector<Type> types(isVisiting ? 2 : 4, builder.getIndexType());
@@ -632,9 +631,9 @@ void SoftmaxSumOp::print(OpAsmPrinter &p) {
   printRegion("values", getValues());
   p.printNewline();
   p << " ";
-  p.printOptionalAttrDict(
-      (*this)->getAttrs(),
-      {getStepAttrName(), getScaleAttrName(), getDescendingAttrName(),
-       getOperandSegmentSizesAttrName()});
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {getStepAttrName(), getScaleAttrName(),
+                           getDescendingAttrName(),
+                           getOperandSegmentSizesAttrName()});
   p << " : " << getM().getType() << ", " << getAcc().getType();
 }

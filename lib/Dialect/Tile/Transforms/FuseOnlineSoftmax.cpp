@@ -270,8 +270,7 @@ ResultRange LoopWriter::forEachBlockDown(ArrayRef<Value> inits, StepBody body) {
 ResultRange LoopWriter::forEachVisit(ArrayRef<Value> inits, StepBody body) {
   SmallVector<Value> all(inits);
   llvm::append_range(all, op.getInits());
-  auto loop =
-      scf::ForOp::create(b, index(0), op.getCount(), index(1), all);
+  auto loop = scf::ForOp::create(b, index(0), op.getCount(), index(1), all);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value n = loop.getInductionVar();
@@ -280,8 +279,8 @@ ResultRange LoopWriter::forEachVisit(ArrayRef<Value> inits, StepBody body) {
                      loop.getRegionIterArgs().drop_front(inits.size()));
   SmallVector<Value> visit = inlineAll(op.getVisit(), arguments);
   // For loop splitting, as above.
-  Value partial = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, n,
-                                        op.getMasked());
+  Value partial =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, n, op.getMasked());
   SmallVector<Value> next =
       body({visit.front(), partial},
            ValueRange(loop.getRegionIterArgs()).take_front(inits.size()));

@@ -11,6 +11,7 @@
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -133,14 +134,17 @@ LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
 }
 
 /// Whether the op gives the same wherever it stands: it is pure, or reads an
-/// element of memory that nothing in the kernel writes.
+/// element of an argument that the kernel only reads.
 static bool isRepeatable(Operation *op) {
   if (op->getNumRegions() != 0)
     return false;
   auto load = dyn_cast<memref::LoadOp>(op);
   if (!load)
     return isPure(op);
-  return llvm::all_of(load.getMemRef().getUsers(), [](Operation *user) {
+  auto argument = dyn_cast<BlockArgument>(load.getMemRef());
+  if (!argument || !isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
+    return false;
+  return llvm::all_of(argument.getUsers(), [](Operation *user) {
     return isMemoryEffectFree(user) ||
            hasSingleEffect<MemoryEffects::Read>(user);
   });

@@ -118,8 +118,9 @@ LogicalResult ForwardOp::verifyBlocks() {
     return emitOpError("blocks need the sequence form 'dense' or 'lengths', "
                        "found '")
            << getSequence().getKeyword() << "'";
-  if (!getKvBounds().empty())
-    return emitOpError("expected blocks or kv_bounds, found both");
+  if (!getKvBounds().empty() || !getKvClassify().empty())
+    return emitOpError("expected blocks or kv_bounds and kv_classify, found "
+                       "both");
 
   int64_t blocks = ShapedType::kDynamic;
   for (unsigned index = 0; index < count; ++index) {

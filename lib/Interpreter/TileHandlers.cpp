@@ -29,6 +29,18 @@ static LogicalResult executeIota(Operation *op, Frame &frame) {
   return success();
 }
 
+static LogicalResult executeBallot(Operation *op, Frame &frame) {
+  auto ballot = cast<tile::BallotOp>(op);
+  Lanes<int64_t> flags(frame.get(ballot.getFlags()),
+                       ballot.getFlags().getType().getShape());
+  uint32_t bits = 0;
+  for (int64_t column = 0; column < tile::BallotOp::kColumns; ++column)
+    bits |= uint32_t(flags.row(0)[column * flags.columnStride] != 0) << column;
+  // Integers are kept with their sign.
+  frame.set(ballot.getBits(), RuntimeValue::integer(int32_t(bits)));
+  return success();
+}
+
 static LogicalResult executeBroadcast(Operation *op, Frame &frame) {
   auto broadcast = cast<tile::BroadcastOp>(op);
   RankedTensorType type = broadcast.getResult().getType();
@@ -386,6 +398,7 @@ private:
 
 void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
+  registry.add<tile::BallotOp>(executeBallot);
   registry.add<tile::BroadcastOp>(executeBroadcast);
   registry.add<tile::ReduceOp>(executeReduce);
   registry.add<tile::DotOp>(executeDot);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ClassifiedBlocks.h"
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
 #include "VisitedBlocks.h"
@@ -31,10 +32,15 @@ public:
 private:
   LogicalResult chooseTiles();
   /// Whether tiles of queries differ in how many keys they visit.
-  bool isUneven() { return !op.getKvBounds().empty() || op.hasBlocks(); }
+  bool isUneven() {
+    return !op.getKvBounds().empty() || !op.getKvClassify().empty() ||
+           op.hasBlocks();
+  }
   Value emitHeadsPerSection();
   void emitCoordinates();
+  LogicalResult emitBlocks();
   LogicalResult emitBounds();
+  Value emitLastQuery();
   FailureOr<tile::SoftmaxSumOp> emitSum();
   LogicalResult emitScores(Block &block);
   FailureOr<Value> applyMask(Value key, Value score);
@@ -58,8 +64,8 @@ private:
   KernelBuilder::Work work;
   Value keyHead, queries, keys, limit;
   Value lower, upper, fullLower, fullUpper;
-  /// Set where lists say which blocks are visited, instead of bounds.
-  std::optional<ListedBlocks> listed;
+  /// Set where single blocks are visited, instead of a range.
+  std::unique_ptr<VisitedBlocks> visited;
   Value queryTile;
 };
 } // namespace
@@ -177,6 +183,14 @@ Value ForwardEmitter::roundUp(Value value) {
   return arith::MulIOp::create(kb.builder, loc, blocks, kb.constant(columns));
 }
 
+/// The tile's last query that exists.
+Value ForwardEmitter::emitLastQuery() {
+  OpBuilder &b = kb.builder;
+  Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
+  Value clipped = arith::MinSIOp::create(b, loc, end, queries);
+  return arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+}
+
 /// The blocks of keys that are visited, and those among them that need no mask.
 LogicalResult ForwardEmitter::emitBounds() {
   OpBuilder &b = kb.builder;
@@ -185,9 +199,7 @@ LogicalResult ForwardEmitter::emitBounds() {
   upper = keys;
   fullUpper = op.getMaskMod().empty() ? keys : zero;
   if (!op.getKvBounds().empty()) {
-    Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
-    Value clipped = arith::MinSIOp::create(b, loc, end, queries);
-    Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+    Value last = emitLastQuery();
     RegionContext context = makeContext(Value());
     FailureOr<SmallVector<Value>> bounds =
         RegionToTile(b, context)
@@ -302,18 +314,18 @@ LogicalResult ForwardEmitter::emitScores(Block &block) {
     score = *modified;
   }
 
-  if (listed && !op.getMaskMod().empty() && !op.hasFullBlocks()) {
+  if (visited && !op.getMaskMod().empty() && !visited->hasFullBlocks()) {
     FailureOr<Value> visible = applyMask(key, score);
     if (failed(visible))
       return failure();
     score = *visible;
-  } else if (!listed || !op.getMaskMod().empty()) {
+  } else if (!visited || !op.getMaskMod().empty()) {
     auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
                                     /*withElseRegion=*/true);
     b.setInsertionPointToEnd(masked.thenBlock());
     // Listed blocks come in any order, so any may be the last one.
     FailureOr<Value> visible =
-        listed ? applyMask(key, score) : emitMask(key, score);
+        visited ? applyMask(key, score) : emitMask(key, score);
     if (failed(visible))
       return failure();
     scf::YieldOp::create(b, loc, *visible);
@@ -322,7 +334,7 @@ LogicalResult ForwardEmitter::emitScores(Block &block) {
     b.setInsertionPointToEnd(&block);
     score = masked.getResult(0);
   }
-  if (listed)
+  if (visited)
     score = hideIfRagged(key, score);
   tile::YieldOp::create(b, loc, score);
   return success();
@@ -337,14 +349,19 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   Type rowType = kb.tileType(rows, 1, b.getF32Type());
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
   tile::SoftmaxSumOp sum;
-  if (listed) {
+  if (visited) {
     sum = tile::SoftmaxSumOp::create(
         b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
-        listed->getCount(), listed->getMasked(), ValueRange(), columns, factor,
+        visited->getCount(), visited->getMasked(), visited->getInits(),
+        columns, factor,
         /*descending=*/false);
     Block &visit = sum.getVisit().emplaceBlock();
     visit.addArgument(b.getIndexType(), loc);
-    listed->emitVisit(visit);
+    for (Value init : visited->getInits())
+      visit.addArgument(init.getType(), loc);
+    if (failed(visited->emitVisit(visit)))
+      return failure();
+    b.setInsertionPointAfter(sum);
   } else {
     sum = tile::SoftmaxSumOp::create(b, loc, rowType, rowType, accType, lower,
                                      upper, fullLower, fullUpper, Value(),
@@ -365,17 +382,37 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   return sum;
 }
 
+/// Which blocks of keys are visited: listed ones, those of a range, or those of
+/// a range that kv_classify picks.
+LogicalResult ForwardEmitter::emitBlocks() {
+  bool runsOnce = schedule.isSpecialized();
+  if (op.hasBlocks()) {
+    auto listed = std::make_unique<ListedBlocks>(kb, op, columns);
+    listed->emitCounts(work, keys, runsOnce);
+    visited = std::move(listed);
+    return success();
+  }
+  if (failed(emitBounds()))
+    return failure();
+  // What visits carry can't be looked up ahead, as copies without roles do.
+  if (!schedule.isSpecialized() || !ClassifiedBlocks::isSupported(op))
+    return success();
+  auto classified = std::make_unique<ClassifiedBlocks>(kb, op,
+                                                       makeContext(Value()));
+  if (failed(
+          classified->emitCounts(lower, upper, emitLastQuery(), runsOnce)))
+    return failure();
+  visited = std::move(classified);
+  return success();
+}
+
 FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   OpBuilder &b = kb.builder;
   if (failed(chooseTiles()))
     return failure();
   emitCoordinates();
-  if (op.hasBlocks()) {
-    listed.emplace(kb, op, columns);
-    listed->emitCounts(work, keys, /*runsOnce=*/schedule.isSpecialized());
-  } else if (failed(emitBounds())) {
+  if (failed(emitBlocks()))
     return failure();
-  }
   queryTile = kb.loadHead(q, work.batch, work.head, work.row, 0, rows, headDim);
   FailureOr<tile::SoftmaxSumOp> computed = emitSum();
   if (failed(computed))

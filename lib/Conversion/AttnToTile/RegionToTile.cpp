@@ -99,6 +99,20 @@ RegionToTile::cloneScalars(Region &region, ArrayRef<Value> arguments) {
       [&](Value result) { return mapping.lookup(result); });
 }
 
+FailureOr<std::pair<Value, Value>>
+RegionToTile::cloneClassify(Region &region, Value lastQuery, Value firstKey,
+                            Value lastKey) {
+  seesKeys = false;
+  SmallVector<Value> values = {context.batch, context.head, context.query,
+                               lastQuery,     firstKey,     lastKey};
+  mapping.map(region.getArguments().take_front(values.size()), values);
+  if (failed(cloneBody(region)))
+    return failure();
+  Operation *yield = region.front().getTerminator();
+  return std::pair(mapping.lookup(yield->getOperand(0)),
+                   mapping.lookup(yield->getOperand(1)));
+}
+
 //===----------------------------------------------------------------------===//
 // Body
 //===----------------------------------------------------------------------===//
@@ -126,7 +140,7 @@ LogicalResult RegionToTile::cloneBody(Region &region) {
       continue;
     ranges.try_emplace(argument,
                        makeRange(0, attn::ForwardOp::kMaxSequenceLength));
-    if (!isUniform(argument)) {
+    if (!isUniform(argument) && seesKeys) {
       affine.try_emplace(
           argument, UnitAffine{dim, dim == 0 ? context.query : context.key});
       ++dim;

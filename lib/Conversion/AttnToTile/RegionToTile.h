@@ -55,6 +55,13 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   cloneScalars(mlir::Region &region, llvm::ArrayRef<mlir::Value> arguments);
 
+  /// Clones kv_classify for the queries from the context's to `lastQuery` and
+  /// the keys from `firstKey` to `lastKey`, column tiles of i32 that hold a
+  /// block each; any and all are scalars or column tiles of i1.
+  mlir::FailureOr<std::pair<mlir::Value, mlir::Value>>
+  cloneClassify(mlir::Region &region, mlir::Value lastQuery,
+                mlir::Value firstKey, mlir::Value lastKey);
+
   /// Coordinates of the block's queries (row tile) and keys (column tile), i32.
   mlir::Value getQueryTile(mlir::Location loc);
   mlir::Value getKeyTile(mlir::Location loc);
@@ -88,6 +95,8 @@ private:
 
   mlir::OpBuilder &builder;
   const RegionContext &context;
+  /// Column tiles hold neighbouring keys.
+  bool seesKeys = true;
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;
   llvm::DenseMap<mlir::Value, UnitAffine> affine;

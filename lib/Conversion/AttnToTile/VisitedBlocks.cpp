@@ -17,7 +17,9 @@ using namespace fovea;
 ListedBlocks::ListedBlocks(KernelBuilder &kb, attn::ForwardOp op,
                            int64_t columns)
     : kb(kb), op(op), columns(columns),
-      tilesPerBlock(op.getKeyBlock() / columns) {}
+      tilesPerBlock(op.getKeyBlock() / columns) {
+  hasFull = op.hasFullBlocks();
+}
 
 ListedBlocks::List ListedBlocks::makeList(unsigned index,
                                           const KernelBuilder::Work &work,
@@ -81,7 +83,7 @@ Value ListedBlocks::emitEntry(const List &list, Value n) {
   return arith::IndexCastOp::create(b, loc, b.getIndexType(), read);
 }
 
-void ListedBlocks::emitVisit(Block &block) {
+LogicalResult ListedBlocks::emitVisit(Block &block) {
   OpBuilder &b = kb.builder;
   Location loc = kb.getLoc();
   b.setInsertionPointToEnd(&block);
@@ -108,4 +110,5 @@ void ListedBlocks::emitVisit(Block &block) {
     key = arith::AddIOp::create(b, loc, key, offset);
   }
   tile::YieldOp::create(b, loc, key);
+  return success();
 }

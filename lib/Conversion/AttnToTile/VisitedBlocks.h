@@ -13,9 +13,29 @@
 
 namespace fovea {
 
+/// What a loop goes by that visits single blocks: how many there are, how many of
+/// them, the first ones, need a mask, and what the visits carry.
+class VisitedBlocks {
+public:
+  virtual ~VisitedBlocks() = default;
+  /// Fills the visit region.
+  virtual mlir::LogicalResult emitVisit(mlir::Block &block) = 0;
+
+  mlir::Value getCount() const { return count; }
+  mlir::Value getMasked() const { return masked; }
+  mlir::ValueRange getInits() const { return inits; }
+  /// Whether some blocks may need no mask.
+  bool hasFullBlocks() const { return hasFull; }
+
+protected:
+  mlir::Value count, masked;
+  llvm::SmallVector<mlir::Value> inits;
+  bool hasFull = true;
+};
+
 /// The blocks of `columns` keys that a tile of queries visits by the op's
 /// lists: the partial ones first, then the full ones.
-class ListedBlocks {
+class ListedBlocks final : public VisitedBlocks {
 public:
   ListedBlocks(KernelBuilder &kb, attn::ForwardOp op, int64_t columns);
 
@@ -23,11 +43,7 @@ public:
   /// last of `keys` keys if nothing is listed.
   void emitCounts(const KernelBuilder::Work &work, mlir::Value keys,
                   bool runsOnce);
-  /// Fills the visit region.
-  void emitVisit(mlir::Block &block);
-
-  mlir::Value getCount() const { return count; }
-  mlir::Value getMasked() const { return masked; }
+  mlir::LogicalResult emitVisit(mlir::Block &block) override;
 
 private:
   /// One of the op's lists, and where the tile's row of it lies.
@@ -52,7 +68,7 @@ private:
   int64_t columns, tilesPerBlock;
   List partial;
   std::optional<List> full;
-  mlir::Value count, masked, listed, keyBlocks, least;
+  mlir::Value listed, keyBlocks, least;
 };
 
 } // namespace fovea

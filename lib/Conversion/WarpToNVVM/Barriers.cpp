@@ -82,7 +82,7 @@ private:
 } // namespace
 
 LogicalResult RolePipeline::addProducer(Operation *user, const Role *role) {
-  if (!role->isSingleThread)
+  if (!role->onlyFills())
     return user->emitOpError("role '")
            << role->name.getValue()
            << "' fills a pipeline and must do nothing else";
@@ -179,12 +179,19 @@ LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
   for (warp::CopyOp copy : filling->copies)
     bytes += warp::getStorageBytes(copy.getTarget().getType());
   Value full = emitFull(b, loc, acquire.getStage());
-  emitAsm(b, loc, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
-          "r,r,~{memory}", {full, emitI32(b, loc, bytes)});
+  OpBuilder one = producer->inOneThread(b, loc);
+  emitAsm(one, loc, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+          "r,r,~{memory}", {full, emitI32(one, loc, bytes)});
   ofCopies.insert(filling->commit);
-  for (warp::CopyOp copy : filling->copies)
+  for (warp::CopyOp copy : filling->copies) {
+    if (producer->isSingleWarp) {
+      OpBuilder at(copy);
+      OpBuilder inside = producer->inOneThread(at, copy.getLoc());
+      copy->moveBefore(inside.getBlock(), inside.getInsertionPoint());
+    }
     if (failed(copies.lower(copy, full)))
       return failure();
+  }
   return success();
 }
 
@@ -198,9 +205,11 @@ LogicalResult RolePipeline::lowerUsers() {
     OpBuilder b(user);
     Location loc = user->getLoc();
     if (auto commit = dyn_cast<warp::ProducerCommitOp>(user)) {
-      if (!ofCopies.contains(user))
-        emitAsm(b, loc, "mbarrier.arrive.shared::cta.b64 _, [$0];",
-                "r,~{memory}", {emitFull(b, loc, commit.getStage())});
+      if (!ofCopies.contains(user)) {
+        OpBuilder one = producer->inOneThread(b, loc);
+        emitAsm(one, loc, "mbarrier.arrive.shared::cta.b64 _, [$0];",
+                "r,~{memory}", {emitFull(one, loc, commit.getStage())});
+      }
     } else if (auto wait = dyn_cast<warp::ConsumerWaitOp>(user)) {
       emitWait(b, loc, emitFull(b, loc, wait.getStage()), wait.getPhase());
     } else if (auto release = dyn_cast<warp::ConsumerReleaseOp>(user)) {

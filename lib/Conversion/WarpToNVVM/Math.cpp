@@ -174,11 +174,31 @@ struct ToScalarIntrinsic : OpRewritePattern<Op> {
 
   std::string intrinsic;
 };
+
+/// Counts bits of a scalar; of 0 all are trailing zeros.
+struct CountBits : RewritePattern {
+  explicit CountBits(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<math::CtPopOp, math::CountTrailingZerosOp>(op) ||
+        !op->getResult(0).getType().isInteger(32))
+      return failure();
+    Value source = op->getOperand(0);
+    if (isa<math::CtPopOp>(op))
+      rewriter.replaceOpWithNewOp<LLVM::CtPopOp>(op, source.getType(), source);
+    else
+      rewriter.replaceOpWithNewOp<LLVM::CountTrailingZerosOp>(
+          op, source.getType(), source, /*is_zero_poison=*/false);
+    return success();
+  }
+};
 } // namespace
 
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<ExpandDivision, ExpandTanh, ExpToExp2, LogToLog2>(context);
+  patterns.add<CountBits, ExpandDivision, ExpandTanh, ExpToExp2, LogToLog2>(context);
   patterns.add<ToScalarIntrinsic<math::Log2Op>>(context,
                                                 "llvm.nvvm.lg2.approx.ftz.f");
   patterns.add<ToScalarIntrinsic<math::RsqrtOp>>(

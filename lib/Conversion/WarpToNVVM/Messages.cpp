@@ -129,13 +129,14 @@ static LogicalResult lowerMailbox(warp::MailboxOp op,
     OpBuilder b(user);
     Location loc = user->getLoc();
     if (auto send = dyn_cast<warp::SendOp>(user)) {
-      if (!role->isSingleThread)
+      if (!role->onlyFills())
         return user->emitOpError("role '")
                << role->name.getValue()
                << "' fills a mailbox and must do nothing else";
-      Value slot = emitSlot(b, loc, op, send.getStage());
-      emitAsm(b, loc, "st.volatile.shared.b32 [$0], $1;", "r,r,~{memory}",
-              {slot, emitToI32(b, loc, send.getValue())});
+      OpBuilder one = role->inOneThread(b, loc);
+      Value slot = emitSlot(one, loc, op, send.getStage());
+      emitAsm(one, loc, "st.volatile.shared.b32 [$0], $1;", "r,r,~{memory}",
+              {slot, emitToI32(one, loc, send.getValue())});
     } else if (auto receive = dyn_cast<warp::ReceiveOp>(user)) {
       Value slot = emitSlot(b, loc, op, receive.getStage());
       Value raw = emitAsm(b, loc, "ld.volatile.shared.b32 $0, [$1];",
@@ -171,20 +172,35 @@ static Value emitGridSize(OpBuilder &b, Location loc) {
 }
 
 /// The first numbers, one for each CTA, are given out without asking.
-static void lowerFetch(warp::FetchWorkOp op, Value counters) {
+static void lowerFetch(warp::FetchWorkOp op, const Role &role,
+                       Value counters) {
   OpBuilder b(op);
   Location loc = op.getLoc();
-  Value number = arith::AddIOp::create(
-      b, loc, emitIncrement(b, loc, counters, 0), emitGridSize(b, loc));
+  Value taken;
+  if (role.isSingleWarp) {
+    auto fetch = scf::IfOp::create(b, loc, b.getI32Type(), role.leader,
+                                   /*withElseRegion=*/true);
+    OpBuilder inside = OpBuilder::atBlockEnd(fetch.thenBlock());
+    scf::YieldOp::create(inside, loc, emitIncrement(inside, loc, counters, 0));
+    OpBuilder outside = OpBuilder::atBlockEnd(fetch.elseBlock());
+    scf::YieldOp::create(outside, loc, emitI32(outside, loc, 0));
+    taken = emitUniform(b, loc, fetch.getResult(0));
+  } else {
+    taken = emitIncrement(b, loc, counters, 0);
+  }
+  Value number =
+      arith::AddIOp::create(b, loc, taken, emitGridSize(b, loc));
   op.replaceAllUsesWith(
       arith::IndexCastOp::create(b, loc, b.getIndexType(), number).getResult());
   op.erase();
 }
 
 /// Counts CTAs that finished; the last one leaves both counters zero.
-static void lowerFinish(warp::FinishWorkOp op, Value counters) {
-  OpBuilder b(op);
+static void lowerFinish(warp::FinishWorkOp op, const Role &role,
+                        Value counters) {
+  OpBuilder at(op);
   Location loc = op.getLoc();
+  OpBuilder b = role.inOneThread(at, loc);
   Value before = emitIncrement(b, loc, counters, kCounterBytes / 2);
   Value count = arith::AddIOp::create(b, loc, before, emitI32(b, loc, 1));
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, count,
@@ -211,12 +227,12 @@ static LogicalResult lowerWork(gpu::GPUFuncOp kernel, tile::AbiOp abi,
                      tile::WorkspaceParameterAttr::get(context, kCounterBytes));
   for (Operation *op : ops) {
     const Role *role = roles.getRole(op);
-    if (!role || !role->isSingleThread)
+    if (!role || !role->onlyFills())
       return op->emitOpError("must stand in a role that only fills pipelines");
     if (auto fetch = dyn_cast<warp::FetchWorkOp>(op))
-      lowerFetch(fetch, counters);
+      lowerFetch(fetch, *role, counters);
     else
-      lowerFinish(cast<warp::FinishWorkOp>(op), counters);
+      lowerFinish(cast<warp::FinishWorkOp>(op), *role, counters);
   }
   return success();
 }

@@ -105,21 +105,43 @@ FailureOr<SharedView> fovea::getSharedView(Operation *user, Value memref) {
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// True if one thread can do all that the role does: it only fills pipelines.
-static bool isForOneThread(Region &role) {
-  WalkResult walk = role.walk([](Operation *op) -> WalkResult {
+/// Whether all tiles among the op's results lie one column a lane.
+static bool hasLanesOnly(Operation *op) {
+  return llvm::all_of(op->getResultTypes(), [](Type type) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    return !tile || isa_and_nonnull<warp::LanesAttr>(tile.getEncoding());
+  });
+}
+
+/// True if one thread can do all that the role does, or, with votes, one warp:
+/// it only fills pipelines.
+static bool onlyFillsPipelines(Region &role, bool votes) {
+  WalkResult walk = role.walk([&](Operation *op) -> WalkResult {
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
             warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp>(op) ||
         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
       return WalkResult::advance();
     if (auto copy = dyn_cast<warp::CopyOp>(op))
       return copy.getAsync() ? WalkResult::advance() : WalkResult::interrupt();
+    if (votes)
+      return (isMemoryEffectFree(op) ||
+              hasSingleEffect<MemoryEffects::Read>(op)) &&
+                     hasLanesOnly(op)
+                 ? WalkResult::advance()
+                 : WalkResult::interrupt();
     bool hasTiles =
         llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
     return isMemoryEffectFree(op) && !hasTiles ? WalkResult::advance()
                                                : WalkResult::interrupt();
   });
   return !walk.wasInterrupted();
+}
+
+OpBuilder Role::inOneThread(OpBuilder &builder, Location loc) const {
+  if (!isSingleWarp)
+    return builder;
+  return scf::IfOp::create(builder, loc, leader, /*withElseRegion=*/false)
+      .getThenBodyBuilder();
 }
 
 namespace {
@@ -245,7 +267,9 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   role.firstWarp = op.getFirstWarp(index);
   role.warps = op.getWarps()[index];
   Region &region = op.getRoles()[index];
-  role.isSingleThread = isForOneThread(region);
+  role.isSingleThread = onlyFillsPipelines(region, /*votes=*/false);
+  role.isSingleWarp =
+      !role.isSingleThread && onlyFillsPipelines(region, /*votes=*/true);
 
   emitBudget(op.getRegisters()[index]);
   role.thread = arith::SubIOp::create(b, loc, thread,
@@ -256,6 +280,13 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   if (role.isSingleThread) {
     Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                         role.thread, emitI32(b, loc, 0));
+    target =
+        scf::IfOp::create(b, loc, first, /*withElseRegion=*/false).thenBlock();
+  } else if (role.isSingleWarp) {
+    role.leader = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        role.thread, emitI32(b, loc, 0));
+    Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        role.warp, emitI32(b, loc, 0));
     target =
         scf::IfOp::create(b, loc, first, /*withElseRegion=*/false).thenBlock();
   } else {

@@ -137,6 +137,25 @@ struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
+/// One flag a lane: the warp's vote.
+struct BallotLowering : OpConversionPattern<tile::BallotOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::BallotOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    if (!isa<warp::LanesAttr>(op.getFlags().getType().getEncoding()))
+      return op.emitError("flags must lie one a lane, found ")
+             << op.getFlags().getType();
+    auto flag = vector::ToElementsOp::create(rewriter, loc, adaptor.getFlags());
+    rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
+        op, rewriter.getI32Type(), emitI32(rewriter, loc, -1),
+        flag.getResult(0), NVVM::VoteSyncKind::ballot);
+    return success();
+  }
+};
+
 struct AnyLowering : OpConversionPattern<warp::AnyOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -248,6 +267,6 @@ AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
 void fovea::populateTilePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter) {
   patterns.add<ElementwiseLowering>(converter, patterns.getContext());
-  patterns.add<AnyLowering, BroadcastLowering, ConstantLowering, IotaLowering,
+  patterns.add<AnyLowering, BallotLowering, BroadcastLowering, ConstantLowering, IotaLowering,
                ReduceLowering>(converter, patterns.getContext());
 }

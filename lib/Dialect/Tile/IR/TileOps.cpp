@@ -317,6 +317,14 @@ LogicalResult IfAnyOp::canonicalize(IfAnyOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+LogicalResult BallotOp::verify() {
+  RankedTensorType type = getFlags().getType();
+  if (type.getDimSize(0) != 1 || type.getDimSize(1) != kColumns)
+    return emitOpError("flags must be a column tile of ")
+           << kColumns << ", found " << type;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // ForeachWorkOp
 //===----------------------------------------------------------------------===//

@@ -269,6 +269,26 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
   let hasCanonicalizeMethod = 1;
 }
 
+def Tile_BallotOp : Tile_Op<"ballot", [Pure]> {
+  let summary = "a column tile of flags as an integer";
+  let description = [{
+    Bit `c` of the result is column `c` of the operand.
+
+    Example:
+
+    ```mlir
+    %bits = tile.ballot %any : tensor<1x32xi1, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Tile_I1Tile:$flags);
+  let results = (outs I32:$bits);
+  let assemblyFormat = "$flags attr-dict `:` type($flags)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static constexpr int64_t kColumns = 32;
+  }];
+}
+
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "weighted sum of value rows under a softmax";

@@ -80,6 +80,19 @@ def Warp_WgmmaAttr : Warp_Attr<"Wgmma", "wgmma", [
   let genVerifyDecl = 1;
 }
 
+def Warp_LanesAttr : Warp_Attr<"Lanes", "lanes", [
+    RegisterEncodingAttrInterface,
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<ThreadLayoutAttrInterface>]> {
+  let summary = "one column a lane";
+  let description = [{
+    Lane `l` of each warp holds column `l` of a column tile of 32: for what warps
+    decide by votes, each for itself.
+
+    Example: `tensor<1x32xi1, #warp.lanes>`
+  }];
+}
+
 def Warp_PipelineType : Warp_Type<"Pipeline", "pipeline"> {
   let summary = "a ring of stages between producer and consumer";
   let parameters = (ins "int64_t":$stages);

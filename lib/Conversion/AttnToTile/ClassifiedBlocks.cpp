@@ -1,0 +1,204 @@
+//===- ClassifiedBlocks.cpp - Blocks found at run time ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ClassifiedBlocks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static constexpr int64_t kWordBits = tile::BallotOp::kColumns;
+
+ClassifiedBlocks::ClassifiedBlocks(KernelBuilder &kb, attn::ForwardOp op,
+                                   const RegionContext &context)
+    : kb(kb), op(op), context(context) {
+  Operation *yield = op.getKvClassify().front().getTerminator();
+  hasFull = !matchPattern(yield->getOperand(1), m_Zero());
+}
+
+bool ClassifiedBlocks::isSupported(attn::ForwardOp op) {
+  // Extremes of tensors are not summed up anywhere yet.
+  WalkResult walk = op.getKvClassify().walk([](Operation *inner) {
+    return isa<attn::BlockMinOp, attn::BlockMaxOp>(inner)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return !op.getKvClassify().empty() && !walk.wasInterrupted();
+}
+
+Value ClassifiedBlocks::integer(int64_t value) {
+  return make<arith::ConstantIntOp>(value, 32);
+}
+
+Value ClassifiedBlocks::toInteger(Value index) {
+  return make<arith::IndexCastOp>(kb.builder.getI32Type(), index);
+}
+
+FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::emitWord(Value number) {
+  OpBuilder &b = kb.builder;
+  RankedTensorType type = kb.tileType(1, kWordBits, b.getI32Type()),
+                   flags = kb.tileType(1, kWordBits, b.getI1Type());
+  auto widen = [&](Value value) -> Value {
+    return make<tile::BroadcastOp>(
+        kb.tileType(1, kWordBits, value.getType()), value);
+  };
+  Value start = make<arith::AddIOp>(
+      firstBlock, make<arith::MulIOp>(number, integer(kWordBits)));
+  Value candidates =
+      make<arith::AddIOp>(make<tile::IotaOp>(type, 1), widen(start));
+  Value exists = make<arith::CmpIOp>(arith::CmpIPredicate::slt, candidates,
+                                     widen(endBlock));
+  // Candidates that don't exist are asked about the last key.
+  Value keys = toInteger(context.keyLength);
+  Value lastKey = make<arith::MaxSIOp>(
+      make<arith::SubIOp>(keys, integer(1)), integer(0));
+  Value last = widen(lastKey);
+  Value first = make<arith::MulIOp>(candidates, widen(integer(context.columns)));
+  Value end = make<arith::AddIOp>(first, widen(integer(context.columns - 1)));
+  FailureOr<std::pair<Value, Value>> answer =
+      RegionToTile(b, context)
+          .cloneClassify(op.getKvClassify(), lastQuery,
+                         make<arith::MinSIOp>(first, last),
+                         make<arith::MinSIOp>(end, last));
+  if (failed(answer))
+    return failure();
+  auto toTile = [&](Value flag) {
+    return flag.getType() == flags ? flag : widen(flag);
+  };
+  Value any = make<arith::AndIOp>(toTile(answer->first), exists);
+  Value visible = make<tile::BallotOp>(any);
+  if (!hasFull)
+    return Bits{visible, integer(0)};
+  Value all = make<arith::AndIOp>(toTile(answer->second), any);
+  Value full = make<tile::BallotOp>(all);
+  return Bits{make<arith::XOrIOp>(visible, full), full};
+}
+
+LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper,
+                                           Value lastQuery, bool runsOnce) {
+  OpBuilder &b = kb.builder;
+  Location loc = kb.getLoc();
+  this->lastQuery = lastQuery;
+  Value size = kb.constant(context.columns), zero = kb.constant(0),
+        one = kb.constant(1);
+  firstBlock = toInteger(make<arith::DivUIOp>(lower, size));
+  Value end = make<arith::CeilDivUIOp>(upper, size);
+  endBlock = toInteger(end);
+  Value span = make<arith::MaxSIOp>(
+      make<arith::SubIOp>(end, make<arith::DivUIOp>(lower, size)), zero);
+  Value wordCount =
+      make<arith::CeilDivUIOp>(span, kb.constant(kWordBits));
+  words = toInteger(wordCount);
+
+  SmallVector<Value> none = {integer(0), integer(0)};
+  auto loop = scf::ForOp::create(b, loc, zero, wordCount, one, none);
+  b.setInsertionPointToStart(loop.getBody());
+  FailureOr<Bits> bits = emitWord(toInteger(loop.getInductionVar()));
+  if (failed(bits))
+    return failure();
+  auto add = [&](unsigned index, Value word) -> Value {
+    return make<arith::AddIOp>(loop.getRegionIterArg(index),
+                               make<math::CtPopOp>(word));
+  };
+  SmallVector<Value> sums = {add(0, bits->partial), add(1, bits->full)};
+  scf::YieldOp::create(b, loc, sums);
+  b.setInsertionPointAfter(loop);
+
+  masked = make<arith::IndexCastOp>(b.getIndexType(), loop.getResult(0));
+  Value all = make<arith::IndexCastOp>(
+      b.getIndexType(),
+      make<arith::AddIOp>(loop.getResult(0), loop.getResult(1)));
+  count = all;
+  if (runsOnce) {
+    count = make<arith::MaxSIOp>(all, one);
+    Value isEmpty = make<arith::CmpIOp>(arith::CmpIPredicate::eq, all, zero);
+    Value past = toInteger(make<arith::CeilDivUIOp>(context.keyLength, size));
+    least = make<arith::SelectOp>(isEmpty, past, integer(0));
+  }
+  // No word has been looked at.
+  inits = {integer(-1), integer(0)};
+  return success();
+}
+
+FailureOr<ValueRange> ClassifiedBlocks::emitSearch(Value number,
+                                                   Value isPartial) {
+  OpBuilder &b = kb.builder;
+  Location loc = kb.getLoc();
+  SmallVector<Type> types(2, b.getI32Type());
+  SmallVector<Location> locs(2, loc);
+  auto loop =
+      scf::WhileOp::create(b, loc, types, ValueRange{number, integer(0)});
+  OpBuilder::InsertionGuard guard(b);
+  Block *before = b.createBlock(&loop.getBefore(), {}, types, locs);
+  Value next = make<arith::AddIOp>(before->getArgument(0), integer(1));
+  FailureOr<Bits> bits = emitWord(next);
+  if (failed(bits))
+    return failure();
+  Value wanted = bits->partial;
+  if (hasFull)
+    wanted = make<arith::SelectOp>(isPartial, wanted, bits->full);
+  Value isEmpty =
+      make<arith::CmpIOp>(arith::CmpIPredicate::eq, wanted, integer(0));
+  Value isLast = make<arith::CmpIOp>(
+      arith::CmpIPredicate::slt, make<arith::AddIOp>(next, integer(1)), words);
+  scf::ConditionOp::create(b, loc, make<arith::AndIOp>(isEmpty, isLast),
+                           ValueRange{next, wanted});
+  Block *after = b.createBlock(&loop.getAfter(), {}, types, locs);
+  scf::YieldOp::create(b, loc, after->getArguments());
+  return ValueRange(loop.getResults());
+}
+
+LogicalResult ClassifiedBlocks::emitVisit(Block &block) {
+  OpBuilder &b = kb.builder;
+  Location loc = kb.getLoc();
+  b.setInsertionPointToEnd(&block);
+  Value n = block.getArgument(0), number = block.getArgument(1),
+        bits = block.getArgument(2), isPartial;
+  if (hasFull) {
+    isPartial = make<arith::CmpIOp>(arith::CmpIPredicate::slt, n, masked);
+    // The full ones are looked for from the first word on.
+    Value restarts = make<arith::CmpIOp>(arith::CmpIPredicate::eq, n, masked);
+    number = make<arith::SelectOp>(restarts, integer(-1), number);
+    bits = make<arith::SelectOp>(restarts, integer(0), bits);
+  }
+  Value isEmpty =
+      make<arith::CmpIOp>(arith::CmpIPredicate::eq, bits, integer(0));
+  SmallVector<Type> types(2, b.getI32Type());
+  auto branch = scf::IfOp::create(b, loc, types, isEmpty,
+                                  /*addThenBlock=*/true,
+                                  /*addElseBlock=*/true);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  FailureOr<ValueRange> found = emitSearch(number, isPartial);
+  if (failed(found))
+    return failure();
+  scf::YieldOp::create(b, loc, *found);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, loc, ValueRange{number, bits});
+  b.setInsertionPointToEnd(&block);
+  number = branch.getResult(0);
+  bits = branch.getResult(1);
+
+  Value start = make<arith::AddIOp>(
+      firstBlock, make<arith::MulIOp>(number, integer(kWordBits)));
+  Value candidate =
+      make<arith::AddIOp>(start, make<math::CountTrailingZerosOp>(bits));
+  if (least)
+    candidate = make<arith::MaxSIOp>(candidate, least);
+  Value key = make<arith::IndexCastOp>(
+      b.getIndexType(),
+      make<arith::MulIOp>(candidate, integer(context.columns)));
+  // Without its lowest bit.
+  Value rest = make<arith::AndIOp>(
+      bits, make<arith::SubIOp>(bits, integer(1)));
+  tile::YieldOp::create(b, loc, ValueRange{key, number, rest});
+  return success();
+}

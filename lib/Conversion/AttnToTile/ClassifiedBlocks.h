@@ -1,0 +1,63 @@
+//===- ClassifiedBlocks.h - Blocks found at run time ------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_CLASSIFIEDBLOCKS_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_CLASSIFIEDBLOCKS_H
+
+#include "RegionToTile.h"
+#include "VisitedBlocks.h"
+
+namespace fovea {
+
+/// The blocks of a range of keys that kv_classify says queries see, found 32 at
+/// a time: the partial ones first, then the full ones. The loop carries the
+/// number of a word of 32 candidates and the bits of those that are left of it.
+class ClassifiedBlocks final : public VisitedBlocks {
+public:
+  /// `context` is that of the tile of queries, without keys.
+  ClassifiedBlocks(KernelBuilder &kb, attn::ForwardOp op,
+                   const RegionContext &context);
+
+  /// Whether kv_classify asks for nothing that a kernel can't tell.
+  static bool isSupported(attn::ForwardOp op);
+
+  /// Counts the visible blocks of the keys from `lower` to `upper`, multiples
+  /// of a block and at most the key length. `lastQuery` is the tile's.
+  mlir::LogicalResult emitCounts(mlir::Value lower, mlir::Value upper,
+                                 mlir::Value lastQuery, bool runsOnce);
+  mlir::LogicalResult emitVisit(mlir::Block &block) override;
+
+private:
+  /// One bit for each of 32 candidates, i32.
+  struct Bits {
+    mlir::Value partial, full;
+  };
+  /// The candidates of word `number`, i32.
+  mlir::FailureOr<Bits> emitWord(mlir::Value number);
+  /// The next word, from `number` on, that has bits of the wanted kind.
+  mlir::FailureOr<mlir::ValueRange> emitSearch(mlir::Value number,
+                                               mlir::Value isPartial);
+  mlir::Value integer(int64_t value);
+  mlir::Value toInteger(mlir::Value index);
+  template <typename OpTy, typename... Args>
+  mlir::Value make(Args &&...args) {
+    return OpTy::create(kb.builder, kb.getLoc(), std::forward<Args>(args)...)
+        ->getResult(0);
+  }
+
+  KernelBuilder &kb;
+  attn::ForwardOp op;
+  RegionContext context;
+  mlir::Value lastQuery;
+  /// Numbers of blocks and of words, i32; the least number that is visited.
+  mlir::Value firstBlock, endBlock, words, least;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_CLASSIFIEDBLOCKS_H

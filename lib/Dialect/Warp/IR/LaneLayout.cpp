@@ -1,0 +1,51 @@
+//===- LaneLayout.cpp - One column a lane -----------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+static constexpr int64_t kLanes = 32;
+
+LogicalResult
+LanesAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                          function_ref<InFlightDiagnostic()> emitError) const {
+  if (failed(tile::verifyRegisterTile(shape, emitError)))
+    return failure();
+  if (shape[0] == 1 && (shape[1] == 1 || shape[1] == kLanes))
+    return success();
+  return emitError() << "one column a lane needs a tile of 1x1 or 1x" << kLanes
+                     << ", found " << shape[0] << "x" << shape[1];
+}
+
+int64_t LanesAttr::getNumElements(ArrayRef<int64_t>) const { return 1; }
+
+SmallVector<int64_t> LanesAttr::getOffsets(ArrayRef<int64_t>, int64_t) const {
+  return {0};
+}
+
+Value LanesAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
+                          ArrayRef<int64_t> shape, int64_t dim) const {
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIntOp::create(builder, loc, value, 32);
+  };
+  if (shape[dim] == 1)
+    return constant(0);
+  return arith::RemUIOp::create(builder, loc, thread, constant(kLanes));
+}
+
+int64_t LanesAttr::getPeriod(int64_t dim) const { return dim == 0 ? 1 : kLanes; }
+
+FailureOr<SmallVector<int64_t>>
+LanesAttr::getReductionLanes(int64_t dim) const {
+  if (dim == 0)
+    return SmallVector<int64_t>{};
+  return SmallVector<int64_t>{1, 2, 4, 8, 16};
+}

@@ -1,0 +1,45 @@
+// RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=64" --canonicalize --cse | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=RANGE
+
+!t = tensor<?x1x?x64xbf16>
+
+// Blocks are looked for 32 at a time: once to count them, then, from the next
+// word that has some, one bit after the other.
+// CHECK-LABEL: gpu.func @f
+// CHECK: %[[WORDS:.*]] = arith.ceildivui %{{.*}}, %c32
+// CHECK: %[[SUMS:.*]]:2 = scf.for %[[W:.*]] = %c0 to %[[WORDS]] step %c1
+// CHECK:   tile.iota dim 1 : tensor<1x32xi32, #tile.reg>
+// CHECK:   %[[ANY:.*]] = tile.ballot
+// CHECK:   %[[ALL:.*]] = tile.ballot
+// CHECK:   %[[SOME:.*]] = arith.xori %[[ANY]], %[[ALL]] : i32
+// CHECK:   math.ctpop %[[SOME]]
+// CHECK:   math.ctpop %[[ALL]]
+// CHECK: %[[MASKED:.*]] = arith.index_cast %[[SUMS]]#0 : i32 to index
+// CHECK: %[[COUNT:.*]] = arith.maxsi %{{.*}}, %c1
+// CHECK: tile.softmax_sum blocks %[[COUNT]] masked(%[[MASKED]]) init(%c-1_i32, %c0_i32 : i32, i32) step 64
+// CHECK-NEXT: visit(%[[N:.*]]: index, %[[NUMBER:.*]]: i32, %[[BITS:.*]]: i32) {
+// CHECK:        %[[RESTARTS:.*]] = arith.cmpi eq, %[[N]], %[[MASKED]]
+// CHECK:        arith.select %[[RESTARTS]], %c-1_i32, %[[NUMBER]]
+// CHECK:        %[[LEFT:.*]] = arith.select %[[RESTARTS]], %c0_i32, %[[BITS]]
+// CHECK:        %[[NONE:.*]] = arith.cmpi eq, %[[LEFT]], %c0_i32
+// CHECK:        scf.if %[[NONE]]
+// CHECK:          scf.while
+// CHECK:          tile.ballot
+// CHECK:        math.cttz
+// CHECK:        tile.yield %{{.*}}, %{{.*}}, %{{.*}} : index, i32, i32
+// RANGE-LABEL: gpu.func @f
+// RANGE-NOT: tile.ballot
+// RANGE: tile.softmax_sum %c0
+func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    }
+    kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index) {
+      %any = arith.cmpi sge, %i1, %j0 : index
+      %all = arith.cmpi sge, %i0, %j1 : index
+      attn.yield %any, %all : i1, i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -1,0 +1,49 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' --split-input-file --verify-diagnostics | FileCheck %s
+
+// What a vote is about lies one column a lane; coordinates that scores use, too,
+// are made twice.
+// CHECK-LABEL: gpu.func @f
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"o", [0]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%o: memref<?xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    // CHECK: %[[I:.*]] = tile.iota dim 1 : tensor<1x32xi32, #warp.mma_sync<warps = 4>>
+    %i = tile.iota dim 1 : tensor<1x32xi32, #tile.reg>
+    %n = memref.load %o[%c0] : memref<?xi32>
+    %b = tile.broadcast %n : i32 to tensor<1x32xi32, #tile.reg>
+    %c = arith.constant dense<3> : tensor<1x32xi32, #tile.reg>
+    %x = arith.muli %i, %c : tensor<1x32xi32, #tile.reg>
+    %f = arith.cmpi slt, %x, %b : tensor<1x32xi32, #tile.reg>
+    // CHECK: %[[J:.*]] = tile.iota dim 1 : tensor<1x32xi32, #warp.lanes>
+    // CHECK-NEXT: %[[C:.*]] = arith.constant dense<3> : tensor<1x32xi32, #warp.lanes>
+    // CHECK-NEXT: %[[X:.*]] = arith.muli %[[J]], %[[C]] : tensor<1x32xi32, #warp.lanes>
+    // CHECK-NEXT: %[[B:.*]] = tile.broadcast %{{.*}} : i32 to tensor<1x32xi32, #warp.lanes>
+    // CHECK-NEXT: %[[F:.*]] = arith.cmpi slt, %[[X]], %[[B]] : tensor<1x32xi32, #warp.lanes>
+    // CHECK-NEXT: tile.ballot %[[F]] : tensor<1x32xi1, #warp.lanes>
+    %bits = tile.ballot %f : tensor<1x32xi1, #tile.reg>
+    // CHECK: tile.store %[[I]]
+    tile.store %i, %o[%c0] dims [-1, 0] : tensor<1x32xi32, #tile.reg>, memref<?xi32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @carried target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"o", [0]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @carried(%o: memref<?xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %no = arith.constant dense<false> : tensor<1x32xi1, #tile.reg>
+    // expected-error@+1 {{a vote's flags must be computed by ops that can be repeated before it}}
+    %r = scf.for %j = %c0 to %c1 step %c1 iter_args(%f = %no) -> (tensor<1x32xi1, #tile.reg>) {
+      %bits = tile.ballot %f : tensor<1x32xi1, #tile.reg>
+      scf.yield %f : tensor<1x32xi1, #tile.reg>
+    }
+    gpu.return
+  }
+}

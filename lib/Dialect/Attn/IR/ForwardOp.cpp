@@ -746,8 +746,11 @@ SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
   if (getSequence().hasPagedKeys())
     return {{"Sq", kMaxSequenceLength}};
-  SmallVector<std::pair<std::string, int64_t>> limits = {
-      {"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
+  SmallVector<std::pair<std::string, int64_t>> limits;
+  if (isa<PackedAttr>(getSequence()))
+    limits.emplace_back("B", 1);
+  limits.emplace_back("Sq", kMaxSequenceLength);
+  limits.emplace_back("Skv", kMaxSequenceLength);
   llvm::append_range(limits, getBlockListLimits());
   return limits;
 }

@@ -163,9 +163,9 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   StringRef keyword;
   SMLoc keywordLoc = parser.getCurrentLocation();
   while (succeeded(parser.parseOptionalKeyword(
-      &keyword, {"scale", "layout", "captures", "score_mod", "mask_mod",
-                 "kv_bounds", "kv_classify", "lengths", "packed", "paged",
-                 "blocks"}))) {
+      &keyword,
+      {"scale", "layout", "captures", "score_mod", "mask_mod", "kv_bounds",
+       "kv_classify", "lengths", "packed", "paged", "blocks"}))) {
     bool isForm =
         keyword == "lengths" || keyword == "packed" || keyword == "paged";
     if (!seen.insert(isForm ? StringRef("sequence form") : keyword).second)

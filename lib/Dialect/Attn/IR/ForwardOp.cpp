@@ -163,9 +163,9 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   StringRef keyword;
   SMLoc keywordLoc = parser.getCurrentLocation();
   while (succeeded(parser.parseOptionalKeyword(
-      &keyword, {"scale", "layout", "captures", "score_mod", "mask_mod",
-                 "kv_bounds", "kv_classify", "lengths", "packed", "paged",
-                 "blocks"}))) {
+      &keyword,
+      {"scale", "layout", "captures", "score_mod", "mask_mod", "kv_bounds",
+       "kv_classify", "lengths", "packed", "paged", "blocks"}))) {
     bool isForm =
         keyword == "lengths" || keyword == "packed" || keyword == "paged";
     if (!seen.insert(isForm ? StringRef("sequence form") : keyword).second)
@@ -746,8 +746,11 @@ SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
   if (getSequence().hasPagedKeys())
     return {{"Sq", kMaxSequenceLength}};
-  SmallVector<std::pair<std::string, int64_t>> limits = {
-      {"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
+  SmallVector<std::pair<std::string, int64_t>> limits;
+  if (isa<PackedAttr>(getSequence()))
+    limits.emplace_back("B", 1);
+  limits.emplace_back("Sq", kMaxSequenceLength);
+  limits.emplace_back("Skv", kMaxSequenceLength);
   llvm::append_range(limits, getBlockListLimits());
   return limits;
 }

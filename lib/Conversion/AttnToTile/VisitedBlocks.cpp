@@ -89,7 +89,6 @@ LogicalResult ListedBlocks::emitVisit(Block &block) {
   b.setInsertionPointToEnd(&block);
   Value n = block.getArgument(0);
   Value number = emitEntry(partial, n);
-  Value inList = n;
   if (full) {
     Value isPartial =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, n, masked);

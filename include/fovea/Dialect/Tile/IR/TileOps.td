@@ -339,10 +339,16 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     %m, %l, %acc = tile.softmax_sum blocks %count masked(%masked) init(%w : i32) step 64 scale(0.125)
       visit(%n: index, %word: i32) {
         ...
-        tile.yield %j, %next : index, i32
+        tile.yield %first, %next : index, i32
       }
       scores(%j: index, %partial: i1) {
         ...
+        tile.yield %s : tensor<128x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        ...
+        tile.yield %v : tensor<64x64xbf16, #tile.reg>
+      } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
 
     Rewritten by `tile-fuse-online-softmax` into a loop.

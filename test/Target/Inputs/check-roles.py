@@ -24,6 +24,8 @@ KERNELS = [
     ("window_bf16_d192_dv128_bhsd", True, 64),
     ("dense_bf16_d256_bhsd", True, 0),
     ("causal_bf16_d256_bhsd", False, 32),
+    ("blocksparse_bf16_d128_bhsd", True, 64),
+    ("blockmask_bf16_d64_bhsd", False, 64),
 ]
 
 

@@ -29,6 +29,20 @@ static LogicalResult executeIota(Operation *op, Frame &frame) {
   return success();
 }
 
+static LogicalResult executeRamp(Operation *op, Frame &frame) {
+  auto ramp = cast<tile::RampOp>(op);
+  auto result = makeTile(frame, ramp.getResult().getType());
+  double start = frame.get(ramp.getStart()).getReal(),
+         step = frame.get(ramp.getStep()).getReal();
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    for (int64_t i = 0; i < result->getNumElements(); ++i)
+      result->data<T>()[i] = T(start + i * step);
+  });
+  frame.set(ramp.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
 static LogicalResult executeBroadcast(Operation *op, Frame &frame) {
   auto broadcast = cast<tile::BroadcastOp>(op);
   RankedTensorType type = broadcast.getResult().getType();
@@ -386,6 +400,7 @@ private:
 
 void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
+  registry.add<tile::RampOp>(executeRamp);
   registry.add<tile::BroadcastOp>(executeBroadcast);
   registry.add<tile::ReduceOp>(executeReduce);
   registry.add<tile::DotOp>(executeDot);

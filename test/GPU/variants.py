@@ -166,9 +166,10 @@ class Config:
         return Config(match[1], match[2], int(match[3]), int(match[4] or 0), match[5], static)
 
 
-def emit(config, with_lse=True):
-    """The attn IR of a kernel, whose second result is LSE unless without."""
-    variant = VARIANTS[config.variant]
+def emit(config, with_lse=True, table=None):
+    """The attn IR of a kernel, whose second result is LSE unless without. The
+    variant is one of `table`, by default of VARIANTS."""
+    variant = (table or VARIANTS)[config.variant]
     names = ("B", "Hq", "Hkv", "Sq", "Skv")
     sizes = dict(zip(names, config.static)) if config.static else dict.fromkeys(names, "?")
 

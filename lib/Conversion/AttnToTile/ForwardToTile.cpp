@@ -34,7 +34,9 @@ private:
   Value emitHeadsPerSection();
   void emitCoordinates();
   LogicalResult emitBounds();
-  LogicalResult emitScores(Block &block);
+  LogicalResult emitScores(tile::SoftmaxSumOp sum);
+  FailureOr<Score> emitScore(tile::SoftmaxSumOp sum, Value key, Value products);
+  void emitResults(tile::SoftmaxSumOp sum);
   FailureOr<Value> emitMask(Value key, Value score);
   Value hide(Value keep, Value score);
   Value hideMissingKeys(Value key, Value score);
@@ -55,6 +57,8 @@ private:
   Value keyHead, queries, keys, limit;
   Value lower, upper, fullLower, fullUpper;
   Value queryTile;
+  /// What the scores of a row have in common, by row; see Score.
+  Value rowStep;
 };
 } // namespace
 
@@ -150,8 +154,9 @@ void ForwardEmitter::emitCoordinates() {
 }
 
 RegionContext ForwardEmitter::makeContext(Value key) {
-  return {work.batch, work.head, work.row, key,     queries,
-          keys,       captures,  rows,     columns, kb.hasWideIndex};
+  return {work.batch,     work.head, work.row, key,     queries,
+          keys,           captures,  rows,     columns, kb.hasWideIndex,
+          kb.accurateTanh};
 }
 
 Value ForwardEmitter::roundDown(Value value) {
@@ -246,38 +251,40 @@ FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
   return branch.getResult(0);
 }
 
-LogicalResult ForwardEmitter::emitScores(Block &block) {
+/// What score_mod makes of the products of queries and keys.
+FailureOr<Score> ForwardEmitter::emitScore(tile::SoftmaxSumOp sum, Value key,
+                                           Value products) {
+  OpBuilder invariant(sum);
+  ScoreForm form = ScoreForm::of(products);
+  Factor &factor = form.full.front().factor;
+  if (std::optional<double> scale = op.getConstantScale())
+    factor.constant = *scale;
+  else
+    factor.scalar = kb.operandArgument(3);
+  if (op.getScoreMod().empty())
+    return ScoreFormEmitter(kb.builder, invariant, loc, rows, columns)
+        .emitScore(form);
+  RegionContext context = makeContext(key);
+  return RegionToTile(kb.builder, context)
+      .cloneScoreMod(op.getScoreMod(), form, invariant);
+}
+
+LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {
   OpBuilder &b = kb.builder;
+  Block &block = sum.getScores().front();
   b.setInsertionPointToEnd(&block);
   Value key = block.getArgument(0), partial = block.getArgument(1);
   Value keyTile =
       kb.loadHead(k, work.batch, keyHead, key, 0, columns, headDim, limit);
-  Value score = tile::DotOp::create(b, loc, queryTile, keyTile,
-                                    kb.splat(rows, columns, 0.0),
-                                    /*transposeB=*/true);
-  // A positive constant scale is folded into the exponential, unless
-  // score_mod must see the scaled score.
-  std::optional<double> scale = op.getConstantScale();
-  bool folds = op.getScoreMod().empty() && scale && *scale > 0;
-  if (!folds) {
-    Value factor;
-    if (scale) {
-      factor = kb.splat(rows, columns, *scale);
-    } else {
-      factor = tile::BroadcastOp::create(
-          b, loc, kb.tileType(rows, columns, b.getF32Type()),
-          kb.operandArgument(3));
-    }
-    score = arith::MulFOp::create(b, loc, score, factor);
-  }
-  if (!op.getScoreMod().empty()) {
-    RegionContext context = makeContext(key);
-    FailureOr<Value> modified =
-        RegionToTile(b, context).cloneScoreMod(op.getScoreMod(), score);
-    if (failed(modified))
-      return failure();
-    score = *modified;
-  }
+  Value products = tile::DotOp::create(b, loc, queryTile, keyTile,
+                                       kb.splat(rows, columns, 0.0),
+                                       /*transposeB=*/true);
+  FailureOr<Score> made = emitScore(sum, key, products);
+  if (failed(made))
+    return failure();
+  Value score = made->scores;
+  sum.setScaleAttr(b.getF32FloatAttr(made->scale));
+  rowStep = made->rowStep;
 
   auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
                                   /*withElseRegion=*/true);
@@ -293,35 +300,9 @@ LogicalResult ForwardEmitter::emitScores(Block &block) {
   return success();
 }
 
-FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+/// Writes O and LSE.
+void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
   OpBuilder &b = kb.builder;
-  if (failed(chooseTiles()))
-    return failure();
-  emitCoordinates();
-  if (failed(emitBounds()))
-    return failure();
-  queryTile = kb.loadHead(q, work.batch, work.head, work.row, 0, rows, headDim);
-
-  std::optional<double> scale = op.getConstantScale();
-  bool folds = op.getScoreMod().empty() && scale && *scale > 0;
-  Type rowType = kb.tileType(rows, 1, b.getF32Type());
-  Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
-  auto sum = tile::SoftmaxSumOp::create(
-      b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
-      columns, llvm::APFloat(folds ? static_cast<float>(*scale) : 1.0f),
-      /*descending=*/schedule.isSpecialized());
-  Block &scores = sum.getScores().emplaceBlock();
-  scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
-  Block &values = sum.getValues().emplaceBlock();
-  values.addArgument(b.getIndexType(), loc);
-  if (failed(emitScores(scores)))
-    return failure();
-  b.setInsertionPointToEnd(&values);
-  Value valueTile = kb.loadHead(v, work.batch, keyHead, values.getArgument(0),
-                                0, columns, valueHeadDim, limit);
-  tile::YieldOp::create(b, loc, valueTile);
-  b.setInsertionPointAfter(sum);
-
   auto finish = tile::SoftmaxFinishOp::create(b, loc, sum.getM(), sum.getL(),
                                               sum.getAcc());
   Value output = finish.getOutput();
@@ -331,9 +312,48 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
         b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
   SmallVector<Value> at = {work.batch, work.head, work.row, kb.constant(0)};
   tile::StoreOp::create(b, loc, output, o, at, ArrayRef<int64_t>{2, 3});
-  if (lse)
-    tile::StoreOp::create(b, loc, finish.getLse(), lse,
-                          ValueRange(at).drop_back(), ArrayRef<int64_t>{2, -1});
+  if (!lse)
+    return;
+  Value logSum = finish.getLse();
+  if (rowStep) {
+    // What all scores of a row had in common was left out.
+    Value common = tile::RampOp::create(
+        b, loc, cast<RankedTensorType>(logSum.getType()),
+        arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0)), rowStep, 0);
+    logSum = arith::AddFOp::create(b, loc, logSum, common);
+  }
+  tile::StoreOp::create(b, loc, logSum, lse, ValueRange(at).drop_back(),
+                        ArrayRef<int64_t>{2, -1});
+}
+
+FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+  OpBuilder &b = kb.builder;
+  if (failed(chooseTiles()))
+    return failure();
+  emitCoordinates();
+  if (failed(emitBounds()))
+    return failure();
+  queryTile = kb.loadHead(q, work.batch, work.head, work.row, 0, rows, headDim);
+
+  Type rowType = kb.tileType(rows, 1, b.getF32Type());
+  Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
+  auto sum = tile::SoftmaxSumOp::create(
+      b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
+      columns, llvm::APFloat(1.0f),
+      /*descending=*/schedule.isSpecialized());
+  Block &scores = sum.getScores().emplaceBlock();
+  scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
+  Block &values = sum.getValues().emplaceBlock();
+  values.addArgument(b.getIndexType(), loc);
+  if (failed(emitScores(sum)))
+    return failure();
+  b.setInsertionPointToEnd(&values);
+  Value valueTile = kb.loadHead(v, work.batch, keyHead, values.getArgument(0),
+                                0, columns, valueHeadDim, limit);
+  tile::YieldOp::create(b, loc, valueTile);
+  b.setInsertionPointAfter(sum);
+
+  emitResults(sum);
   kb.endWork();
   return schedule;
 }

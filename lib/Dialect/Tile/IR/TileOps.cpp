@@ -27,20 +27,29 @@ static bool hasShape(RankedTensorType type, ArrayRef<int64_t> shape,
 // Elementary ops
 //===----------------------------------------------------------------------===//
 
-LogicalResult IotaOp::verify() {
-  RankedTensorType type = getResult().getType();
-  int64_t dim = getDim();
+/// `type` counts along `dim`.
+template <typename Op>
+static LogicalResult verifyCounts(Op op) {
+  RankedTensorType type = op.getResult().getType();
+  int64_t dim = op.getDim();
   if (dim != 0 && dim != 1)
-    return emitOpError("dim must be 0 or 1, found ") << dim;
-  if (!type.getElementType().isSignlessInteger(32) &&
-      !type.getElementType().isSignlessInteger(64))
-    return emitOpError("result must be of i32 or i64, found ") << type;
+    return op.emitOpError("dim must be 0 or 1, found ") << dim;
   if (type.getDimSize(1 - dim) != 1)
-    return emitOpError("result must have extent 1 along the other dimension, "
-                       "found ")
+    return op.emitOpError(
+               "result must have extent 1 along the other dimension, found ")
            << type;
   return success();
 }
+
+LogicalResult IotaOp::verify() {
+  Type element = getResult().getType().getElementType();
+  if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
+    return emitOpError("result must be of i32 or i64, found ")
+           << getResult().getType();
+  return verifyCounts(*this);
+}
+
+LogicalResult RampOp::verify() { return verifyCounts(*this); }
 
 LogicalResult BroadcastOp::verify() {
   RankedTensorType result = getResult().getType();

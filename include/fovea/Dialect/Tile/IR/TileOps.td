@@ -82,6 +82,27 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_RampOp : Tile_Op<"ramp", [Pure]> {
+  let summary = "an arithmetic progression along one dimension";
+  let description = [{
+    A row tile (`dim 0`) or column tile (`dim 1`) of f32 whose element `k` is
+    `start + k * step`. The two roundings of each element, and their order, are
+    the target's choice.
+
+    Example:
+
+    ```mlir
+    %bias = tile.ramp %start step %slope dim 1 : tensor<1x128xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins F32:$start, F32:$step, I64Attr:$dim);
+  let results = (outs Tile_F32Tile:$result);
+  let assemblyFormat = [{
+    $start `step` $step `dim` $dim attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "repeats a scalar, row tile or column tile";
   let description = [{

@@ -97,6 +97,8 @@ def compile_programs(names, args, chip, folder):
         config = Config(name, "bf16", HEAD_DIM)
         options = [] if args.schedule == "auto" else [f"--schedule={args.schedule}"]
         place = pathlib.Path(folder) / name
+        if args.kernels:
+            return str(place / f"{name}.cubin"), str(place / f"{name}.json"), {}
         place.mkdir(parents=True, exist_ok=True)
         try:
             source = emit(config, False, TABLE_OF_VARIANTS)
@@ -212,6 +214,8 @@ def make_parser():
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels to compile at once")
     parser.add_argument("--seed", type=int, help="of the contestants' order")
+    parser.add_argument("--work", help="folder to keep what was compiled in")
+    parser.add_argument("--kernels", help="such a folder, to be used instead of compiling")
     parser.add_argument("--json", help="write the results there")
     return parser
 
@@ -229,7 +233,7 @@ def main():
     import fovea_runtime
 
     args.compiler, library = kernels.find_compiler(args.compiler), kernels.find_library(args.runtime)
-    if not args.compiler or not library:
+    if not (args.compiler or args.kernels) or not library:
         print("there is no fovea-compile or no libFoveaRuntime.so; name them with --compiler and --runtime")
         return 2
     torch.zeros(1, device="cuda")
@@ -242,7 +246,7 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         names = list(dict.fromkeys([*args.only, "dense", "causal"]))
-        compiled = compile_programs(names, args, chip, folder)
+        compiled = compile_programs(names, args, chip, args.work or args.kernels or folder)
         args.baselines = {}
         for kind in ("dense", "causal"):
             if isinstance(compiled[kind], Exception):

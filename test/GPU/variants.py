@@ -27,12 +27,30 @@ class Capture:
 
 
 @dataclasses.dataclass(frozen=True)
+class Blocks:
+    """Lists of blocks: queries and keys of a block, whether there is a list of
+    full ones, and whether lists differ between batch entries and heads."""
+
+    query: int
+    key: int
+    full: bool = False
+    by_batch: bool = True
+    by_head: bool = True
+
+    @property
+    def names(self):
+        """The lists, in the order in which they follow a variant's captures."""
+        kinds = ("partial", "full") if self.full else ("partial",)
+        return [f"{kind}_{part}" for kind in kinds for part in ("count", "index")]
+
+
+@dataclasses.dataclass(frozen=True)
 class Variant:
     """What a variant computes: bodies of its regions, and the same in torch.
 
     The torch functions get index tensors b, h, i, j that broadcast to
     (B, Hq, Sq, Skv), the sizes (an object with B, Hq, Hkv, Sq, Skv) and the
-    captured tensors.
+    captured tensors, behind them the lists of blocks.
     """
 
     score_mod: str = ""
@@ -43,6 +61,7 @@ class Variant:
     lengths: bool = False
     packed: bool = False
     runtime_scale: bool = False
+    blocks: object = None
 
 
 CAUSAL = """%keep = arith.cmpi sge, %i, %j : index
@@ -62,6 +81,26 @@ def _alibi_score(s, b, h, i, j, sizes, captures):
 
 def _prefix_mask(b, h, i, j, sizes, captures):
     return (j <= i) | (j < PREFIX)
+
+
+def _listed(count, index, block, b, h, i, j, sizes):
+    """Which keys lie in a listed block."""
+    blocks = -(-sizes.Skv // block.key)
+    slot = index.new_ones(index.shape[-1]).cumsum(0) - 1
+    counts = (slot < count[..., None]) & (index >= 0) & (index < blocks)
+    table = index.new_zeros(*index.shape[:-1], blocks + 1)
+    table = table.scatter(-1, index.masked_fill(~counts, blocks).long(), 1)
+    b, h = (at * (extent > 1) for at, extent in ((b, table.shape[0]), (h, table.shape[1])))
+    return table[b, h, i // block.query, j // block.key] > 0
+
+
+LISTED = Blocks(64, 64)
+MASKED = Blocks(128, 64, full=True, by_batch=False)
+
+
+def _block_mask(b, h, i, j, sizes, captures):
+    partial, full = (_listed(*lists, MASKED, b, h, i, j, sizes) for lists in (captures[:2], captures[2:]))
+    return full | (partial & (i >= j))
 
 
 VARIANTS = {
@@ -138,6 +177,12 @@ VARIANTS = {
         score=_alibi_score,
         mask=lambda b, h, i, j, sizes, captures: i >= j,
     ),
+    # Blocks that a list gives, and those with a mask in some of them.
+    "blocksparse": Variant(
+        blocks=LISTED,
+        mask=lambda b, h, i, j, sizes, captures: _listed(*captures, LISTED, b, h, i, j, sizes),
+    ),
+    "blockmask": Variant(mask_mod=CAUSAL, blocks=MASKED, mask=_block_mask),
 }
 
 # What the numeric grid must cover; the others are checked for some head dims.
@@ -207,6 +252,13 @@ def emit(config, with_lse=True, table=None):
     if variant.lengths:
         arguments.append(("%n", f"tensor<{sizes['B']}xi32>"))
         clauses.append(f"lengths(%n : tensor<{sizes['B']}xi32>)")
+    if variant.blocks:
+        block = variant.blocks
+        leading = f"{sizes['B'] if block.by_batch else 1}x{sizes['Hq'] if block.by_head else 1}x?x"
+        lists = [(f"%{name}", f"tensor<{leading}{'?x' * name.endswith('index')}i32>") for name in block.names]
+        arguments += lists
+        listed = ", ".join(name for name, _ in lists), ", ".join(type for _, type in lists)
+        clauses.append(f"blocks({listed[0]} : {listed[1]}, size = [{block.query}, {block.key}])")
     if variant.packed:
         arguments += [("%cu_q", "tensor<?xi32>"), ("%cu_k", "tensor<?xi32>")]
         clauses.append("packed(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>)")

@@ -8,6 +8,7 @@
 
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
+#include "VisitedBlocks.h"
 
 #include "fovea/Target/Schedule.h"
 
@@ -31,11 +32,12 @@ private:
   LogicalResult chooseTiles();
   /// Whether tiles of queries differ in how many keys they visit.
   bool isUneven() {
-    return !op.getKvBounds().empty() || !isa<attn::DenseAttr>(op.getSequence());
+    return !op.getKvBounds().empty() || op.hasBlocks() ||
+           !isa<attn::DenseAttr>(op.getSequence());
   }
   /// Whether heads are taken in sections, the longest tiles first.
   bool hasSections() {
-    return !op.getKvBounds().empty() &&
+    return (!op.getKvBounds().empty() || op.hasBlocks()) &&
            schedule.getWork() != tile::WorkSchedule::Single;
   }
   Value emitHeadsPerSection(Value keys);
@@ -45,10 +47,13 @@ private:
   /// Row of memory that a sequence's row is.
   Value toMemory(Value first, Value row);
   LogicalResult emitBounds();
+  FailureOr<tile::SoftmaxSumOp> emitSum();
   LogicalResult emitScores(tile::SoftmaxSumOp sum);
   FailureOr<Score> emitScore(tile::SoftmaxSumOp sum, Value key, Value products);
   void emitResults(tile::SoftmaxSumOp sum);
+  FailureOr<Value> applyMask(Value key, Value score);
   FailureOr<Value> emitMask(Value key, Value score);
+  Value hideIfRagged(Value key, Value score);
   Value hide(Value keep, Value score);
   Value hideMissingKeys(Value key, Value score);
   RegionContext makeContext(Value key);
@@ -71,6 +76,8 @@ private:
   /// Where the rows of this sequence end in memory, if others follow.
   Value queryLimit, keyLimit;
   Value lower, upper, fullLower, fullUpper;
+  /// Set where lists say which blocks are visited, instead of bounds.
+  std::optional<ListedBlocks> listed;
   Value queryTile;
   /// What the scores of a row have in common, by row; see Score.
   Value rowStep;
@@ -102,6 +109,10 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.uneven = isUneven();
   problem.wideExponent = element.isBF16();
   problem.lse = static_cast<bool>(op.getLse());
+  if (op.hasBlocks()) {
+    problem.queryBlock = op.getQueryBlock();
+    problem.keyBlock = op.getKeyBlock();
+  }
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });
@@ -168,7 +179,8 @@ void ForwardEmitter::emitBatchEntry() {
   memoryBatch = work.batch;
   if (!isa<attn::LengthsAttr>(op.getSequence()))
     return;
-  Value lengths = kb.operandArgument(op->getNumOperands() - 1);
+  Value lengths =
+      kb.operandArgument(op.getSequenceOperands().getBeginOperandIndex());
   Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
   Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
   Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
@@ -178,13 +190,13 @@ void ForwardEmitter::emitBatchEntry() {
 
 void ForwardEmitter::emitPackedSequence() {
   OpBuilder &b = kb.builder;
-  unsigned last = op->getNumOperands() - 1;
+  unsigned first = op.getSequenceOperands().getBeginOperandIndex();
   auto headsPerSection = [&](Value keys) { return emitHeadsPerSection(keys); };
   llvm::function_ref<Value(Value)> sections;
   if (hasSections())
     sections = headsPerSection;
-  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(last - 1),
-                                    kb.operandArgument(last), rows,
+  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(first),
+                                    kb.operandArgument(first + 1), rows,
                                     schedule.getWork(), sections);
   work = tile.work;
   memoryBatch = kb.constant(0);
@@ -274,30 +286,42 @@ Value ForwardEmitter::hideMissingKeys(Value key, Value score) {
   return hide(cloner.toFullTile(loc, exists), score);
 }
 
-/// Hides the keys of a block that don't exist or that mask_mod drops.
-FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
-  OpBuilder &b = kb.builder;
-  if (op.getMaskMod().empty())
-    return hideMissingKeys(key, score);
+/// `score` without what mask_mod drops.
+FailureOr<Value> ForwardEmitter::applyMask(Value key, Value score) {
   RegionContext context = makeContext(key);
   FailureOr<Value> keep =
-      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
+      RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
   if (failed(keep))
     return failure();
-  Value kept = hide(*keep, score);
-  // Of the blocks that need the mask, only the last one can be ragged.
+  return hide(*keep, score);
+}
+
+/// Hides missing keys where the block has such.
+Value ForwardEmitter::hideIfRagged(Value key, Value score) {
+  OpBuilder &b = kb.builder;
   Value end = arith::AddIOp::create(b, loc, key, kb.constant(columns));
   Value isRagged =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, keys);
-  auto branch = scf::IfOp::create(b, loc, kept.getType(), isRagged,
+  auto branch = scf::IfOp::create(b, loc, score.getType(), isRagged,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  Value existing = hideMissingKeys(key, kept);
+  Value existing = hideMissingKeys(key, score);
   scf::YieldOp::create(b, loc, existing);
   b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, loc, kept);
+  scf::YieldOp::create(b, loc, score);
   return branch.getResult(0);
+}
+
+/// Hides the keys of a block that don't exist or that mask_mod drops.
+FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
+  if (op.getMaskMod().empty())
+    return hideMissingKeys(key, score);
+  FailureOr<Value> kept = applyMask(key, score);
+  if (failed(kept))
+    return failure();
+  // Of the blocks that need the mask, only the last one can be ragged.
+  return hideIfRagged(key, *kept);
 }
 
 /// What score_mod makes of the products of queries and keys.
@@ -336,17 +360,29 @@ LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {
   sum.setScaleAttr(b.getF32FloatAttr(made->scale));
   rowStep = made->rowStep;
 
-  auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
-                                  /*withElseRegion=*/true);
-  b.setInsertionPointToEnd(masked.thenBlock());
-  FailureOr<Value> visible = emitMask(key, score);
-  if (failed(visible))
-    return failure();
-  scf::YieldOp::create(b, loc, *visible);
-  b.setInsertionPointToEnd(masked.elseBlock());
-  scf::YieldOp::create(b, loc, score);
-  b.setInsertionPointToEnd(&block);
-  tile::YieldOp::create(b, loc, masked.getResults());
+  if (listed && !op.getMaskMod().empty() && !op.hasFullBlocks()) {
+    FailureOr<Value> visible = applyMask(key, score);
+    if (failed(visible))
+      return failure();
+    score = *visible;
+  } else if (!listed || !op.getMaskMod().empty()) {
+    auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
+                                    /*withElseRegion=*/true);
+    b.setInsertionPointToEnd(masked.thenBlock());
+    // Listed blocks come in any order, so any may be the last one.
+    FailureOr<Value> visible =
+        listed ? applyMask(key, score) : emitMask(key, score);
+    if (failed(visible))
+      return failure();
+    scf::YieldOp::create(b, loc, *visible);
+    b.setInsertionPointToEnd(masked.elseBlock());
+    scf::YieldOp::create(b, loc, score);
+    b.setInsertionPointToEnd(&block);
+    score = masked.getResult(0);
+  }
+  if (listed)
+    score = hideIfRagged(key, score);
+  tile::YieldOp::create(b, loc, score);
   return success();
 }
 
@@ -378,22 +414,27 @@ void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
                         queryLimit, ArrayRef<int64_t>{2, -1});
 }
 
-FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+/// The sum over the blocks that are visited.
+FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   OpBuilder &b = kb.builder;
-  if (failed(chooseTiles()))
-    return failure();
-  emitCoordinates();
-  if (failed(emitBounds()))
-    return failure();
-  queryTile = kb.loadHead(q, memoryBatch, work.head,
-                          toMemory(firstQuery, work.row), 0, rows, headDim);
-
+  llvm::APFloat factor(1.0f); // emitScores says which
   Type rowType = kb.tileType(rows, 1, b.getF32Type());
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
-  auto sum = tile::SoftmaxSumOp::create(
-      b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
-      columns, llvm::APFloat(1.0f),
-      /*descending=*/schedule.isSpecialized());
+  tile::SoftmaxSumOp sum;
+  if (listed) {
+    sum = tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
+        listed->getCount(), listed->getMasked(), ValueRange(), columns, factor,
+        /*descending=*/false);
+    Block &visit = sum.getVisit().emplaceBlock();
+    visit.addArgument(b.getIndexType(), loc);
+    listed->emitVisit(visit);
+  } else {
+    sum = tile::SoftmaxSumOp::create(b, loc, rowType, rowType, accType, lower,
+                                     upper, fullLower, fullUpper, Value(),
+                                     Value(), ValueRange(), columns, factor,
+                                     /*descending=*/schedule.isSpecialized());
+  }
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
   Block &values = sum.getValues().emplaceBlock();
@@ -407,8 +448,26 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
                                 columns, valueHeadDim, keyLimit);
   tile::YieldOp::create(b, loc, valueTile);
   b.setInsertionPointAfter(sum);
+  return sum;
+}
 
-  emitResults(sum);
+FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+  OpBuilder &b = kb.builder;
+  if (failed(chooseTiles()))
+    return failure();
+  emitCoordinates();
+  if (op.hasBlocks()) {
+    listed.emplace(kb, op, columns);
+    listed->emitCounts(work, keys, /*runsOnce=*/schedule.isSpecialized());
+  } else if (failed(emitBounds())) {
+    return failure();
+  }
+  queryTile = kb.loadHead(q, memoryBatch, work.head,
+                          toMemory(firstQuery, work.row), 0, rows, headDim);
+  FailureOr<tile::SoftmaxSumOp> sum = emitSum();
+  if (failed(sum))
+    return failure();
+  emitResults(*sum);
   kb.endWork();
   return schedule;
 }

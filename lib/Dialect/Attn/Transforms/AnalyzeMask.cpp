@@ -70,7 +70,9 @@ struct AnalyzeMaskPass
 
   void runOnOperation() override {
     getOperation()->walk([&](ForwardOp op) {
-      if (!op.getMaskMod().empty() && op.getKvBounds().empty())
+      // Lists of blocks say already what is visited.
+      if (!op.getMaskMod().empty() && op.getKvBounds().empty() &&
+          !op.hasBlocks())
         analyze(op);
     });
   }

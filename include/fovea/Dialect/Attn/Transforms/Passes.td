@@ -49,6 +49,8 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
               "Number of masks that restrict the keys to visit">,
     Statistic<"numWithFullBlocks", "with-full-blocks",
               "Number of masks with keys that all queries see">,
+    Statistic<"numClassified", "classified",
+              "Number of masks with blocks that are classified at run time">,
     Statistic<"numUnknown", "unknown-conditions",
               "Number of conditions about which nothing is known">
   ];

@@ -155,7 +155,7 @@ void AnalyzeMaskPass::analyze(ForwardOp op) {
   Cover cover = analyzeBounds(op, isExact);
   if (!isExact && op.getKvClassify().empty())
     classify(op);
-  if (hidesEverything(op.getMaskMod().front()))
+  if (cover.may.isEmpty || hidesEverything(op.getMaskMod().front()))
     op.getMaskMod().front().getTerminator()->emitWarning(
         "mask_mod hides every key from every query");
 

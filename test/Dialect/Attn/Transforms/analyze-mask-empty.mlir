@@ -106,3 +106,19 @@ func.func @may_wrap(%q: !t, %w: i32) -> !t {
     } : !t, !t, !t -> !t
   return %o : !t
 }
+
+// -----
+
+!t = tensor<?x?x?x64xbf16>
+
+// No sequence is that long.
+func.func @far_keys(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %far = arith.constant 2147483648 : index
+      %keep = arith.cmpi sge, %j, %far : index
+      // expected-warning @+1 {{mask_mod hides every key from every query}}
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

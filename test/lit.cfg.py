@@ -33,6 +33,7 @@ config.substitutions.append(("%fake_driver", os.path.join(config.fovea_obj_root,
 fovea_tools = [
     "fovea-compile",
     "fovea-lsp-server",
+    "fovea-mask-test",
     "fovea-opt",
     "fovea-reduce",
     "fovea-run",

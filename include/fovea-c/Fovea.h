@@ -220,6 +220,14 @@ FOVEA_C_API FoveaResult foveaTensorsGet(const FoveaTensors *tensors,
                                         size_t index, FoveaTensor *tensor);
 FOVEA_C_API void foveaTensorsDestroy(FoveaTensors *tensors);
 
+/**
+ * What the function `options->kernel`, or the only one, takes and gives, in
+ * order, as JSON: {"inputs": [{"name": "q", "dtype": "bf16", "shape": [null, 8,
+ * null, 64]}, ...], "outputs": [...]}; null is a size that only the call knows.
+ */
+FOVEA_C_API FoveaBuffer *foveaModuleSignature(FoveaModule *module,
+                                              const FoveaOptions *options);
+
 /** How to run. */
 typedef struct FoveaRunOptions {
   /** sizeof(FoveaRunOptions), so that the struct can grow. */

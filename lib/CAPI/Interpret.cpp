@@ -13,6 +13,7 @@
 #include "fovea/Interpreter/Npy.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/JSON.h"
 
 #include <cstring>
 
@@ -277,6 +278,48 @@ static LogicalResult interpret(FoveaModule *module, const FoveaOptions *options,
   if (failed(abi))
     return failure();
   return runLowered(context, *abi, *signature, inputs, run.seed, outputs);
+}
+
+static llvm::json::Array describe(ArrayRef<Parameter> parameters) {
+  llvm::json::Array result;
+  for (const Parameter &parameter : parameters) {
+    llvm::json::Array shape;
+    if (parameter.isTensor())
+      for (int64_t size : parameter.getTensorType().getShape())
+        shape.push_back(ShapedType::isDynamic(size) ? llvm::json::Value(nullptr)
+                                                    : size);
+    result.push_back(
+        llvm::json::Object{{"name", parameter.name},
+                           {"dtype", interp::getName(getKind(parameter))},
+                           {"shape", std::move(shape)}});
+  }
+  return result;
+}
+
+FoveaBuffer *foveaModuleSignature(FoveaModule *module,
+                                  const FoveaOptions *options) {
+  if (!module)
+    return nullptr;
+  FoveaBuffer *result = nullptr;
+  module->context->call([&]() -> LogicalResult {
+    CompileOptions compileOptions;
+    std::string name;
+    if (failed(readOptions(module->context, options, compileOptions, name)))
+      return failure();
+    FailureOr<func::FuncOp> function = findFunction(module, name);
+    if (failed(function))
+      return failure();
+    FailureOr<Signature> signature = Signature::get(*function);
+    if (failed(signature))
+      return failure();
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::json::Value(
+        llvm::json::Object{{"inputs", describe(signature->inputs)},
+                           {"outputs", describe(signature->outputs)}});
+    result = new FoveaBuffer{std::move(text)};
+    return success();
+  });
+  return result;
 }
 
 FoveaTensors *foveaInterpret(FoveaModule *module, const FoveaOptions *options,

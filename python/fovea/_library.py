@@ -87,6 +87,7 @@ COMPILER_FUNCTIONS = {
     "foveaKernelMetadata": (String, [c_void_p]),
     "foveaEmit": (c_void_p, [c_void_p, POINTER(Options), c_int]),
     "foveaAssemble": (c_void_p, [c_void_p, c_char_p, c_size_t, c_char_p, c_char_p]),
+    "foveaModuleSignature": (c_void_p, [c_void_p, POINTER(Options)]),
     "foveaInterpret": (c_void_p, [c_void_p, POINTER(Options), POINTER(RunOptions), POINTER(Tensor), c_size_t]),
     "foveaTensorsCount": (c_size_t, [c_void_p]),
     "foveaTensorsGet": (c_int, [c_void_p, c_size_t, POINTER(Tensor)]),

@@ -10,9 +10,10 @@
  * usage: fovea-c-test FILE [--target=NAME] [--schedule=TEXT]
  *          [--recurrence=NAME] [--kernel=NAME] COMMAND...
  *
- * Commands: version, targets, print, verify, pass=PIPELINE, emit=NUMBER,
- * compile, assemble=PTXAS, run=LEVEL, exact, null, threads=N. Prints what each
- * gives and the diagnostics; the exit code is the number of failures.
+ * Commands: version, targets, print, signature, verify, pass=PIPELINE,
+ * emit=NUMBER, compile, assemble=PTXAS, run=LEVEL, exact, null, threads=N.
+ * Prints what each gives and the diagnostics; the exit code is the number of
+ * failures.
  */
 #include "fovea-c/Fovea.h"
 
@@ -114,6 +115,7 @@ static void pass_null(FoveaContext *context, FoveaModule *module) {
            foveaModulePrint(NULL) == NULL && foveaCompile(NULL, NULL) == NULL &&
            foveaEmit(NULL, NULL, FOVEA_ARTIFACT_PTX) == NULL &&
            foveaAssemble(context, NULL, 0, "sm_80", "ptxas") == NULL &&
+           foveaModuleSignature(NULL, NULL) == NULL &&
            foveaInterpret(module, NULL, NULL, NULL, 1) == NULL &&
            foveaTensorsCount(NULL) == 0 &&
            foveaTensorsGet(NULL, 0, NULL) == FOVEA_FAILURE &&
@@ -174,6 +176,9 @@ static void execute(FoveaContext *context, FoveaModule *module, char *command) {
       printf("target %s\n", name);
   } else if (strcmp(command, "print") == 0) {
     print_buffer(context, foveaModulePrint(module));
+  } else if (strcmp(command, "signature") == 0) {
+    print_buffer(context, foveaModuleSignature(module, &options));
+    printf("\n");
   } else if (strcmp(command, "verify") == 0) {
     FoveaModule *copy = foveaModuleClone(module);
     foveaModuleDestroy(module);

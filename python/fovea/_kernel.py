@@ -207,7 +207,7 @@ class Kernel:
         return _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
     @classmethod
-    def from_bytes(cls, data: bytes, key: Optional[str] = None) -> "Kernel":
+    def from_bytes(cls, data: bytes, key: Optional[str] = None) -> Kernel:
         """The opposite. Raises Error if the data is not a whole kernel."""
         digest, newline, body = data[len(_MAGIC):].partition(b"\n")
         if not data.startswith(_MAGIC) or not newline:
@@ -233,7 +233,7 @@ class Kernel:
         pathlib.Path(path).write_bytes(self.to_bytes())
 
     @classmethod
-    def load(cls, path: Union[str, os.PathLike]) -> "Kernel":
+    def load(cls, path: Union[str, os.PathLike]) -> Kernel:
         """Reads what ``save`` wrote; needs no compiler. Raises Error, OSError."""
         return cls.from_bytes(pathlib.Path(path).read_bytes())
 

@@ -206,3 +206,13 @@ def test_threads(fovea):
     for thread in threads:
         thread.join()
     assert len(set(results)) == 4
+
+
+def test_everything_public_is_documented(fovea):
+    for name in fovea.__all__:
+        assert getattr(fovea, name).__doc__, name
+    for name in [*fovea.functions.__all__]:
+        assert name in fovea.__all__, name
+    for kind in (fovea.Kernel, fovea.LoadedKernel):
+        for name, member in vars(kind).items():
+            assert name.startswith("_") or getattr(member, "__doc__", None), name

@@ -13,14 +13,13 @@ from . import cache
 from ._kernel import Kernel, compile, find_ptxas, reference, targets, version
 from ._launch import DeviceTensor, LoadedKernel, device_info, synchronize
 from ._spec import Capture, Spec, attention
+from ._version import VERSION as __version__
 from .errors import CompileError, Diagnostic, Error, LaunchError, TraceError
 from .functions import (
     abs, and_masks, as_float, as_int, ceil, clip, cos, erf, exp, exp2, expm1, floor, key_length, log, log1p, log2,
     logical_and, logical_not, logical_or, logical_xor, maximum, minimum, or_masks, query_length, round, rsqrt,
     sigmoid, sin, sqrt, tanh, trunc, where,
 )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Capture", "CompileError", "DeviceTensor", "Diagnostic", "Error", "Kernel", "LaunchError", "LoadedKernel", "Spec",

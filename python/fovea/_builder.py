@@ -255,8 +255,9 @@ class RegionBuilder:
 
     def size(self, tensor: Value, dim: int) -> Value:
         """The extent of a captured tensor, an index."""
-        if tensor.shape[dim] is not None:
-            return self.constant(tensor.shape[dim], "index")
+        known = tensor.shape[dim]
+        if known is not None:
+            return self.constant(known, "index")
         number = self.constant(dim, "index")
         return self.op(f"tensor.dim {tensor.name}, {number.name} : {tensor.type}", "index", (0, (1 << 31) - 1))
 

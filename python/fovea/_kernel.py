@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import collections
 import ctypes
-import glob
 import hashlib
-import importlib.util
 import json
 import os
 import pathlib
-import shutil
 import threading
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
@@ -18,6 +15,7 @@ from . import _launch, _library, cache as disk
 from ._arrays import as_tensors, from_tensor, to_host
 from ._library import Context, Options, RunOptions, encode
 from ._spec import Spec, as_spec
+from ._version import VERSION
 from .errors import CompileError, Error
 
 _MAGIC = b"fovea-kernel 1\n"
@@ -32,7 +30,8 @@ def version() -> str:
 
 def targets() -> List[str]:
     """The chips that can be compiled for, for example "sm_90a"."""
-    library, names = _library.compiler(), []
+    library = _library.compiler()
+    names: List[str] = []
     while True:
         name = library.foveaTargetName(len(names))
         if name is None:
@@ -43,6 +42,10 @@ def targets() -> List[str]:
 def find_ptxas() -> Optional[str]:
     """NVIDIA's assembler: on the PATH, in CUDA_HOME, where toolkits and Python
     packages (nvidia-cuda-nvcc, triton) install it. None if there is none."""
+    import glob
+    import importlib.util
+    import shutil
+
     candidates = [shutil.which("ptxas") or ""]
     roots = [os.environ.get("CUDA_HOME", ""), os.environ.get("CUDA_PATH", ""), "/usr/local/cuda"]
     candidates += [os.path.join(root, "bin", "ptxas") for root in roots if root]
@@ -61,7 +64,7 @@ def find_ptxas() -> Optional[str]:
 
 
 def _options(options: Mapping[str, Optional[str]]) -> Options:
-    return Options(ctypes.sizeof(Options), *(encode(options.get(name)) for name, _ in Options._fields_[1:]))
+    return Options(ctypes.sizeof(Options), *(encode(options.get(field[0])) for field in Options._fields_[1:]))
 
 
 # --- Running in the interpreter -----------------------------------------------
@@ -200,7 +203,7 @@ class Kernel:
         """The kernel as a file has it."""
         blobs = [self._spec.mlir.encode(), self._ptx, self._metadata, self._cubin or b""]
         header = {
-            "version": version(), "name": self._spec.name, "captures": self._spec.captures,
+            "version": VERSION, "name": self._spec.name, "captures": self._spec.captures,
             "options": self._options, "sizes": [len(blob) for blob in blobs],
         }
         body = b"".join([json.dumps(header).encode(), b"\n", *blobs])
@@ -290,9 +293,10 @@ _in_work: Dict[str, threading.Lock] = {}
 
 
 def _library_identity() -> List[Any]:
-    """Changes with the compiler: its version alone wouldn't while it is built."""
+    """Changes with the compiler: its version alone wouldn't while it is built. The
+    compiler need not be loaded for it, which takes longer than all the rest."""
     facts = _library.find("libFovea.so").stat()
-    return [version(), facts.st_size, facts.st_mtime_ns]
+    return [VERSION, facts.st_size, facts.st_mtime_ns]
 
 
 def _cache_key(spec: Spec, options: Mapping[str, Optional[str]]) -> str:

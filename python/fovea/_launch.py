@@ -131,7 +131,7 @@ def device_info(number: int = CURRENT_DEVICE) -> Dict[str, Any]:
     capability), max_shared_memory (bytes), driver_version."""
     info = _library.DeviceInfo()
     _library.check(_library.runtime().fovea_device_get_info(open_device(number), ctypes.byref(info)))
-    return {name: _text(getattr(info, name)) for name, _ in info._fields_}
+    return {field[0]: _text(getattr(info, field[0])) for field in info._fields_}
 
 
 def _text(value: Any) -> Any:
@@ -221,7 +221,7 @@ class LoadedKernel:
         shared_memory (bytes) of a block; blocks_per_multiprocessor."""
         info = _library.KernelInfo()
         _library.check(self._library.fovea_kernel_get_info(self._handle, ctypes.byref(info)))
-        return {name: _text(getattr(info, name)) for name, _ in info._fields_}
+        return {field[0]: _text(getattr(info, field[0])) for field in info._fields_}
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

@@ -12,7 +12,6 @@ import hashlib
 import os
 import pathlib
 import stat
-import tempfile
 from typing import Iterator, List, Optional, Tuple
 
 __all__ = ["configure", "directory", "clear", "size"]
@@ -152,6 +151,8 @@ def write(key: str, contents: bytes) -> None:
     folder = _folder()
     if folder is None or len(contents) > _Settings.max_bytes:
         return
+    import tempfile  # late: it takes longer than the rest of this module
+
     temporary = None
     try:
         # mkstemp's files are the user's alone.

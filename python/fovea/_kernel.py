@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 from . import _launch, _library, cache as disk
 from ._arrays import as_tensors, from_tensor, to_host
 from ._library import Context, Options, RunOptions, encode
-from ._spec import Spec, as_spec
+from ._spec import Program, Spec, as_spec
 from ._version import VERSION
 from .errors import CompileError, Error
 
@@ -76,7 +76,7 @@ def _interpret(spec: Spec, options: Mapping[str, Optional[str]], arrays: Mapping
         raise ValueError(f"level must be 'attn', 'tile' or 'warp', found {level!r}")
     names = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
     with Context() as context:
-        module = context.parse(spec.located, spec.name or "<mlir>")
+        module = context.parse(spec.located, spec.file)
         arguments = _options(options)
         signature = json.loads(context.take(
             context.lib.foveaModuleSignature(module, ctypes.byref(arguments))
@@ -106,7 +106,7 @@ def _interpret(spec: Spec, options: Mapping[str, Optional[str]], arrays: Mapping
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def reference(program: Union[Spec, str], q: Any, k: Any, v: Any, **others: Any) -> Any:
+def reference(program: Program, q: Any, k: Any, v: Any, **others: Any) -> Any:
     """What a program means, in f64 on the CPU, on arrays of numpy (or tensors of
     PyTorch): the output, or (output, log-sum-exp) if the program has both, as
     arrays of f64.
@@ -194,7 +194,7 @@ class Kernel:
             return self.mlir
         options = _options(self._options)
         with Context() as context:
-            module = context.parse(self._spec.located, self._spec.name or "<mlir>")
+            module = context.parse(self._spec.located, self._spec.file)
             return context.take(context.lib.foveaEmit(module, ctypes.byref(options), _LEVELS[level])).decode()
 
     # --- Files ---------------------------------------------------------------
@@ -307,7 +307,7 @@ def _cache_key(spec: Spec, options: Mapping[str, Optional[str]]) -> str:
 def _compile(spec: Spec, options: Mapping[str, Optional[str]], key: Optional[str]) -> Kernel:
     c_options = _options(options)
     with Context() as context:
-        module = context.parse(spec.located, spec.name or "<mlir>")
+        module = context.parse(spec.located, spec.file)
         kernel = context.check(context.lib.foveaCompile(module, ctypes.byref(c_options)))
         try:
             ptx = context.lib.foveaKernelPTX(kernel).bytes()
@@ -328,7 +328,7 @@ def _from_disk(key: str) -> Optional[Kernel]:
 
 
 def compile(
-    program: Union[Spec, str],
+    program: Program,
     target: str = DEFAULT_TARGET,
     *,
     schedule: str = "auto",
@@ -339,7 +339,8 @@ def compile(
     """Compiles a program for a chip. Needs neither a GPU nor PyTorch.
 
     program
-        what ``fovea.attention`` returns, or MLIR text with a function of attention.
+        what ``fovea.attention`` returns, MLIR text with a function of attention, or
+        the path (a ``pathlib.Path``) of a file with it.
     target
         one of ``fovea.targets()``, "sm_90a" by default.
     schedule
@@ -353,7 +354,8 @@ def compile(
         whether a kernel compiled before may be taken, from memory or disk, and
         this one kept (see ``fovea.cache``).
 
-    Raises CompileError, whose ``diagnostics`` say what is wrong and where.
+    Raises CompileError, whose ``diagnostics`` say what is wrong and where; OSError
+    for a file that can't be read.
     """
     spec = as_spec(program)
     options = {"target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel}

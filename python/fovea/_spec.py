@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import pathlib
 import re
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
@@ -14,6 +16,9 @@ from .errors import Error
 
 COORDINATES = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"))
 _NAME = re.compile(r"[A-Za-z_]\w*$")
+
+
+Program = Union["Spec", str, "os.PathLike[str]"]
 
 
 @dataclass(frozen=True)
@@ -42,13 +47,14 @@ class Spec:
     ``mlir`` is the program, one function called ``name``; ``captures`` are the
     names of captured tensors, in the order of the program's ``capture0``,
     ``capture1`` and so on. ``located`` is the program with the lines of Python
-    that its ops come from, for diagnostics.
+    that its ops come from, for diagnostics; ``file`` is what they name elsewhere.
     """
 
     name: str
     mlir: str
     captures: Tuple[str, ...] = ()
     located: str = field(default="", compare=False, repr=False)
+    file: str = field(default="<mlir>", compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.mlir
@@ -119,7 +125,7 @@ def make_spec(
             "}\n"
         )
 
-    return Spec(name, program(False), tuple(captures), program(True))
+    return Spec(name, program(False), tuple(captures), program(True), f"<{name}>")
 
 
 def score_arguments(captures: Mapping[str, Capture]) -> List[Tuple]:
@@ -256,10 +262,13 @@ def attention(
     )
 
 
-def as_spec(program: Union[Spec, str]) -> Spec:
-    """A Spec, also of MLIR text."""
+def as_spec(program: Program) -> Spec:
+    """A Spec, also of MLIR text and of a file with it. Raises OSError."""
     if isinstance(program, Spec):
         return program
     if isinstance(program, str):
         return Spec("", program, (), program)
-    raise Error(f"expected a Spec or MLIR text, found {type(program).__name__}")
+    if isinstance(program, os.PathLike):
+        text = pathlib.Path(program).read_text()
+        return Spec("", text, (), text, os.fspath(program))
+    raise Error(f"expected a Spec, MLIR text or a path, found {type(program).__name__}")

@@ -75,8 +75,20 @@ def test_errors_carry_diagnostics(fovea):
         fovea.compile("func.func private @f()")
     again = pickle.loads(pickle.dumps(error.value))
     assert again.diagnostics == error.value.diagnostics and str(again) == str(error.value)
-    with pytest.raises(fovea.Error, match="expected a Spec or MLIR text, found int"):
+    with pytest.raises(fovea.Error, match="expected a Spec, MLIR text or a path, found int"):
         fovea.compile(3)
+
+
+def test_files(fovea, tmp_path):
+    path = tmp_path / "causal.mlir"
+    path.write_text(CAUSAL)
+    assert fovea.compile(path, target="sm_80").name == "causal"
+    path.write_text("func.func")
+    with pytest.raises(fovea.CompileError) as error:
+        fovea.compile(path)
+    assert error.value.diagnostics[0].file == str(path)
+    with pytest.raises(OSError):
+        fovea.compile(tmp_path / "none.mlir")
 
 
 def test_notes(fovea):

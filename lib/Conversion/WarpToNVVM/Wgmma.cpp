@@ -281,7 +281,7 @@ static LogicalResult checkPanels(warp::DotOp op, MemRefType type) {
 
 LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   const Role *role = roles.getRole(op);
-  if (!role || role->isSingleThread)
+  if (!role || role->isSingleWarp)
     return op.emitOpError("wgmma needs a role that computes");
   auto layout = cast<warp::WgmmaAttr>(op.getTileType().getEncoding());
   if (role->warps != 4 * layout.getGroups())

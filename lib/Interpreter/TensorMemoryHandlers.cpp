@@ -258,8 +258,9 @@ static LogicalResult executeCopyOut(Operation *op, Frame &frame) {
   Slot &slot = getView(frame, copy.getSource()).getSlot();
   if (failed(checkRead(op, **agent, slot)))
     return failure();
-  storeBox(frame, slot.contents.getArray(), copy.getTarget(), copy.getIndices(),
-           copy.getDims());
+  const Array &box = slot.contents.getArray();
+  storeBox(frame, box, copy.getTarget(), copy.getIndices(), copy.getDims(),
+           {0, box.getShape()[0]});
   return success();
 }
 

@@ -18,9 +18,8 @@
 // CHECK: %[[LOADS:.*]] = arith.cmpi ult, %[[WARP]], %{{.*}} : i32
 // CHECK: scf.if %[[LOADS]] {
 // CHECK: nvvm.setmaxregister decrease 24
-// CHECK: %[[IN:.*]] = arith.subi %[[WARP]], %{{.*}} : i32
 // CHECK-NOT: nvvm.elect.sync
-// CHECK: %[[ONE:.*]] = arith.cmpi eq, %[[IN]], %{{.*}} : i32
+// CHECK: %[[ONE:.*]] = arith.cmpi eq, %[[WARP]], %{{.*}} : i32
 // CHECK-NEXT: scf.if %[[ONE]] {
 // CHECK-NEXT: %[[LEADER:.*]] = nvvm.elect.sync
 // CHECK: mbarrier.try_wait

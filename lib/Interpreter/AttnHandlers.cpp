@@ -94,6 +94,7 @@ private:
                              RuntimeValue &mask);
   LogicalResult evaluateBlock(const RowBlock &block, Frame &inner);
   LogicalResult checkBounds(const RowBlock &block, Frame &inner);
+  LogicalResult checkClassification(const RowBlock &block, Frame &inner);
   std::shared_ptr<Array> computeScores(const RowBlock &block) const;
   void writeRow(const RowBlock &block, int64_t row, const T *values, T lse);
   void sumValues(const RowBlock &block, const Lanes<int64_t> &mask,
@@ -300,6 +301,75 @@ LogicalResult ForwardEvaluation<T>::checkBounds(const RowBlock &block,
   return success();
 }
 
+/// First and last keys of the blocks of `columns` of them, as lanes.
+static std::pair<RuntimeValue, RuntimeValue> makeKeyBlocks(int64_t keys,
+                                                           int64_t columns) {
+  int64_t count = llvm::divideCeil(keys, columns);
+  std::shared_ptr<Array> ends[2];
+  for (auto &end : ends)
+    end = std::make_shared<Array>(ArrayRef<int64_t>{1, count}, Storage::Int);
+  for (int64_t n = 0; n < count; ++n) {
+    ends[0]->data<int64_t>()[n] = n * columns;
+    ends[1]->data<int64_t>()[n] = std::min((n + 1) * columns, keys) - 1;
+  }
+  return {RuntimeValue::array(ends[0]), RuntimeValue::array(ends[1])};
+}
+
+/// Compares what kv_classify claims for blocks of keys with the mask.
+template <typename T>
+LogicalResult ForwardEvaluation<T>::checkClassification(const RowBlock &block,
+                                                        Frame &inner) {
+  int64_t keys = block.sequence->keys.size();
+  int64_t last = block.first + block.count - 1;
+  if (keys == 0)
+    return success();
+  auto *checks = frame.getEnvironment<AttentionChecks>();
+  int64_t columns = std::min(checks->kvClassifyColumns, keys);
+  auto [firstKeys, lastKeys] = makeKeyBlocks(keys, columns);
+  RuntimeValue mask;
+  SmallVector<RuntimeValue> found;
+  inner.setActiveLanes({});
+  if (failed(evaluateMask(block, inner, mask)) ||
+      failed(runRegion(inner, op.getKvClassify(),
+                       {RuntimeValue::integer(block.sequence->entry),
+                        RuntimeValue::integer(block.head),
+                        RuntimeValue::integer(block.first),
+                        RuntimeValue::integer(last), firstKeys, lastKeys},
+                       found)))
+    return failure();
+  ArrayRef<int64_t> perBlock = firstKeys.getArray().getShape();
+  Lanes<int64_t> any(found[0], perBlock), all(found[1], perBlock),
+      lanes(mask, {block.count, keys});
+  for (int64_t n = 0; n < perBlock[1]; ++n) {
+    int64_t first = n * columns, end = std::min(first + columns, keys);
+    bool mayBeAny = any.row(0)[n * any.columnStride];
+    bool mustBeAll = all.row(0)[n * all.columnStride];
+    auto describe = [&]() -> Failure {
+      return inner.fail(op)
+             << "kv_classify of queries " << block.first << " to " << last
+             << ", keys " << first << " to " << end - 1 << " of batch entry "
+             << block.sequence->entry << ", head " << block.head << " claims ";
+    };
+    bool isAny = false, isAll = true;
+    for (int64_t i = 0; i < block.count; ++i)
+      for (int64_t j = first; j < end; ++j) {
+        bool visible = lanes.row(i)[j * lanes.columnStride];
+        isAny |= visible;
+        isAll &= visible;
+        if (visible && !mayBeAny)
+          return describe() << "that no key is visible, but query "
+                            << block.first + i << " sees key " << j;
+        if (!visible && mustBeAll)
+          return describe() << "that all keys are visible, but query "
+                            << block.first + i << " does not see key " << j;
+      }
+    if (checks->kvClassifyExactly && (isAny != mayBeAny || isAll != mustBeAll))
+      return describe() << "that some keys are visible, but "
+                        << (isAny ? "all" : "none") << " are";
+  }
+  return success();
+}
+
 /// What the output may take; more is a slip of the pen.
 static constexpr int64_t kMaxOutputBytes = int64_t(1) << 36;
 
@@ -332,10 +402,12 @@ LogicalResult ForwardEvaluation<T>::run() {
 
   // Rows of a block: as many as keep their scores in a few megabytes.
   constexpr int64_t kMaxRows = 64, kMaxScores = 1 << 19;
-  std::vector<RowBlock> blocks, boundsBlocks;
+  std::vector<RowBlock> blocks, boundsBlocks, classifyBlocks;
   auto *checks = frame.getEnvironment<AttentionChecks>();
   int64_t boundsRows =
       checks && !op.getKvBounds().empty() ? checks->kvBoundsRows : 0;
+  int64_t classifyRows =
+      checks && !op.getKvClassify().empty() ? checks->kvClassifyRows : 0;
   auto split = [&](std::vector<RowBlock> &list, const Sequence &sequence,
                    int64_t head, int64_t rows) {
     for (int64_t first = 0; first < sequence.queries; first += rows)
@@ -349,6 +421,8 @@ LogicalResult ForwardEvaluation<T>::run() {
             std::clamp<int64_t>(kMaxScores / keys, 1, kMaxRows));
       if (boundsRows)
         split(boundsBlocks, sequence, head, boundsRows);
+      if (classifyRows)
+        split(classifyBlocks, sequence, head, classifyRows);
     }
 
   auto runAll = [&](ArrayRef<RowBlock> list, auto evaluate) {
@@ -361,6 +435,7 @@ LogicalResult ForwardEvaluation<T>::run() {
         });
   };
   if (failed(runAll(boundsBlocks, &ForwardEvaluation::checkBounds)) ||
+      failed(runAll(classifyBlocks, &ForwardEvaluation::checkClassification)) ||
       failed(runAll(blocks, &ForwardEvaluation::evaluateBlock)))
     return failure();
   roundInPlace(frame, op.getOutput().getType(), *output);
@@ -447,9 +522,63 @@ static void addLength(InterpreterRegistry &registry,
   });
 }
 
+/// The extreme of an i64 array's elements from `first` to `last`, `stride`
+/// apart; `isMin` the smallest. None at all gives the other end of the type.
+static int64_t findExtreme(const int64_t *elements, int64_t stride,
+                           int64_t first, int64_t last, bool isMin,
+                           ElementKind kind) {
+  IntegerWrap wrap(kind);
+  int64_t largest =
+      kind == ElementKind::I1 ? 1 : int64_t(~uint64_t(0) >> (65 - wrap.width));
+  int64_t smallest = kind == ElementKind::I1 ? 0 : -largest - 1;
+  int64_t extreme = isMin ? largest : smallest;
+  for (int64_t n = first; n <= last; ++n)
+    extreme = isMin ? std::min(extreme, elements[n * stride])
+                    : std::max(extreme, elements[n * stride]);
+  return extreme;
+}
+
+template <typename OpTy>
+static LogicalResult executeBlockExtreme(Operation *operation, Frame &frame) {
+  auto op = cast<OpTy>(operation);
+  const Array &source = frame.getArray(op.getTensor());
+  ArrayRef<int64_t> shape = source.getShape();
+  int64_t rangeDim = op.getDim(), offset = 0, stride = 1;
+  auto index = op.getIndices().begin();
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    offset *= extent;
+    if (int64_t(dim) > rangeDim)
+      stride *= extent;
+    if (int64_t(dim) == rangeDim)
+      continue;
+    int64_t position = frame.getInteger(*index++);
+    if (position < 0 || position >= extent)
+      return frame.fail(op)
+             << "index of dimension " << int64_t(dim) << " lies outside [0, "
+             << extent << "), found " << position;
+    offset += position;
+  }
+  const int64_t *elements = source.data<int64_t>() + offset;
+  int64_t extent = shape[rangeDim];
+  ElementKind kind = *getElementKind(op.getResult().getType());
+  auto find = [=](int64_t first, int64_t last) {
+    return findExtreme(elements, stride, std::max<int64_t>(first, 0),
+                       std::min(last, extent - 1),
+                       std::is_same_v<OpTy, attn::BlockMinOp>, kind);
+  };
+  FailureOr<RuntimeValue> result = mapValues<int64_t, int64_t, int64_t>(
+      find, frame.get(op.getFirst()), frame.get(op.getLast()));
+  if (failed(result))
+    return frame.fail(op) << "positions do not fit each other";
+  frame.set(op.getResult(), std::move(*result));
+  return success();
+}
+
 void fovea::interp::registerAttnHandlers(InterpreterRegistry &registry) {
   registry.add<attn::ForwardOp>(executeForward);
   registry.add<attn::MergeOp>(executeMerge);
   addLength<attn::QueryLengthOp>(registry, &SequenceLengths::queries);
+  registry.add<attn::BlockMinOp>(executeBlockExtreme<attn::BlockMinOp>);
+  registry.add<attn::BlockMaxOp>(executeBlockExtreme<attn::BlockMaxOp>);
   addLength<attn::KeyLengthOp>(registry, &SequenceLengths::keys);
 }

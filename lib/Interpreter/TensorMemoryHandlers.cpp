@@ -258,9 +258,8 @@ static LogicalResult executeCopyOut(Operation *op, Frame &frame) {
   Slot &slot = getView(frame, copy.getSource()).getSlot();
   if (failed(checkRead(op, **agent, slot)))
     return failure();
-  const Array &box = slot.contents.getArray();
-  storeBox(frame, box, copy.getTarget(), copy.getIndices(), copy.getDims(),
-           {0, box.getShape()[0]});
+  storeBox(frame, slot.contents.getArray(), copy.getTarget(), copy.getIndices(),
+           copy.getDims());
   return success();
 }
 

@@ -155,8 +155,11 @@ struct Box {
 
 static Box locateBox(Frame &frame, const MemRefView &memref,
                      OperandRange indices, ArrayRef<int64_t> dims,
-                     ArrayRef<int64_t> extents, std::optional<int64_t> limit) {
+                     ArrayRef<int64_t> extents, Value limitValue) {
   Box box;
+  std::optional<int64_t> limit;
+  if (limitValue)
+    limit = frame.getInteger(limitValue);
   for (unsigned t = 0; t < 2; ++t) {
     box.begin[t] = 0;
     box.end[t] = extents[t];
@@ -191,12 +194,9 @@ static Box locateBox(Frame &frame, const MemRefView &memref,
 std::shared_ptr<Array> fovea::interp::loadBox(Frame &frame, Value source,
                                               OperandRange indices,
                                               ArrayRef<int64_t> dims,
-                                              Value limitValue,
+                                              Value limit,
                                               RankedTensorType type) {
   const MemRefView &memref = frame.get(source).getMemRef();
-  std::optional<int64_t> limit;
-  if (limitValue)
-    limit = frame.getInteger(limitValue);
   Box box = locateBox(frame, memref, indices, dims, type.getShape(), limit);
   auto result = makeTile(frame, type);
   int64_t columns = type.getDimSize(1), bytes = getByteWidth(memref.kind);
@@ -231,12 +231,13 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
 
 void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
                              OperandRange indices, ArrayRef<int64_t> dims,
-                             RowRange rows) {
+                             Value limit, std::optional<RowRange> rows) {
   const MemRefView &memref = frame.get(target).getMemRef();
-  Box box =
-      locateBox(frame, memref, indices, dims, value.getShape(), std::nullopt);
-  box.begin[0] = std::max(box.begin[0], rows.first);
-  box.end[0] = std::min(box.end[0], rows.first + rows.count);
+  Box box = locateBox(frame, memref, indices, dims, value.getShape(), limit);
+  if (rows) {
+    box.begin[0] = std::max(box.begin[0], rows->first);
+    box.end[0] = std::min(box.end[0], rows->first + rows->count);
+  }
   if (box.isEmpty())
     return;
   int64_t columns = value.getShape()[1], bytes = getByteWidth(memref.kind);
@@ -258,7 +259,7 @@ static LogicalResult executeStore(Operation *op, Frame &frame) {
   // A warp group stores the rows that it holds; of others it need not know.
   RowRange rows = getHeldRows(frame, store.getValue().getType());
   storeBox(frame, frame.getArray(store.getValue()), store.getTarget(),
-           store.getIndices(), store.getDims(), rows);
+           store.getIndices(), store.getDims(), store.getLimit(), rows);
   return success();
 }
 

@@ -14,6 +14,8 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <optional>
+
 namespace fovea::interp {
 
 /// A tile whose elements are not set yet.
@@ -48,11 +50,11 @@ struct RowRange {
   int64_t first, count;
 };
 
-/// What `tile.store` writes: the part of the box that lies in the memref, of
-/// the given rows.
+/// What `tile.store` writes: the part of the box that lies in the memref and,
+/// along the rows, before `limit` (null for none); only `rows`, if given.
 void storeBox(Frame &frame, const Array &value, mlir::Value target,
               mlir::OperandRange indices, llvm::ArrayRef<int64_t> dims,
-              RowRange rows);
+              mlir::Value limit = {}, std::optional<RowRange> rows = {});
 
 /// acc + a * b, or acc + a * transposed b, as a tile of `type`.
 llvm::FailureOr<std::shared_ptr<Array>>

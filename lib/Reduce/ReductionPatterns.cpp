@@ -36,9 +36,10 @@ static LogicalResult dropRegion(Region &region) {
 /// In the order in which they are tried; the bounds follow from the mask.
 static constexpr Simplification kSimplifications[] = {
     [](ForwardOp op) { return dropRegion(op.getScoreMod()); },
+    [](ForwardOp op) { return dropRegion(op.getKvClassify()); },
     [](ForwardOp op) { return dropRegion(op.getKvBounds()); },
     [](ForwardOp op) -> LogicalResult {
-      if (!op.getKvBounds().empty())
+      if (!op.getKvBounds().empty() || !op.getKvClassify().empty())
         return failure();
       return dropRegion(op.getMaskMod());
     },

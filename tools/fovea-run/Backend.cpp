@@ -33,6 +33,9 @@ bool fovea::run::evaluate(const Program &program, const Workload &workload,
                           SmallVectorImpl<RuntimeValue> &results) {
   AttentionChecks checks;
   checks.kvBoundsRows = options.kvBoundsRows;
+  checks.kvClassifyRows = options.kvClassifyRows;
+  checks.kvClassifyColumns = options.kvClassifyColumns;
+  checks.kvClassifyExactly = options.kvClassifyExactly;
   return succeeded(runFunction(program.function, getRegistry(), workload.inputs,
                                results, precision, checks));
 }

@@ -105,6 +105,12 @@ cl::opt<int64_t> kvBoundsRows(
     cl::desc("Check what kv_bounds regions claim for blocks of so many "
              "queries"),
     cl::cat(category));
+cl::opt<std::string> kvClassifyBlock(
+    "check-kv-classify", cl::value_desc("rowsxcolumns[,exact]"),
+    cl::desc("Check what kv_classify regions claim for blocks of so many "
+             "queries and keys; with ',exact' also that they claim all "
+             "that is true"),
+    cl::cat(category));
 cl::opt<std::string> target("target", cl::init("sm_80"),
                             cl::desc("Chip to lower for"), cl::cat(category));
 cl::opt<std::string> schedule("schedule", cl::init("auto"),
@@ -251,6 +257,19 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
     return std::nullopt;
   }
   options.kvBoundsRows = kvBoundsRows;
+  if (!kvClassifyBlock.empty()) {
+    StringRef block = kvClassifyBlock;
+    options.kvClassifyExactly = block.consume_back(",exact");
+    auto [rows, columns] = block.split('x');
+    if (rows.getAsInteger(10, options.kvClassifyRows) ||
+        columns.getAsInteger(10, options.kvClassifyColumns) ||
+        options.kvClassifyRows < 1 || options.kvClassifyColumns < 1) {
+      reportError("--check-kv-classify expects two positive numbers such as "
+                  "64x32, perhaps ',exact', found '" +
+                  kvClassifyBlock + "'");
+      return std::nullopt;
+    }
+  }
   options.onDevice = device == Device::CUDA;
   options.kernel = kernel;
   options.metadata = metadata;

@@ -58,6 +58,8 @@ struct Options {
 
   bool check = false, json = false;
   int64_t kvBoundsRows = 0;
+  int64_t kvClassifyRows = 0, kvClassifyColumns = 0;
+  bool kvClassifyExactly = false;
 };
 
 /// Reads the command line; exits on its own for --help and what llvm::cl

@@ -117,7 +117,7 @@ bool fovea::run::checkOutputs(const Program &program, const Program &reference,
   Options once = options;
   if (!evaluate(reference, inputs, Precision::Exact, once, meaning))
     return false;
-  once.kvBoundsRows = 0; // checked already
+  once.kvBoundsRows = once.kvClassifyRows = 0; // checked already
   if (!evaluate(reference, inputs, Precision::Typed, once, straightforward))
     return false;
   NonFiniteValues values(reference.signature, inputs);

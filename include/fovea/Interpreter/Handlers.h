@@ -43,6 +43,10 @@ struct SequenceLengths {
 struct AttentionChecks {
   /// Query rows of a block for which `kv_bounds` is checked; 0 for no check.
   int64_t kvBoundsRows = 0;
+  /// Query rows and key columns of a block for which `kv_classify` is checked.
+  int64_t kvClassifyRows = 0, kvClassifyColumns = 0;
+  /// Whether it must also claim all that is true.
+  bool kvClassifyExactly = false;
 };
 
 } // namespace fovea::interp

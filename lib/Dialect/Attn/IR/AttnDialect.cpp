@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockIndices.h"
+
 #include "fovea/Dialect/Attn/IR/Attn.h"
 
 #include "mlir/IR/Builders.h"

@@ -28,11 +28,14 @@ void ForwardOp::getAsmBlockArgumentNames(Region &region,
                                          OpAsmSetValueNameFn setName) {
   static constexpr StringRef kScoreMod[] = {"s", "b", "h", "i", "j"};
   static constexpr StringRef kMaskMod[] = {"b", "h", "i", "j"};
-  static constexpr StringRef kKVBounds[] = {"b", "h", "i0", "i1"};
-  ArrayRef<StringRef> names =
-      &region == &getScoreMod()  ? ArrayRef<StringRef>(kScoreMod)
-      : &region == &getMaskMod() ? ArrayRef<StringRef>(kMaskMod)
-                                 : ArrayRef<StringRef>(kKVBounds);
+  static constexpr StringRef kBlock[] = {"b", "h", "i0", "i1", "j0", "j1"};
+  ArrayRef<StringRef> names = kBlock;
+  if (&region == &getScoreMod())
+    names = kScoreMod;
+  else if (&region == &getMaskMod())
+    names = kMaskMod;
+  else if (&region == &getKvBounds())
+    names = names.take_front(kKVBoundsArguments);
   for (auto [name, argument] : llvm::zip(names, region.getArguments()))
     setName(argument, name);
 }
@@ -138,6 +141,7 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   Region *scoreMod = result.addRegion();
   Region *maskMod = result.addRegion();
   Region *kvBounds = result.addRegion();
+  Region *kvClassify = result.addRegion();
   TypedOperands captures, sequenceOperands, scaleOperand;
   Attribute form = DenseAttr::get(context);
   llvm::StringSet<> seen;
@@ -145,7 +149,7 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   SMLoc keywordLoc = parser.getCurrentLocation();
   while (succeeded(parser.parseOptionalKeyword(
       &keyword, {"scale", "layout", "captures", "score_mod", "mask_mod",
-                 "kv_bounds", "lengths", "packed", "paged"}))) {
+                 "kv_bounds", "kv_classify", "lengths", "packed", "paged"}))) {
     bool isForm =
         keyword == "lengths" || keyword == "packed" || keyword == "paged";
     if (!seen.insert(isForm ? StringRef("sequence form") : keyword).second)
@@ -193,9 +197,10 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       if (parseSequenceForm(parser, keyword, form, sequenceOperands))
         return failure();
     } else {
-      Region *region = keyword == "score_mod"  ? scoreMod
-                       : keyword == "mask_mod" ? maskMod
-                                               : kvBounds;
+      Region *region = keyword == "score_mod"   ? scoreMod
+                       : keyword == "mask_mod"  ? maskMod
+                       : keyword == "kv_bounds" ? kvBounds
+                                                : kvClassify;
       if (parseModRegion(parser, *region))
         return failure();
     }
@@ -284,8 +289,9 @@ void ForwardOp::print(OpAsmPrinter &p) {
   printModRegion(p, "score_mod", getScoreMod());
   printModRegion(p, "mask_mod", getMaskMod());
   printModRegion(p, "kv_bounds", getKvBounds());
-  bool hasRegions =
-      !getScoreMod().empty() || !getMaskMod().empty() || !getKvBounds().empty();
+  printModRegion(p, "kv_classify", getKvClassify());
+  bool hasRegions = llvm::any_of(
+      (*this)->getRegions(), [](Region &region) { return !region.empty(); });
   if (hasRegions)
     p.printNewline();
   p.decreaseIndent();
@@ -492,11 +498,14 @@ LogicalResult ForwardOp::verifyRegions() {
   if (failed(verifyModRegion(*this, "score_mod", getScoreMod(),
                              {f32, index, index, index, index}, {f32})) ||
       failed(verifyModRegion(*this, "mask_mod", getMaskMod(),
-                             {index, index, index, index}, {i1})))
+                             {index, index, index, index}, {i1})) ||
+      failed(verifyModRegion(*this, "kv_bounds", getKvBounds(),
+                             {index, index, index, index},
+                             {index, index, index, index})))
     return failure();
-  return verifyModRegion(*this, "kv_bounds", getKvBounds(),
-                         {index, index, index, index},
-                         {index, index, index, index});
+  SmallVector<Type> block(kKVClassifyArguments, index);
+  return verifyModRegion(*this, "kv_classify", getKvClassify(), block,
+                         {i1, i1});
 }
 
 //===----------------------------------------------------------------------===//
@@ -525,8 +534,9 @@ struct DropTrivialRegions : OpRewritePattern<ForwardOp> {
         drop(scoreMod);
       if (unmasked)
         drop(maskMod);
-      if (unmasked && !op.getKvBounds().empty())
-        drop(op.getKvBounds());
+      for (Region *region : {&op.getKvBounds(), &op.getKvClassify()})
+        if (unmasked && !region->empty())
+          drop(*region);
     });
     return success();
   }
@@ -543,9 +553,11 @@ struct PruneCaptures : OpRewritePattern<ForwardOp> {
       Region *region;
       unsigned leading;
     };
-    ModRegion regions[] = {{&op.getScoreMod(), ForwardOp::kScoreModArguments},
-                           {&op.getMaskMod(), ForwardOp::kMaskModArguments},
-                           {&op.getKvBounds(), ForwardOp::kKVBoundsArguments}};
+    ModRegion regions[] = {
+        {&op.getScoreMod(), ForwardOp::kScoreModArguments},
+        {&op.getMaskMod(), ForwardOp::kMaskModArguments},
+        {&op.getKvBounds(), ForwardOp::kKVBoundsArguments},
+        {&op.getKvClassify(), ForwardOp::kKVClassifyArguments}};
     OperandRange captures = op.getCaptures();
     llvm::SmallDenseMap<Value, unsigned> first;
     BitVector dead(captures.size());
@@ -694,5 +706,7 @@ SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
   if (getSequence().hasPagedKeys())
     return {{"Sq", kMaxSequenceLength}};
+  if (isa<PackedAttr>(getSequence()))
+    return {{"B", 1}, {"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
   return {{"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
 }

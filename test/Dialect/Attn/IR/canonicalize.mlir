@@ -6,6 +6,7 @@
 // CHECK-NOT: score_mod
 // CHECK-NOT: mask_mod
 // CHECK-NOT: kv_bounds
+// CHECK-NOT: kv_classify
 // CHECK: return
 func.func @trivial_regions(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
@@ -19,6 +20,10 @@ func.func @trivial_regions(%q: !t) -> !t {
     kv_bounds(%b: index, %h: index, %i0: index, %i1: index) {
       %n = attn.key_length
       attn.yield %b, %b, %n, %n : index, index, index, index
+    }
+    kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index) {
+      %true = arith.constant true
+      attn.yield %true, %true : i1, i1
     } : !t, !t, !t -> !t
   return %o : !t
 }
@@ -47,6 +52,22 @@ func.func @captures(%q: !t, %w: index, %unused: tensor<4xf32>) -> !t {
       %end = arith.addi %x, %y : index
       %keep = arith.cmpi slt, %j, %end : index
       attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// What kv_classify alone reads stays, and loses its repetitions.
+// CHECK-LABEL: func.func @classify_captures
+// CHECK: captures(%{{.*}} : tensor<?xi1>, numbers = [1])
+// CHECK: kv_classify({{.*}}, %[[A:[a-z0-9]+]]: tensor<?xi1>) {
+// CHECK: attn.block_max %[[A]][%i0 to %i1]
+// CHECK: attn.block_min %[[A]][%j0 to %j1]
+func.func @classify_captures(%q: !t, %unused: index, %p: tensor<?xi1>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%unused, %p, %p : index, tensor<?xi1>, tensor<?xi1>)
+    kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index, %c: index, %x: tensor<?xi1>, %y: tensor<?xi1>) {
+      %any = attn.block_max %x[%i0 to %i1] : tensor<?xi1>
+      %all = attn.block_min %y[%j0 to %j1] : tensor<?xi1>
+      attn.yield %any, %all : i1, i1
     } : !t, !t, !t -> !t
   return %o : !t
 }

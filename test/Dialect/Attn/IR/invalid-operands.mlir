@@ -20,7 +20,7 @@ func.func @infinite_scale(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, 
 
 func.func @two_scales(%q: tensor<2x4x?x64xbf16>, %s: f32) {
   // expected-error @+1 {{expected one scale, found a constant and an operand}}
-  %o = "attn.forward"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, scale = 1.0 : f64, sequence = #attn.dense}> ({}, {}, {})
+  %o = "attn.forward"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, scale = 1.0 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
     : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, f32) -> tensor<2x4x?x64xbf16>
   return
 }
@@ -112,5 +112,14 @@ func.func @paged_table(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v:
   // expected-error @+1 {{'table' must be an i32 tensor of rank 2}}
   %o = attn.forward %q, %k, %v paged(%p, %n : tensor<2xi32>, tensor<2xi32>, page = 64)
     : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @packed_empty(%q: tensor<1x4x?x64xbf16>, %n: tensor<0xi32>) {
+  // expected-error @+1 {{'cu_q' and 'cu_k' must have an entry more than there are sequences, found 'tensor<0xi32>'}}
+  %o = attn.forward %q, %q, %q packed(%n, %n : tensor<0xi32>, tensor<0xi32>)
+    : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
   return
 }

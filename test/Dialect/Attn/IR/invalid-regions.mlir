@@ -110,7 +110,7 @@ func.func @terminator(%q: tensor<2x4x?x64xbf16>) {
   %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, sequence = #attn.dense}> ({}, {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
       llvm.unreachable
-    }, {}) : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x?x64xbf16>
+    }, {}, {}) : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x?x64xbf16>
   return
 }
 
@@ -120,14 +120,14 @@ func.func @empty_block(%q: tensor<2x4x?x64xbf16>) {
   // expected-error @+1 {{expects a non-empty block}}
   %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, sequence = #attn.dense}> ({}, {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
-    }, {}) : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x?x64xbf16>
+    }, {}, {}) : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x?x64xbf16>
   return
 }
 
 // -----
 
 func.func @region_count(%q: tensor<2x4x?x64xbf16>) {
-  // expected-error @+1 {{expected 3 regions}}
+  // expected-error @+1 {{expected 4 regions}}
   %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, sequence = #attn.dense}> ({})
     : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x?x64xbf16>
   return
@@ -143,7 +143,7 @@ func.func @two_blocks(%q: tensor<2x4x?x64xbf16>) {
     ^bb1:
       %keep = arith.cmpi sge, %i, %j : index
       attn.yield %keep : i1
-    }, {}) : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x?x64xbf16>
+    }, {}, {}) : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>) -> tensor<2x4x?x64xbf16>
   return
 }
 
@@ -160,4 +160,30 @@ func.func @outside() -> index {
 func.func @yield_outside(%x: i1) {
   // expected-error @+1 {{expects parent op 'attn.forward'}}
   attn.yield %x : i1
+}
+
+// -----
+
+func.func @classify_arguments(%q: tensor<2x4x?x64xbf16>) {
+  // expected-error @+1 {{kv_classify must have arguments ('index', 'index', 'index', 'index', 'index', 'index'), found ('index', 'index', 'index', 'index')}}
+  %o = attn.forward %q, %q, %q
+    kv_classify(%b: index, %h: index, %i0: index, %i1: index) {
+      %true = arith.constant true
+      attn.yield %true, %true : i1, i1
+    }
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @classify_results(%q: tensor<2x4x?x64xbf16>) {
+  %o = attn.forward %q, %q, %q
+    kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index) {
+      %true = arith.constant true
+      // expected-error @+1 {{in kv_classify must yield ('i1', 'i1'), found ('i1')}}
+      attn.yield %true : i1
+    }
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
 }

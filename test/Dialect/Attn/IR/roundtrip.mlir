@@ -61,3 +61,21 @@ func.func @merge(%o0: tensor<2x?x4x64xf32>, %l0: tensor<2x4x?xf32>, %o1: tensor<
   %o = attn.merge (%o0, %l0), (%o1, %l1) layout(bshd) : tensor<2x?x4x64xf32>, tensor<2x4x?xf32> -> tensor<2x?x4x64xbf16>
   return %o : tensor<2x?x4x64xbf16>
 }
+
+// CHECK-LABEL: func.func @classify
+// CHECK: kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index, %[[D:.*]]: tensor<2x?xi32>) {
+// CHECK-NEXT: attn.block_min %[[D]][%b, %i0 to %i1] : tensor<2x?xi32>
+// CHECK-NEXT: attn.block_max %[[D]][%j0 to %j1, %h] : tensor<2x?xi32>
+// CHECK-NEXT: arith.cmpi
+// CHECK-NEXT: attn.yield %{{.*}}, %{{.*}} : i1, i1
+func.func @classify(%q: tensor<2x4x?x64xbf16>, %d: tensor<2x?xi32>) -> tensor<2x4x?x64xbf16> {
+  %o = attn.forward %q, %q, %q captures(%d : tensor<2x?xi32>)
+    kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index, %d: tensor<2x?xi32>) {
+      %x = attn.block_min %d[%b, %i0 to %i1] : tensor<2x?xi32>
+      %y = attn.block_max %d[%j0 to %j1, %h] : tensor<2x?xi32>
+      %any = arith.cmpi sle, %x, %y : i32
+      attn.yield %any, %any : i1, i1
+    }
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return %o : tensor<2x4x?x64xbf16>
+}

@@ -62,7 +62,11 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     tell how long the sequences are. `kv_bounds` is made by
     `attn-analyze-mask`: for the queries `i0` to `i1`, both included, it yields
     `lb, fb, fe, ub`: all visible keys lie in `[lb, ub)`, and in `[fb, fe)` every
-    key is visible to every query.
+    key is visible to every query. `kv_classify`, made by the same pass where
+    those bounds are not all there is to know, yields `any, all` for the queries
+    `i0` to `i1` and the keys `j0` to `j1`, all included and in the sequence:
+    without `any` no query of the block sees a key of it, with `all` every query
+    sees every key. `true, false` is always right.
 
     Hosts pass captured values by the names `capture0`, `capture1` and so on, in
     the order of `captures`. Canonicalisation drops captured values that nothing
@@ -102,7 +106,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     SequenceFormAttrInterface:$sequence);
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
   let regions = (region AnyRegion:$scoreMod, AnyRegion:$maskMod,
-                        AnyRegion:$kvBounds);
+                        AnyRegion:$kvBounds, AnyRegion:$kvClassify);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -132,6 +136,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     static constexpr unsigned kScoreModArguments = 5;
     static constexpr unsigned kMaskModArguments = 4;
     static constexpr unsigned kKVBoundsArguments = 4;
+    static constexpr unsigned kKVClassifyArguments = 6;
     /// Longest sequence that an op may see; lets coordinates be i32.
     static constexpr int64_t kMaxSequenceLength = int64_t(1) << 30;
   }];
@@ -177,7 +182,7 @@ def Attn_YieldOp : Attn_Op<"yield", [
   let summary = "ends a region of an attn op";
   let description = [{
     Yields the modified score from `score_mod`, the i1 from `mask_mod`, the four
-    bounds from `kv_bounds`.
+    bounds from `kv_bounds`, two i1 from `kv_classify`.
 
     Example:
 
@@ -208,6 +213,58 @@ class Attn_LengthOp<string mnemonic, string what> : Attn_Op<mnemonic, [
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
+
+class Attn_BlockExtremeOp<string mnemonic, string what, string comparison> : Attn_Op<mnemonic, [
+    Pure, TypesMatchWith<"the result has the tensor's element type", "tensor",
+                         "result", "::mlir::getElementTypeOrSelf($_self)">]> {
+  let summary = what # " captured value of a block";
+  let description = [{
+    Within `kv_classify`: the }] # what # [{ of the captured tensor's elements
+    from position `first` to position `last` of one dimension, both included.
+    These are `i0` and `i1`, the block's queries, or `j0` and `j1`, its keys; the
+    other indices are the same for all blocks of a head.
+
+    Integers compare as signed numbers, of an i1 true is the larger value.
+    Positions outside the tensor count for nothing. A lower level may take the
+    extreme over a larger part of the tensor, say over whole tiles: what
+    `kv_classify` says stays true, it says less.
+
+    Example:
+
+    ```mlir
+    %o = attn.forward %q, %k, %v captures(%doc : tensor<4x?xi32>)
+      mask_mod(%b: index, %h: index, %i: index, %j: index, %doc: tensor<4x?xi32>) {
+        %id = tensor.extract %doc[%b, %j] : tensor<4x?xi32>
+        %zero = arith.constant 0 : i32
+        %keep = arith.cmpi eq, %id, %zero : i32
+        attn.yield %keep : i1
+      }
+      kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index,
+                  %doc: tensor<4x?xi32>) {
+        %zero = arith.constant 0 : i32
+        %x = attn.}] # mnemonic # [{ %doc[%b, %j0 to %j1] : tensor<4x?xi32>
+        %may = arith.cmpi }] # comparison # [{, %x, %zero : i32
+        %false = arith.constant false
+        attn.yield %may, %false : i1, i1
+      } : tensor<4x8x?x64xbf16>, tensor<4x8x?x64xbf16>, tensor<4x8x?x64xbf16> -> tensor<4x8x?x64xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$tensor, Variadic<Index>:$indices,
+                       Index:$first, Index:$last, I64Attr:$dim);
+  let results = (outs AnySignlessInteger:$result);
+  let assemblyFormat = [{
+    $tensor `` custom<BlockIndices>($indices, $first, $last, $dim) attr-dict `:`
+    type($tensor)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the block's queries are read, else its keys.
+    bool isOverQueries();
+  }];
+}
+
+def Attn_BlockMinOp : Attn_BlockExtremeOp<"block_min", "smallest", "sle">;
+def Attn_BlockMaxOp : Attn_BlockExtremeOp<"block_max", "largest", "sge">;
 
 def Attn_QueryLengthOp : Attn_LengthOp<"query_length", "queries">;
 def Attn_KeyLengthOp : Attn_LengthOp<"key_length", "keys">;

@@ -1,0 +1,28 @@
+//===- BlockIndices.h - Assembly of attn.block_min and block_max *- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_DIALECT_ATTN_IR_BLOCKINDICES_H
+#define FOVEA_LIB_DIALECT_ATTN_IR_BLOCKINDICES_H
+
+#include "mlir/IR/OpImplementation.h"
+
+namespace fovea::attn {
+
+/// `[%b, %j0 to %j1]`: exactly one index is a range, that of dimension `dim`.
+mlir::ParseResult parseBlockIndices(
+    mlir::OpAsmParser &parser,
+    llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &indices,
+    mlir::OpAsmParser::UnresolvedOperand &first,
+    mlir::OpAsmParser::UnresolvedOperand &last, mlir::IntegerAttr &dim);
+void printBlockIndices(mlir::OpAsmPrinter &p, mlir::Operation *op,
+                       mlir::OperandRange indices, mlir::Value first,
+                       mlir::Value last, mlir::IntegerAttr dim);
+
+} // namespace fovea::attn
+
+#endif // FOVEA_LIB_DIALECT_ATTN_IR_BLOCKINDICES_H

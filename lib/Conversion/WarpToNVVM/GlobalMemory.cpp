@@ -405,7 +405,7 @@ struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
     // Lengths and offsets bound loops: warps that compute must be seen to go
     // through those as one.
     const Role *role = roles.getRole(op);
-    if (role && !role->isSingleThread && element.isInteger(32))
+    if (role && !role->isSingleWarp && element.isInteger(32))
       value = emitUniform(rewriter, loc, value);
     rewriter.replaceOp(op, fromMemory(rewriter, loc, value, element));
     return success();

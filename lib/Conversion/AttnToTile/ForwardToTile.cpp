@@ -19,7 +19,15 @@
 using namespace mlir;
 using namespace fovea;
 
+// A warp group is four warps.
+static constexpr int64_t kGroupWarps = 4;
+
 namespace {
+/// What kv_bounds says, within the keys that there are.
+struct KeyBounds {
+  Value lower, fullLower, fullUpper, upper;
+};
+
 /// The parts of one forward kernel, in the order of its program.
 class ForwardEmitter {
 public:
@@ -42,6 +50,12 @@ private:
   }
   Value emitHeadsPerSection(Value keys);
   void emitCoordinates();
+  /// Whether warp groups compute parts of a tile's rows, each on its own.
+  bool partsRows() {
+    return schedule.isSpecialized() && schedule.getWarps() > kGroupWarps;
+  }
+  FailureOr<KeyBounds> emitKeyBounds(Value start, Value end);
+  FailureOr<KeyBounds> emitHeldKeyBounds();
   void emitBatchEntry();
   void emitPackedSequence();
   /// Row of memory that a sequence's row is.
@@ -232,7 +246,41 @@ Value ForwardEmitter::roundUp(Value value) {
   return arith::MulIOp::create(kb.builder, loc, blocks, kb.constant(columns));
 }
 
+/// What kv_bounds says of the rows from `start` to before `end`, as far as
+/// there are such queries.
+FailureOr<KeyBounds> ForwardEmitter::emitKeyBounds(Value start, Value end) {
+  OpBuilder &b = kb.builder;
+  Value clipped = arith::MinSIOp::create(b, loc, end, queries);
+  Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  RegionContext context = makeContext(Value());
+  FailureOr<SmallVector<Value>> bounds =
+      RegionToTile(b, context)
+          .cloneScalars(op.getKvBounds(), {work.batch, work.head, start, last});
+  if (failed(bounds))
+    return failure();
+  for (Value &bound : *bounds) {
+    Value positive = arith::MaxSIOp::create(b, loc, bound, kb.constant(0));
+    // Unsigned, since then a bound of 0 folds.
+    bound = arith::MinUIOp::create(b, loc, positive, keys);
+  }
+  return KeyBounds{(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
+}
+
+/// The bounds for those rows of the tile that the executing threads hold.
+FailureOr<KeyBounds> ForwardEmitter::emitHeldKeyBounds() {
+  OpBuilder &b = kb.builder;
+  auto held =
+      tile::HeldRowsOp::create(b, loc, kb.tileType(rows, 1, b.getF32Type()));
+  Value first = arith::AddIOp::create(b, loc, work.row, held.getFirst());
+  Value end = arith::AddIOp::create(b, loc, first, held.getCount());
+  // They may all lie past the last query; bounds are of some.
+  Value most = arith::SubIOp::create(b, loc, queries, kb.constant(1));
+  Value start = arith::MinSIOp::create(b, loc, first, most);
+  return emitKeyBounds(start, end);
+}
+
 /// The blocks of keys that are visited, and those among them that need no mask.
+/// All warps visit the same, but they may mask each what its rows need.
 LogicalResult ForwardEmitter::emitBounds() {
   OpBuilder &b = kb.builder;
   Value zero = kb.constant(0);
@@ -241,24 +289,18 @@ LogicalResult ForwardEmitter::emitBounds() {
   fullUpper = op.getMaskMod().empty() ? keys : zero;
   if (!op.getKvBounds().empty()) {
     Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
-    Value clipped = arith::MinSIOp::create(b, loc, end, queries);
-    Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
-    RegionContext context = makeContext(Value());
-    FailureOr<SmallVector<Value>> bounds =
-        RegionToTile(b, context)
-            .cloneScalars(op.getKvBounds(),
-                          {work.batch, work.head, work.row, last});
-    if (failed(bounds))
+    FailureOr<KeyBounds> visited = emitKeyBounds(work.row, end);
+    if (failed(visited))
       return failure();
-    auto clamp = [&](Value value) -> Value {
-      Value positive = arith::MaxSIOp::create(b, loc, value, zero);
-      // Unsigned, since then a bound of 0 folds.
-      return arith::MinUIOp::create(b, loc, positive, keys);
-    };
-    lower = clamp((*bounds)[0]);
-    fullLower = clamp((*bounds)[1]);
-    fullUpper = clamp((*bounds)[2]);
-    upper = clamp((*bounds)[3]);
+    lower = visited->lower;
+    upper = visited->upper;
+    FailureOr<KeyBounds> held = *visited;
+    if (partsRows())
+      held = emitHeldKeyBounds();
+    if (failed(held))
+      return failure();
+    fullLower = held->fullLower;
+    fullUpper = held->fullUpper;
   }
   lower = roundDown(lower);
   fullLower = roundUp(fullLower);

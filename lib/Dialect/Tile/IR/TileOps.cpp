@@ -51,6 +51,18 @@ LogicalResult IotaOp::verify() {
 
 LogicalResult RampOp::verify() { return verifyCounts(*this); }
 
+void HeldRowsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                   SetIntRangeFn setRange) {
+  int64_t rows = getTile().getDimSize(0);
+  unsigned width = ConstantIntRanges::getStorageBitwidth(getFirst().getType());
+  auto setBounds = [&](Value result, int64_t least, int64_t most) {
+    setRange(result, ConstantIntRanges::fromSigned(APInt(width, least),
+                                                   APInt(width, most)));
+  };
+  setBounds(getFirst(), 0, rows - 1);
+  setBounds(getCount(), 1, rows);
+}
+
 LogicalResult BroadcastOp::verify() {
   RankedTensorType result = getResult().getType();
   Type source = getSource().getType();

@@ -240,6 +240,10 @@ fovea_status fovea_kernel_get_info(fovea_kernel *kernel,
   return status;
 }
 
+const fovea_metadata *fovea_kernel_metadata(const fovea_kernel *kernel) {
+  return &kernel->metadata;
+}
+
 const char *fovea_kernel_tensor_name(const fovea_kernel *kernel, int index) {
   if (!kernel || index < 0 || index >= kernel->metadata.num_tensors)
     return NULL;

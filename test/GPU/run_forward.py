@@ -144,7 +144,11 @@ class Tensors:
         sizes = dict(zip(("B", "Hq", "Hkv", "Sq", "Skv"), case.sizes))
         self.captures = []
         for index, capture in enumerate(variant.captures):
-            tensor = 0.5 * torch.rand([sizes[dim] for dim in capture.dims], device=device, generator=generator)
+            tensor = torch.rand([sizes[dim] for dim in capture.dims], device=device, generator=generator)
+            if capture.dtype == "i32":
+                tensor = (tensor < 1 / variants.DOCUMENT).cumsum(-1, dtype=torch.int32)
+            else:
+                tensor *= 0.5
             self.captures.append(tensor)
             self.arguments[f"capture{index}"] = tensor
         if variant.blocks:

@@ -178,7 +178,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                   builder.getUnitAttr());
   builder.setInsertionPointToStart(&kernel.getBody().front());
 
-  KernelBuilder kb{builder, kernel, op, &info, schedule, {}, false};
+  KernelBuilder kb{builder, kernel, op, &info, schedule, accurateTanh};
   FailureOr<tile::ScheduleAttr> chosen = failure();
   if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
     chosen = buildForward(kb, forward);

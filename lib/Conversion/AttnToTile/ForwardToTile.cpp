@@ -20,7 +20,15 @@
 using namespace mlir;
 using namespace fovea;
 
+// A warp group is four warps.
+static constexpr int64_t kGroupWarps = 4;
+
 namespace {
+/// What kv_bounds says, within the keys that there are.
+struct KeyBounds {
+  Value lower, fullLower, fullUpper, upper;
+};
+
 /// The parts of one forward kernel, in the order of its program.
 class ForwardEmitter {
 public:
@@ -47,15 +55,22 @@ private:
   }
   Value emitHeadsPerSection(Value keys);
   void emitCoordinates();
+  /// Whether warp groups compute parts of a tile's rows, each on its own.
+  bool partsRows() {
+    return schedule.isSpecialized() && schedule.getWarps() > kGroupWarps;
+  }
+  FailureOr<KeyBounds> emitKeyBounds(Value start, Value end);
+  FailureOr<KeyBounds> emitHeldKeyBounds();
   void emitBatchEntry();
   void emitPackedSequence();
   LogicalResult emitBlocks();
   /// Row of memory that a sequence's row is.
   Value toMemory(Value first, Value row);
   LogicalResult emitBounds();
-  Value emitLastQuery();
   FailureOr<tile::SoftmaxSumOp> emitSum();
-  LogicalResult emitScores(Block &block);
+  LogicalResult emitScores(tile::SoftmaxSumOp sum);
+  FailureOr<Score> emitScore(tile::SoftmaxSumOp sum, Value key, Value products);
+  void emitResults(tile::SoftmaxSumOp sum);
   FailureOr<Value> applyMask(Value key, Value score);
   FailureOr<Value> emitMask(Value key, Value score);
   Value hideIfRagged(Value key, Value score);
@@ -84,6 +99,8 @@ private:
   /// Set where single blocks are visited, instead of a range.
   std::unique_ptr<VisitedBlocks> visited;
   Value queryTile;
+  /// What the scores of a row have in common, by row; see Score.
+  Value rowStep;
 };
 } // namespace
 
@@ -218,8 +235,9 @@ Value ForwardEmitter::toMemory(Value first, Value row) {
 }
 
 RegionContext ForwardEmitter::makeContext(Value key) {
-  return {work.batch, work.head, work.row, key,     queries,
-          keys,       captures,  rows,     columns, kb.hasWideIndex};
+  return {work.batch,     work.head, work.row, key,     queries,
+          keys,           captures,  rows,     columns, kb.hasWideIndex,
+          kb.accurateTanh};
 }
 
 Value ForwardEmitter::roundDown(Value value) {
@@ -234,15 +252,41 @@ Value ForwardEmitter::roundUp(Value value) {
   return arith::MulIOp::create(kb.builder, loc, blocks, kb.constant(columns));
 }
 
-/// The tile's last query that exists.
-Value ForwardEmitter::emitLastQuery() {
+/// What kv_bounds says of the rows from `start` to before `end`, as far as
+/// there are such queries.
+FailureOr<KeyBounds> ForwardEmitter::emitKeyBounds(Value start, Value end) {
   OpBuilder &b = kb.builder;
-  Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
   Value clipped = arith::MinSIOp::create(b, loc, end, queries);
-  return arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  RegionContext context = makeContext(Value());
+  FailureOr<SmallVector<Value>> bounds =
+      RegionToTile(b, context)
+          .cloneScalars(op.getKvBounds(), {work.batch, work.head, start, last});
+  if (failed(bounds))
+    return failure();
+  for (Value &bound : *bounds) {
+    Value positive = arith::MaxSIOp::create(b, loc, bound, kb.constant(0));
+    // Unsigned, since then a bound of 0 folds.
+    bound = arith::MinUIOp::create(b, loc, positive, keys);
+  }
+  return KeyBounds{(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
+}
+
+/// The bounds for those rows of the tile that the executing threads hold.
+FailureOr<KeyBounds> ForwardEmitter::emitHeldKeyBounds() {
+  OpBuilder &b = kb.builder;
+  auto held =
+      tile::HeldRowsOp::create(b, loc, kb.tileType(rows, 1, b.getF32Type()));
+  Value first = arith::AddIOp::create(b, loc, work.row, held.getFirst());
+  Value end = arith::AddIOp::create(b, loc, first, held.getCount());
+  // They may all lie past the last query; bounds are of some.
+  Value most = arith::SubIOp::create(b, loc, queries, kb.constant(1));
+  Value start = arith::MinSIOp::create(b, loc, first, most);
+  return emitKeyBounds(start, end);
 }
 
 /// The blocks of keys that are visited, and those among them that need no mask.
+/// All warps visit the same, but they may mask each what its rows need.
 LogicalResult ForwardEmitter::emitBounds() {
   OpBuilder &b = kb.builder;
   Value zero = kb.constant(0);
@@ -250,23 +294,19 @@ LogicalResult ForwardEmitter::emitBounds() {
   upper = keys;
   fullUpper = op.getMaskMod().empty() ? keys : zero;
   if (!op.getKvBounds().empty()) {
-    Value last = emitLastQuery();
-    RegionContext context = makeContext(Value());
-    FailureOr<SmallVector<Value>> bounds =
-        RegionToTile(b, context)
-            .cloneScalars(op.getKvBounds(),
-                          {work.batch, work.head, work.row, last});
-    if (failed(bounds))
+    Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
+    FailureOr<KeyBounds> tile = emitKeyBounds(work.row, end);
+    if (failed(tile))
       return failure();
-    auto clamp = [&](Value value) -> Value {
-      Value positive = arith::MaxSIOp::create(b, loc, value, zero);
-      // Unsigned, since then a bound of 0 folds.
-      return arith::MinUIOp::create(b, loc, positive, keys);
-    };
-    lower = clamp((*bounds)[0]);
-    fullLower = clamp((*bounds)[1]);
-    fullUpper = clamp((*bounds)[2]);
-    upper = clamp((*bounds)[3]);
+    lower = tile->lower;
+    upper = tile->upper;
+    FailureOr<KeyBounds> held = *tile;
+    if (partsRows())
+      held = emitHeldKeyBounds();
+    if (failed(held))
+      return failure();
+    fullLower = held->fullLower;
+    fullUpper = held->fullUpper;
   }
   lower = roundDown(lower);
   fullLower = roundUp(fullLower);
@@ -332,39 +372,41 @@ FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
   return hideIfRagged(key, *kept);
 }
 
-LogicalResult ForwardEmitter::emitScores(Block &block) {
+/// What score_mod makes of the products of queries and keys.
+FailureOr<Score> ForwardEmitter::emitScore(tile::SoftmaxSumOp sum, Value key,
+                                           Value products) {
+  OpBuilder invariant(sum);
+  ScoreForm form = ScoreForm::of(products);
+  Factor &factor = form.full.front().factor;
+  if (std::optional<double> scale = op.getConstantScale())
+    factor.constant = *scale;
+  else
+    factor.scalar = kb.operandArgument(3);
+  if (op.getScoreMod().empty())
+    return ScoreFormEmitter(kb.builder, invariant, loc, rows, columns)
+        .emitScore(form);
+  RegionContext context = makeContext(key);
+  return RegionToTile(kb.builder, context)
+      .cloneScoreMod(op.getScoreMod(), form, invariant);
+}
+
+LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {
   OpBuilder &b = kb.builder;
+  Block &block = sum.getScores().front();
   b.setInsertionPointToEnd(&block);
   Value key = block.getArgument(0), partial = block.getArgument(1);
   // Keys past the last one are no concern: their scores are hidden.
   Value keyTile = kb.loadHead(k, memoryBatch, keyHead, toMemory(firstKey, key),
                               0, columns, headDim);
-  Value score = tile::DotOp::create(b, loc, queryTile, keyTile,
-                                    kb.splat(rows, columns, 0.0),
-                                    /*transposeB=*/true);
-  // A positive constant scale is folded into the exponential, unless
-  // score_mod must see the scaled score.
-  std::optional<double> scale = op.getConstantScale();
-  bool folds = op.getScoreMod().empty() && scale && *scale > 0;
-  if (!folds) {
-    Value factor;
-    if (scale) {
-      factor = kb.splat(rows, columns, *scale);
-    } else {
-      factor = tile::BroadcastOp::create(
-          b, loc, kb.tileType(rows, columns, b.getF32Type()),
-          kb.operandArgument(3));
-    }
-    score = arith::MulFOp::create(b, loc, score, factor);
-  }
-  if (!op.getScoreMod().empty()) {
-    RegionContext context = makeContext(key);
-    FailureOr<Value> modified =
-        RegionToTile(b, context).cloneScoreMod(op.getScoreMod(), score);
-    if (failed(modified))
-      return failure();
-    score = *modified;
-  }
+  Value products = tile::DotOp::create(b, loc, queryTile, keyTile,
+                                       kb.splat(rows, columns, 0.0),
+                                       /*transposeB=*/true);
+  FailureOr<Score> made = emitScore(sum, key, products);
+  if (failed(made))
+    return failure();
+  Value score = made->scores;
+  sum.setScaleAttr(b.getF32FloatAttr(made->scale));
+  rowStep = made->rowStep;
 
   if (visited && !op.getMaskMod().empty() && !visited->hasFullBlocks()) {
     FailureOr<Value> visible = applyMask(key, score);
@@ -392,12 +434,38 @@ LogicalResult ForwardEmitter::emitScores(Block &block) {
   return success();
 }
 
+/// Writes O and LSE.
+void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
+  OpBuilder &b = kb.builder;
+  auto finish = tile::SoftmaxFinishOp::create(b, loc, sum.getM(), sum.getL(),
+                                              sum.getAcc());
+  Value output = finish.getOutput();
+  Type outElement = op.getOutputType().getElementType();
+  if (!outElement.isF32())
+    output = arith::TruncFOp::create(
+        b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
+  SmallVector<Value> at = {memoryBatch, work.head,
+                           toMemory(firstQuery, work.row), kb.constant(0)};
+  tile::StoreOp::create(b, loc, output, o, at, queryLimit,
+                        ArrayRef<int64_t>{2, 3});
+  if (!lse)
+    return;
+  Value logSum = finish.getLse();
+  if (rowStep) {
+    // What all scores of a row had in common was left out.
+    Value common = tile::RampOp::create(
+        b, loc, cast<RankedTensorType>(logSum.getType()),
+        arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0)), rowStep, 0);
+    logSum = arith::AddFOp::create(b, loc, logSum, common);
+  }
+  tile::StoreOp::create(b, loc, logSum, lse, ValueRange(at).drop_back(),
+                        queryLimit, ArrayRef<int64_t>{2, -1});
+}
+
 /// The sum over the blocks that are visited.
 FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   OpBuilder &b = kb.builder;
-  std::optional<double> scale = op.getConstantScale();
-  bool folds = op.getScoreMod().empty() && scale && *scale > 0;
-  llvm::APFloat factor(folds ? static_cast<float>(*scale) : 1.0f);
+  llvm::APFloat factor(1.0f); // emitScores says which
   Type rowType = kb.tileType(rows, 1, b.getF32Type());
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
   tile::SoftmaxSumOp sum;
@@ -424,7 +492,7 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
   Block &values = sum.getValues().emplaceBlock();
   values.addArgument(b.getIndexType(), loc);
-  if (failed(emitScores(scores)))
+  if (failed(emitScores(sum)))
     return failure();
   b.setInsertionPointToEnd(&values);
   // Their values have weight 0, and 0 * NaN is NaN: they are made zero.
@@ -439,6 +507,7 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
 /// Which blocks of keys are visited: listed ones, those of a range, or those of
 /// a range that kv_classify picks.
 LogicalResult ForwardEmitter::emitBlocks() {
+  OpBuilder &b = kb.builder;
   bool runsOnce = schedule.isSpecialized();
   if (op.hasBlocks()) {
     auto listed = std::make_unique<ListedBlocks>(kb, op, columns);
@@ -453,8 +522,10 @@ LogicalResult ForwardEmitter::emitBlocks() {
     return success();
   auto classified = std::make_unique<ClassifiedBlocks>(kb, op,
                                                        makeContext(Value()));
-  if (failed(
-          classified->emitCounts(lower, upper, emitLastQuery(), runsOnce)))
+  Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
+  Value clipped = arith::MinSIOp::create(b, loc, end, queries);
+  Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  if (failed(classified->emitCounts(lower, upper, last, runsOnce)))
     return failure();
   visited = std::move(classified);
   return success();
@@ -467,28 +538,12 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   emitCoordinates();
   if (failed(emitBlocks()))
     return failure();
-  Value firstRow = toMemory(firstQuery, work.row);
-  queryTile =
-      kb.loadHead(q, memoryBatch, work.head, firstRow, 0, rows, headDim);
-  FailureOr<tile::SoftmaxSumOp> computed = emitSum();
-  if (failed(computed))
+  queryTile = kb.loadHead(q, memoryBatch, work.head,
+                          toMemory(firstQuery, work.row), 0, rows, headDim);
+  FailureOr<tile::SoftmaxSumOp> sum = emitSum();
+  if (failed(sum))
     return failure();
-  tile::SoftmaxSumOp sum = *computed;
-
-  auto finish = tile::SoftmaxFinishOp::create(b, loc, sum.getM(), sum.getL(),
-                                              sum.getAcc());
-  Value output = finish.getOutput();
-  Type outElement = op.getOutputType().getElementType();
-  if (!outElement.isF32())
-    output = arith::TruncFOp::create(
-        b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
-  SmallVector<Value> at = {memoryBatch, work.head, firstRow, kb.constant(0)};
-  tile::StoreOp::create(b, loc, output, o, at, queryLimit,
-                        ArrayRef<int64_t>{2, 3});
-  if (lse)
-    tile::StoreOp::create(b, loc, finish.getLse(), lse,
-                          ValueRange(at).drop_back(), queryLimit,
-                          ArrayRef<int64_t>{2, -1});
+  emitResults(*sum);
   kb.endWork();
   return schedule;
 }

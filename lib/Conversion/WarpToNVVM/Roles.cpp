@@ -113,35 +113,22 @@ static bool hasLanesOnly(Operation *op) {
   });
 }
 
-/// True if one thread can do all that the role does, or, with votes, one warp:
-/// it only fills pipelines.
-static bool onlyFillsPipelines(Region &role, bool votes) {
-  WalkResult walk = role.walk([&](Operation *op) -> WalkResult {
+/// True if one warp can do all that the role does: it only fills pipelines, and
+/// what it computes on tiles each warp computes by itself.
+static bool isForOneWarp(Region &role) {
+  WalkResult walk = role.walk([](Operation *op) -> WalkResult {
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
             warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp>(op) ||
         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
       return WalkResult::advance();
     if (auto copy = dyn_cast<warp::CopyOp>(op))
       return copy.getAsync() ? WalkResult::advance() : WalkResult::interrupt();
-    if (votes)
-      return (isMemoryEffectFree(op) ||
-              hasSingleEffect<MemoryEffects::Read>(op)) &&
-                     hasLanesOnly(op)
-                 ? WalkResult::advance()
-                 : WalkResult::interrupt();
-    bool hasTiles =
-        llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
-    return isMemoryEffectFree(op) && !hasTiles ? WalkResult::advance()
-                                               : WalkResult::interrupt();
+    bool readsOnly =
+        isMemoryEffectFree(op) || hasSingleEffect<MemoryEffects::Read>(op);
+    return readsOnly && hasLanesOnly(op) ? WalkResult::advance()
+                                         : WalkResult::interrupt();
   });
   return !walk.wasInterrupted();
-}
-
-OpBuilder Role::inOneThread(OpBuilder &builder, Location loc) const {
-  if (!isSingleWarp)
-    return builder;
-  return scf::IfOp::create(builder, loc, leader, /*withElseRegion=*/false)
-      .getThenBodyBuilder();
 }
 
 namespace {
@@ -267,9 +254,7 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   role.firstWarp = op.getFirstWarp(index);
   role.warps = op.getWarps()[index];
   Region &region = op.getRoles()[index];
-  role.isSingleThread = onlyFillsPipelines(region, /*votes=*/false);
-  role.isSingleWarp =
-      !role.isSingleThread && onlyFillsPipelines(region, /*votes=*/true);
+  role.isSingleWarp = isForOneWarp(region);
 
   emitBudget(op.getRegisters()[index]);
   role.thread = arith::SubIOp::create(b, loc, thread,
@@ -277,22 +262,17 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   role.warp =
       arith::SubIOp::create(b, loc, warp, emitI32(b, loc, role.firstWarp));
   Block *target = block;
-  if (role.isSingleThread) {
-    Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                        role.thread, emitI32(b, loc, 0));
-    target =
-        scf::IfOp::create(b, loc, first, /*withElseRegion=*/false).thenBlock();
-  } else if (role.isSingleWarp) {
-    role.leader = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                        role.thread, emitI32(b, loc, 0));
+  if (role.isSingleWarp) {
+    // All lanes take the branch: what lanes may disagree on, ptxas keeps in
+    // ordinary registers.
     Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                         role.warp, emitI32(b, loc, 0));
     target =
         scf::IfOp::create(b, loc, first, /*withElseRegion=*/false).thenBlock();
-  } else {
-    role.leader = NVVM::ElectSyncOp::create(b, loc, b.getI1Type(),
-                                            /*membermask=*/Value());
+    b.setInsertionPointToStart(target);
   }
+  role.leader = NVVM::ElectSyncOp::create(b, loc, b.getI1Type(),
+                                          /*membermask=*/Value());
 
   Block &body = region.front();
   for (auto [argument, capture] :

@@ -148,7 +148,7 @@ LogicalResult ForwardOp::verifyBlocks() {
   }
   int64_t queries = getQueryType().getDimSize(getSequenceDim());
   if (!ShapedType::isDynamic(blocks) && !ShapedType::isDynamic(queries) &&
-      blocks < llvm::divideCeil(queries, getQueryBlock()))
+      blocks < int64_t(llvm::divideCeil(queries, getQueryBlock())))
     return emitOpError() << "lists must have a row for each of "
                          << llvm::divideCeil(queries, getQueryBlock())
                          << " blocks of queries, found " << blocks;

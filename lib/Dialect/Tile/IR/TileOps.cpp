@@ -27,19 +27,40 @@ static bool hasShape(RankedTensorType type, ArrayRef<int64_t> shape,
 // Elementary ops
 //===----------------------------------------------------------------------===//
 
-LogicalResult IotaOp::verify() {
-  RankedTensorType type = getResult().getType();
-  int64_t dim = getDim();
+/// `type` counts along `dim`.
+template <typename Op>
+static LogicalResult verifyCounts(Op op) {
+  RankedTensorType type = op.getResult().getType();
+  int64_t dim = op.getDim();
   if (dim != 0 && dim != 1)
-    return emitOpError("dim must be 0 or 1, found ") << dim;
-  if (!type.getElementType().isSignlessInteger(32) &&
-      !type.getElementType().isSignlessInteger(64))
-    return emitOpError("result must be of i32 or i64, found ") << type;
+    return op.emitOpError("dim must be 0 or 1, found ") << dim;
   if (type.getDimSize(1 - dim) != 1)
-    return emitOpError("result must have extent 1 along the other dimension, "
-                       "found ")
+    return op.emitOpError(
+               "result must have extent 1 along the other dimension, found ")
            << type;
   return success();
+}
+
+LogicalResult IotaOp::verify() {
+  Type element = getResult().getType().getElementType();
+  if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
+    return emitOpError("result must be of i32 or i64, found ")
+           << getResult().getType();
+  return verifyCounts(*this);
+}
+
+LogicalResult RampOp::verify() { return verifyCounts(*this); }
+
+void HeldRowsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                   SetIntRangeFn setRange) {
+  int64_t rows = getTile().getDimSize(0);
+  unsigned width = ConstantIntRanges::getStorageBitwidth(getFirst().getType());
+  auto setBounds = [&](Value result, int64_t least, int64_t most) {
+    setRange(result, ConstantIntRanges::fromSigned(APInt(width, least),
+                                                   APInt(width, most)));
+  };
+  setBounds(getFirst(), 0, rows - 1);
+  setBounds(getCount(), 1, rows);
 }
 
 LogicalResult BroadcastOp::verify() {

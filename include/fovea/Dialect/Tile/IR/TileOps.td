@@ -12,6 +12,7 @@
 include "fovea/Dialect/Tile/IR/TileAttrs.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -80,6 +81,52 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = "`dim` $dim attr-dict `:` type($result)";
   let hasVerifier = 1;
+}
+
+def Tile_RampOp : Tile_Op<"ramp", [Pure]> {
+  let summary = "an arithmetic progression along one dimension";
+  let description = [{
+    A row tile (`dim 0`) or column tile (`dim 1`) of f32 whose element `k` is
+    `start + k * step`. The two roundings of each element, and their order, are
+    the target's choice.
+
+    Example:
+
+    ```mlir
+    %bias = tile.ramp %start step %slope dim 1 : tensor<1x128xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins F32:$start, F32:$step, I64Attr:$dim);
+  let results = (outs Tile_F32Tile:$result);
+  let assemblyFormat = [{
+    $start `step` $step `dim` $dim attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_HeldRowsOp : Tile_Op<"held_rows", [
+    Pure,
+    DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
+  let summary = "the rows of a tile that the executing threads hold";
+  let description = [{
+    The first and the number of neighbouring rows of a tile of type `tile`: those
+    that the threads hold which run the program in step. Where all threads do,
+    these are all rows. A layout may part them among warp groups, which then run
+    a role each for its own rows, and differ in what they branch on.
+
+    What is computed for a row may depend on the range only as long as it comes
+    out the same for any range that contains the row. All warp groups must take
+    and give back the same stages and turns, in the same order.
+
+    Example:
+
+    ```mlir
+    %first, %count = tile.held_rows tensor<256x1xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins TypeAttrOf<Tile_AnyTile>:$tile);
+  let results = (outs Index:$first, Index:$count);
+  let assemblyFormat = "$tile attr-dict";
 }
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {

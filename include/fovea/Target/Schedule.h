@@ -27,6 +27,10 @@ struct ScheduleProblem {
   bool wideExponent = true;
   /// The log-sum-exp is wanted, to full precision.
   bool lse = true;
+  /// Rows that tiles have at most, if that is known, else 0.
+  int64_t rows = 0;
+  /// Weights change between their sum and their product.
+  bool dropout = false;
 };
 
 /// The fields of a schedule, one by one; `#tile.schedule` says what they mean.

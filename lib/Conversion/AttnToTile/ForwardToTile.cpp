@@ -29,6 +29,7 @@ public:
 
 private:
   LogicalResult chooseTiles();
+  int64_t findPackedHeads();
   /// Whether tiles of queries differ in how many keys they visit.
   bool isUneven() {
     return !op.getKvBounds().empty() || !isa<attn::DenseAttr>(op.getSequence());
@@ -40,16 +41,20 @@ private:
   }
   Value emitHeadsPerSection(Value keys);
   void emitCoordinates();
-  void emitBatchEntry();
+  void emitBatchEntry(Value heads, Value headRows);
   void emitPackedSequence();
   /// Row of memory that a sequence's row is.
   Value toMemory(Value first, Value row);
+  /// Indices of the tile's first row in Q, O and, but for the last, LSE.
+  SmallVector<Value> getRowPlace();
   LogicalResult emitBounds();
   LogicalResult emitScores(Block &block);
   FailureOr<Value> emitMask(Value key, Value score);
   Value hide(Value keep, Value score);
   Value hideMissingKeys(Value key, Value score);
   RegionContext makeContext(Value key);
+  void emitDropout(Region &weights);
+  Value emitSink();
   Value roundDown(Value value);
   Value roundUp(Value value);
 
@@ -66,12 +71,30 @@ private:
   /// Lengths of the sequence, and where it lies: a batch index of the tensors
   /// and the first rows there, null where they are 0.
   Value keyHead, queries, keys, memoryBatch, firstQuery, firstKey;
-  /// Where the rows of this sequence end in memory, if others follow.
-  Value queryLimit, keyLimit;
+  /// The tile's first row in memory, along the dimension that rows run along;
+  /// where rows and keys end there, if others follow.
+  Value firstRow, rowLimit, keyLimit;
   Value lower, upper, fullLower, fullUpper;
   Value queryTile;
 };
 } // namespace
+
+/// With one query, tiles would have one row. The heads that share keys have the
+/// same work: they become the rows. Not where what a region or a random number
+/// makes of a head must be one value, and where nothing is shared.
+int64_t ForwardEmitter::findPackedHeads() {
+  int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim()),
+          heads = op.getQueryType().getDimSize(op.getHeadDim()),
+          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
+  Region &bounds = op.getKvBounds();
+  bool boundsAskForHead = !bounds.empty() && !bounds.getArgument(1).use_empty();
+  if (queries != 1 || ShapedType::isDynamic(heads) ||
+      ShapedType::isDynamic(keyHeads) || heads == keyHeads ||
+      op.getDropoutAttr() || isa<attn::PackedAttr>(op.getSequence()) ||
+      boundsAskForHead)
+    return 0;
+  return heads / keyHeads;
+}
 
 LogicalResult ForwardEmitter::chooseTiles() {
   element = op.getQueryType().getElementType();
@@ -98,6 +121,9 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.uneven = isUneven();
   problem.wideExponent = element.isBF16();
   problem.lse = static_cast<bool>(op.getLse());
+  kb.packedHeads = findPackedHeads();
+  problem.rows = kb.packedHeads;
+  problem.dropout = static_cast<bool>(op.getDropoutAttr());
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });
@@ -146,25 +172,37 @@ void ForwardEmitter::emitCoordinates() {
   // What does not depend on the tile stands before the loop over tiles.
   queries = kb.size(q, 2);
   keys = kb.size(k, 2);
+  if (kb.packedHeads != 0) {
+    emitBatchEntry(kb.size(k, 1), kb.constant(kb.packedHeads));
+    keyHead = work.head;
+    Value first =
+        arith::MulIOp::create(b, loc, keyHead, kb.constant(kb.packedHeads));
+    firstRow = arith::AddIOp::create(b, loc, first, work.row);
+    rowLimit =
+        arith::AddIOp::create(b, loc, first, kb.constant(kb.packedHeads));
+    return;
+  }
   Value group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
   if (isa<attn::PackedAttr>(op.getSequence()))
     emitPackedSequence();
   else
-    emitBatchEntry();
+    emitBatchEntry(kb.size(q, 1), queries);
   keyHead = arith::DivUIOp::create(b, loc, work.head, group);
+  firstRow = toMemory(firstQuery, work.row);
 }
 
 /// Sequences that are entries of the batch.
-void ForwardEmitter::emitBatchEntry() {
+void ForwardEmitter::emitBatchEntry(Value heads, Value headRows) {
   OpBuilder &b = kb.builder;
   KernelBuilder::WorkOrder order{schedule.getWork(), {}};
   if (hasSections())
     order.headsPerSection = emitHeadsPerSection(keys);
-  work = kb.beginWork(q, rows, order);
+  work = kb.beginWork(kb.size(q, 0), heads, headRows, rows, order);
   memoryBatch = work.batch;
   if (!isa<attn::LengthsAttr>(op.getSequence()))
     return;
-  Value lengths = kb.operandArgument(op->getNumOperands() - 1);
+  Value lengths =
+      kb.operandArgument(op.getSequenceOperands().getBeginOperandIndex());
   Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
   Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
   Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
@@ -174,13 +212,13 @@ void ForwardEmitter::emitBatchEntry() {
 
 void ForwardEmitter::emitPackedSequence() {
   OpBuilder &b = kb.builder;
-  unsigned last = op->getNumOperands() - 1;
+  unsigned first = op.getSequenceOperands().getBeginOperandIndex();
   auto headsPerSection = [&](Value keys) { return emitHeadsPerSection(keys); };
   llvm::function_ref<Value(Value)> sections;
   if (hasSections())
     sections = headsPerSection;
-  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(last - 1),
-                                    kb.operandArgument(last), rows,
+  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(first),
+                                    kb.operandArgument(first + 1), rows,
                                     schedule.getWork(), sections);
   work = tile.work;
   memoryBatch = kb.constant(0);
@@ -188,7 +226,7 @@ void ForwardEmitter::emitPackedSequence() {
   keys = tile.keys;
   firstQuery = tile.firstQuery;
   firstKey = tile.firstKey;
-  queryLimit = arith::AddIOp::create(b, loc, firstQuery, queries);
+  rowLimit = arith::AddIOp::create(b, loc, firstQuery, queries);
   keyLimit = arith::AddIOp::create(b, loc, firstKey, keys);
 }
 
@@ -198,9 +236,19 @@ Value ForwardEmitter::toMemory(Value first, Value row) {
   return arith::AddIOp::create(kb.builder, loc, first, row);
 }
 
+SmallVector<Value> ForwardEmitter::getRowPlace() {
+  Value zero = kb.constant(0);
+  if (kb.packedHeads != 0)
+    return {memoryBatch, firstRow, zero, zero};
+  return {memoryBatch, work.head, firstRow, zero};
+}
+
 RegionContext ForwardEmitter::makeContext(Value key) {
-  return {work.batch, work.head, work.row, key,     queries,
-          keys,       captures,  rows,     columns, kb.hasWideIndex};
+  bool rowsAreHeads = kb.packedHeads != 0;
+  return {work.batch, work.head,      rowsAreHeads ? firstRow : work.row,
+          key,        rowsAreHeads,   queries,
+          keys,       captures,       rows,
+          columns,    kb.hasWideIndex};
 }
 
 Value ForwardEmitter::roundDown(Value value) {
@@ -223,14 +271,18 @@ LogicalResult ForwardEmitter::emitBounds() {
   upper = keys;
   fullUpper = op.getMaskMod().empty() ? keys : zero;
   if (!op.getKvBounds().empty()) {
-    Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
-    Value clipped = arith::MinSIOp::create(b, loc, end, queries);
-    Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+    Value first = zero, last = zero;
+    if (kb.packedHeads == 0) {
+      first = work.row;
+      Value end = arith::AddIOp::create(b, loc, first, kb.constant(rows));
+      Value clipped = arith::MinSIOp::create(b, loc, end, queries);
+      last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+    }
     RegionContext context = makeContext(Value());
     FailureOr<SmallVector<Value>> bounds =
         RegionToTile(b, context)
             .cloneScalars(op.getKvBounds(),
-                          {work.batch, work.head, work.row, last});
+                          {work.batch, work.head, first, last});
     if (failed(bounds))
       return failure();
     auto clamp = [&](Value value) -> Value {
@@ -343,6 +395,61 @@ LogicalResult ForwardEmitter::emitScores(Block &block) {
   return success();
 }
 
+/// The weights that are kept; those are scaled at the end, with the output.
+void ForwardEmitter::emitDropout(Region &weights) {
+  OpBuilder &b = kb.builder;
+  OpBuilder::InsertionGuard guard(b);
+  RankedTensorType scores = kb.tileType(rows, columns, b.getF32Type());
+  Type i64 = b.getI64Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, value, 64);
+  };
+  // The offset's halves: one in the counter, one in the key.
+  Value seed = kb.operandArgument(
+            op.getDropoutSeedMutable()[0].getOperandNumber()),
+        offset = kb.operandArgument(
+            op.getDropoutOffsetMutable()[0].getOperandNumber());
+  Value high = arith::AndIOp::create(b, loc, offset, constant(~0xFFFFFFFFll));
+  Value key = arith::XOrIOp::create(b, loc, seed, high);
+  auto widen = [&](Value index) -> Value {
+    return arith::IndexCastOp::create(b, loc, i64, index);
+  };
+  Value head = arith::AddIOp::create(
+      b, loc,
+      arith::MulIOp::create(b, loc, widen(work.batch), widen(kb.size(q, 1))),
+      widen(work.head));
+  Value stream = arith::OrIOp::create(
+      b, loc, head, arith::ShLIOp::create(b, loc, offset, constant(32)));
+  Block &block = weights.emplaceBlock();
+  block.addArguments({b.getIndexType(), scores}, {loc, loc});
+  b.setInsertionPointToEnd(&block);
+  RankedTensorType numbers = kb.tileType(rows, columns, b.getI32Type());
+  Value drawn = tile::RandomOp::create(b, loc, numbers, key, stream, work.row,
+                                       block.getArgument(0));
+  Value dropped = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(numbers, int32_t(op.getDroppedShare())));
+  Value isKept =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, drawn, dropped);
+  Value kept = arith::SelectOp::create(b, loc, isKept, block.getArgument(1),
+                                       kb.splat(rows, columns, 0.0));
+  tile::YieldOp::create(b, loc, kept);
+}
+
+/// The head's sink in each row, or null.
+Value ForwardEmitter::emitSink() {
+  if (!op.getSinks())
+    return {};
+  OpBuilder &b = kb.builder;
+  Value sinks = kb.operandArgument(op.getSinksMutable()[0].getOperandNumber());
+  if (kb.packedHeads != 0)
+    return tile::LoadOp::create(b, loc, kb.tileType(rows, 1, b.getF32Type()),
+                                sinks, firstRow, /*limit=*/Value(),
+                                ArrayRef<int64_t>{0, -1});
+  Value sink = memref::LoadOp::create(b, loc, sinks, work.head);
+  return tile::BroadcastOp::create(b, loc, kb.tileType(rows, 1, b.getF32Type()),
+                                   sink);
+}
+
 FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   OpBuilder &b = kb.builder;
   if (failed(chooseTiles()))
@@ -350,9 +457,11 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   emitCoordinates();
   if (failed(emitBounds()))
     return failure();
-  Value firstRow = toMemory(firstQuery, work.row);
+  SmallVector<Value> at = getRowPlace();
+  int64_t rowDim = kb.packedHeads ? 1 : 2;
   queryTile =
-      kb.loadHead(q, memoryBatch, work.head, firstRow, 0, rows, headDim);
+      tile::LoadOp::create(b, loc, kb.tileType(rows, headDim, element), q, at,
+                           /*limit=*/Value(), ArrayRef<int64_t>{rowDim, 3});
 
   std::optional<double> scale = op.getConstantScale();
   bool folds = op.getScoreMod().empty() && scale && *scale > 0;
@@ -374,22 +483,30 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
                                 toMemory(firstKey, values.getArgument(0)), 0,
                                 columns, valueHeadDim, keyLimit);
   tile::YieldOp::create(b, loc, valueTile);
+  b.setInsertionPoint(sum);
+  if (op.getDropoutAttr())
+    emitDropout(sum.getWeights());
   b.setInsertionPointAfter(sum);
 
   auto finish = tile::SoftmaxFinishOp::create(b, loc, sum.getM(), sum.getL(),
-                                              sum.getAcc());
+                                              sum.getAcc(), emitSink());
   Value output = finish.getOutput();
+  if (int64_t dropped = op.getDroppedShare()) {
+    constexpr double kSteps = attn::ForwardOp::kDropoutSteps;
+    output = arith::MulFOp::create(
+        b, loc, output,
+        kb.splat(rows, valueHeadDim, kSteps / (kSteps - dropped)));
+  }
   Type outElement = op.getOutputType().getElementType();
   if (!outElement.isF32())
     output = arith::TruncFOp::create(
         b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
-  SmallVector<Value> at = {memoryBatch, work.head, firstRow, kb.constant(0)};
-  tile::StoreOp::create(b, loc, output, o, at, queryLimit,
-                        ArrayRef<int64_t>{2, 3});
+  tile::StoreOp::create(b, loc, output, o, at, rowLimit,
+                        ArrayRef<int64_t>{rowDim, 3});
   if (lse)
     tile::StoreOp::create(b, loc, finish.getLse(), lse,
-                          ValueRange(at).drop_back(), queryLimit,
-                          ArrayRef<int64_t>{2, -1});
+                          ValueRange(at).drop_back(), rowLimit,
+                          ArrayRef<int64_t>{rowDim, -1});
   kb.endWork();
   return schedule;
 }

@@ -39,8 +39,8 @@ static Value makeCoordinates(OpBuilder &builder, Location loc, Value first,
   return arith::AddIOp::create(builder, loc, iota, start);
 }
 
-Value RegionToTile::getQueryTile(Location loc) {
-  return makeCoordinates(builder, loc, context.query,
+Value RegionToTile::getRowTile(Location loc) {
+  return makeCoordinates(builder, loc, context.row,
                          tileType({context.rows, 1}, builder.getI32Type()), 0);
 }
 
@@ -48,6 +48,14 @@ Value RegionToTile::getKeyTile(Location loc) {
   return makeCoordinates(builder, loc, context.key,
                          tileType({1, context.columns}, builder.getI32Type()),
                          1);
+}
+
+SmallVector<Value> RegionToTile::getCoordinates(Location loc) {
+  Value rows = getRowTile(loc), keys = getKeyTile(loc);
+  if (!context.rowsAreHeads)
+    return {context.batch, context.head, rows, keys};
+  Value query = arith::ConstantIndexOp::create(builder, loc, 0);
+  return {context.batch, rows, query, keys};
 }
 
 Value RegionToTile::toFullTile(Location loc, Value value) {
@@ -67,9 +75,7 @@ FailureOr<Value> RegionToTile::cloneScoreMod(Region &region, Value scores) {
   mapping.map(region.getArgument(0), scores);
   auto coordinates =
       region.getArguments().slice(1, attn::ForwardOp::kMaskModArguments);
-  SmallVector<Value> values = {context.batch, context.head, getQueryTile(loc),
-                               getKeyTile(loc)};
-  mapping.map(coordinates, values);
+  mapping.map(coordinates, getCoordinates(loc));
   if (failed(cloneBody(region)))
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);
@@ -80,9 +86,7 @@ FailureOr<Value> RegionToTile::cloneMaskMod(Region &region) {
   Location loc = region.getLoc();
   auto coordinates =
       region.getArguments().take_front(attn::ForwardOp::kMaskModArguments);
-  SmallVector<Value> values = {context.batch, context.head, getQueryTile(loc),
-                               getKeyTile(loc)};
-  mapping.map(coordinates, values);
+  mapping.map(coordinates, getCoordinates(loc));
   if (failed(cloneBody(region)))
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);
@@ -127,8 +131,8 @@ LogicalResult RegionToTile::cloneBody(Region &region) {
     ranges.try_emplace(argument,
                        makeRange(0, attn::ForwardOp::kMaxSequenceLength));
     if (!isUniform(argument)) {
-      affine.try_emplace(
-          argument, UnitAffine{dim, dim == 0 ? context.query : context.key});
+      affine.try_emplace(argument,
+                         UnitAffine{dim, dim == 0 ? context.row : context.key});
       ++dim;
     }
   }

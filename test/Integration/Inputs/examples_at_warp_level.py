@@ -14,6 +14,7 @@ import sys
 SIZES = {"B": 2, "Hq": 4, "Hkv": 2, "Sq": 300, "Skv": 430}
 SPECIAL = {
     "alibi": {"capture0.0": 4},
+    "gqa_decode": {"Hq": 32, "Hkv": 8, "Sq": 1},
     "packed": {"B": 1, "N+1": 5},
     "prefix_lm": {"capture0.0": 2},
     "relative_bias": {"capture0.0": 4},

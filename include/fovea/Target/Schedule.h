@@ -31,6 +31,9 @@ struct ScheduleProblem {
   int64_t rows = 0;
   /// Weights change between their sum and their product.
   bool dropout = false;
+  /// Queries and keys of a block that is visited or not; 0 if there are none.
+  /// Tiles divide them.
+  int64_t queryBlock = 0, keyBlock = 0;
 };
 
 /// The fields of a schedule, one by one; `#tile.schedule` says what they mean.

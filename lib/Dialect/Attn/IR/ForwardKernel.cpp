@@ -24,9 +24,12 @@ std::string ForwardOp::getOperandName(unsigned index) {
   unsigned firstWeights = firstSequence + getSequenceOperands().size();
   if (index < firstWeights)
     return getSequence().getOperandNames()[index - firstSequence].str();
+  unsigned firstList = getNumOperands() - getBlockLists().size();
+  if (index >= firstList)
+    return getBlockListName(index - firstList).str();
   if (getSinks() && index == firstWeights)
     return "sinks";
-  return index + 1 == getNumOperands() ? "dropout_offset" : "dropout_seed";
+  return index + 1 == firstList ? "dropout_offset" : "dropout_seed";
 }
 
 std::string ForwardOp::getResultName(unsigned index) {
@@ -46,6 +49,9 @@ SmallVector<std::string> ForwardOp::getOperandDimNames(unsigned index) {
   }
   if (name == "sinks")
     return {"Hq"};
+  unsigned firstList = getNumOperands() - getBlockLists().size();
+  if (index >= firstList)
+    return getBlockListDims(index - firstList);
   unsigned firstSequence = 3 + (getScaleValue() ? 1 : 0) + getCaptures().size();
   SmallVector<std::string> dims;
   if (index >= firstSequence &&
@@ -89,7 +95,11 @@ SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
   if (getSequence().hasPagedKeys())
     return {{"Sq", kMaxSequenceLength}};
+  SmallVector<std::pair<std::string, int64_t>> limits;
   if (isa<PackedAttr>(getSequence()))
-    return {{"B", 1}, {"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
-  return {{"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
+    limits.emplace_back("B", 1);
+  limits.emplace_back("Sq", kMaxSequenceLength);
+  limits.emplace_back("Skv", kMaxSequenceLength);
+  llvm::append_range(limits, getBlockListLimits());
+  return limits;
 }

@@ -137,6 +137,21 @@ static ParseResult parseDropout(OpAsmParser &parser, FloatAttr &probability,
   return success();
 }
 
+/// Parses `(%pc, %pi : t, u, size = [128, 128])`.
+static ParseResult parseBlocks(OpAsmParser &parser, TypedOperands &lists,
+                               DenseI64ArrayAttr &size) {
+  SmallVector<int64_t> extents;
+  if (parser.parseLParen() || parseTypedOperands(parser, lists) ||
+      parser.parseComma() || parser.parseKeyword("size") ||
+      parser.parseEqual() ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(extents.emplace_back());
+      }))
+    return failure();
+  size = parser.getBuilder().getDenseI64ArrayAttr(extents);
+  return parser.parseRParen();
+}
+
 /// Parses `(%x: t, ...) { ... }`.
 static ParseResult parseModRegion(OpAsmParser &parser, Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
@@ -162,15 +177,16 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   Region *maskMod = result.addRegion();
   Region *kvBounds = result.addRegion();
   Region *kvClassify = result.addRegion();
-  TypedOperands captures, sequenceOperands, scaleOperand, sinks, dropout;
+  TypedOperands captures, sequenceOperands, scaleOperand, sinks, dropout,
+      blockLists;
   Attribute form = DenseAttr::get(context);
   llvm::StringSet<> seen;
   StringRef keyword;
   SMLoc keywordLoc = parser.getCurrentLocation();
   while (succeeded(parser.parseOptionalKeyword(
-      &keyword,
-      {"scale", "layout", "captures", "score_mod", "mask_mod", "kv_bounds",
-       "kv_classify", "lengths", "packed", "paged", "sinks", "dropout"}))) {
+      &keyword, {"scale", "layout", "captures", "score_mod", "mask_mod",
+                 "kv_bounds", "kv_classify", "lengths", "packed", "paged",
+                 "sinks", "dropout", "blocks"}))) {
     bool isForm =
         keyword == "lengths" || keyword == "packed" || keyword == "paged";
     if (!seen.insert(isForm ? StringRef("sequence form") : keyword).second)
@@ -227,6 +243,11 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       if (parseDropout(parser, probability, dropout))
         return failure();
       result.addAttribute(getDropoutAttrName(result.name), probability);
+    } else if (keyword == "blocks") {
+      DenseI64ArrayAttr size;
+      if (parseBlocks(parser, blockLists, size))
+        return failure();
+      result.addAttribute(getBlockSizeAttrName(result.name), size);
     } else if (isForm) {
       if (parseSequenceForm(parser, keyword, form, sequenceOperands))
         return failure();
@@ -265,7 +286,9 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.resolveOperands(sinks.operands, sinks.types, sinks.loc,
                              result.operands) ||
       parser.resolveOperands(dropout.operands, dropout.types, dropout.loc,
-                             result.operands))
+                             result.operands) ||
+      parser.resolveOperands(blockLists.operands, blockLists.types,
+                             blockLists.loc, result.operands))
     return failure();
   int32_t numDropout = dropout.operands.size() / 2;
   int32_t segments[] = {1,
@@ -276,7 +299,8 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
                         int32_t(sequenceOperands.operands.size()),
                         int32_t(sinks.operands.size()),
                         numDropout,
-                        numDropout};
+                        numDropout,
+                        int32_t(blockLists.operands.size())};
   result.addAttribute(getOperandSegmentSizesAttrName(result.name),
                       builder.getDenseI32ArrayAttr(segments));
   result.addTypes(results);
@@ -334,6 +358,12 @@ void ForwardOp::print(OpAsmPrinter &p) {
     }
     p << ')';
   }
+  if (hasBlocks()) {
+    printTypedOperands(p, "blocks", getBlockLists());
+    p << ", size = [";
+    llvm::interleaveComma(*getBlockSize(), p);
+    p << "])";
+  }
   p.increaseIndent();
   printModRegion(p, "score_mod", getScoreMod());
   printModRegion(p, "mask_mod", getMaskMod());
@@ -347,7 +377,7 @@ void ForwardOp::print(OpAsmPrinter &p) {
   p.printOptionalAttrDict((*this)->getAttrs(),
                           {getScaleAttrName(), getLayoutAttrName(),
                            getSequenceAttrName(), getCaptureNumbersAttrName(),
-                           getDropoutAttrName(),
+                           getDropoutAttrName(), getBlockSizeAttrName(),
                            getOperandSegmentSizesAttrName()});
   p << (hasRegions ? ": " : " : ") << getQuery().getType() << ", "
     << getKey().getType() << ", " << getValue().getType() << " -> ";
@@ -530,8 +560,11 @@ LogicalResult ForwardOp::verify() {
     return emitOpError() << "sequence form '" << getSequence().getKeyword()
                          << "' takes " << names.size() << " operands, found "
                          << getSequenceOperands().size();
-  return getSequence().verifyOperands([&] { return emitOpError(); },
-                                      getSequenceOperands().getTypes(), q[0]);
+  if (failed(getSequence().verifyOperands([&] { return emitOpError(); },
+                                          getSequenceOperands().getTypes(),
+                                          q[0])))
+    return failure();
+  return verifyBlocks();
 }
 
 /// Checks arguments, results and purity of one region.

@@ -20,7 +20,7 @@ func.func @infinite_scale(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, 
 
 func.func @two_scales(%q: tensor<2x4x?x64xbf16>, %s: f32) {
   // expected-error @+1 {{expected one scale, found a constant and an operand}}
-  %o = "attn.forward"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>, scale = 1.0 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
+  %o = "attn.forward"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
     : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, f32) -> tensor<2x4x?x64xbf16>
   return
 }
@@ -164,7 +164,7 @@ func.func @dropout_negative(%q: tensor<1x4x?x64xbf16>, %s: i64) {
 
 func.func @dropout_unseeded(%q: tensor<1x4x8x64xbf16>) {
   // expected-error @+1 {{dropout takes a probability, a seed and an offset}}
-  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>, dropout = 0.5 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
+  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, dropout = 0.5 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
     : (tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16>) -> tensor<1x4x8x64xbf16>
   return
 }

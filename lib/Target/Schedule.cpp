@@ -142,6 +142,10 @@ checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
               function_ref<InFlightDiagnostic()> emitError) {
   if (schedule.isSpecialized())
     return checkWarpGroupSchedule(problem, schedule, emitError);
+  if (schedule.getCluster() != 1)
+    return emitError() << "schedule's 'cluster' must be 1 without roles "
+                          "('producer_registers'), found "
+                       << schedule.getCluster();
   int64_t rows = 16 * schedule.getWarps();
   if (schedule.getWarps() > 16)
     return emitError() << "schedule's 'warps' must be at most 16, found "

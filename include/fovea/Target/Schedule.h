@@ -27,6 +27,8 @@ struct ScheduleProblem {
   bool wideExponent = true;
   /// The log-sum-exp is wanted, to full precision.
   bool lse = true;
+  /// A value is loaded for each score: captured, at query and key.
+  bool loadsPerScore = false;
 };
 
 /// The fields of a schedule, one by one; `#tile.schedule` says what they mean.

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -50,7 +51,8 @@ private:
   void emitCoordinates();
   /// Whether warp groups compute parts of a tile's rows, each on its own.
   bool partsRows() {
-    return schedule.isSpecialized() && schedule.getWarps() > kGroupWarps;
+    return schedule.isSpecialized() &&
+           schedule.getWarps() * schedule.getCluster() > kGroupWarps;
   }
   FailureOr<KeyBounds> emitKeyBounds(Value start, Value end);
   FailureOr<KeyBounds> emitHeldKeyBounds();
@@ -83,9 +85,38 @@ private:
   /// Where the rows of this sequence end in memory, if others follow.
   Value queryLimit, keyLimit;
   Value lower, upper, fullLower, fullUpper;
+  /// Keys that rows held by the executing threads may see; empty: all.
+  SmallVector<Value, 2> visible;
   Value queryTile;
 };
 } // namespace
+
+/// Whether the region of a modification reads captured tensors at places that
+/// depend on both query and key.
+static bool loadsPerScore(Region &region) {
+  if (region.empty())
+    return false;
+  Block &block = region.front();
+  // Of arguments (score,) batch, head, query, key, captures...
+  unsigned query = block.getArgument(0).getType().isIndex() ? 2 : 3;
+  llvm::DenseSet<Value> ofQuery = {block.getArgument(query)},
+                        ofKey = {block.getArgument(query + 1)};
+  for (Operation &op : block) {
+    auto dependsOn = [&](const llvm::DenseSet<Value> &values) {
+      return llvm::any_of(op.getOperands(), [&](Value operand) {
+        return values.contains(operand);
+      });
+    };
+    bool needsQuery = dependsOn(ofQuery), needsKey = dependsOn(ofKey);
+    if (isa<tensor::ExtractOp>(op) && needsQuery && needsKey)
+      return true;
+    if (needsQuery)
+      ofQuery.insert(op.result_begin(), op.result_end());
+    if (needsKey)
+      ofKey.insert(op.result_begin(), op.result_end());
+  }
+  return false;
+}
 
 LogicalResult ForwardEmitter::chooseTiles() {
   element = op.getQueryType().getElementType();
@@ -112,13 +143,15 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.uneven = isUneven();
   problem.wideExponent = element.isBF16();
   problem.lse = static_cast<bool>(op.getLse());
+  problem.loadsPerScore =
+      loadsPerScore(op.getScoreMod()) || loadsPerScore(op.getMaskMod());
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });
   if (failed(chosen))
     return failure();
   schedule = *chosen;
-  rows = schedule.getTileM();
+  rows = schedule.getClusterRows();
   columns = schedule.getTileN();
   return success();
 }
@@ -282,6 +315,8 @@ LogicalResult ForwardEmitter::emitBounds() {
       held = emitHeldKeyBounds();
     if (failed(held))
       return failure();
+    if (partsRows())
+      visible = {held->lower, held->upper};
     fullLower = held->fullLower;
     fullUpper = held->fullUpper;
   }
@@ -402,7 +437,8 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
   auto sum = tile::SoftmaxSumOp::create(
       b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
-      columns, llvm::APFloat(folds ? static_cast<float>(*scale) : 1.0f),
+      visible, columns,
+      llvm::APFloat(folds ? static_cast<float>(*scale) : 1.0f),
       /*descending=*/schedule.isSpecialized());
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});

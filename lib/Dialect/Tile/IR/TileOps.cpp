@@ -434,6 +434,9 @@ LogicalResult SoftmaxSumOp::verify() {
   if (!getScale().isFinite() || getScale().isNegative() || getScale().isZero())
     return emitOpError("scale must be positive and finite, found ")
            << getScale().convertToDouble();
+  if (!getVisible().empty() && getVisible().size() != 2)
+    return emitOpError("visible must have two bounds or none, found ")
+           << getVisible().size();
   return verifyState(*this, getM().getType(), getL().getType(),
                      getAcc().getType());
 }
@@ -486,6 +489,7 @@ LogicalResult SoftmaxSumOp::verifyRegions() {
 
 ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   OpAsmParser::UnresolvedOperand lower, upper, fullLower, fullUpper;
+  SmallVector<OpAsmParser::UnresolvedOperand, 2> visible;
   Builder &builder = parser.getBuilder();
   int64_t step;
   double scale;
@@ -498,8 +502,12 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
                         builder.getUnitAttr());
   if (parser.parseKeyword("full") || parser.parseLParen() ||
       parser.parseOperand(fullLower) || parser.parseComma() ||
-      parser.parseOperand(fullUpper) || parser.parseRParen() ||
-      parser.parseKeyword("scale") || parser.parseLParen() ||
+      parser.parseOperand(fullUpper) || parser.parseRParen())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("visible")) &&
+      parser.parseOperandList(visible, 2, OpAsmParser::Delimiter::Paren))
+    return failure();
+  if (parser.parseKeyword("scale") || parser.parseLParen() ||
       parser.parseFloat(scale) || parser.parseRParen())
     return failure();
   result.addAttribute(getStepAttrName(result.name),
@@ -526,14 +534,19 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseType(row) || parser.parseComma() || parser.parseType(acc))
     return failure();
   result.addTypes({row, row, acc});
-  return parser.resolveOperands({lower, upper, fullLower, fullUpper},
-                                builder.getIndexType(), result.operands);
+  Type index = builder.getIndexType();
+  return failure(parser.resolveOperands({lower, upper, fullLower, fullUpper},
+                                        index, result.operands) ||
+                 parser.resolveOperands(visible, index, result.operands));
 }
 
 void SoftmaxSumOp::print(OpAsmPrinter &p) {
   p << ' ' << getLower() << " to " << getUpper() << " step " << getStep()
     << (getDescending() ? " descending" : "") << " full(" << getFullLower()
-    << ", " << getFullUpper() << ") scale(";
+    << ", " << getFullUpper() << ')';
+  if (!getVisible().empty())
+    p << " visible(" << getVisible() << ')';
+  p << " scale(";
   p.printAttributeWithoutType(getScaleAttr());
   p << ')';
   auto printRegion = [&](StringRef name, Region &region) {

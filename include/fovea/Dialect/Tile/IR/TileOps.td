@@ -33,7 +33,8 @@ def Tile_AbiOp : Tile_Op<"abi", [
     `persistent(N)`: then there are at most N on each multiprocessor, and each
     takes items until none is left. With `cluster(C)`, C neighbouring CTAs form
     a cluster, and the number of CTAs is made a multiple of C: a kernel ignores
-    items past the last.
+    items past the last. The program is then the cluster's: `gpu.cluster_id` and
+    `gpu.cluster_dim` say which one it is, of how many.
 
     Example:
 
@@ -335,6 +336,10 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     A loop that runs at least once can be started before it is entered.
     `lower` is not negative.
 
+    With `visible(%v0, %v1)`, all scores of blocks that end at or before `v0`, or
+    start at or after `v1`, are -inf in the rows that the executing threads hold
+    (`tile.held_rows`). Such blocks are visited for others' sake.
+
     Rewritten by `tile-fuse-online-softmax` into a loop.
 
     Example:
@@ -352,8 +357,8 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     ```
   }];
   let arguments = (ins Index:$lower, Index:$upper, Index:$fullLower,
-                       Index:$fullUpper, I64Attr:$step, F32Attr:$scale,
-                       UnitAttr:$descending);
+                       Index:$fullUpper, Variadic<Index>:$visible,
+                       I64Attr:$step, F32Attr:$scale, UnitAttr:$descending);
   let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
   let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
                         AnyRegion:$weights);

@@ -30,6 +30,20 @@ static LogicalResult executeIota(Operation *op, Frame &frame) {
   return success();
 }
 
+static LogicalResult executeRamp(Operation *op, Frame &frame) {
+  auto ramp = cast<tile::RampOp>(op);
+  auto result = makeTile(frame, ramp.getResult().getType());
+  double start = frame.get(ramp.getStart()).getReal(),
+         step = frame.get(ramp.getStep()).getReal();
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    for (int64_t i = 0; i < result->getNumElements(); ++i)
+      result->data<T>()[i] = T(start + i * step);
+  });
+  frame.set(ramp.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
 static LogicalResult executeHeldRows(Operation *op, Frame &frame) {
   auto held = cast<tile::HeldRowsOp>(op);
   RowRange rows = getHeldRows(frame, held.getTile());
@@ -401,6 +415,7 @@ private:
 
 void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
+  registry.add<tile::RampOp>(executeRamp);
   registry.add<tile::HeldRowsOp>(executeHeldRows);
   registry.add<tile::BroadcastOp>(executeBroadcast);
   registry.add<tile::ReduceOp>(executeReduce);

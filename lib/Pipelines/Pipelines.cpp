@@ -31,6 +31,7 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   AttnToTileOptions attnToTile;
   attnToTile.target = options.target;
   attnToTile.schedule = options.schedule;
+  attnToTile.accurateTanh = options.accurateTanh;
   pm.addPass(createAttnToTile(attnToTile));
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernel.addPass(createCanonicalizerPass());

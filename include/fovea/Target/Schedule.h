@@ -29,6 +29,9 @@ struct ScheduleProblem {
   bool lse = true;
   /// A value is loaded for each score: captured, at query and key.
   bool loadsPerScore = false;
+  /// Queries and keys of a block that is visited or not; 0 if there are none.
+  /// Tiles divide them.
+  int64_t queryBlock = 0, keyBlock = 0;
 };
 
 /// The fields of a schedule, one by one; `#tile.schedule` says what they mean.

@@ -16,6 +16,22 @@ func.func @f() {
 
 // -----
 
+func.func @f(%x: f32) {
+  // expected-error@+1 {{dim must be 0 or 1, found 2}}
+  %i = tile.ramp %x step %x dim 2 : tensor<16x1xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error@+1 {{result must have extent 1 along the other dimension, found 'tensor<16x2xf32, #tile.reg>'}}
+  %i = tile.ramp %x step %x dim 0 : tensor<16x2xf32, #tile.reg>
+  return
+}
+
+// -----
+
 func.func @f() {
   // expected-error@+1 {{result must be of i32 or i64, found 'tensor<16x1xf32, #tile.reg>'}}
   %i = tile.iota dim 0 : tensor<16x1xf32, #tile.reg>

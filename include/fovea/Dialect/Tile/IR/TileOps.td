@@ -84,6 +84,27 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_RampOp : Tile_Op<"ramp", [Pure]> {
+  let summary = "an arithmetic progression along one dimension";
+  let description = [{
+    A row tile (`dim 0`) or column tile (`dim 1`) of f32 whose element `k` is
+    `start + k * step`. The two roundings of each element, and their order, are
+    the target's choice.
+
+    Example:
+
+    ```mlir
+    %bias = tile.ramp %start step %slope dim 1 : tensor<1x128xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins F32:$start, F32:$step, I64Attr:$dim);
+  let results = (outs Tile_F32Tile:$result);
+  let assemblyFormat = [{
+    $start `step` $step `dim` $dim attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_HeldRowsOp : Tile_Op<"held_rows", [
     Pure,
     DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
@@ -307,7 +328,7 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
 }
 
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
-    SingleBlock, RecursiveMemoryEffects]> {
+    SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "weighted sum of value rows under a softmax";
   let description = [{
     With `s = scale * scores(j)` over all blocks `j = lower, lower + step, ...`
@@ -340,6 +361,28 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     start at or after `v1`, are -inf in the rows that the executing threads hold
     (`tile.held_rows`). Such blocks are visited for others' sake.
 
+    In a second form the blocks are not those of a range but what `visit` says:
+    for `n = 0, 1, ...` below `count`, `visit` gets `n` and values that the op
+    carries from block to block, first those of `init`, and yields the block's
+    first key `j` and the next of these values. The values are uniform scalars;
+    `visit` may read memory, and has no other effects. A block is partial if `n < masked`.
+
+    ```mlir
+    %m, %l, %acc = tile.softmax_sum blocks %count masked(%masked) init(%w : i32) step 64 scale(0.125)
+      visit(%n: index, %word: i32) {
+        ...
+        tile.yield %first, %next : index, i32
+      }
+      scores(%j: index, %partial: i1) {
+        ...
+        tile.yield %s : tensor<128x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        ...
+        tile.yield %v : tensor<64x64xbf16, #tile.reg>
+      } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
+    ```
+
     Rewritten by `tile-fuse-online-softmax` into a loop.
 
     Example:
@@ -356,12 +399,18 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
       } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Index:$lower, Index:$upper, Index:$fullLower,
-                       Index:$fullUpper, Variadic<Index>:$visible,
+  let arguments = (ins Optional<Index>:$lower, Optional<Index>:$upper,
+                       Optional<Index>:$fullLower, Optional<Index>:$fullUpper,
+                       Optional<Index>:$count, Optional<Index>:$masked,
+                       Variadic<AnyType>:$inits, Variadic<Index>:$visible,
                        I64Attr:$step, F32Attr:$scale, UnitAttr:$descending);
   let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
   let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
-                        AnyRegion:$weights);
+                        AnyRegion:$weights, AnyRegion:$visit);
+  let extraClassDeclaration = [{
+    /// The blocks are those of a region, not of a range.
+    bool isVisiting() { return !getVisit().empty(); }
+  }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

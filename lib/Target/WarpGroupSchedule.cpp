@@ -90,6 +90,10 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   bool isSmall = headDim <= 64;
   int64_t groups = isSmall ? 4 : 2;
+  while (groups > 0 && problem.queryBlock % (groups * kGroupRows) != 0)
+    --groups;
+  if (groups == 0 || problem.keyBlock % 16 != 0)
+    return std::nullopt;
   ScheduleFields fields;
   fields.warps = groups * kGroupWarps;
   fields.tileM = groups * kGroupRows;
@@ -119,6 +123,8 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   bool isLarge = headDim > 192;
   int64_t widest = isSmall || (isLarge && problem.uneven) ? 64 : 128;
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
+    if (problem.keyBlock % tileN != 0)
+      continue;
     if (getTileRegisters(problem.valueHeadDim, tileN, fields.sumByDot) +
             kOtherRegisters >
         budget.consumer)

@@ -27,6 +27,9 @@ struct ScheduleProblem {
   bool wideExponent = true;
   /// The log-sum-exp is wanted, to full precision.
   bool lse = true;
+  /// Queries and keys of a block that is visited or not; 0 if there are none.
+  /// Tiles divide them.
+  int64_t queryBlock = 0, keyBlock = 0;
 };
 
 /// The fields of a schedule, one by one; `#tile.schedule` says what they mean.

@@ -178,7 +178,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                   builder.getUnitAttr());
   builder.setInsertionPointToStart(&kernel.getBody().front());
 
-  KernelBuilder kb{builder, kernel, op, &info, schedule, {}, false};
+  KernelBuilder kb{builder, kernel, op, &info, schedule, accurateTanh};
   FailureOr<tile::ScheduleAttr> chosen = failure();
   if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
     chosen = buildForward(kb, forward);
@@ -205,6 +205,11 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     constraints.push_back(tile::MultipleAttr::get(&getContext(), size, of));
   for (const auto &[size, limit] : op.getDimLimits())
     constraints.push_back(tile::AtMostAttr::get(&getContext(), size, limit));
+  for (const attn::DimCover &cover : op.getDimCovers())
+    constraints.push_back(
+        tile::CoversAttr::get(&getContext(), cover.dim, cover.block, cover.of));
+  for (const std::string &size : op.getNonEmptyDims())
+    constraints.push_back(tile::AtLeastAttr::get(&getContext(), size, 1));
   // Where CTAs take item after item, as many as fit a multiprocessor do.
   IntegerAttr persistent;
   if (chosen->getWork() != tile::WorkSchedule::Single)

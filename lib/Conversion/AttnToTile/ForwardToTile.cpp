@@ -8,6 +8,7 @@
 
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
+#include "VisitedBlocks.h"
 
 #include "fovea/Target/Schedule.h"
 
@@ -18,7 +19,15 @@
 using namespace mlir;
 using namespace fovea;
 
+// A warp group is four warps.
+static constexpr int64_t kGroupWarps = 4;
+
 namespace {
+/// What kv_bounds says, within the keys that there are.
+struct KeyBounds {
+  Value lower, fullLower, fullUpper, upper;
+};
+
 /// The parts of one forward kernel, in the order of its program.
 class ForwardEmitter {
 public:
@@ -31,22 +40,34 @@ private:
   LogicalResult chooseTiles();
   /// Whether tiles of queries differ in how many keys they visit.
   bool isUneven() {
-    return !op.getKvBounds().empty() || !isa<attn::DenseAttr>(op.getSequence());
+    return !op.getKvBounds().empty() || op.hasBlocks() ||
+           !isa<attn::DenseAttr>(op.getSequence());
   }
   /// Whether heads are taken in sections, the longest tiles first.
   bool hasSections() {
-    return !op.getKvBounds().empty() &&
+    return (!op.getKvBounds().empty() || op.hasBlocks()) &&
            schedule.getWork() != tile::WorkSchedule::Single;
   }
   Value emitHeadsPerSection(Value keys);
   void emitCoordinates();
+  /// Whether warp groups compute parts of a tile's rows, each on its own.
+  bool partsRows() {
+    return schedule.isSpecialized() && schedule.getWarps() > kGroupWarps;
+  }
+  FailureOr<KeyBounds> emitKeyBounds(Value start, Value end);
+  FailureOr<KeyBounds> emitHeldKeyBounds();
   void emitBatchEntry();
   void emitPackedSequence();
   /// Row of memory that a sequence's row is.
   Value toMemory(Value first, Value row);
   LogicalResult emitBounds();
-  LogicalResult emitScores(Block &block);
+  FailureOr<tile::SoftmaxSumOp> emitSum();
+  LogicalResult emitScores(tile::SoftmaxSumOp sum);
+  FailureOr<Score> emitScore(tile::SoftmaxSumOp sum, Value key, Value products);
+  void emitResults(tile::SoftmaxSumOp sum);
+  FailureOr<Value> applyMask(Value key, Value score);
   FailureOr<Value> emitMask(Value key, Value score);
+  Value hideIfRagged(Value key, Value score);
   Value hide(Value keep, Value score);
   Value hideMissingKeys(Value key, Value score);
   RegionContext makeContext(Value key);
@@ -69,7 +90,11 @@ private:
   /// Where the rows of this sequence end in memory, if others follow.
   Value queryLimit, keyLimit;
   Value lower, upper, fullLower, fullUpper;
+  /// Set where lists say which blocks are visited, instead of bounds.
+  std::optional<ListedBlocks> listed;
   Value queryTile;
+  /// What the scores of a row have in common, by row; see Score.
+  Value rowStep;
 };
 } // namespace
 
@@ -98,6 +123,10 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.uneven = isUneven();
   problem.wideExponent = element.isBF16();
   problem.lse = static_cast<bool>(op.getLse());
+  if (op.hasBlocks()) {
+    problem.queryBlock = op.getQueryBlock();
+    problem.keyBlock = op.getKeyBlock();
+  }
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });
@@ -164,7 +193,8 @@ void ForwardEmitter::emitBatchEntry() {
   memoryBatch = work.batch;
   if (!isa<attn::LengthsAttr>(op.getSequence()))
     return;
-  Value lengths = kb.operandArgument(op->getNumOperands() - 1);
+  Value lengths =
+      kb.operandArgument(op.getSequenceOperands().getBeginOperandIndex());
   Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
   Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
   Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
@@ -174,13 +204,13 @@ void ForwardEmitter::emitBatchEntry() {
 
 void ForwardEmitter::emitPackedSequence() {
   OpBuilder &b = kb.builder;
-  unsigned last = op->getNumOperands() - 1;
+  unsigned first = op.getSequenceOperands().getBeginOperandIndex();
   auto headsPerSection = [&](Value keys) { return emitHeadsPerSection(keys); };
   llvm::function_ref<Value(Value)> sections;
   if (hasSections())
     sections = headsPerSection;
-  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(last - 1),
-                                    kb.operandArgument(last), rows,
+  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(first),
+                                    kb.operandArgument(first + 1), rows,
                                     schedule.getWork(), sections);
   work = tile.work;
   memoryBatch = kb.constant(0);
@@ -199,8 +229,9 @@ Value ForwardEmitter::toMemory(Value first, Value row) {
 }
 
 RegionContext ForwardEmitter::makeContext(Value key) {
-  return {work.batch, work.head, work.row, key,     queries,
-          keys,       captures,  rows,     columns, kb.hasWideIndex};
+  return {work.batch,     work.head, work.row, key,     queries,
+          keys,           captures,  rows,     columns, kb.hasWideIndex,
+          kb.accurateTanh};
 }
 
 Value ForwardEmitter::roundDown(Value value) {
@@ -215,7 +246,41 @@ Value ForwardEmitter::roundUp(Value value) {
   return arith::MulIOp::create(kb.builder, loc, blocks, kb.constant(columns));
 }
 
+/// What kv_bounds says of the rows from `start` to before `end`, as far as
+/// there are such queries.
+FailureOr<KeyBounds> ForwardEmitter::emitKeyBounds(Value start, Value end) {
+  OpBuilder &b = kb.builder;
+  Value clipped = arith::MinSIOp::create(b, loc, end, queries);
+  Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  RegionContext context = makeContext(Value());
+  FailureOr<SmallVector<Value>> bounds =
+      RegionToTile(b, context)
+          .cloneScalars(op.getKvBounds(), {work.batch, work.head, start, last});
+  if (failed(bounds))
+    return failure();
+  for (Value &bound : *bounds) {
+    Value positive = arith::MaxSIOp::create(b, loc, bound, kb.constant(0));
+    // Unsigned, since then a bound of 0 folds.
+    bound = arith::MinUIOp::create(b, loc, positive, keys);
+  }
+  return KeyBounds{(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
+}
+
+/// The bounds for those rows of the tile that the executing threads hold.
+FailureOr<KeyBounds> ForwardEmitter::emitHeldKeyBounds() {
+  OpBuilder &b = kb.builder;
+  auto held =
+      tile::HeldRowsOp::create(b, loc, kb.tileType(rows, 1, b.getF32Type()));
+  Value first = arith::AddIOp::create(b, loc, work.row, held.getFirst());
+  Value end = arith::AddIOp::create(b, loc, first, held.getCount());
+  // They may all lie past the last query; bounds are of some.
+  Value most = arith::SubIOp::create(b, loc, queries, kb.constant(1));
+  Value start = arith::MinSIOp::create(b, loc, first, most);
+  return emitKeyBounds(start, end);
+}
+
 /// The blocks of keys that are visited, and those among them that need no mask.
+/// All warps visit the same, but they may mask each what its rows need.
 LogicalResult ForwardEmitter::emitBounds() {
   OpBuilder &b = kb.builder;
   Value zero = kb.constant(0);
@@ -224,24 +289,18 @@ LogicalResult ForwardEmitter::emitBounds() {
   fullUpper = op.getMaskMod().empty() ? keys : zero;
   if (!op.getKvBounds().empty()) {
     Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
-    Value clipped = arith::MinSIOp::create(b, loc, end, queries);
-    Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
-    RegionContext context = makeContext(Value());
-    FailureOr<SmallVector<Value>> bounds =
-        RegionToTile(b, context)
-            .cloneScalars(op.getKvBounds(),
-                          {work.batch, work.head, work.row, last});
-    if (failed(bounds))
+    FailureOr<KeyBounds> visited = emitKeyBounds(work.row, end);
+    if (failed(visited))
       return failure();
-    auto clamp = [&](Value value) -> Value {
-      Value positive = arith::MaxSIOp::create(b, loc, value, zero);
-      // Unsigned, since then a bound of 0 folds.
-      return arith::MinUIOp::create(b, loc, positive, keys);
-    };
-    lower = clamp((*bounds)[0]);
-    fullLower = clamp((*bounds)[1]);
-    fullUpper = clamp((*bounds)[2]);
-    upper = clamp((*bounds)[3]);
+    lower = visited->lower;
+    upper = visited->upper;
+    FailureOr<KeyBounds> held = *visited;
+    if (partsRows())
+      held = emitHeldKeyBounds();
+    if (failed(held))
+      return failure();
+    fullLower = held->fullLower;
+    fullUpper = held->fullUpper;
   }
   lower = roundDown(lower);
   fullLower = roundUp(fullLower);
@@ -269,104 +328,160 @@ Value ForwardEmitter::hideMissingKeys(Value key, Value score) {
   return hide(cloner.toFullTile(loc, exists), score);
 }
 
-/// Hides the keys of a block that don't exist or that mask_mod drops.
-FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
-  OpBuilder &b = kb.builder;
-  if (op.getMaskMod().empty())
-    return hideMissingKeys(key, score);
+/// `score` without what mask_mod drops.
+FailureOr<Value> ForwardEmitter::applyMask(Value key, Value score) {
   RegionContext context = makeContext(key);
   FailureOr<Value> keep =
-      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
+      RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
   if (failed(keep))
     return failure();
-  Value kept = hide(*keep, score);
-  // Of the blocks that need the mask, only the last one can be ragged.
+  return hide(*keep, score);
+}
+
+/// Hides missing keys where the block has such.
+Value ForwardEmitter::hideIfRagged(Value key, Value score) {
+  OpBuilder &b = kb.builder;
   Value end = arith::AddIOp::create(b, loc, key, kb.constant(columns));
   Value isRagged =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, keys);
-  auto branch = scf::IfOp::create(b, loc, kept.getType(), isRagged,
+  auto branch = scf::IfOp::create(b, loc, score.getType(), isRagged,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  Value existing = hideMissingKeys(key, kept);
+  Value existing = hideMissingKeys(key, score);
   scf::YieldOp::create(b, loc, existing);
   b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, loc, kept);
+  scf::YieldOp::create(b, loc, score);
   return branch.getResult(0);
 }
 
-LogicalResult ForwardEmitter::emitScores(Block &block) {
+/// Hides the keys of a block that don't exist or that mask_mod drops.
+FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
+  if (op.getMaskMod().empty())
+    return hideMissingKeys(key, score);
+  FailureOr<Value> kept = applyMask(key, score);
+  if (failed(kept))
+    return failure();
+  // Of the blocks that need the mask, only the last one can be ragged.
+  return hideIfRagged(key, *kept);
+}
+
+/// What score_mod makes of the products of queries and keys.
+FailureOr<Score> ForwardEmitter::emitScore(tile::SoftmaxSumOp sum, Value key,
+                                           Value products) {
+  OpBuilder invariant(sum);
+  ScoreForm form = ScoreForm::of(products);
+  Factor &factor = form.full.front().factor;
+  if (std::optional<double> scale = op.getConstantScale())
+    factor.constant = *scale;
+  else
+    factor.scalar = kb.operandArgument(3);
+  if (op.getScoreMod().empty())
+    return ScoreFormEmitter(kb.builder, invariant, loc, rows, columns)
+        .emitScore(form);
+  RegionContext context = makeContext(key);
+  return RegionToTile(kb.builder, context)
+      .cloneScoreMod(op.getScoreMod(), form, invariant);
+}
+
+LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {
   OpBuilder &b = kb.builder;
+  Block &block = sum.getScores().front();
   b.setInsertionPointToEnd(&block);
   Value key = block.getArgument(0), partial = block.getArgument(1);
   // Keys past the last one are no concern: their scores are hidden.
   Value keyTile = kb.loadHead(k, memoryBatch, keyHead, toMemory(firstKey, key),
                               0, columns, headDim);
-  Value score = tile::DotOp::create(b, loc, queryTile, keyTile,
-                                    kb.splat(rows, columns, 0.0),
-                                    /*transposeB=*/true);
-  // A positive constant scale is folded into the exponential, unless
-  // score_mod must see the scaled score.
-  std::optional<double> scale = op.getConstantScale();
-  bool folds = op.getScoreMod().empty() && scale && *scale > 0;
-  if (!folds) {
-    Value factor;
-    if (scale) {
-      factor = kb.splat(rows, columns, *scale);
-    } else {
-      factor = tile::BroadcastOp::create(
-          b, loc, kb.tileType(rows, columns, b.getF32Type()),
-          kb.operandArgument(3));
-    }
-    score = arith::MulFOp::create(b, loc, score, factor);
-  }
-  if (!op.getScoreMod().empty()) {
-    RegionContext context = makeContext(key);
-    FailureOr<Value> modified =
-        RegionToTile(b, context).cloneScoreMod(op.getScoreMod(), score);
-    if (failed(modified))
-      return failure();
-    score = *modified;
-  }
-
-  auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
-                                  /*withElseRegion=*/true);
-  b.setInsertionPointToEnd(masked.thenBlock());
-  FailureOr<Value> visible = emitMask(key, score);
-  if (failed(visible))
+  Value products = tile::DotOp::create(b, loc, queryTile, keyTile,
+                                       kb.splat(rows, columns, 0.0),
+                                       /*transposeB=*/true);
+  FailureOr<Score> made = emitScore(sum, key, products);
+  if (failed(made))
     return failure();
-  scf::YieldOp::create(b, loc, *visible);
-  b.setInsertionPointToEnd(masked.elseBlock());
-  scf::YieldOp::create(b, loc, score);
-  b.setInsertionPointToEnd(&block);
-  tile::YieldOp::create(b, loc, masked.getResults());
+  Value score = made->scores;
+  sum.setScaleAttr(b.getF32FloatAttr(made->scale));
+  rowStep = made->rowStep;
+
+  if (listed && !op.getMaskMod().empty() && !op.hasFullBlocks()) {
+    FailureOr<Value> visible = applyMask(key, score);
+    if (failed(visible))
+      return failure();
+    score = *visible;
+  } else if (!listed || !op.getMaskMod().empty()) {
+    auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
+                                    /*withElseRegion=*/true);
+    b.setInsertionPointToEnd(masked.thenBlock());
+    // Listed blocks come in any order, so any may be the last one.
+    FailureOr<Value> visible =
+        listed ? applyMask(key, score) : emitMask(key, score);
+    if (failed(visible))
+      return failure();
+    scf::YieldOp::create(b, loc, *visible);
+    b.setInsertionPointToEnd(masked.elseBlock());
+    scf::YieldOp::create(b, loc, score);
+    b.setInsertionPointToEnd(&block);
+    score = masked.getResult(0);
+  }
+  if (listed)
+    score = hideIfRagged(key, score);
+  tile::YieldOp::create(b, loc, score);
   return success();
 }
 
-FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+/// Writes O and LSE.
+void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
   OpBuilder &b = kb.builder;
-  if (failed(chooseTiles()))
-    return failure();
-  emitCoordinates();
-  if (failed(emitBounds()))
-    return failure();
-  Value firstRow = toMemory(firstQuery, work.row);
-  queryTile =
-      kb.loadHead(q, memoryBatch, work.head, firstRow, 0, rows, headDim);
+  auto finish = tile::SoftmaxFinishOp::create(b, loc, sum.getM(), sum.getL(),
+                                              sum.getAcc());
+  Value output = finish.getOutput();
+  Type outElement = op.getOutputType().getElementType();
+  if (!outElement.isF32())
+    output = arith::TruncFOp::create(
+        b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
+  SmallVector<Value> at = {memoryBatch, work.head,
+                           toMemory(firstQuery, work.row), kb.constant(0)};
+  tile::StoreOp::create(b, loc, output, o, at, queryLimit,
+                        ArrayRef<int64_t>{2, 3});
+  if (!lse)
+    return;
+  Value logSum = finish.getLse();
+  if (rowStep) {
+    // What all scores of a row had in common was left out.
+    Value common = tile::RampOp::create(
+        b, loc, cast<RankedTensorType>(logSum.getType()),
+        arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0)), rowStep, 0);
+    logSum = arith::AddFOp::create(b, loc, logSum, common);
+  }
+  tile::StoreOp::create(b, loc, logSum, lse, ValueRange(at).drop_back(),
+                        queryLimit, ArrayRef<int64_t>{2, -1});
+}
 
-  std::optional<double> scale = op.getConstantScale();
-  bool folds = op.getScoreMod().empty() && scale && *scale > 0;
+/// The sum over the blocks that are visited.
+FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
+  OpBuilder &b = kb.builder;
+  llvm::APFloat factor(1.0f); // emitScores says which
   Type rowType = kb.tileType(rows, 1, b.getF32Type());
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
-  auto sum = tile::SoftmaxSumOp::create(
-      b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
-      columns, llvm::APFloat(folds ? static_cast<float>(*scale) : 1.0f),
-      /*descending=*/schedule.isSpecialized());
+  tile::SoftmaxSumOp sum;
+  if (listed) {
+    sum = tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
+        listed->getCount(), listed->getMasked(), ValueRange(), columns, factor,
+        /*descending=*/false);
+    Block &visit = sum.getVisit().emplaceBlock();
+    visit.addArgument(b.getIndexType(), loc);
+    listed->emitVisit(visit);
+  } else {
+    sum = tile::SoftmaxSumOp::create(b, loc, rowType, rowType, accType, lower,
+                                     upper, fullLower, fullUpper, Value(),
+                                     Value(), ValueRange(), columns, factor,
+                                     /*descending=*/schedule.isSpecialized());
+  }
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
   Block &values = sum.getValues().emplaceBlock();
   values.addArgument(b.getIndexType(), loc);
-  if (failed(emitScores(scores)))
+  if (failed(emitScores(sum)))
     return failure();
   b.setInsertionPointToEnd(&values);
   // Their values have weight 0, and 0 * NaN is NaN: they are made zero.
@@ -375,21 +490,26 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
                                 columns, valueHeadDim, keyLimit);
   tile::YieldOp::create(b, loc, valueTile);
   b.setInsertionPointAfter(sum);
+  return sum;
+}
 
-  auto finish = tile::SoftmaxFinishOp::create(b, loc, sum.getM(), sum.getL(),
-                                              sum.getAcc());
-  Value output = finish.getOutput();
-  Type outElement = op.getOutputType().getElementType();
-  if (!outElement.isF32())
-    output = arith::TruncFOp::create(
-        b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
-  SmallVector<Value> at = {memoryBatch, work.head, firstRow, kb.constant(0)};
-  tile::StoreOp::create(b, loc, output, o, at, queryLimit,
-                        ArrayRef<int64_t>{2, 3});
-  if (lse)
-    tile::StoreOp::create(b, loc, finish.getLse(), lse,
-                          ValueRange(at).drop_back(), queryLimit,
-                          ArrayRef<int64_t>{2, -1});
+FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+  OpBuilder &b = kb.builder;
+  if (failed(chooseTiles()))
+    return failure();
+  emitCoordinates();
+  if (op.hasBlocks()) {
+    listed.emplace(kb, op, columns);
+    listed->emitCounts(work, keys, /*runsOnce=*/schedule.isSpecialized());
+  } else if (failed(emitBounds())) {
+    return failure();
+  }
+  queryTile = kb.loadHead(q, memoryBatch, work.head,
+                          toMemory(firstQuery, work.row), 0, rows, headDim);
+  FailureOr<tile::SoftmaxSumOp> sum = emitSum();
+  if (failed(sum))
+    return failure();
+  emitResults(*sum);
   kb.endWork();
   return schedule;
 }

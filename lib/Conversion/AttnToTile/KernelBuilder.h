@@ -23,6 +23,8 @@ struct KernelBuilder {
   attn::KernelOpInterface op;
   const TargetInfo *target;
   llvm::StringRef scheduleOverrides;
+  /// Whether tanh is not the chip's approximation.
+  bool accurateTanh = false;
   tile::ForeachWorkOp workLoop;
   /// Set where a scalar of type index might not fit 32 bits.
   bool hasWideIndex = false;

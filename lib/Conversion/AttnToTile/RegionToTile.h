@@ -9,9 +9,12 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H
 
+#include "ScoreForm.h"
+
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 
@@ -32,6 +35,8 @@ struct RegionContext {
   int64_t rows, columns;
   /// Set where a scalar of type index might not fit 32 bits.
   bool &hasWideIndex;
+  /// Whether tanh is not the chip's approximation.
+  bool accurateTanh = false;
 };
 
 /// Clones a region of attn.forward so that it computes a whole tile of scores
@@ -45,9 +50,10 @@ public:
   RegionToTile(mlir::OpBuilder &builder, const RegionContext &context)
       : builder(builder), context(context) {}
 
-  /// Clones score_mod on the tile of scores `scores`.
-  mlir::FailureOr<mlir::Value> cloneScoreMod(mlir::Region &region,
-                                             mlir::Value scores);
+  /// Clones score_mod on the score `score`, whose terms are full tiles. What is
+  /// the same for all blocks goes to where `invariant` stands.
+  mlir::FailureOr<Score> cloneScoreMod(mlir::Region &region, ScoreForm score,
+                                       mlir::OpBuilder &invariant);
   /// Clones mask_mod; the result is a full tile of i1.
   mlir::FailureOr<mlir::Value> cloneMaskMod(mlir::Region &region);
   /// Clones a region of scalars, such as kv_bounds; `arguments` are its
@@ -68,6 +74,12 @@ private:
     mlir::Value first; // coordinate of the block's first element, index
   };
 
+  /// A sum of coordinates times constants and a scalar of type index.
+  struct CoordinateSum {
+    int64_t query, key, constant;
+    mlir::Value uniform; // or null
+  };
+
   mlir::LogicalResult cloneBody(mlir::Region &region);
   mlir::LogicalResult cloneOp(mlir::Operation *op);
   mlir::LogicalResult cloneElementwise(mlir::Operation *op);
@@ -75,6 +87,17 @@ private:
   void cloneUniform(mlir::Operation *op);
   void inferRanges(mlir::Operation *op);
   void noteAffine(mlir::Operation *op);
+  /// Follows integers that are sums of coordinates.
+  void noteCoordinates(mlir::Operation *op);
+  std::optional<CoordinateSum> getCoordinates(mlir::Value regionValue);
+  /// Whether `op` only changes a sum; then that is its result.
+  bool noteForm(mlir::Operation *op);
+  ScoreForm getForm(mlir::Value regionValue);
+  std::optional<Factor> getFactor(mlir::Value regionValue);
+  std::optional<ScoreForm> convertCoordinates(mlir::arith::SIToFPOp op);
+  ScoreFormEmitter getEmitter(mlir::Location loc);
+  /// The clone of `regionValue`; emits it if it is a sum that was only noted.
+  mlir::Value lookup(mlir::Value regionValue);
 
   bool isUniform(mlir::Value regionValue);
   /// Says so in the context if a scalar index might not fit 32 bits.
@@ -87,10 +110,14 @@ private:
                                   mlir::Type element);
 
   mlir::OpBuilder &builder;
+  /// Where scalars go; without one, to `builder`. Sums are only followed with.
+  mlir::OpBuilder *invariant = nullptr;
   const RegionContext &context;
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;
   llvm::DenseMap<mlir::Value, UnitAffine> affine;
+  llvm::DenseMap<mlir::Value, CoordinateSum> coordinates;
+  llvm::DenseMap<mlir::Value, ScoreForm> forms;
 };
 
 } // namespace fovea

@@ -82,7 +82,7 @@ private:
 } // namespace
 
 LogicalResult RolePipeline::addProducer(Operation *user, const Role *role) {
-  if (!role->isSingleThread)
+  if (!role->isSingleWarp)
     return user->emitOpError("role '")
            << role->name.getValue()
            << "' fills a pipeline and must do nothing else";
@@ -154,6 +154,14 @@ Value RolePipeline::emitEmpty(OpBuilder &b, Location loc, Value stage) {
   return emitBarrier(b, loc, *op.getOffset() + kBarrierBytes * stages, stage);
 }
 
+/// One arrival a warp. The predicate was elected long ago: nothing of it is
+/// left to compute, and so no reason for ptxas to put the arrival off.
+static void emitArrive(OpBuilder &b, Location loc, Value barrier,
+                       Value leader) {
+  emitAsm(b, loc, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
+          "r,b,~{memory}", {barrier, leader});
+}
+
 /// Waits until the barrier has left the phase of the given parity.
 static void emitWait(OpBuilder &b, Location loc, Value barrier, Value phase) {
   emitAsm(b, loc,
@@ -179,11 +187,12 @@ LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
   for (warp::CopyOp copy : filling->copies)
     bytes += warp::getStorageBytes(copy.getTarget().getType());
   Value full = emitFull(b, loc, acquire.getStage());
-  emitAsm(b, loc, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
-          "r,r,~{memory}", {full, emitI32(b, loc, bytes)});
+  Value leader = producer->leader;
+  emitAsm(b, loc, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+          "r,r,b,~{memory}", {full, emitI32(b, loc, bytes), leader});
   ofCopies.insert(filling->commit);
   for (warp::CopyOp copy : filling->copies)
-    if (failed(copies.lower(copy, full)))
+    if (failed(copies.lower(copy, full, leader)))
       return failure();
   return success();
 }
@@ -199,17 +208,13 @@ LogicalResult RolePipeline::lowerUsers() {
     Location loc = user->getLoc();
     if (auto commit = dyn_cast<warp::ProducerCommitOp>(user)) {
       if (!ofCopies.contains(user))
-        emitAsm(b, loc, "mbarrier.arrive.shared::cta.b64 _, [$0];",
-                "r,~{memory}", {emitFull(b, loc, commit.getStage())});
+        emitArrive(b, loc, emitFull(b, loc, commit.getStage()),
+                   producer->leader);
     } else if (auto wait = dyn_cast<warp::ConsumerWaitOp>(user)) {
       emitWait(b, loc, emitFull(b, loc, wait.getStage()), wait.getPhase());
     } else if (auto release = dyn_cast<warp::ConsumerReleaseOp>(user)) {
-      // The predicate was elected long ago: nothing of it is left to compute,
-      // and so no reason for ptxas to put the arrival off.
-      emitAsm(
-          b, loc, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
-          "r,b,~{memory}",
-          {emitEmpty(b, loc, release.getStage()), roles.getRole(user)->leader});
+      emitArrive(b, loc, emitEmpty(b, loc, release.getStage()),
+                 roles.getRole(user)->leader);
     }
   }
   for (Operation *user : users)

@@ -127,13 +127,13 @@ static LogicalResult lowerMailbox(warp::MailboxOp op,
     OpBuilder b(user);
     Location loc = user->getLoc();
     if (auto send = dyn_cast<warp::SendOp>(user)) {
-      if (!role->isSingleThread)
+      if (!role->isSingleWarp)
         return user->emitOpError("role '")
                << role->name.getValue()
                << "' fills a mailbox and must do nothing else";
       Value slot = emitSlot(b, loc, op, send.getStage());
-      emitAsm(b, loc, "st.volatile.shared.b32 [$0], $1;", "r,r,~{memory}",
-              {slot, emitToI32(b, loc, send.getValue())});
+      emitAsm(b, loc, "@$2 st.volatile.shared.b32 [$0], $1;", "r,r,b,~{memory}",
+              {slot, emitToI32(b, loc, send.getValue()), role->leader});
     } else if (auto receive = dyn_cast<warp::ReceiveOp>(user)) {
       Value slot = emitSlot(b, loc, op, receive.getStage());
       Value raw = emitAsm(b, loc, "ld.volatile.shared.b32 $0, [$1];",
@@ -154,13 +154,17 @@ static LogicalResult lowerMailbox(warp::MailboxOp op,
 // Work
 //===----------------------------------------------------------------------===//
 
+/// The leader counts; all lanes get what the counter was before.
 static Value emitIncrement(OpBuilder &b, Location loc, Value counters,
-                           int64_t offset) {
+                           int64_t offset, Value leader) {
   Value address = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), counters);
-  std::string text =
-      "atom.global.add.u32 $0, [$1+" + std::to_string(offset) + "], 1;";
-  return emitAsm(b, loc, text, "=r,l,~{memory}", address, b.getI32Type())
-      .front();
+  std::string text = "mov.b32 $0, 0;\n\t@$2 atom.global.add.u32 $0, [$1+" +
+                     std::to_string(offset) + "], 1;";
+  Value mine = emitAsm(b, loc, text, "=&r,l,b,~{memory}", {address, leader},
+                       b.getI32Type())
+                   .front();
+  return NVVM::ReduxOp::create(b, loc, b.getI32Type(), mine,
+                               NVVM::ReduxKind::OR, emitI32(b, loc, -1));
 }
 
 static Value emitGridSize(OpBuilder &b, Location loc) {
@@ -169,21 +173,21 @@ static Value emitGridSize(OpBuilder &b, Location loc) {
 }
 
 /// The first numbers, one for each CTA, are given out without asking.
-static void lowerFetch(warp::FetchWorkOp op, Value counters) {
+static void lowerFetch(warp::FetchWorkOp op, Value counters, Value leader) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   Value number = arith::AddIOp::create(
-      b, loc, emitIncrement(b, loc, counters, 0), emitGridSize(b, loc));
+      b, loc, emitIncrement(b, loc, counters, 0, leader), emitGridSize(b, loc));
   op.replaceAllUsesWith(
       arith::IndexCastOp::create(b, loc, b.getIndexType(), number).getResult());
   op.erase();
 }
 
 /// Counts CTAs that finished; the last one leaves both counters zero.
-static void lowerFinish(warp::FinishWorkOp op, Value counters) {
+static void lowerFinish(warp::FinishWorkOp op, Value counters, Value leader) {
   OpBuilder b(op);
   Location loc = op.getLoc();
-  Value before = emitIncrement(b, loc, counters, kCounterBytes / 2);
+  Value before = emitIncrement(b, loc, counters, kCounterBytes / 2, leader);
   Value count = arith::AddIOp::create(b, loc, before, emitI32(b, loc, 1));
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, count,
                                        emitGridSize(b, loc));
@@ -209,12 +213,12 @@ static LogicalResult lowerWork(gpu::GPUFuncOp kernel, tile::AbiOp abi,
                      tile::WorkspaceParameterAttr::get(context, kCounterBytes));
   for (Operation *op : ops) {
     const Role *role = roles.getRole(op);
-    if (!role || !role->isSingleThread)
+    if (!role || !role->isSingleWarp)
       return op->emitOpError("must stand in a role that only fills pipelines");
     if (auto fetch = dyn_cast<warp::FetchWorkOp>(op))
-      lowerFetch(fetch, counters);
+      lowerFetch(fetch, counters, role->leader);
     else
-      lowerFinish(cast<warp::FinishWorkOp>(op), counters);
+      lowerFinish(cast<warp::FinishWorkOp>(op), counters, role->leader);
   }
   return success();
 }

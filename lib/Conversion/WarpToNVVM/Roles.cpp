@@ -105,8 +105,8 @@ FailureOr<SharedView> fovea::getSharedView(Operation *user, Value memref) {
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// True if one thread can do all that the role does: it only fills pipelines.
-static bool isForOneThread(Region &role) {
+/// True if one warp can do all that the role does: it only fills pipelines.
+static bool isForOneWarp(Region &role) {
   WalkResult walk = role.walk([](Operation *op) -> WalkResult {
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
             warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp>(op) ||
@@ -245,7 +245,7 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   role.firstWarp = op.getFirstWarp(index);
   role.warps = op.getWarps()[index];
   Region &region = op.getRoles()[index];
-  role.isSingleThread = isForOneThread(region);
+  role.isSingleWarp = isForOneWarp(region);
 
   emitBudget(op.getRegisters()[index]);
   role.thread = arith::SubIOp::create(b, loc, thread,
@@ -253,15 +253,17 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   role.warp =
       arith::SubIOp::create(b, loc, warp, emitI32(b, loc, role.firstWarp));
   Block *target = block;
-  if (role.isSingleThread) {
+  if (role.isSingleWarp) {
+    // All lanes take the branch: what lanes may disagree on, ptxas keeps in
+    // ordinary registers.
     Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                        role.thread, emitI32(b, loc, 0));
+                                        role.warp, emitI32(b, loc, 0));
     target =
         scf::IfOp::create(b, loc, first, /*withElseRegion=*/false).thenBlock();
-  } else {
-    role.leader = NVVM::ElectSyncOp::create(b, loc, b.getI1Type(),
-                                            /*membermask=*/Value());
+    b.setInsertionPointToStart(target);
   }
+  role.leader = NVVM::ElectSyncOp::create(b, loc, b.getI1Type(),
+                                          /*membermask=*/Value());
 
   Block &body = region.front();
   for (auto [argument, capture] :

@@ -117,20 +117,33 @@ static int64_t getLoopDepth(warp::CopyOp copy) {
   return depth;
 }
 
-static Value emitAsPointer(OpBuilder &b, Location loc, Value address,
-                           unsigned space) {
-  MLIRContext *context = b.getContext();
-  Value shared = LLVM::IntToPtrOp::create(
-      b, loc, LLVM::LLVMPointerType::get(context, 3), address);
-  if (space == 3)
-    return shared;
-  return LLVM::AddrSpaceCastOp::create(
-      b, loc, LLVM::LLVMPointerType::get(context, space), shared);
+/// Copies one box, whose first element is at `place` (innermost dimension
+/// first), to the shared address `to`. One lane issues it.
+static void emitBoxCopy(OpBuilder &b, Location loc, Value to, Value map,
+                        ValueRange place, Value barrier, Value policy,
+                        Value leader) {
+  SmallVector<Value> operands = {to, map};
+  llvm::append_range(operands, place);
+  operands.append({barrier, policy, leader});
+  std::string coordinates, constraints = "r,l";
+  for (size_t index = 0; index < place.size(); ++index) {
+    coordinates += (index ? ", $" : "$") + std::to_string(index + 2);
+    constraints += ",r";
+  }
+  auto operand = [](size_t index) { return "$" + std::to_string(index); };
+  size_t next = 2 + place.size();
+  std::string text =
+      "@" + operand(next + 2) + " cp.async.bulk.tensor." +
+      std::to_string(place.size()) +
+      "d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[$0], [$1, {" +
+      coordinates + "}], [" + operand(next) + "], " + operand(next + 1) + ";";
+  emitAsm(b, loc, text, constraints + ",r,l,b,~{memory}", operands);
 }
 
 /// The instructions of one copy: one for each box, panel by panel.
 static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
-                                    int64_t policy) {
+                                    Value leader, int64_t policy) {
   OpBuilder b(copy);
   Location loc = copy.getLoc();
   FailureOr<SharedView> view = getSharedView(copy, copy.getTarget());
@@ -145,7 +158,6 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
         b, loc, base,
         arith::MulIOp::create(b, loc, view->stage,
                               emitI32(b, loc, view->getStageBytes())));
-  Value mbarrier = emitAsPointer(b, loc, barrier, 3);
   SmallVector<Value> start;
   for (int64_t dim : getMapDims(copy))
     start.push_back(emitToI32(b, loc, copy.getIndices()[dim]));
@@ -158,11 +170,7 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
       place[1] = arith::AddIOp::create(b, loc, place[1], emitI32(b, loc, row));
       int64_t distance = (column / panel * rows + row) * rowBytes;
       Value to = arith::AddIOp::create(b, loc, base, emitI32(b, loc, distance));
-      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          b, loc, emitAsPointer(b, loc, to, 7), map, place, mbarrier,
-          /*im2colOffsets=*/ValueRange(), /*multicastMask=*/Value(), hint,
-          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
-          /*predicate=*/Value());
+      emitBoxCopy(b, loc, to, map, place, barrier, hint, leader);
     }
   return success();
 }
@@ -180,10 +188,11 @@ LogicalResult TensorCopies::add(warp::CopyOp copy) {
   return success();
 }
 
-LogicalResult TensorCopies::lower(warp::CopyOp copy, Value barrier) {
+LogicalResult TensorCopies::lower(warp::CopyOp copy, Value barrier,
+                                  Value leader) {
   // What the innermost loops walk over is read by other CTAs, too, soon.
   bool isShared = depths.lookup(copy.getSource()) == deepest;
-  if (failed(emitTensorCopy(copy, maps.lookup(copy), barrier,
+  if (failed(emitTensorCopy(copy, maps.lookup(copy), barrier, leader,
                             isShared ? kEvictLast : kEvictFirst)))
     return failure();
   maps.erase(copy);

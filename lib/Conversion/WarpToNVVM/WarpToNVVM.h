@@ -55,12 +55,12 @@ struct Role {
   /// The role's branch.
   mlir::Block *body = nullptr;
   int64_t firstWarp = 0, warps = 0;
-  /// Carried out by one thread: no leader, no warp groups.
-  bool isSingleThread = false;
+  /// Carried out by one warp, whose leader acts: no warp groups.
+  bool isSingleWarp = false;
   /// Numbers of the thread and of its warp, in the role. The warp's is known to
   /// ptxas to be the same in all lanes.
   mlir::Value thread, warp;
-  /// i1, true in one lane of each warp.
+  /// i1, true in one lane of each warp that carries out the role.
   mlir::Value leader;
 
   /// Number of the warp group, uniform.
@@ -96,8 +96,10 @@ public:
   mlir::LogicalResult collect(const Specialization &roles);
   /// Brings the tensor maps close.
   void emitPrefetches(mlir::OpBuilder &builder);
-  /// Replaces `copy`; `barrier` hears of its bytes.
-  mlir::LogicalResult lower(warp::CopyOp copy, mlir::Value barrier);
+  /// Replaces `copy`; `barrier` hears of its bytes. The lane where `leader` is
+  /// true issues it.
+  mlir::LogicalResult lower(warp::CopyOp copy, mlir::Value barrier,
+                            mlir::Value leader);
 
 private:
   mlir::LogicalResult add(warp::CopyOp copy);

@@ -109,6 +109,20 @@ private:
   const Specialization &roles;
 };
 
+/// Warp groups part the rows in their order, if the layout lets them.
+struct HeldRowsLowering : OpConversionPattern<tile::HeldRowsOp> {
+  HeldRowsLowering(const TypeConverter &converter, MLIRContext *context,
+                   const Specialization &roles)
+      : OpConversionPattern(converter, context), roles(roles) {}
+
+  LogicalResult
+  matchAndRewrite(tile::HeldRowsOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  const Specialization &roles;
+};
+
 struct DotWaitLowering : OpConversionPattern<warp::DotWaitOp> {
   DotWaitLowering(const TypeConverter &converter, MLIRContext *context,
                   int64_t sharedMemory)
@@ -281,7 +295,7 @@ static LogicalResult checkPanels(warp::DotOp op, MemRefType type) {
 
 LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   const Role *role = roles.getRole(op);
-  if (!role || role->isSingleThread)
+  if (!role || role->isSingleWarp)
     return op.emitOpError("wgmma needs a role that computes");
   auto layout = cast<warp::WgmmaAttr>(op.getTileType().getEncoding());
   if (role->warps != 4 * layout.getGroups())
@@ -484,11 +498,37 @@ DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
   return success();
 }
 
+LogicalResult
+HeldRowsLowering::matchAndRewrite(tile::HeldRowsOp op, OpAdaptor,
+                                  ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  RankedTensorType type = op.getTile();
+  auto layout = dyn_cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
+  if (!layout)
+    return op.emitOpError("tile has no layout; run 'warp-assign-layouts' "
+                          "first");
+  int64_t rows = layout.getGroupRows(type.getShape());
+  Value first = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value count = arith::ConstantIndexOp::create(rewriter, loc, rows);
+  if (rows != type.getDimSize(0)) {
+    const Role *role = roles.getRole(op);
+    if (!role)
+      return op.emitOpError("must stand in a role: its warp groups hold ")
+             << rows << " rows each";
+    Value group = arith::IndexCastOp::create(
+        rewriter, loc, rewriter.getIndexType(), role->emitGroup(rewriter, loc));
+    first = arith::MulIOp::create(rewriter, loc, group, count);
+  }
+  rewriter.replaceOp(op, {first, count});
+  return success();
+}
+
 void fovea::populateWgmmaPatterns(RewritePatternSet &patterns,
                                   const TypeConverter &converter,
                                   const Specialization &roles,
                                   tile::AbiOp abi) {
-  patterns.add<WgmmaDotLowering>(converter, patterns.getContext(), roles);
+  patterns.add<WgmmaDotLowering, HeldRowsLowering>(
+      converter, patterns.getContext(), roles);
   patterns.add<DotWaitLowering>(converter, patterns.getContext(),
                                 abi.getSharedMemory());
 }

@@ -96,7 +96,7 @@ LogicalResult fovea::lowerZeroRows(gpu::GPUFuncOp kernel,
   llvm::MapVector<const Role *, SmallVector<warp::ZeroRowsOp>> byRole;
   WalkResult walk = kernel.walk([&](warp::ZeroRowsOp op) -> WalkResult {
     const Role *role = roles.getRole(op);
-    if (!role || role->isSingleThread || role->warps % kGroupWarps != 0)
+    if (!role || role->isSingleWarp || role->warps % kGroupWarps != 0)
       return op.emitOpError("must stand in a role of whole warp groups");
     byRole[role].push_back(op);
     return WalkResult::advance();

@@ -81,11 +81,14 @@ private:
   /// A loop over the blocks; `body` gets a step and the carried values and
   /// returns the next ones.
   ResultRange forEachBlock(ArrayRef<Value> inits, StepBody body) {
+    if (op.isVisiting())
+      return forEachVisit(inits, body);
     return op.getDescending() ? forEachBlockDown(inits, body)
                               : forEachBlockUp(inits, body);
   }
   ResultRange forEachBlockUp(ArrayRef<Value> inits, StepBody body);
   ResultRange forEachBlockDown(ArrayRef<Value> inits, StepBody body);
+  ResultRange forEachVisit(ArrayRef<Value> inits, StepBody body);
   /// Fills the loop: `getStep` says which step it is at.
   ResultRange fill(scf::ForOp loop, function_ref<Step(Value)> getStep,
                    StepBody body);
@@ -98,7 +101,11 @@ private:
     return b.createOrFold<OpTy>(x, y);
   }
 
-  Value inlineRegion(Region &region, ValueRange arguments);
+  /// The yielded values of a copy of the region, and the only one.
+  SmallVector<Value> inlineAll(Region &region, ValueRange arguments);
+  Value inlineRegion(Region &region, ValueRange arguments) {
+    return inlineAll(region, arguments).front();
+  }
   Value scoresOf(Step step) {
     return inlineRegion(op.getScores(), {step.j, step.partial});
   }
@@ -259,12 +266,37 @@ ResultRange LoopWriter::forEachBlockDown(ArrayRef<Value> inits, StepBody body) {
   return fill(loop, getStep, body);
 }
 
-Value LoopWriter::inlineRegion(Region &region, ValueRange arguments) {
+/// The loop carries, behind its own values, those of the visits.
+ResultRange LoopWriter::forEachVisit(ArrayRef<Value> inits, StepBody body) {
+  SmallVector<Value> all(inits);
+  llvm::append_range(all, op.getInits());
+  auto loop = scf::ForOp::create(b, index(0), op.getCount(), index(1), all);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value n = loop.getInductionVar();
+  SmallVector<Value> arguments = {n};
+  llvm::append_range(arguments,
+                     loop.getRegionIterArgs().drop_front(inits.size()));
+  SmallVector<Value> visit = inlineAll(op.getVisit(), arguments);
+  // For loop splitting, as above.
+  Value partial =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, n, op.getMasked());
+  SmallVector<Value> next =
+      body({visit.front(), partial},
+           ValueRange(loop.getRegionIterArgs()).take_front(inits.size()));
+  llvm::append_range(next, ArrayRef(visit).drop_front());
+  scf::YieldOp::create(b, next);
+  return loop.getResults().take_front(inits.size());
+}
+
+SmallVector<Value> LoopWriter::inlineAll(Region &region, ValueRange arguments) {
   IRMapping mapping;
   mapping.map(region.getArguments(), arguments);
   for (Operation &inner : region.front().without_terminator())
     b.clone(inner, mapping);
-  return mapping.lookupOrDefault(region.front().getTerminator()->getOperand(0));
+  return llvm::map_to_vector(
+      region.front().getTerminator()->getOperands(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
 }
 
 Value LoopWriter::weightsOf(Value scores, Value guarded) {

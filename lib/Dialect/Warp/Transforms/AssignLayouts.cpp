@@ -73,6 +73,12 @@ void AssignLayoutsPass::runOnOperation() {
         for (BlockArgument argument : block.getArguments())
           if (!convertValue(argument))
             return WalkResult::interrupt();
+    if (auto held = dyn_cast<tile::HeldRowsOp>(op)) {
+      Type type = convert(held.getLoc(), held.getTile());
+      if (!type)
+        return WalkResult::interrupt();
+      held.setTile(cast<RankedTensorType>(type));
+    }
     auto constant = dyn_cast<arith::ConstantOp>(op);
     if (!constant || !tile::isRegisterTile(constant.getType()))
       return WalkResult::advance();

@@ -1,8 +1,32 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f() {
+  // expected-error@+1 {{attribute 'tile' failed to satisfy constraint: type attribute of}}
+  %first, %count = tile.held_rows tensor<16x1xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
   // expected-error@+1 {{dim must be 0 or 1, found 2}}
   %i = tile.iota dim 2 : tensor<16x1xi32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error@+1 {{dim must be 0 or 1, found 2}}
+  %i = tile.ramp %x step %x dim 2 : tensor<16x1xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error@+1 {{result must have extent 1 along the other dimension, found 'tensor<16x2xf32, #tile.reg>'}}
+  %i = tile.ramp %x step %x dim 0 : tensor<16x2xf32, #tile.reg>
   return
 }
 

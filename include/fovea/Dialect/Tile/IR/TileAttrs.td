@@ -245,4 +245,31 @@ def Tile_AtMostAttr : Tile_Constraint<"AtMost", "at_most"> {
   let genVerifyDecl = 1;
 }
 
+def Tile_AtLeastAttr : Tile_Constraint<"AtLeast", "at_least"> {
+  let summary = "one size is not too small";
+  let description = [{
+    The size named `size` is at least `limit`, so that elements which the kernel
+    reads unasked exist.
+
+    Example: `#tile.at_least<"full_index.3", 1>`
+  }];
+  let parameters = (ins StringRefParameter<>:$size, "int64_t":$limit);
+  let assemblyFormat = "`<` $size `,` $limit `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_CoversAttr : Tile_Constraint<"Covers", "covers"> {
+  let summary = "as many blocks as cover another size";
+  let description = [{
+    The size named `size` counts blocks of `block`, and these cover the size named
+    `of`: `size * block >= of`.
+
+    Example: `#tile.covers<"Qblocks", block = 128, of "Sq">`
+  }];
+  let parameters = (ins StringRefParameter<>:$size, "int64_t":$block,
+                        StringRefParameter<>:$of);
+  let assemblyFormat = "`<` $size `,` `block` `=` $block `,` `of` $of `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // FOVEA_DIALECT_TILE_IR_TILEATTRS_TD

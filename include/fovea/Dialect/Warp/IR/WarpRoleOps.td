@@ -26,7 +26,7 @@ def Warp_SpecializeOp : Warp_Op<"specialize", [
     warps have one budget; all budgets must fit what the launch allocated.
 
     A role whose only effects are copies, commits and work ids is carried out by
-    one of its threads.
+    one of its warps, for which an elected lane acts.
 
     Example:
 

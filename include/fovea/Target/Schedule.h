@@ -31,6 +31,8 @@ struct ScheduleProblem {
   int64_t rows = 0;
   /// Weights change between their sum and their product.
   bool dropout = false;
+  /// A value is loaded for each score: captured, at query and key.
+  bool loadsPerScore = false;
   /// Queries and keys of a block that is visited or not; 0 if there are none.
   /// Tiles divide them.
   int64_t queryBlock = 0, keyBlock = 0;

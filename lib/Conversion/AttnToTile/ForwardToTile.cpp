@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -53,8 +54,8 @@ private:
   void emitCoordinates();
   /// Whether warp groups compute parts of a tile's rows, each on its own.
   bool partsRows() {
-    return schedule.isSpecialized() && schedule.getWarps() > kGroupWarps &&
-           kb.packedHeads == 0;
+    return schedule.isSpecialized() && kb.packedHeads == 0 &&
+           schedule.getWarps() * schedule.getCluster() > kGroupWarps;
   }
   FailureOr<KeyBounds> emitKeyBounds(Value start, Value end);
   FailureOr<KeyBounds> emitHeldKeyBounds();
@@ -98,6 +99,8 @@ private:
   /// where rows and keys end there, if others follow.
   Value firstRow, rowLimit, keyLimit;
   Value lower, upper, fullLower, fullUpper;
+  /// Keys that rows held by the executing threads may see; empty: all.
+  SmallVector<Value, 2> visible;
   /// Set where lists say which blocks are visited, instead of bounds.
   std::optional<ListedBlocks> listed;
   Value queryTile;
@@ -121,6 +124,33 @@ int64_t ForwardEmitter::findPackedHeads() {
       isa<attn::PackedAttr>(op.getSequence()) || boundsAskForHead)
     return 0;
   return heads / keyHeads;
+}
+
+/// Whether the region of a modification reads captured tensors at places that
+/// depend on both query and key.
+static bool loadsPerScore(Region &region) {
+  if (region.empty())
+    return false;
+  Block &block = region.front();
+  // Of arguments (score,) batch, head, query, key, captures...
+  unsigned query = block.getArgument(0).getType().isIndex() ? 2 : 3;
+  llvm::DenseSet<Value> ofQuery = {block.getArgument(query)},
+                        ofKey = {block.getArgument(query + 1)};
+  for (Operation &op : block) {
+    auto dependsOn = [&](const llvm::DenseSet<Value> &values) {
+      return llvm::any_of(op.getOperands(), [&](Value operand) {
+        return values.contains(operand);
+      });
+    };
+    bool needsQuery = dependsOn(ofQuery), needsKey = dependsOn(ofKey);
+    if (isa<tensor::ExtractOp>(op) && needsQuery && needsKey)
+      return true;
+    if (needsQuery)
+      ofQuery.insert(op.result_begin(), op.result_end());
+    if (needsKey)
+      ofKey.insert(op.result_begin(), op.result_end());
+  }
+  return false;
 }
 
 LogicalResult ForwardEmitter::chooseTiles() {
@@ -151,6 +181,8 @@ LogicalResult ForwardEmitter::chooseTiles() {
   kb.packedHeads = findPackedHeads();
   problem.rows = kb.packedHeads;
   problem.dropout = static_cast<bool>(op.getDropoutAttr());
+  problem.loadsPerScore =
+      loadsPerScore(op.getScoreMod()) || loadsPerScore(op.getMaskMod());
   if (op.hasBlocks()) {
     problem.queryBlock = op.getQueryBlock();
     problem.keyBlock = op.getKeyBlock();
@@ -161,7 +193,7 @@ LogicalResult ForwardEmitter::chooseTiles() {
   if (failed(chosen))
     return failure();
   schedule = *chosen;
-  rows = schedule.getTileM();
+  rows = schedule.getClusterRows();
   columns = schedule.getTileN();
   return success();
 }
@@ -350,6 +382,8 @@ LogicalResult ForwardEmitter::emitBounds() {
       held = emitHeldKeyBounds();
     if (failed(held))
       return failure();
+    if (partsRows())
+      visible = {held->lower, held->upper};
     fullLower = held->fullLower;
     fullUpper = held->fullUpper;
   }
@@ -588,16 +622,17 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   if (listed) {
     sum = tile::SoftmaxSumOp::create(
         b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
-        listed->getCount(), listed->getMasked(), ValueRange(), columns, factor,
+        listed->getCount(), listed->getMasked(), ValueRange(), ValueRange(),
+        columns, factor,
         /*descending=*/false);
     Block &visit = sum.getVisit().emplaceBlock();
     visit.addArgument(b.getIndexType(), loc);
     listed->emitVisit(visit);
   } else {
-    sum = tile::SoftmaxSumOp::create(b, loc, rowType, rowType, accType, lower,
-                                     upper, fullLower, fullUpper, Value(),
-                                     Value(), ValueRange(), columns, factor,
-                                     /*descending=*/schedule.isSpecialized());
+    sum = tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
+        Value(), Value(), ValueRange(), visible, columns, factor,
+        /*descending=*/schedule.isSpecialized());
   }
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});

@@ -54,6 +54,9 @@ def test_options(fovea):
     assert kernel.ir("tile") != fovea.compile(CAUSAL, target="sm_80", schedule=schedule).ir("tile")
     two = CAUSAL + CAUSAL.replace("@causal", "@other")
     assert fovea.compile(two, target="sm_80", kernel="other").name == "other"
+    cap = fovea.attention(lambda s, b, h, q, k: fovea.tanh(s), dtype="f16", head_dim=16)
+    rough, accurate = (fovea.compile(cap, target="sm_80", accurate_tanh=choice).ptx for choice in (False, True))
+    assert "tanh.approx" in rough and "tanh.approx" not in accurate
     assert "sm_90a" in fovea.targets()
     assert fovea.version() == fovea.__version__
     assert fovea.compile(CAUSAL).target == "sm_90a"

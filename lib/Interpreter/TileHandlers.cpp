@@ -416,9 +416,6 @@ private:
 void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
   registry.add<tile::RampOp>(executeRamp);
-  return success();
-}
-
   registry.add<tile::HeldRowsOp>(executeHeldRows);
   registry.add<tile::BroadcastOp>(executeBroadcast);
   registry.add<tile::ReduceOp>(executeReduce);

@@ -419,13 +419,13 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   return success();
 }
 
-  registry.add<tile::HeldRowsOp>(executeHeldRows);
-  registry.add<tile::BroadcastOp>(executeBroadcast);
-  registry.add<tile::ReduceOp>(executeReduce);
-  registry.add<tile::DotOp>(executeDot);
-  registry.add<tile::LoadOp>(executeLoad);
-  registry.add<tile::StoreOp>(executeStore);
-  registry.add<tile::GatherOp>(executeGather);
-  registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();
-  registry.addRegionOp<tile::ForeachWorkOp, ForeachWorkActivation>();
+registry.add<tile::HeldRowsOp>(executeHeldRows);
+registry.add<tile::BroadcastOp>(executeBroadcast);
+registry.add<tile::ReduceOp>(executeReduce);
+registry.add<tile::DotOp>(executeDot);
+registry.add<tile::LoadOp>(executeLoad);
+registry.add<tile::StoreOp>(executeStore);
+registry.add<tile::GatherOp>(executeGather);
+registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();
+registry.addRegionOp<tile::ForeachWorkOp, ForeachWorkActivation>();
 }

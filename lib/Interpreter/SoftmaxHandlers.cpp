@@ -61,7 +61,15 @@ public:
       return success();
     }
     if (ended == &op.getScores()) {
-      if (isEmpty(frame) && failed(checkHidden(frame, yielded[0].getArray())))
+      if (isEmpty(frame) &&
+          failed(checkHidden(frame, yielded[0].getArray(),
+                             "no block lies below upper, but not all scores of "
+                             "the one visited are -inf")))
+        return failure();
+      if (!isVisible(frame) &&
+          failed(checkHidden(frame, yielded[0].getArray(),
+                             "the block is not visible, but not all of its "
+                             "scores are -inf")))
         return failure();
       takeScores(frame, yielded[0].getArray());
       next.values.push_back(RuntimeValue::integer(block));
@@ -163,8 +171,16 @@ private:
     return success();
   }
 
-  /// Where there are no keys, a mask must say so.
-  LogicalResult checkHidden(Frame &frame, const Array &scores) {
+  bool isVisible(Frame &frame) {
+    return op.getVisible().empty() ||
+           (block + int64_t(op.getStep()) >
+                frame.getInteger(op.getVisible()[0]) &&
+            block < frame.getInteger(op.getVisible()[1]));
+  }
+
+  /// Where nothing is to be seen, a mask must say so.
+  LogicalResult checkHidden(Frame &frame, const Array &scores,
+                            StringRef message) {
     bool isHidden = false;
     withFloats(frame, [&](auto like) {
       using T = decltype(like);
@@ -174,8 +190,7 @@ private:
     });
     if (isHidden)
       return success();
-    return frame.fail(op) << "no block lies below upper, but not all scores of "
-                             "the one visited are -inf";
+    return frame.fail(op) << message;
   }
 
   LogicalResult startBlock(Frame &frame, Next &next) {

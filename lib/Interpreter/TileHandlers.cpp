@@ -416,16 +416,13 @@ private:
 void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
   registry.add<tile::RampOp>(executeRamp);
-  return success();
-}
-
-registry.add<tile::HeldRowsOp>(executeHeldRows);
-registry.add<tile::BroadcastOp>(executeBroadcast);
-registry.add<tile::ReduceOp>(executeReduce);
-registry.add<tile::DotOp>(executeDot);
-registry.add<tile::LoadOp>(executeLoad);
-registry.add<tile::StoreOp>(executeStore);
-registry.add<tile::GatherOp>(executeGather);
-registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();
-registry.addRegionOp<tile::ForeachWorkOp, ForeachWorkActivation>();
+  registry.add<tile::HeldRowsOp>(executeHeldRows);
+  registry.add<tile::BroadcastOp>(executeBroadcast);
+  registry.add<tile::ReduceOp>(executeReduce);
+  registry.add<tile::DotOp>(executeDot);
+  registry.add<tile::LoadOp>(executeLoad);
+  registry.add<tile::StoreOp>(executeStore);
+  registry.add<tile::GatherOp>(executeGather);
+  registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();
+  registry.addRegionOp<tile::ForeachWorkOp, ForeachWorkActivation>();
 }

@@ -149,7 +149,7 @@ static LogicalResult checkBlocks(const ScheduleProblem &problem,
                                  ScheduleAttr schedule,
                                  function_ref<InFlightDiagnostic()> emitError) {
   std::tuple<StringRef, int64_t, int64_t> sizes[] = {
-      {"tile_m", schedule.getTileM(), problem.queryBlock},
+      {"tile_m", schedule.getClusterRows(), problem.queryBlock},
       {"tile_n", schedule.getTileN(), problem.keyBlock}};
   for (auto [name, tile, block] : sizes) {
     if (block % 16 != 0)
@@ -181,6 +181,10 @@ checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
               function_ref<InFlightDiagnostic()> emitError) {
   if (schedule.isSpecialized())
     return checkWarpGroupSchedule(problem, schedule, emitError);
+  if (schedule.getCluster() != 1)
+    return emitError() << "schedule's 'cluster' must be 1 without roles "
+                          "('producer_registers'), found "
+                       << schedule.getCluster();
   int64_t rows = 16 * schedule.getWarps();
   if (schedule.getWarps() > 16)
     return emitError() << "schedule's 'warps' must be at most 16, found "

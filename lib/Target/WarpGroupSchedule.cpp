@@ -51,10 +51,12 @@ static int64_t padColumns(int64_t columns) {
   return llvm::alignTo(columns, warp::getBoxPanelColumns(columns));
 }
 
-/// Registers of a thread for the accumulator, the scores and the weights.
-static int64_t getTileRegisters(int64_t valueHeadDim, int64_t tileN,
+/// Registers of a thread for the accumulator, the scores and the weights, and
+/// for loads in flight: of those that each score needs ptxas keeps about half.
+static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
                                 bool sumByDot) {
-  return valueHeadDim / 2 + tileN / 2 + tileN / 4 + (sumByDot ? 4 : 0);
+  return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 +
+         (problem.loadsPerScore ? tileN / 4 : 0) + (sumByDot ? 4 : 0);
 }
 
 /// Columns of ones can go on with a value's only panel, which must be full.
@@ -125,8 +127,7 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
     if (problem.keyBlock % tileN != 0)
       continue;
-    if (getTileRegisters(problem.valueHeadDim, tileN, fields.sumByDot) +
-            kOtherRegisters >
+    if (getTileRegisters(problem, tileN, fields.sumByDot) + kOtherRegisters >
         budget.consumer)
       continue;
     // Two query buffers let the next tile start under this one's end, which
@@ -154,6 +155,21 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
     return fields;
   }
   return std::nullopt;
+}
+
+/// Each CTA copies a part of every block's rows for all; whole repetitions of
+/// the swizzle.
+static LogicalResult
+checkCluster(ScheduleAttr schedule,
+             function_ref<InFlightDiagnostic()> emitError) {
+  int64_t cluster = schedule.getCluster();
+  if (cluster != 1 && cluster != 2)
+    return emitError() << "schedule's 'cluster' must be 1 or 2, found "
+                       << cluster;
+  if (cluster > 1 && schedule.getWork() == tile::WorkSchedule::Dynamic)
+    return emitError() << "schedule's 'cluster' " << cluster
+                       << " needs 'work' single or static";
+  return success();
 }
 
 LogicalResult
@@ -186,9 +202,8 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
       return emitError() << "schedule's '" << name << "' must be a multiple of "
                          << kBudgetStep << " from " << kLeastBudget
                          << " on, found " << registers;
-  if (schedule.getCluster() != 1)
-    return emitError() << "schedule's 'cluster' must be 1, found "
-                       << schedule.getCluster();
+  if (failed(checkCluster(schedule, emitError)))
+    return failure();
   if (schedule.getChain() == 1 && schedule.getQueryStages() != 2)
     return emitError() << "schedule's 'chain' 1 needs 'query_stages' 2, found "
                        << schedule.getQueryStages();
@@ -202,8 +217,7 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
                        << problem.valueHeadDim;
 
   int64_t registers =
-      getTileRegisters(problem.valueHeadDim, schedule.getTileN(),
-                       schedule.getSumByDot()) +
+      getTileRegisters(problem, schedule.getTileN(), schedule.getSumByDot()) +
       kOtherRegisters;
   if (registers > schedule.getConsumerRegisters())
     return emitError() << "schedule needs about " << registers

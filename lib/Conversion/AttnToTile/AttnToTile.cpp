@@ -197,8 +197,11 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     setIndexWidth(module, 32);
 
   SmallVector<Attribute> sizes;
+  // Of clusters; as many CTAs as these have.
+  int64_t cluster = chosen->getCluster();
   AffineExpr items =
-      getWorkItems(builder, arguments, chosen->getTileM(), sizes);
+      getWorkItems(builder, arguments, chosen->getClusterRows(), sizes) *
+      cluster;
   // What the kernel takes for granted about sizes, for its host to check.
   SmallVector<Attribute> constraints;
   for (const auto &[size, of] : op.getDimMultiples())
@@ -222,7 +225,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), items)),
       builder.getI64IntegerAttr(32 * chosen->getWarps()),
       builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints),
-      persistent, /*cluster=*/IntegerAttr());
+      persistent,
+      cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr());
   symbols.insert(module);
 
   if (SymbolTable::symbolKnownUseEmpty(func, getOperation())) {

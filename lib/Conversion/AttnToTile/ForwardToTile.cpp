@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -52,7 +53,8 @@ private:
   void emitCoordinates();
   /// Whether warp groups compute parts of a tile's rows, each on its own.
   bool partsRows() {
-    return schedule.isSpecialized() && schedule.getWarps() > kGroupWarps;
+    return schedule.isSpecialized() &&
+           schedule.getWarps() * schedule.getCluster() > kGroupWarps;
   }
   FailureOr<KeyBounds> emitKeyBounds(Value start, Value end);
   FailureOr<KeyBounds> emitHeldKeyBounds();
@@ -90,6 +92,8 @@ private:
   /// Where the rows of this sequence end in memory, if others follow.
   Value queryLimit, keyLimit;
   Value lower, upper, fullLower, fullUpper;
+  /// Keys that rows held by the executing threads may see; empty: all.
+  SmallVector<Value, 2> visible;
   /// Set where lists say which blocks are visited, instead of bounds.
   std::optional<ListedBlocks> listed;
   Value queryTile;
@@ -97,6 +101,33 @@ private:
   Value rowStep;
 };
 } // namespace
+
+/// Whether the region of a modification reads captured tensors at places that
+/// depend on both query and key.
+static bool loadsPerScore(Region &region) {
+  if (region.empty())
+    return false;
+  Block &block = region.front();
+  // Of arguments (score,) batch, head, query, key, captures...
+  unsigned query = block.getArgument(0).getType().isIndex() ? 2 : 3;
+  llvm::DenseSet<Value> ofQuery = {block.getArgument(query)},
+                        ofKey = {block.getArgument(query + 1)};
+  for (Operation &op : block) {
+    auto dependsOn = [&](const llvm::DenseSet<Value> &values) {
+      return llvm::any_of(op.getOperands(), [&](Value operand) {
+        return values.contains(operand);
+      });
+    };
+    bool needsQuery = dependsOn(ofQuery), needsKey = dependsOn(ofKey);
+    if (isa<tensor::ExtractOp>(op) && needsQuery && needsKey)
+      return true;
+    if (needsQuery)
+      ofQuery.insert(op.result_begin(), op.result_end());
+    if (needsKey)
+      ofKey.insert(op.result_begin(), op.result_end());
+  }
+  return false;
+}
 
 LogicalResult ForwardEmitter::chooseTiles() {
   element = op.getQueryType().getElementType();
@@ -123,6 +154,8 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.uneven = isUneven();
   problem.wideExponent = element.isBF16();
   problem.lse = static_cast<bool>(op.getLse());
+  problem.loadsPerScore =
+      loadsPerScore(op.getScoreMod()) || loadsPerScore(op.getMaskMod());
   if (op.hasBlocks()) {
     problem.queryBlock = op.getQueryBlock();
     problem.keyBlock = op.getKeyBlock();
@@ -133,7 +166,7 @@ LogicalResult ForwardEmitter::chooseTiles() {
   if (failed(chosen))
     return failure();
   schedule = *chosen;
-  rows = schedule.getTileM();
+  rows = schedule.getClusterRows();
   columns = schedule.getTileN();
   return success();
 }
@@ -299,6 +332,8 @@ LogicalResult ForwardEmitter::emitBounds() {
       held = emitHeldKeyBounds();
     if (failed(held))
       return failure();
+    if (partsRows())
+      visible = {held->lower, held->upper};
     fullLower = held->fullLower;
     fullUpper = held->fullUpper;
   }
@@ -466,16 +501,17 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   if (listed) {
     sum = tile::SoftmaxSumOp::create(
         b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
-        listed->getCount(), listed->getMasked(), ValueRange(), columns, factor,
+        listed->getCount(), listed->getMasked(), ValueRange(), ValueRange(),
+        columns, factor,
         /*descending=*/false);
     Block &visit = sum.getVisit().emplaceBlock();
     visit.addArgument(b.getIndexType(), loc);
     listed->emitVisit(visit);
   } else {
-    sum = tile::SoftmaxSumOp::create(b, loc, rowType, rowType, accType, lower,
-                                     upper, fullLower, fullUpper, Value(),
-                                     Value(), ValueRange(), columns, factor,
-                                     /*descending=*/schedule.isSpecialized());
+    sum = tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
+        Value(), Value(), ValueRange(), visible, columns, factor,
+        /*descending=*/schedule.isSpecialized());
   }
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});

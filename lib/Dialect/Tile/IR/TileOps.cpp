@@ -467,6 +467,9 @@ LogicalResult SoftmaxSumOp::verify() {
   if (!getScale().isFinite() || getScale().isNegative() || getScale().isZero())
     return emitOpError("scale must be positive and finite, found ")
            << getScale().convertToDouble();
+  if (!getVisible().empty() && getVisible().size() != 2)
+    return emitOpError("visible must have two bounds or none, found ")
+           << getVisible().size();
   return verifyState(*this, getM().getType(), getL().getType(),
                      getAcc().getType());
 }
@@ -577,6 +580,7 @@ parseVisits(OpAsmParser &parser, int64_t &step,
 
 ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<OpAsmParser::UnresolvedOperand, 2> visible;
   SmallVector<Type> initTypes;
   Builder &builder = parser.getBuilder();
   SMLoc loc = parser.getCurrentLocation();
@@ -590,6 +594,9 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   if (isDescending)
     result.addAttribute(getDescendingAttrName(result.name),
                         builder.getUnitAttr());
+  if (!isVisiting && succeeded(parser.parseOptionalKeyword("visible")) &&
+      parser.parseOperandList(visible, 2, OpAsmParser::Delimiter::Paren))
+    return failure();
   if (parser.parseKeyword("scale") || parser.parseLParen() ||
       parser.parseFloat(scale) || parser.parseRParen())
     return failure();
@@ -620,12 +627,20 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   result.addTypes({row, row, acc});
   int32_t range = isVisiting ? 0 : 1, visits = isVisiting ? 1 : 0;
-  int32_t segments[] = {
-      range, range, range, range, visits, visits, int32_t(initTypes.size())};
+  int32_t segments[] = {range,
+                        range,
+                        range,
+                        range,
+                        visits,
+                        visits,
+                        int32_t(initTypes.size()),
+                        int32_t(visible.size())};
   result.addAttribute(getOperandSegmentSizesAttrName(result.name),
                       builder.getDenseI32ArrayAttr(segments));
   SmallVector<Type> types(isVisiting ? 2 : 4, builder.getIndexType());
   llvm::append_range(types, initTypes);
+  llvm::append_range(operands, visible);
+  types.append(visible.size(), builder.getIndexType());
   return parser.resolveOperands(operands, types, loc, result.operands);
 }
 
@@ -639,6 +654,8 @@ void SoftmaxSumOp::print(OpAsmPrinter &p) {
     p << ' ' << getLower() << " to " << getUpper() << " step " << getStep()
       << (getDescending() ? " descending" : "") << " full(" << getFullLower()
       << ", " << getFullUpper() << ')';
+    if (!getVisible().empty())
+      p << " visible(" << getVisible() << ')';
   }
   p << " scale(";
   p.printAttributeWithoutType(getScaleAttr());

@@ -15,6 +15,20 @@ func.func @f(%i: index, %s: tensor<16x64xf32, #tile.reg>, %v: tensor<64x32xbf16,
 // -----
 
 func.func @f(%i: index, %s: tensor<16x64xf32, #tile.reg>, %v: tensor<64x32xbf16, #tile.reg>) {
+  // expected-error@+1 {{expected 2 operands}}
+  %m, %l, %acc = tile.softmax_sum %i to %i step 64 full(%i, %i) visible(%i) scale(1.0)
+    scores(%j: index, %p: i1) {
+      tile.yield %s : tensor<16x64xf32, #tile.reg>
+    }
+    values(%j: index) {
+      tile.yield %v : tensor<64x32xbf16, #tile.reg>
+    } : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%i: index, %s: tensor<16x64xf32, #tile.reg>, %v: tensor<64x32xbf16, #tile.reg>) {
   // expected-error@+1 {{scale must be positive and finite, found -5.000000e-01}}
   %m, %l, %acc = tile.softmax_sum %i to %i step 64 full(%i, %i) scale(-0.5)
     scores(%j: index, %p: i1) {

@@ -33,7 +33,8 @@ def Tile_AbiOp : Tile_Op<"abi", [
     `persistent(N)`: then there are at most N on each multiprocessor, and each
     takes items until none is left. With `cluster(C)`, C neighbouring CTAs form
     a cluster, and the number of CTAs is made a multiple of C: a kernel ignores
-    items past the last.
+    items past the last. The program is then the cluster's: `gpu.cluster_id` and
+    `gpu.cluster_dim` say which one it is, of how many.
 
     Example:
 
@@ -356,6 +357,10 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     A loop that runs at least once can be started before it is entered.
     `lower` is not negative.
 
+    With `visible(%v0, %v1)`, all scores of blocks that end at or before `v0`, or
+    start at or after `v1`, are -inf in the rows that the executing threads hold
+    (`tile.held_rows`). Such blocks are visited for others' sake.
+
     In a second form the blocks are not those of a range but what `visit` says:
     for `n = 0, 1, ...` below `count`, `visit` gets `n` and values that the op
     carries from block to block, first those of `init`, and yields the block's
@@ -397,8 +402,8 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
   let arguments = (ins Optional<Index>:$lower, Optional<Index>:$upper,
                        Optional<Index>:$fullLower, Optional<Index>:$fullUpper,
                        Optional<Index>:$count, Optional<Index>:$masked,
-                       Variadic<AnyType>:$inits, I64Attr:$step, F32Attr:$scale,
-                       UnitAttr:$descending);
+                       Variadic<AnyType>:$inits, Variadic<Index>:$visible,
+                       I64Attr:$step, F32Attr:$scale, UnitAttr:$descending);
   let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
   let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
                         AnyRegion:$weights, AnyRegion:$visit);

@@ -45,6 +45,8 @@ private:
   static constexpr int64_t kFar = int64_t(1) << 60;
   StaticRanges ranges;
   std::map<Form, std::pair<int64_t, int64_t>> intervals;
+  DenseSet<Value> seen;
+  unsigned steps = 0;
   bool contradiction = false;
 };
 } // namespace
@@ -62,6 +64,10 @@ LogicalResult Constraints::decompose(Value value, int64_t factor, Form &form,
                                      int64_t &constant) {
   if (factor == 0)
     return success();
+  // Sums of sums may share their parts.
+  constexpr unsigned kMaxSteps = 1000;
+  if (++steps > kMaxSteps)
+    return failure();
   if (auto op = value.getDefiningOp<FoveaIntervalOpInterface>())
     if (FailureOr<AffineSum> sum = op.getAffineSum(ranges); succeeded(sum)) {
       int64_t product;
@@ -122,6 +128,7 @@ void Constraints::addCompare(arith::CmpIOp op) {
     return;
   Form form, left;
   int64_t constant = 0, offset = 0;
+  steps = 0;
   if (failed(decompose(op.getLhs(), 1, form, constant)) ||
       failed(decompose(op.getRhs(), -1, form, constant)) ||
       failed(decompose(op.getLhs(), 1, left, offset)))
@@ -159,6 +166,8 @@ void Constraints::addCompare(arith::CmpIOp op) {
 }
 
 void Constraints::add(Value condition) {
+  if (!seen.insert(condition).second)
+    return;
   if (matchPattern(condition, m_Zero()))
     contradiction = true;
   Operation *op = condition.getDefiningOp();

@@ -37,6 +37,8 @@ private:
   LogicalResult decompose(Value value, int64_t factor, Form &form,
                           int64_t &constant);
   void addCompare(arith::CmpIOp op);
+  /// What types and lengths of sequences leave to the sum.
+  std::pair<int64_t, int64_t> getRange(const Form &form);
   /// `least <= form + constant <= most`.
   void restrict(Form form, int64_t constant, int64_t least, int64_t most);
 
@@ -80,6 +82,23 @@ LogicalResult Constraints::decompose(Value value, int64_t factor, Form &form,
   return success(std::abs(own) <= kFar);
 }
 
+std::pair<int64_t, int64_t> Constraints::getRange(const Form &form) {
+  int64_t low = 0, high = 0;
+  for (auto [pointer, factor] : form) {
+    Value term = Value::getFromOpaquePointer(pointer);
+    int64_t least, most;
+    if (llvm::MulOverflow(factor, ranges.getMin(term), least) ||
+        llvm::MulOverflow(factor, ranges.getMax(term), most))
+      return {-kFar, kFar};
+    if (factor < 0)
+      std::swap(least, most);
+    if (llvm::AddOverflow(low, least, low) ||
+        llvm::AddOverflow(high, most, high))
+      return {-kFar, kFar};
+  }
+  return {std::max(low, -kFar), std::min(high, kFar)};
+}
+
 void Constraints::restrict(Form form, int64_t constant, int64_t least,
                            int64_t most) {
   least -= least == -kFar ? 0 : constant;
@@ -89,10 +108,10 @@ void Constraints::restrict(Form form, int64_t constant, int64_t least,
       factor = -factor;
     std::tie(least, most) = std::pair(-most, -least);
   }
-  auto &[low, high] =
-      intervals
-          .try_emplace(form, form.empty() ? 0 : -kFar, form.empty() ? 0 : kFar)
-          .first->second;
+  auto [known, isNew] = intervals.try_emplace(form);
+  auto &[low, high] = known->second;
+  if (isNew)
+    known->second = getRange(form);
   low = std::max(low, least);
   high = std::min(high, most);
   contradiction |= low > high;

@@ -45,6 +45,7 @@ static constexpr NumericField kNumericFields[] = {
     {"tau", &ScheduleFields::tau},
     {"sum_by_dot", &ScheduleFields::sumByDot},
     {"cluster", &ScheduleFields::cluster},
+    {"score_stages", &ScheduleFields::scoreStages},
 };
 
 /// Sets `field` to the case that `text` names.
@@ -93,7 +94,7 @@ ScheduleFields::get(MLIRContext *context,
       emitError, context, tileM, tileN, warps, stages, queryInRegisters,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
-      cluster);
+      cluster, scoreStages);
 }
 
 //===----------------------------------------------------------------------===//

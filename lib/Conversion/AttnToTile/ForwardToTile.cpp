@@ -8,6 +8,7 @@
 
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
+#include "ScoreBoxes.h"
 
 #include "fovea/Target/Schedule.h"
 
@@ -29,6 +30,8 @@ public:
 
 private:
   LogicalResult chooseTiles();
+  /// Operand number of the first captured value.
+  unsigned getFirstCapture() { return op.getScaleValue() ? 4 : 3; }
   /// Whether tiles of queries differ in how many keys they visit.
   bool isUneven() {
     return !op.getKvBounds().empty() || !isa<attn::DenseAttr>(op.getSequence());
@@ -102,6 +105,8 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.uneven = isUneven();
   problem.wideExponent = element.isBF16();
   problem.lse = static_cast<bool>(op.getLse());
+  ScoreBoxes boxes = findScoreBoxes(op);
+  problem.scoreBits = boxes.bits;
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });
@@ -110,6 +115,9 @@ LogicalResult ForwardEmitter::chooseTiles() {
   schedule = *chosen;
   rows = schedule.getTileM();
   columns = schedule.getTileN();
+  if (schedule.getScoreStages() != 0)
+    for (unsigned capture : boxes.captures)
+      kb.makeContiguous(getFirstCapture() + capture);
   return success();
 }
 
@@ -143,9 +151,8 @@ void ForwardEmitter::emitCoordinates() {
   v = kb.operandArgument(2);
   o = kb.resultArgument(0);
   lse = op.getLse() ? kb.resultArgument(1) : Value();
-  unsigned firstCapture = op.getScaleValue() ? 4 : 3;
   for (unsigned i = 0; i < op.getCaptures().size(); ++i)
-    captures.push_back(kb.operandArgument(firstCapture + i));
+    captures.push_back(kb.operandArgument(getFirstCapture() + i));
 
   // What does not depend on the tile stands before the loop over tiles.
   queries = kb.size(q, 2);

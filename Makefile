@@ -7,7 +7,7 @@ PRESET ?= default
 BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test format format-check lint docs docs-check portable asan clean
+.PHONY: help setup build demo test format format-check lint docs docs-check portable wheel asan clean
 
 help:
 	@echo "Fovea: a compiler for attention. The two that matter:"
@@ -18,6 +18,7 @@ help:
 	@echo "  make setup         install what is missing: Debian packages, .venv (both above do it)"
 	@echo "  make build         configure and build into build/, tools in build/bin/"
 	@echo "  make portable      tools that run without LLVM installed, in build-portable/bin/"
+	@echo "  make wheel         the Python package for machines without LLVM, in dist/, tried in an environment of its own"
 	@echo "  make asan          build with AddressSanitizer in build-asan/ and run the tests there"
 	@echo "  make format        format C++ sources        make format-check   fail if any isn't"
 	@echo "  make lint          clang-tidy on files changed since main; LINT=all: on every file"
@@ -58,8 +59,13 @@ portable: setup
 	@scripts/build.sh portable $(JOBS) all
 	@ls -lh build-portable/bin
 
+wheel: setup
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) .venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@.venv/bin/python scripts/try_wheel.py dist
+	@ls -lh dist
+
 asan: setup
 	@.venv/bin/python scripts/run_tests.py --preset asan --jobs $(JOBS)
 
 clean:
-	rm -rf build build-asan build-portable .demo
+	rm -rf build build-asan build-portable dist .demo

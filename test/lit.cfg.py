@@ -27,12 +27,17 @@ config.substitutions.insert(0, ("%python", python))
 config.substitutions.append(("%examples", os.path.join(config.fovea_src_root, "examples")))
 config.substitutions.append(("%fovea_src", config.fovea_src_root))
 config.substitutions.append(("%plugin", os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)))
+config.substitutions.append(("%fovea_lib", os.path.join(config.fovea_lib_dir, "libFovea.so")))
 # LD_LIBRARY_PATH with a stand-in for the CUDA driver.
 config.substitutions.append(("%fake_driver", os.path.join(config.fovea_obj_root, "test", "Runtime", "fake-driver")))
 # Fovea's tools must be the ones just built: never fall back to PATH.
 fovea_tools = [
+    "fovea-c-test",
     "fovea-compile",
+    "fovea-embed",
+    "fovea-guard-test",
     "fovea-lsp-server",
+    "fovea-mask-test",
     "fovea-opt",
     "fovea-reduce",
     "fovea-run",
@@ -48,7 +53,7 @@ llvm_config.add_tool_substitutions(
     [ToolSubst(tool, unresolved="fatal") for tool in present], [config.fovea_tools_dir]
 )
 llvm_config.add_tool_substitutions(
-    ["FileCheck", "count", "mlir-opt", "mlir-translate", "not", "split-file"],
+    ["FileCheck", "count", "llvm-nm", "mlir-opt", "mlir-translate", "not", "split-file"],
     [config.llvm_tools_dir],
 )
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockLists.h"
 #include "Elementwise.h"
 #include "MatMul.h"
 #include "Sequences.h"
@@ -92,6 +93,7 @@ private:
   SmallVector<RuntimeValue> getCoordinates(const RowBlock &block) const;
   LogicalResult evaluateMask(const RowBlock &block, Frame &inner,
                              RuntimeValue &mask);
+  void hideUnlisted(const RowBlock &block, RuntimeValue &mask);
   LogicalResult evaluateBlock(const RowBlock &block, Frame &inner);
   LogicalResult checkBounds(const RowBlock &block, Frame &inner);
   LogicalResult checkClassification(const RowBlock &block, Frame &inner);
@@ -132,14 +134,39 @@ LogicalResult ForwardEvaluation<T>::evaluateMask(const RowBlock &block,
                                                  Frame &inner,
                                                  RuntimeValue &mask) {
   mask = RuntimeValue::integer(1);
-  if (op.getMaskMod().empty())
-    return success();
-  SmallVector<RuntimeValue> results;
-  inner.setActiveLanes({});
-  if (failed(runRegion(inner, op.getMaskMod(), getCoordinates(block), results)))
-    return failure();
-  mask = results.front();
+  if (!op.getMaskMod().empty()) {
+    SmallVector<RuntimeValue> results;
+    inner.setActiveLanes({});
+    if (failed(
+            runRegion(inner, op.getMaskMod(), getCoordinates(block), results)))
+      return failure();
+    mask = results.front();
+  }
+  if (op.hasBlocks())
+    hideUnlisted(block, mask);
   return success();
+}
+
+/// What mask_mod says holds in partial blocks only.
+template <typename T>
+void ForwardEvaluation<T>::hideUnlisted(const RowBlock &block,
+                                        RuntimeValue &mask) {
+  int64_t keys = block.sequence->keys.size();
+  SmallVector<int64_t, 2> shape = {block.count, keys};
+  Lanes<int64_t> lanes(mask, shape);
+  auto listed = std::make_shared<Array>(shape, Storage::Int);
+  BlockLists lists(op, frame);
+  for (int64_t i = 0; i < block.count; ++i) {
+    SmallVector<BlockLists::Listing> row =
+        lists.getRow(block.sequence->batch, block.head, block.first + i, keys);
+    for (int64_t j = 0; j < keys; ++j) {
+      BlockLists::Listing listing = row[j / op.getKeyBlock()];
+      listed->template data<int64_t>()[i * keys + j] =
+          listing == BlockLists::Full || (listing == BlockLists::Partial &&
+                                          lanes.row(i)[j * lanes.columnStride]);
+    }
+  }
+  mask = RuntimeValue::array(std::move(listed));
 }
 
 template <typename T>
@@ -381,6 +408,8 @@ LogicalResult ForwardEvaluation<T>::run() {
                           << queryRows.heads << " and " << keyRows.heads;
   auto sequences = locateSequences(op, frame);
   if (failed(sequences))
+    return failure();
+  if (op.hasBlocks() && failed(BlockLists(op, frame).check(keyRows.positions)))
     return failure();
 
   SmallVector<int64_t, 4> outputShape(query.getShape());

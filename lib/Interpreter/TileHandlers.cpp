@@ -8,6 +8,7 @@
 
 #include "Elementwise.h"
 #include "MatMul.h"
+#include "RoleScheduler.h"
 #include "TileSupport.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Interpreter/Handlers.h"
@@ -40,6 +41,14 @@ static LogicalResult executeRamp(Operation *op, Frame &frame) {
       result->data<T>()[i] = T(start + i * step);
   });
   frame.set(ramp.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+static LogicalResult executeHeldRows(Operation *op, Frame &frame) {
+  auto held = cast<tile::HeldRowsOp>(op);
+  RowRange rows = getHeldRows(frame, held.getTile());
+  frame.set(held.getFirst(), RuntimeValue::integer(rows.first));
+  frame.set(held.getCount(), RuntimeValue::integer(rows.count));
   return success();
 }
 
@@ -236,9 +245,13 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
 
 void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
                              OperandRange indices, ArrayRef<int64_t> dims,
-                             Value limit) {
+                             Value limit, std::optional<RowRange> rows) {
   const MemRefView &memref = frame.get(target).getMemRef();
   Box box = locateBox(frame, memref, indices, dims, value.getShape(), limit);
+  if (rows) {
+    box.begin[0] = std::max(box.begin[0], rows->first);
+    box.end[0] = std::min(box.end[0], rows->first + rows->count);
+  }
   if (box.isEmpty())
     return;
   int64_t columns = value.getShape()[1], bytes = getByteWidth(memref.kind);
@@ -257,8 +270,10 @@ void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
 
 static LogicalResult executeStore(Operation *op, Frame &frame) {
   auto store = cast<tile::StoreOp>(op);
+  // A warp group stores the rows that it holds; of others it need not know.
+  RowRange rows = getHeldRows(frame, store.getValue().getType());
   storeBox(frame, frame.getArray(store.getValue()), store.getTarget(),
-           store.getIndices(), store.getDims(), store.getLimit());
+           store.getIndices(), store.getDims(), store.getLimit(), rows);
   return success();
 }
 
@@ -401,6 +416,7 @@ private:
 void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
   registry.add<tile::RampOp>(executeRamp);
+  registry.add<tile::HeldRowsOp>(executeHeldRows);
   registry.add<tile::BroadcastOp>(executeBroadcast);
   registry.add<tile::ReduceOp>(executeReduce);
   registry.add<tile::DotOp>(executeDot);

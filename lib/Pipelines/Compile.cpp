@@ -17,10 +17,69 @@
 using namespace mlir;
 using namespace fovea;
 
+/// The target, or null after a diagnostic.
+static const TargetInfo *findTarget(ModuleOp module,
+                                    const CompileOptions &options) {
+  return lookupTarget(options.target,
+                      [&] { return mlir::emitError(module.getLoc()); });
+}
+
+/// The kernel of that name, or the only one.
+static FailureOr<tile::AbiOp> selectKernel(ModuleOp module, StringRef name) {
+  SmallVector<tile::AbiOp> all;
+  module.walk([&](tile::AbiOp found) { all.push_back(found); });
+  for (tile::AbiOp candidate : all)
+    if (name.empty() ? all.size() == 1 : candidate.getKernel() == name)
+      return candidate;
+  if (all.empty())
+    return module.emitError(
+        "found no attention to compile: expected a function that holds an op "
+        "of the 'attn' dialect");
+  InFlightDiagnostic diag = module.emitError();
+  if (name.empty())
+    diag << "found several kernels, expected one to be chosen by name: ";
+  else
+    diag << "found no kernel '" << name << "', expected one of ";
+  llvm::interleaveComma(all, diag, [&](tile::AbiOp candidate) {
+    diag << "'" << candidate.getKernel() << "'";
+  });
+  return diag;
+}
+
+/// Text of a kernel in the NVVM dialect: LLVM IR or PTX.
+static FailureOr<std::string> translate(gpu::GPUModuleOp kernel,
+                                        const TargetInfo &target, bool toPTX,
+                                        TimingScope &timing) {
+  llvm::LLVMContext context;
+  TimingScope translation = timing.nest("Translation to LLVM IR");
+  std::unique_ptr<llvm::Module> module =
+      translateToLLVMIR(kernel, target, context);
+  translation.stop();
+  if (!module)
+    return failure();
+  TimingScope optimization = timing.nest("LLVM optimisation");
+  optimizeLLVMIR(*module, target);
+  optimization.stop();
+  if (!toPTX) {
+    std::string text;
+    llvm::raw_string_ostream(text) << *module;
+    return text;
+  }
+  TimingScope backend = timing.nest("NVPTX backend");
+  return emitPTX(*module, target, kernel.getLoc());
+}
+
+static FailureOr<std::string> getMetadata(tile::AbiOp abi) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (failed(writeMetadata(abi, stream)))
+    return failure();
+  return text;
+}
+
 FailureOr<std::vector<CompiledKernel>>
 fovea::compileToPTX(ModuleOp module, const CompileOptions &options) {
-  const TargetInfo *target = lookupTarget(
-      options.target, [&] { return mlir::emitError(module.getLoc()); });
+  const TargetInfo *target = findTarget(module, options);
   if (!target)
     return failure();
   PassManager pm(module.getContext());
@@ -28,23 +87,80 @@ fovea::compileToPTX(ModuleOp module, const CompileOptions &options) {
   if (failed(pm.run(module)))
     return failure();
   std::vector<CompiledKernel> kernels;
+  TimingScope timing;
   for (auto kernel : module.getOps<gpu::GPUModuleOp>()) {
-    llvm::LLVMContext context;
-    std::unique_ptr<llvm::Module> llvmModule =
-        translateToLLVMIR(kernel, *target, context);
-    if (!llvmModule)
-      return failure();
-    optimizeLLVMIR(*llvmModule, *target);
-    FailureOr<std::string> ptx = emitPTX(*llvmModule, *target, kernel.getLoc());
+    auto ptx = translate(kernel, *target, /*toPTX=*/true, timing);
     if (failed(ptx))
       return failure();
     for (auto abi : kernel.getOps<tile::AbiOp>()) {
-      std::string metadata;
-      llvm::raw_string_ostream stream(metadata);
-      if (failed(writeMetadata(abi, stream)))
+      FailureOr<std::string> metadata = getMetadata(abi);
+      if (failed(metadata))
         return failure();
-      kernels.push_back({abi.getKernel().str(), *ptx, metadata});
+      kernels.push_back({abi.getKernel().str(), *ptx, std::move(*metadata)});
     }
   }
   return kernels;
+}
+
+FailureOr<CompiledKernel> fovea::compileKernel(ModuleOp module,
+                                               const CompileOptions &options,
+                                               StringRef name) {
+  TimingScope timing;
+  auto ptx = emitArtifact(module, Artifact::PTX, options, name, timing);
+  if (failed(ptx))
+    return failure();
+  FailureOr<tile::AbiOp> abi = selectKernel(module, name);
+  if (failed(abi))
+    return failure();
+  FailureOr<std::string> metadata = getMetadata(*abi);
+  if (failed(metadata))
+    return failure();
+  return CompiledKernel{abi->getKernel().str(), std::move(*ptx),
+                        std::move(*metadata)};
+}
+
+static LogicalResult runPipeline(ModuleOp module, Artifact artifact,
+                                 const CompileOptions &options,
+                                 TimingScope &timing, PassManagerSetup setup) {
+  PassManager pm(module.getContext());
+  pm.enableTiming(timing);
+  if (setup && failed(setup(pm)))
+    return failure();
+  switch (artifact) {
+  case Artifact::Tile:
+    buildToTilePipeline(pm, options);
+    break;
+  case Artifact::Warp:
+    buildToWarpPipeline(pm, options);
+    break;
+  default:
+    buildToNVVMPipeline(pm, options);
+    break;
+  }
+  return pm.run(module);
+}
+
+FailureOr<std::string> fovea::emitArtifact(ModuleOp module, Artifact artifact,
+                                           const CompileOptions &options,
+                                           StringRef kernel,
+                                           TimingScope &timing,
+                                           PassManagerSetup setup) {
+  const TargetInfo *target = findTarget(module, options);
+  if (!target || failed(runPipeline(module, artifact, options, timing, setup)))
+    return failure();
+  if (artifact == Artifact::Tile || artifact == Artifact::Warp ||
+      artifact == Artifact::NVVM) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module.print(stream);
+    stream << "\n";
+    return text;
+  }
+  FailureOr<tile::AbiOp> abi = selectKernel(module, kernel);
+  if (failed(abi))
+    return failure();
+  if (artifact == Artifact::Metadata)
+    return getMetadata(*abi);
+  return translate((*abi)->getParentOfType<gpu::GPUModuleOp>(), *target,
+                   artifact == Artifact::PTX, timing);
 }

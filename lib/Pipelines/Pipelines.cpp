@@ -64,12 +64,11 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(tile::createSinkCoordinates());
   kernel.addPass(warp::createWarpAssignLayouts());
   kernel.addPass(warp::createWarpSplitSoftmax());
-  kernel.addPass(warp::createWarpSplitMaskedLoops());
-  kernel.addPass(createCanonicalizerPass());
-  kernel.addPass(createCSEPass());
   kernel.addPass(warp::createWarpLowerVotes());
   kernel.addPass(warp::createWarpPingPong());
   kernel.addPass(warp::createWarpSpecialize());
+  // Only who computes asks for masks; who copies keeps one loop.
+  kernel.addPass(warp::createWarpSplitMaskedLoops());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createSinkCoordinates());

@@ -57,6 +57,9 @@ void fovea_leave(const fovea_device *device);
 fovea_status fovea_alloc_zeroed(const fovea_device *device, size_t bytes,
                                 CUdeviceptr *address);
 
+/** What a loaded kernel's metadata says. */
+const fovea_metadata *fovea_kernel_metadata(const fovea_kernel *kernel);
+
 /*===-- Tensor maps (TensorMap.c)
  * ----------------------------------------------===*/
 

@@ -20,6 +20,8 @@
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -153,6 +155,18 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
   passes.run(module, modules);
 }
 
+/// Collects what the backend can't compile. Without a handler LLVM prints it
+/// and ends the process.
+static void collectErrors(const llvm::DiagnosticInfo *info, void *errors) {
+  if (info->getSeverity() != llvm::DS_Error)
+    return;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::DiagnosticPrinterRawOStream printer(stream);
+  info->print(printer);
+  static_cast<std::vector<std::string> *>(errors)->push_back(text);
+}
+
 FailureOr<std::string> fovea::emitPTX(llvm::Module &module,
                                       const TargetInfo &target, Location loc) {
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target);
@@ -168,7 +182,15 @@ FailureOr<std::string> fovea::emitPTX(llvm::Module &module,
     mlir::emitError(loc, "the NVPTX target can't emit PTX");
     return failure();
   }
+  std::vector<std::string> errors;
+  module.getContext().setDiagnosticHandlerCallBack(collectErrors, &errors);
   passes.run(module);
+  module.getContext().setDiagnosticHandlerCallBack(nullptr);
+  for (const std::string &error : errors)
+    mlir::emitError(loc, "the NVPTX target can't compile the kernel: ")
+        << error;
+  if (!errors.empty())
+    return failure();
   return std::string(text.str());
 }
 

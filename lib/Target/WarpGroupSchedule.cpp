@@ -52,11 +52,15 @@ static int64_t padColumns(int64_t columns) {
 }
 
 /// Registers of a thread for the accumulator, the scores and the weights, and
-/// for what is added to the scores.
+/// for what is added to the scores: loads in flight, of which ptxas keeps about
+/// half where each score needs one.
 static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
                                 bool sumByDot, int64_t scoreStages) {
-  return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 + (sumByDot ? 4 : 0) +
-         (scoreStages ? tileN * problem.scoreBits / 64 : 0);
+  int64_t loads = problem.loadsPerScore ? tileN / 4 : 0;
+  if (scoreStages != 0)
+    loads = std::max(loads, tileN * problem.scoreBits / 64);
+  return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 + loads +
+         (sumByDot ? 4 : 0);
 }
 
 /// Columns of ones can go on with a value's only panel, which must be full.
@@ -98,6 +102,8 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
   bool isLarge = std::max(problem.headDim, problem.valueHeadDim) > 192;
   int64_t widest = isSmall || (isLarge && problem.uneven) ? 64 : 128;
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
+    if (problem.keyBlock % tileN != 0)
+      continue;
     if (getTileRegisters(problem, tileN, fields.sumByDot, fields.scoreStages) +
             kOtherRegisters >
         budget.consumer)
@@ -138,6 +144,10 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   bool isSmall = headDim <= 64;
   int64_t groups = isSmall ? 4 : 2;
+  while (groups > 0 && problem.queryBlock % (groups * kGroupRows) != 0)
+    --groups;
+  if (groups == 0 || problem.keyBlock % 16 != 0)
+    return std::nullopt;
   ScheduleFields fields;
   fields.warps = groups * kGroupWarps;
   fields.tileM = groups * kGroupRows;
@@ -165,6 +175,21 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   if (problem.scoreBits && fillTile(problem, budget, isSmall, fields))
     return fields;
   return std::nullopt;
+}
+
+/// Each CTA copies a part of every block's rows for all; whole repetitions of
+/// the swizzle.
+static LogicalResult
+checkCluster(ScheduleAttr schedule,
+             function_ref<InFlightDiagnostic()> emitError) {
+  int64_t cluster = schedule.getCluster();
+  if (cluster != 1 && cluster != 2)
+    return emitError() << "schedule's 'cluster' must be 1 or 2, found "
+                       << cluster;
+  if (cluster > 1 && schedule.getWork() == tile::WorkSchedule::Dynamic)
+    return emitError() << "schedule's 'cluster' " << cluster
+                       << " needs 'work' single or static";
+  return success();
 }
 
 LogicalResult
@@ -197,9 +222,8 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
       return emitError() << "schedule's '" << name << "' must be a multiple of "
                          << kBudgetStep << " from " << kLeastBudget
                          << " on, found " << registers;
-  if (schedule.getCluster() != 1)
-    return emitError() << "schedule's 'cluster' must be 1, found "
-                       << schedule.getCluster();
+  if (failed(checkCluster(schedule, emitError)))
+    return failure();
   if (schedule.getChain() == 1 && schedule.getQueryStages() != 2)
     return emitError() << "schedule's 'chain' 1 needs 'query_stages' 2, found "
                        << schedule.getQueryStages();

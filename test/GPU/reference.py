@@ -166,8 +166,8 @@ def _sample(size, count, generator, device):
 def compare_sample(variant, tensors, generator, batches=4, heads=4, rows=96):
     """As `compare`, for some rows of some heads; no result may be NaN. For
     variants without captures and lengths, which do not ask which head it is."""
-    if variant.captures or variant.lengths or variant.packed:
-        raise ValueError("a sample of a variant with captures, lengths or packed sequences")
+    if variant.captures or variant.lengths or variant.packed or variant.blocks:
+        raise ValueError("a sample of a variant with captures, lengths, packed sequences or blocks")
     # Whole tensors are looked at a batch portion at a time: they may be large.
     portion = max(1, 2**28 // max(1, tensors.o[0].numel()))
     for first in range(0, tensors.o.shape[0], portion):

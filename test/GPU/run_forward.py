@@ -110,7 +110,8 @@ def memcheck_grid(count):
         Config("causal", "bf16", 64), Config("dense", "f16", 128, 0, "bshd"), Config("window", "bf16", 80),
         Config("alibi", "bf16", 64), Config("empty", "bf16", 64), Config("causal", "bf16", 64, 128),
         Config("prefix", "f16", 16), Config("lengths", "bf16", 64), Config("softcap", "bf16", 128, 0, "bshd"),
-        Config("dense", "bf16", 256), Config("packed", "bf16", 64),
+        Config("dense", "bf16", 256), Config("packed", "bf16", 64), Config("blocksparse", "bf16", 128),
+        Config("blockmask", "bf16", 64),
     ]  # fmt: skip
     return chosen[:count]
 
@@ -143,9 +144,15 @@ class Tensors:
         sizes = dict(zip(("B", "Hq", "Hkv", "Sq", "Skv"), case.sizes))
         self.captures = []
         for index, capture in enumerate(variant.captures):
-            tensor = 0.5 * torch.rand([sizes[dim] for dim in capture.dims], device=device, generator=generator)
+            tensor = torch.rand([sizes[dim] for dim in capture.dims], device=device, generator=generator)
+            if capture.dtype == "i32":
+                tensor = (tensor < 1 / variants.DOCUMENT).cumsum(-1, dtype=torch.int32)
+            else:
+                tensor *= 0.5
             self.captures.append(tensor)
             self.arguments[f"capture{index}"] = tensor
+        if variant.blocks:
+            self.make_lists(variant.blocks)
         self.lengths = self.beyond = None
         if variant.lengths:
             self.lengths = torch.randint(0, skv + 1, (b,), device=device, generator=generator, dtype=torch.int32)
@@ -162,6 +169,23 @@ class Tensors:
             self.scale = 0.37
             self.arguments["scale"] = self.scale
         self.spoil()
+
+    def make_lists(self, blocks):
+        """Lists of different numbers of blocks in any order, some of which lie
+        outside of the sequence, and counts that may be longer than a row. Even
+        blocks are partial, odd ones full: none is listed twice."""
+        b, hq, _, sq, skv = self.case.sizes
+        torch, rows = self.torch, -(-sq // blocks.query)
+        shape = (b if blocks.by_batch else 1, hq if blocks.by_head else 1, rows)
+        width = -(-skv // blocks.key) // 2 + 2
+        for name in blocks.names:
+            if name.endswith("count"):
+                tensor = torch.randint(-1, width + 2, shape, device=self.device, generator=self.generator, dtype=torch.int32)
+            else:
+                order = torch.rand((*shape, width), device=self.device, generator=self.generator).argsort(-1)
+                tensor = (2 * (order - 1) + name.startswith("full")).to(torch.int32)
+            self.captures.append(tensor)
+            self.arguments[name] = tensor
 
     def pack(self, count):
         """Cuts queries and keys into sequences, some of them empty. Values of one

@@ -42,7 +42,7 @@ class TorchKernel:
         variant = variants.VARIANTS[self.config.variant]
         if self.config.layout == "bshd":
             q, k, v, o = (tensor.transpose(1, 2) for tensor in (q, k, v, o))
-        captures = [captured[f"capture{n}"] for n in range(len(captured))]
+        captures = list(captured.values())
         if lengths is not None:
             v = v.nan_to_num(0.0)
         scale = scale or self.config.d**-0.5

@@ -16,14 +16,41 @@ PREFIX = 96
 CHUNK = 192
 SHIFT = 70
 CAP = 30.0
+DILATION = 4
+STRIDE = 320
+SUMMARY = 64
+WIDTH = 96
+RADIUS = 5
+BUTTERFLY = 32
+DOCUMENT = 150
 
 
 @dataclasses.dataclass(frozen=True)
 class Capture:
-    """A captured tensor: its element type, and which size each dimension has."""
+    """A captured tensor: its element type, and which size each dimension has.
+    Floats are small random numbers; integers number the documents, of about
+    DOCUMENT positions, that lie in the last dimension."""
 
     dtype: str
     dims: tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Blocks:
+    """Lists of blocks: queries and keys of a block, whether there is a list of
+    full ones, and whether lists differ between batch entries and heads."""
+
+    query: int
+    key: int
+    full: bool = False
+    by_batch: bool = True
+    by_head: bool = True
+
+    @property
+    def names(self):
+        """The lists, in the order in which they follow a variant's captures."""
+        kinds = ("partial", "full") if self.full else ("partial",)
+        return [f"{kind}_{part}" for kind in kinds for part in ("count", "index")]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +59,7 @@ class Variant:
 
     The torch functions get index tensors b, h, i, j that broadcast to
     (B, Hq, Sq, Skv), the sizes (an object with B, Hq, Hkv, Sq, Skv) and the
-    captured tensors.
+    captured tensors, behind them the lists of blocks.
     """
 
     score_mod: str = ""
@@ -43,6 +70,7 @@ class Variant:
     lengths: bool = False
     packed: bool = False
     runtime_scale: bool = False
+    blocks: object = None
 
 
 CAUSAL = """%keep = arith.cmpi sge, %i, %j : index
@@ -62,6 +90,49 @@ def _alibi_score(s, b, h, i, j, sizes, captures):
 
 def _prefix_mask(b, h, i, j, sizes, captures):
     return (j <= i) | (j < PREFIX)
+
+
+def _listed(count, index, block, b, h, i, j, sizes):
+    """Which keys lie in a listed block."""
+    blocks = -(-sizes.Skv // block.key)
+    slot = index.new_ones(index.shape[-1]).cumsum(0) - 1
+    counts = (slot < count[..., None]) & (index >= 0) & (index < blocks)
+    table = index.new_zeros(*index.shape[:-1], blocks + 1)
+    table = table.scatter(-1, index.masked_fill(~counts, blocks).long(), 1)
+    b, h = (at * (extent > 1) for at, extent in ((b, table.shape[0]), (h, table.shape[1])))
+    return table[b, h, i // block.query, j // block.key] > 0
+
+
+LISTED = Blocks(64, 64)
+MASKED = Blocks(128, 64, full=True, by_batch=False)
+
+
+def _block_mask(b, h, i, j, sizes, captures):
+    partial, full = (_listed(*lists, MASKED, b, h, i, j, sizes) for lists in (captures[:2], captures[2:]))
+    return full | (partial & (i >= j))
+
+
+def _document_mask(b, h, i, j, sizes, captures):
+    queries, keys = captures
+    return (queries[b, i] == keys[b, j]) & (i >= j)
+
+
+def _global_mask(b, h, i, j, sizes, captures):
+    return (i >= j) & ((i - j < WINDOW) | (j < SUMMARY) | (j % STRIDE == 0))
+
+
+def _strided_mask(b, h, i, j, sizes, captures):
+    return (i >= j) & ((i - j < WINDOW) | (j % STRIDE >= STRIDE - SUMMARY))
+
+
+def _neighbourhood_mask(b, h, i, j, sizes, captures):
+    column = (i % WIDTH).clamp(RADIUS, WIDTH - 1 - RADIUS)
+    return ((i // WIDTH - j // WIDTH).abs() <= RADIUS) & ((column - j % WIDTH).abs() <= RADIUS)
+
+
+def _butterfly_mask(b, h, i, j, sizes, captures):
+    differ = (i // BUTTERFLY) ^ (j // BUTTERFLY)
+    return (differ & (differ - 1)) == 0
 
 
 VARIANTS = {
@@ -107,6 +178,94 @@ VARIANTS = {
       attn.yield %keep : i1""",
         mask=lambda b, h, i, j, sizes, captures: (i // CHUNK == j // CHUNK) & (i >= j),
     ),
+    # Masks with holes: ranges of keys do not describe them.
+    "dilated": Variant(
+        mask_mod=f"""%w = arith.constant {4 * WINDOW} : index
+      %n = arith.constant {DILATION} : index
+      %zero = arith.constant 0 : index
+      %d = arith.subi %i, %j : index
+      %near = arith.cmpi ult, %d, %w : index
+      %r = arith.remsi %d, %n : index
+      %on = arith.cmpi eq, %r, %zero : index
+      %keep = arith.andi %near, %on : i1
+      attn.yield %keep : i1""",
+        mask=lambda b, h, i, j, sizes, captures: (i >= j) & (i - j < 4 * WINDOW) & ((i - j) % DILATION == 0),
+    ),
+    "strided": Variant(
+        mask_mod=f"""%w = arith.constant {WINDOW} : index
+      %n = arith.constant {STRIDE} : index
+      %start = arith.constant {STRIDE - SUMMARY} : index
+      %d = arith.subi %i, %j : index
+      %near = arith.cmpi slt, %d, %w : index
+      %r = arith.remui %j, %n : index
+      %summary = arith.cmpi uge, %r, %start : index
+      %shown = arith.ori %near, %summary : i1
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %shown, %past : i1
+      attn.yield %keep : i1""",
+        mask=_strided_mask,
+    ),
+    "global": Variant(
+        mask_mod=f"""%w = arith.constant {WINDOW} : index
+      %n = arith.constant {STRIDE} : index
+      %p = arith.constant {SUMMARY} : index
+      %zero = arith.constant 0 : index
+      %d = arith.subi %i, %j : index
+      %near = arith.cmpi slt, %d, %w : index
+      %first = arith.cmpi slt, %j, %p : index
+      %r = arith.remui %j, %n : index
+      %on = arith.cmpi eq, %r, %zero : index
+      %a = arith.ori %near, %first : i1
+      %shown = arith.ori %a, %on : i1
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %shown, %past : i1
+      attn.yield %keep : i1""",
+        mask=_global_mask,
+    ),
+    "neighbourhood": Variant(
+        mask_mod=f"""%w = arith.constant {WIDTH} : index
+      %r = arith.constant {RADIUS} : index
+      %size = arith.constant {2 * RADIUS + 1} : index
+      %last = arith.constant {WIDTH - 1 - RADIUS} : index
+      %ir = arith.divui %i, %w : index
+      %ic = arith.remui %i, %w : index
+      %jr = arith.divui %j, %w : index
+      %jc = arith.remui %j, %w : index
+      %low = arith.maxsi %ic, %r : index
+      %c = arith.minsi %low, %last : index
+      %dr = arith.subi %ir, %jr : index
+      %dc = arith.subi %c, %jc : index
+      %er = arith.addi %dr, %r : index
+      %ec = arith.addi %dc, %r : index
+      %nr = arith.cmpi ult, %er, %size : index
+      %nc = arith.cmpi ult, %ec, %size : index
+      %keep = arith.andi %nr, %nc : i1
+      attn.yield %keep : i1""",
+        mask=_neighbourhood_mask,
+    ),
+    "butterfly": Variant(
+        mask_mod=f"""%n = arith.constant {BUTTERFLY} : index
+      %one = arith.constant 1 : index
+      %zero = arith.constant 0 : index
+      %ib = arith.divui %i, %n : index
+      %jb = arith.divui %j, %n : index
+      %x = arith.xori %ib, %jb : index
+      %y = arith.subi %x, %one : index
+      %z = arith.andi %x, %y : index
+      %keep = arith.cmpi eq, %z, %zero : index
+      attn.yield %keep : i1""",
+        mask=_butterfly_mask,
+    ),
+    "documents": Variant(
+        captures=(Capture("i32", ("B", "Sq")), Capture("i32", ("B", "Skv"))),
+        mask_mod="""%x = tensor.extract %t0[%b, %i] : tensor<?x?xi32>
+      %y = tensor.extract %t1[%b, %j] : tensor<?x?xi32>
+      %same = arith.cmpi eq, %x, %y : i32
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %same, %past : i1
+      attn.yield %keep : i1""",
+        mask=_document_mask,
+    ),
     # The first SHIFT queries have nothing to attend to.
     "empty": Variant(
         mask_mod=f"""%c = arith.constant {SHIFT} : index
@@ -138,6 +297,12 @@ VARIANTS = {
         score=_alibi_score,
         mask=lambda b, h, i, j, sizes, captures: i >= j,
     ),
+    # Blocks that a list gives, and those with a mask in some of them.
+    "blocksparse": Variant(
+        blocks=LISTED,
+        mask=lambda b, h, i, j, sizes, captures: _listed(*captures, LISTED, b, h, i, j, sizes),
+    ),
+    "blockmask": Variant(mask_mod=CAUSAL, blocks=MASKED, mask=_block_mask),
 }
 
 # What the numeric grid must cover; the others are checked for some head dims.
@@ -207,6 +372,13 @@ def emit(config, with_lse=True, table=None):
     if variant.lengths:
         arguments.append(("%n", f"tensor<{sizes['B']}xi32>"))
         clauses.append(f"lengths(%n : tensor<{sizes['B']}xi32>)")
+    if variant.blocks:
+        block = variant.blocks
+        leading = f"{sizes['B'] if block.by_batch else 1}x{sizes['Hq'] if block.by_head else 1}x?x"
+        lists = [(f"%{name}", f"tensor<{leading}{'?x' * name.endswith('index')}i32>") for name in block.names]
+        arguments += lists
+        listed = ", ".join(name for name, _ in lists), ", ".join(type for _, type in lists)
+        clauses.append(f"blocks({listed[0]} : {listed[1]}, size = [{block.query}, {block.key}])")
     if variant.packed:
         arguments += [("%cu_q", "tensor<?xi32>"), ("%cu_k", "tensor<?xi32>")]
         clauses.append("packed(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>)")

@@ -9,6 +9,7 @@
 /**
  * usage: fovea-runtime-test [--device=N] [--kernel=FILE --metadata=FILE]
  *          [--info] [--memory] [--threads=N] [--prepared=N] [--repeat=N]
+ *          [--packed]
  *          [--tensor=NAME,DTYPE,SIZES[,strides=STRIDES][,at=ADDRESS]]...
  *          [--scalar=NAME,VALUE]...
  *
@@ -105,6 +106,32 @@ static void *launch(void *unused) {
   return NULL;
 }
 
+/** The tensors and scalars as given, in a row: in the kernel's order. */
+static void launch_packed(void) {
+  int64_t words[MOST * (1 + 2 * RANK) + MOST];
+  size_t count = 0;
+  for (size_t i = 0; i < num_tensors; ++i) {
+    const fovea_tensor *tensor = &tensors[i];
+    words[count++] = (int64_t)tensor->data;
+    for (int d = 0; d < tensor->rank; ++d)
+      words[count++] = tensor->sizes[d];
+    int64_t contiguous = 1;
+    for (int d = tensor->rank - 1; d >= 0; --d) {
+      words[count + (size_t)d] =
+          tensor->strides ? tensor->strides[d] : contiguous;
+      contiguous *= tensor->sizes[d];
+    }
+    count += (size_t)tensor->rank;
+  }
+  /* A number with a point is for an f32 parameter. */
+  for (size_t i = 0; i < num_scalars; ++i)
+    if (scalars[i].floating != (double)scalars[i].integer)
+      memcpy(&words[count++], &scalars[i].floating, sizeof(double));
+    else
+      words[count++] = scalars[i].integer;
+  check(fovea_kernel_launch_packed(kernel, NULL, words, count));
+}
+
 static void *run(void *prepared) {
   check(fovea_launch_run(prepared, NULL));
   return NULL;
@@ -167,7 +194,7 @@ static void print_info(fovea_device *device) {
 
 int main(int argc, char **argv) {
   int number = FOVEA_CURRENT_DEVICE, threads = 0, info = 0, memory = 0;
-  int prepared = 0, repeat = 0;
+  int prepared = 0, repeat = 0, packed = 0;
   char *image = NULL, *metadata = NULL, *value;
   for (int i = 1; i < argc; ++i) {
     if ((value = value_of(argv[i], "--device=")))
@@ -190,6 +217,8 @@ int main(int argc, char **argv) {
       info = 1;
     else if (strcmp(argv[i], "--memory") == 0)
       memory = 1;
+    else if (strcmp(argv[i], "--packed") == 0)
+      packed = 1;
   }
   fovea_device *device;
   check(fovea_device_open(number, &device));
@@ -217,7 +246,9 @@ int main(int argc, char **argv) {
       launch(NULL);
     if (repeat)
       check(fovea_stream_wait(device, NULL));
-    if (num_tensors && !threads && !prepared)
+    if (packed)
+      launch_packed();
+    else if (num_tensors && !threads && !prepared)
       launch(NULL);
     fovea_kernel_unload(kernel);
   }

@@ -1,7 +1,10 @@
-"""What the Python tests share: where the build is, and how to run its tools."""
+"""What the Python tests share: where the build is, how to run its tools, and the
+package with the libraries of that build."""
 
+import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -18,14 +21,57 @@ def source_root():
 
 
 @pytest.fixture(scope="session")
-def run_tool(request):
+def build(request):
+    return pathlib.Path(request.config.getoption("--fovea-build"))
+
+
+@pytest.fixture(scope="session")
+def run_tool(build):
     """Runs a tool of the build; skips the test where it was not built."""
-    binaries = pathlib.Path(request.config.getoption("--fovea-build")) / "bin"
+    binaries = build / "bin"
 
     def run(name, *args, stdin=""):
         tool = binaries / name
         if not tool.exists():
             pytest.skip(f"{name} is not built")
-        return subprocess.run([tool, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=120)
+        return subprocess.run([tool, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=300)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def package_environment(build, tmp_path_factory):
+    """Environment of a process that imports the package: the source tree's, with
+    the build's libraries and a cache of its own."""
+    if not (build / "lib" / "libFovea.so").exists():
+        pytest.skip("libFovea.so is not built")
+    if build.name == "build-asan":
+        pytest.skip("a library with a sanitizer needs a process with one")
+    return {
+        **os.environ, "PYTHONPATH": str(ROOT / "python"), "FOVEA_LIBRARY_PATH": str(build / "lib"),
+        "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")),
+    }
+
+
+@pytest.fixture(scope="session")
+def fovea(package_environment):
+    """The package."""
+    for name in ("FOVEA_LIBRARY_PATH", "XDG_CACHE_HOME"):
+        os.environ[name] = package_environment[name]
+    sys.path.insert(0, str(ROOT / "python"))
+    import fovea
+
+    return fovea
+
+
+@pytest.fixture
+def run_python(package_environment):
+    """Runs Python text in a process of its own."""
+
+    def run(text, *args, **environment):
+        return subprocess.run(
+            [sys.executable, "-c", text, *map(str, args)], env={**package_environment, **environment},
+            capture_output=True, text=True, timeout=300,
+        )
 
     return run

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/InitAll.h"
-#include "fovea/Pipelines/Pipelines.h"
-#include "fovea/Target/Metadata.h"
+#include "fovea/Target/Assemble.h"
+#include "fovea/Target/Compile.h"
 #include "fovea/Target/PTX.h"
 
 #include "mlir/IR/AsmState.h"
@@ -16,11 +16,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SourceMgr.h"
@@ -82,9 +78,28 @@ static llvm::cl::opt<bool>
     verbose("v", llvm::cl::desc("With --emit=cubin: show what ptxas says"),
             llvm::cl::cat(category));
 
-/// Assembles `ptx`; the machine code, or none after an error was printed.
-static std::optional<std::string> assemble(StringRef ptx,
-                                           const TargetInfo &info) {
+/// What is compiled to; machine code is made of PTX.
+static Artifact getArtifact(Emit kind) {
+  switch (kind) {
+  case Emit::Tile:
+    return Artifact::Tile;
+  case Emit::Warp:
+    return Artifact::Warp;
+  case Emit::NVVM:
+    return Artifact::NVVM;
+  case Emit::LLVM:
+    return Artifact::LLVM;
+  case Emit::PTX:
+  case Emit::Cubin:
+    return Artifact::PTX;
+  case Emit::Metadata:
+    return Artifact::Metadata;
+  }
+  llvm_unreachable("unknown kind of output");
+}
+
+/// Machine code of `ptx`, or none after an error was printed.
+static std::optional<std::string> assemble(StringRef ptx) {
   std::string program = ptxasName;
   if (program.empty()) {
     llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas");
@@ -95,140 +110,31 @@ static std::optional<std::string> assemble(StringRef ptx,
     }
     program = *found;
   }
-  llvm::SmallString<128> source, object, log;
-  if (llvm::sys::fs::createTemporaryFile("fovea", "ptx", source) ||
-      llvm::sys::fs::createTemporaryFile("fovea", "cubin", object) ||
-      llvm::sys::fs::createTemporaryFile("fovea", "log", log)) {
-    llvm::errs() << "error: cannot create a temporary file\n";
-    return std::nullopt;
-  }
-  llvm::FileRemover removeSource(source), removeObject(object), removeLog(log);
-  {
-    std::error_code error;
-    llvm::raw_fd_ostream stream(source, error);
-    stream << ptx;
-  }
-  std::string arch = ("-arch=" + info.name).str();
-  SmallVector<StringRef> arguments = {program, arch, "-v",
-                                      source,  "-o", object};
-  std::string message;
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
-                                          StringRef(log)};
-  int code = llvm::sys::ExecuteAndWait(program, arguments, std::nullopt,
-                                       redirects, 0, 0, &message);
-  auto said = llvm::MemoryBuffer::getFile(log);
-  if (said && (verbose || code != 0))
-    llvm::errs() << (*said)->getBuffer();
-  if (code != 0) {
-    llvm::errs() << "error: '" << program << "' failed"
-                 << (message.empty() ? "" : ": ") << message << "\n";
-    return std::nullopt;
-  }
-  auto machineCode = llvm::MemoryBuffer::getFile(object);
-  if (!machineCode) {
-    llvm::errs() << "error: cannot read what '" << program << "' wrote\n";
-    return std::nullopt;
-  }
-  return (*machineCode)->getBuffer().str();
-}
-
-static LogicalResult runPipeline(ModuleOp module, TimingScope &timing) {
-  CompileOptions options;
-  options.target = target;
-  options.schedule = schedule;
-  options.accurateTanh = accurateTanh;
-  options.recurrence = recurrence;
-  PassManager pm(module.getContext());
-  pm.enableTiming(timing);
-  if (failed(applyPassManagerCLOptions(pm)))
-    return failure();
-  switch (emitKind) {
-  case Emit::Tile:
-    buildToTilePipeline(pm, options);
-    break;
-  case Emit::Warp:
-    buildToWarpPipeline(pm, options);
-    break;
-  default:
-    buildToNVVMPipeline(pm, options);
-    break;
-  }
-  return pm.run(module);
-}
-
-/// The kernel to write: the only one, or the one that the user names.
-static gpu::GPUModuleOp selectKernel(ModuleOp module, tile::AbiOp &abi) {
-  SmallVector<tile::AbiOp> all;
-  module.walk([&](tile::AbiOp found) { all.push_back(found); });
-  for (tile::AbiOp candidate : all)
-    if (kernelName.empty() ? all.size() == 1
-                           : candidate.getKernel() == kernelName)
-      abi = candidate;
-  if (abi)
-    return abi->getParentOfType<gpu::GPUModuleOp>();
-  if (all.empty()) {
-    module.emitError("found no attention to compile: expected a function that "
-                     "holds an op of the 'attn' dialect");
-    return {};
-  }
-  InFlightDiagnostic diag = module.emitError();
-  if (kernelName.empty())
-    diag << "found several kernels, expected one to be chosen with --kernel: ";
-  else
-    diag << "found no kernel '" << kernelName << "', expected one of ";
-  llvm::interleaveComma(all, diag, [&](tile::AbiOp candidate) {
-    diag << "'" << candidate.getKernel() << "'";
-  });
-  return {};
+  Assembly assembly = assemblePTX(ptx, target, program);
+  if (verbose || !assembly.machineCode)
+    llvm::errs() << assembly.log;
+  if (!assembly.machineCode)
+    llvm::errs() << "error: " << assembly.error << "\n";
+  return assembly.machineCode;
 }
 
 /// What to write, or none after diagnostics.
 static std::optional<std::string> produce(ModuleOp module,
                                           TimingScope &timing) {
-  const TargetInfo *info =
-      lookupTarget(target, [&] { return mlir::emitError(module.getLoc()); });
-  if (!info || failed(runPipeline(module, timing)))
+  CompileOptions options;
+  options.target = target;
+  options.schedule = schedule;
+  options.recurrence = recurrence;
+  options.accurateTanh = accurateTanh;
+  FailureOr<std::string> text =
+      emitArtifact(module, getArtifact(emitKind), options, kernelName, timing,
+                   applyPassManagerCLOptions);
+  if (failed(text))
     return std::nullopt;
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (emitKind == Emit::Tile || emitKind == Emit::Warp ||
-      emitKind == Emit::NVVM) {
-    module.print(stream);
-    stream << "\n";
-    return text;
-  }
-  tile::AbiOp abi;
-  gpu::GPUModuleOp kernel = selectKernel(module, abi);
-  if (!kernel)
-    return std::nullopt;
-  if (emitKind == Emit::Metadata) {
-    if (failed(writeMetadata(abi, stream)))
-      return std::nullopt;
-    return text;
-  }
-  llvm::LLVMContext context;
-  TimingScope translation = timing.nest("Translation to LLVM IR");
-  std::unique_ptr<llvm::Module> llvmModule =
-      translateToLLVMIR(kernel, *info, context);
-  translation.stop();
-  if (!llvmModule)
-    return std::nullopt;
-  TimingScope optimization = timing.nest("LLVM optimisation");
-  optimizeLLVMIR(*llvmModule, *info);
-  optimization.stop();
-  if (emitKind == Emit::LLVM) {
-    stream << *llvmModule;
-    return text;
-  }
-  TimingScope backend = timing.nest("NVPTX backend");
-  FailureOr<std::string> ptx = emitPTX(*llvmModule, *info, kernel.getLoc());
-  backend.stop();
-  if (failed(ptx))
-    return std::nullopt;
-  if (emitKind == Emit::PTX)
-    return *ptx;
+  if (emitKind != Emit::Cubin)
+    return *text;
   TimingScope assembly = timing.nest("ptxas");
-  return assemble(*ptx, *info);
+  return assemble(*text);
 }
 
 int main(int argc, char **argv) {

@@ -233,6 +233,19 @@ FOVEA_API fovea_status fovea_kernel_launch(
     fovea_kernel *kernel, fovea_stream stream, const fovea_tensor *tensors,
     size_t num_tensors, const fovea_scalar *scalars, size_t num_scalars);
 
+/**
+ * The same with the arguments as one row of 64-bit words, for front ends that
+ * launch often: no names to find, no structs to fill. For each tensor of
+ * fovea_kernel_tensor_name, in that order: its address, its sizes, its strides
+ * in elements; then for each scalar of fovea_kernel_scalar_name its value, a
+ * double for an f32 parameter, an integer otherwise. `count` is the number of
+ * words. The tensors' element types are the kernel's: the caller has checked.
+ */
+FOVEA_API fovea_status fovea_kernel_launch_packed(fovea_kernel *kernel,
+                                                  fovea_stream stream,
+                                                  const int64_t *words,
+                                                  size_t count);
+
 /*===-- Memory, streams, events: what a small tool needs
  * ---------------------===*/
 

@@ -12,6 +12,7 @@
 #include "fovea/Pipelines/Pipelines.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/Timing.h"
 
 #include <string>
 #include <vector>
@@ -31,6 +32,26 @@ struct CompiledKernel {
 /// functions and kernels in the NVVM dialect. Errors are diagnostics.
 mlir::FailureOr<std::vector<CompiledKernel>>
 compileToPTX(mlir::ModuleOp module, const CompileOptions &options);
+
+/// As above, one kernel: the one called `name`, or, if that is empty, the only
+/// one.
+mlir::FailureOr<CompiledKernel> compileKernel(mlir::ModuleOp module,
+                                              const CompileOptions &options,
+                                              llvm::StringRef name = "");
+
+/// What a compilation can give as text.
+enum class Artifact { Tile, Warp, NVVM, LLVM, PTX, Metadata };
+
+/// Adds to a pass manager before it runs, for example instrumentation.
+using PassManagerSetup =
+    llvm::function_ref<llvm::LogicalResult(mlir::PassManager &)>;
+
+/// Compiles as far as `artifact` needs it, in place, and returns the text: of
+/// all kernels up to the NVVM dialect, of the one called `kernel` beyond.
+mlir::FailureOr<std::string>
+emitArtifact(mlir::ModuleOp module, Artifact artifact,
+             const CompileOptions &options, llvm::StringRef kernel,
+             mlir::TimingScope &timing, PassManagerSetup setup = nullptr);
 
 } // namespace fovea
 

@@ -27,6 +27,11 @@ struct ScheduleProblem {
   bool wideExponent = true;
   /// The log-sum-exp is wanted, to full precision.
   bool lse = true;
+  /// A value is loaded for each score: captured, at query and key.
+  bool loadsPerScore = false;
+  /// Queries and keys of a block that is visited or not; 0 if there are none.
+  /// Tiles divide them.
+  int64_t queryBlock = 0, keyBlock = 0;
   /// Bits of captured tensors that come in blocks, for one score.
   int64_t scoreBits = 0;
 };

@@ -216,14 +216,22 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     setIndexWidth(module, 32);
 
   SmallVector<Attribute> sizes;
+  // Of clusters; as many CTAs as these have.
+  int64_t cluster = chosen->getCluster();
   AffineExpr items =
-      getWorkItems(builder, arguments, chosen->getTileM(), sizes);
+      getWorkItems(builder, arguments, chosen->getClusterRows(), sizes) *
+      cluster;
   // What the kernel takes for granted about sizes, for its host to check.
   SmallVector<Attribute> constraints;
   for (const auto &[size, of] : op.getDimMultiples())
     constraints.push_back(tile::MultipleAttr::get(&getContext(), size, of));
   for (const auto &[size, limit] : op.getDimLimits())
     constraints.push_back(tile::AtMostAttr::get(&getContext(), size, limit));
+  for (const attn::DimCover &cover : op.getDimCovers())
+    constraints.push_back(
+        tile::CoversAttr::get(&getContext(), cover.dim, cover.block, cover.of));
+  for (const std::string &size : op.getNonEmptyDims())
+    constraints.push_back(tile::AtLeastAttr::get(&getContext(), size, 1));
   // Where CTAs take item after item, as many as fit a multiprocessor do.
   IntegerAttr persistent;
   if (chosen->getWork() != tile::WorkSchedule::Single)
@@ -236,7 +244,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), items)),
       builder.getI64IntegerAttr(32 * chosen->getWarps()),
       builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints),
-      persistent, /*cluster=*/IntegerAttr());
+      persistent,
+      cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr());
   symbols.insert(module);
 
   if (SymbolTable::symbolKnownUseEmpty(func, getOperation())) {

@@ -9,17 +9,27 @@
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
 #include "ScoreBoxes.h"
+#include "VisitedBlocks.h"
 
 #include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace fovea;
 
+// A warp group is four warps.
+static constexpr int64_t kGroupWarps = 4;
+
 namespace {
+/// What kv_bounds says, within the keys that there are.
+struct KeyBounds {
+  Value lower, fullLower, fullUpper, upper;
+};
+
 /// The parts of one forward kernel, in the order of its program.
 class ForwardEmitter {
 public:
@@ -34,24 +44,35 @@ private:
   unsigned getFirstCapture() { return op.getScaleValue() ? 4 : 3; }
   /// Whether tiles of queries differ in how many keys they visit.
   bool isUneven() {
-    return !op.getKvBounds().empty() || !isa<attn::DenseAttr>(op.getSequence());
+    return !op.getKvBounds().empty() || op.hasBlocks() ||
+           !isa<attn::DenseAttr>(op.getSequence());
   }
   /// Whether heads are taken in sections, the longest tiles first.
   bool hasSections() {
-    return !op.getKvBounds().empty() &&
+    return (!op.getKvBounds().empty() || op.hasBlocks()) &&
            schedule.getWork() != tile::WorkSchedule::Single;
   }
   Value emitHeadsPerSection(Value keys);
   void emitCoordinates();
+  /// Whether warp groups compute parts of a tile's rows, each on its own.
+  bool partsRows() {
+    return schedule.isSpecialized() &&
+           schedule.getWarps() * schedule.getCluster() > kGroupWarps;
+  }
+  FailureOr<KeyBounds> emitKeyBounds(Value start, Value end);
+  FailureOr<KeyBounds> emitHeldKeyBounds();
   void emitBatchEntry();
   void emitPackedSequence();
   /// Row of memory that a sequence's row is.
   Value toMemory(Value first, Value row);
   LogicalResult emitBounds();
+  FailureOr<tile::SoftmaxSumOp> emitSum();
   LogicalResult emitScores(tile::SoftmaxSumOp sum);
   FailureOr<Score> emitScore(tile::SoftmaxSumOp sum, Value key, Value products);
   void emitResults(tile::SoftmaxSumOp sum);
+  FailureOr<Value> applyMask(Value key, Value score);
   FailureOr<Value> emitMask(Value key, Value score);
+  Value hideIfRagged(Value key, Value score);
   Value hide(Value keep, Value score);
   Value hideMissingKeys(Value key, Value score);
   RegionContext makeContext(Value key);
@@ -74,11 +95,42 @@ private:
   /// Where the rows of this sequence end in memory, if others follow.
   Value queryLimit, keyLimit;
   Value lower, upper, fullLower, fullUpper;
+  /// Keys that rows held by the executing threads may see; empty: all.
+  SmallVector<Value, 2> visible;
+  /// Set where lists say which blocks are visited, instead of bounds.
+  std::optional<ListedBlocks> listed;
   Value queryTile;
   /// What the scores of a row have in common, by row; see Score.
   Value rowStep;
 };
 } // namespace
+
+/// Whether the region of a modification reads captured tensors at places that
+/// depend on both query and key.
+static bool loadsPerScore(Region &region) {
+  if (region.empty())
+    return false;
+  Block &block = region.front();
+  // Of arguments (score,) batch, head, query, key, captures...
+  unsigned query = block.getArgument(0).getType().isIndex() ? 2 : 3;
+  llvm::DenseSet<Value> ofQuery = {block.getArgument(query)},
+                        ofKey = {block.getArgument(query + 1)};
+  for (Operation &op : block) {
+    auto dependsOn = [&](const llvm::DenseSet<Value> &values) {
+      return llvm::any_of(op.getOperands(), [&](Value operand) {
+        return values.contains(operand);
+      });
+    };
+    bool needsQuery = dependsOn(ofQuery), needsKey = dependsOn(ofKey);
+    if (isa<tensor::ExtractOp>(op) && needsQuery && needsKey)
+      return true;
+    if (needsQuery)
+      ofQuery.insert(op.result_begin(), op.result_end());
+    if (needsKey)
+      ofKey.insert(op.result_begin(), op.result_end());
+  }
+  return false;
+}
 
 LogicalResult ForwardEmitter::chooseTiles() {
   element = op.getQueryType().getElementType();
@@ -107,13 +159,19 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.lse = static_cast<bool>(op.getLse());
   ScoreBoxes boxes = findScoreBoxes(op);
   problem.scoreBits = boxes.bits;
+  problem.loadsPerScore =
+      loadsPerScore(op.getScoreMod()) || loadsPerScore(op.getMaskMod());
+  if (op.hasBlocks()) {
+    problem.queryBlock = op.getQueryBlock();
+    problem.keyBlock = op.getKeyBlock();
+  }
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });
   if (failed(chosen))
     return failure();
   schedule = *chosen;
-  rows = schedule.getTileM();
+  rows = schedule.getClusterRows();
   columns = schedule.getTileN();
   if (schedule.getScoreStages() != 0)
     for (unsigned capture : boxes.captures)
@@ -175,7 +233,8 @@ void ForwardEmitter::emitBatchEntry() {
   memoryBatch = work.batch;
   if (!isa<attn::LengthsAttr>(op.getSequence()))
     return;
-  Value lengths = kb.operandArgument(op->getNumOperands() - 1);
+  Value lengths =
+      kb.operandArgument(op.getSequenceOperands().getBeginOperandIndex());
   Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
   Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
   Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
@@ -185,13 +244,13 @@ void ForwardEmitter::emitBatchEntry() {
 
 void ForwardEmitter::emitPackedSequence() {
   OpBuilder &b = kb.builder;
-  unsigned last = op->getNumOperands() - 1;
+  unsigned first = op.getSequenceOperands().getBeginOperandIndex();
   auto headsPerSection = [&](Value keys) { return emitHeadsPerSection(keys); };
   llvm::function_ref<Value(Value)> sections;
   if (hasSections())
     sections = headsPerSection;
-  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(last - 1),
-                                    kb.operandArgument(last), rows,
+  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(first),
+                                    kb.operandArgument(first + 1), rows,
                                     schedule.getWork(), sections);
   work = tile.work;
   memoryBatch = kb.constant(0);
@@ -227,7 +286,41 @@ Value ForwardEmitter::roundUp(Value value) {
   return arith::MulIOp::create(kb.builder, loc, blocks, kb.constant(columns));
 }
 
+/// What kv_bounds says of the rows from `start` to before `end`, as far as
+/// there are such queries.
+FailureOr<KeyBounds> ForwardEmitter::emitKeyBounds(Value start, Value end) {
+  OpBuilder &b = kb.builder;
+  Value clipped = arith::MinSIOp::create(b, loc, end, queries);
+  Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  RegionContext context = makeContext(Value());
+  FailureOr<SmallVector<Value>> bounds =
+      RegionToTile(b, context)
+          .cloneScalars(op.getKvBounds(), {work.batch, work.head, start, last});
+  if (failed(bounds))
+    return failure();
+  for (Value &bound : *bounds) {
+    Value positive = arith::MaxSIOp::create(b, loc, bound, kb.constant(0));
+    // Unsigned, since then a bound of 0 folds.
+    bound = arith::MinUIOp::create(b, loc, positive, keys);
+  }
+  return KeyBounds{(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
+}
+
+/// The bounds for those rows of the tile that the executing threads hold.
+FailureOr<KeyBounds> ForwardEmitter::emitHeldKeyBounds() {
+  OpBuilder &b = kb.builder;
+  auto held =
+      tile::HeldRowsOp::create(b, loc, kb.tileType(rows, 1, b.getF32Type()));
+  Value first = arith::AddIOp::create(b, loc, work.row, held.getFirst());
+  Value end = arith::AddIOp::create(b, loc, first, held.getCount());
+  // They may all lie past the last query; bounds are of some.
+  Value most = arith::SubIOp::create(b, loc, queries, kb.constant(1));
+  Value start = arith::MinSIOp::create(b, loc, first, most);
+  return emitKeyBounds(start, end);
+}
+
 /// The blocks of keys that are visited, and those among them that need no mask.
+/// All warps visit the same, but they may mask each what its rows need.
 LogicalResult ForwardEmitter::emitBounds() {
   OpBuilder &b = kb.builder;
   Value zero = kb.constant(0);
@@ -236,24 +329,20 @@ LogicalResult ForwardEmitter::emitBounds() {
   fullUpper = op.getMaskMod().empty() ? keys : zero;
   if (!op.getKvBounds().empty()) {
     Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
-    Value clipped = arith::MinSIOp::create(b, loc, end, queries);
-    Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
-    RegionContext context = makeContext(Value());
-    FailureOr<SmallVector<Value>> bounds =
-        RegionToTile(b, context)
-            .cloneScalars(op.getKvBounds(),
-                          {work.batch, work.head, work.row, last});
-    if (failed(bounds))
+    FailureOr<KeyBounds> visited = emitKeyBounds(work.row, end);
+    if (failed(visited))
       return failure();
-    auto clamp = [&](Value value) -> Value {
-      Value positive = arith::MaxSIOp::create(b, loc, value, zero);
-      // Unsigned, since then a bound of 0 folds.
-      return arith::MinUIOp::create(b, loc, positive, keys);
-    };
-    lower = clamp((*bounds)[0]);
-    fullLower = clamp((*bounds)[1]);
-    fullUpper = clamp((*bounds)[2]);
-    upper = clamp((*bounds)[3]);
+    lower = visited->lower;
+    upper = visited->upper;
+    FailureOr<KeyBounds> held = *visited;
+    if (partsRows())
+      held = emitHeldKeyBounds();
+    if (failed(held))
+      return failure();
+    if (partsRows())
+      visible = {held->lower, held->upper};
+    fullLower = held->fullLower;
+    fullUpper = held->fullUpper;
   }
   lower = roundDown(lower);
   fullLower = roundUp(fullLower);
@@ -281,30 +370,42 @@ Value ForwardEmitter::hideMissingKeys(Value key, Value score) {
   return hide(cloner.toFullTile(loc, exists), score);
 }
 
-/// Hides the keys of a block that don't exist or that mask_mod drops.
-FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
-  OpBuilder &b = kb.builder;
-  if (op.getMaskMod().empty())
-    return hideMissingKeys(key, score);
+/// `score` without what mask_mod drops.
+FailureOr<Value> ForwardEmitter::applyMask(Value key, Value score) {
   RegionContext context = makeContext(key);
   FailureOr<Value> keep =
-      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
+      RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
   if (failed(keep))
     return failure();
-  Value kept = hide(*keep, score);
-  // Of the blocks that need the mask, only the last one can be ragged.
+  return hide(*keep, score);
+}
+
+/// Hides missing keys where the block has such.
+Value ForwardEmitter::hideIfRagged(Value key, Value score) {
+  OpBuilder &b = kb.builder;
   Value end = arith::AddIOp::create(b, loc, key, kb.constant(columns));
   Value isRagged =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, keys);
-  auto branch = scf::IfOp::create(b, loc, kept.getType(), isRagged,
+  auto branch = scf::IfOp::create(b, loc, score.getType(), isRagged,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  Value existing = hideMissingKeys(key, kept);
+  Value existing = hideMissingKeys(key, score);
   scf::YieldOp::create(b, loc, existing);
   b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, loc, kept);
+  scf::YieldOp::create(b, loc, score);
   return branch.getResult(0);
+}
+
+/// Hides the keys of a block that don't exist or that mask_mod drops.
+FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
+  if (op.getMaskMod().empty())
+    return hideMissingKeys(key, score);
+  FailureOr<Value> kept = applyMask(key, score);
+  if (failed(kept))
+    return failure();
+  // Of the blocks that need the mask, only the last one can be ragged.
+  return hideIfRagged(key, *kept);
 }
 
 /// What score_mod makes of the products of queries and keys.
@@ -343,17 +444,29 @@ LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {
   sum.setScaleAttr(b.getF32FloatAttr(made->scale));
   rowStep = made->rowStep;
 
-  auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
-                                  /*withElseRegion=*/true);
-  b.setInsertionPointToEnd(masked.thenBlock());
-  FailureOr<Value> visible = emitMask(key, score);
-  if (failed(visible))
-    return failure();
-  scf::YieldOp::create(b, loc, *visible);
-  b.setInsertionPointToEnd(masked.elseBlock());
-  scf::YieldOp::create(b, loc, score);
-  b.setInsertionPointToEnd(&block);
-  tile::YieldOp::create(b, loc, masked.getResults());
+  if (listed && !op.getMaskMod().empty() && !op.hasFullBlocks()) {
+    FailureOr<Value> visible = applyMask(key, score);
+    if (failed(visible))
+      return failure();
+    score = *visible;
+  } else if (!listed || !op.getMaskMod().empty()) {
+    auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
+                                    /*withElseRegion=*/true);
+    b.setInsertionPointToEnd(masked.thenBlock());
+    // Listed blocks come in any order, so any may be the last one.
+    FailureOr<Value> visible =
+        listed ? applyMask(key, score) : emitMask(key, score);
+    if (failed(visible))
+      return failure();
+    scf::YieldOp::create(b, loc, *visible);
+    b.setInsertionPointToEnd(masked.elseBlock());
+    scf::YieldOp::create(b, loc, score);
+    b.setInsertionPointToEnd(&block);
+    score = masked.getResult(0);
+  }
+  if (listed)
+    score = hideIfRagged(key, score);
+  tile::YieldOp::create(b, loc, score);
   return success();
 }
 
@@ -385,22 +498,28 @@ void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
                         queryLimit, ArrayRef<int64_t>{2, -1});
 }
 
-FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+/// The sum over the blocks that are visited.
+FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   OpBuilder &b = kb.builder;
-  if (failed(chooseTiles()))
-    return failure();
-  emitCoordinates();
-  if (failed(emitBounds()))
-    return failure();
-  queryTile = kb.loadHead(q, memoryBatch, work.head,
-                          toMemory(firstQuery, work.row), 0, rows, headDim);
-
+  llvm::APFloat factor(1.0f); // emitScores says which
   Type rowType = kb.tileType(rows, 1, b.getF32Type());
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
-  auto sum = tile::SoftmaxSumOp::create(
-      b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
-      columns, llvm::APFloat(1.0f),
-      /*descending=*/schedule.isSpecialized());
+  tile::SoftmaxSumOp sum;
+  if (listed) {
+    sum = tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
+        listed->getCount(), listed->getMasked(), ValueRange(), ValueRange(),
+        columns, factor,
+        /*descending=*/false);
+    Block &visit = sum.getVisit().emplaceBlock();
+    visit.addArgument(b.getIndexType(), loc);
+    listed->emitVisit(visit);
+  } else {
+    sum = tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
+        Value(), Value(), ValueRange(), visible, columns, factor,
+        /*descending=*/schedule.isSpecialized());
+  }
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
   Block &values = sum.getValues().emplaceBlock();
@@ -414,8 +533,26 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
                                 columns, valueHeadDim, keyLimit);
   tile::YieldOp::create(b, loc, valueTile);
   b.setInsertionPointAfter(sum);
+  return sum;
+}
 
-  emitResults(sum);
+FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+  OpBuilder &b = kb.builder;
+  if (failed(chooseTiles()))
+    return failure();
+  emitCoordinates();
+  if (op.hasBlocks()) {
+    listed.emplace(kb, op, columns);
+    listed->emitCounts(work, keys, /*runsOnce=*/schedule.isSpecialized());
+  } else if (failed(emitBounds())) {
+    return failure();
+  }
+  queryTile = kb.loadHead(q, memoryBatch, work.head,
+                          toMemory(firstQuery, work.row), 0, rows, headDim);
+  FailureOr<tile::SoftmaxSumOp> sum = emitSum();
+  if (failed(sum))
+    return failure();
+  emitResults(*sum);
   kb.endWork();
   return schedule;
 }

@@ -30,8 +30,9 @@ struct TileToWarpPass : fovea::impl::TileToWarpBase<TileToWarpPass> {
   void runOnOperation() override;
 
 private:
-  /// The buffer that holds what `load` reads, copied where the load stands.
-  Value getBuffer(tile::LoadOp load);
+  /// The buffer that holds what `load` reads, copied where the load stands. Of
+  /// `ctas` CTAs each keeps a part of its rows.
+  Value getBuffer(tile::LoadOp load, int64_t ctas = 1);
   LogicalResult convert(tile::DotOp dot, bool queryInRegisters);
   /// A box that is added to scores comes through a buffer, as keys do.
   void convertScoreBox(tile::LoadOp load);
@@ -42,6 +43,7 @@ private:
   Value getOnes(Location loc, MemRefType right, int64_t columns);
 
   bool specialized = false;
+  int64_t cluster = 1;
   llvm::DenseMap<Operation *, Value> buffers;
   llvm::DenseMap<Operation *, Value> fragments;
   llvm::DenseMap<Type, Value> ones;
@@ -80,15 +82,17 @@ static void emitZeroRows(OpBuilder &b, tile::LoadOp load, Value buffer) {
   warp::ZeroRowsOp::create(inside, loc, buffer, from);
 }
 
-Value TileToWarpPass::getBuffer(tile::LoadOp load) {
+Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   Value &buffer = buffers[load];
   if (buffer)
     return buffer;
   RankedTensorType tile = load.getResult().getType();
   int64_t columns = tile.getDimSize(1);
-  auto space = warp::SharedAttr::get(
-      &getContext(), specialized ? warp::getBoxPanelColumns(columns)
-                                 : warp::getPanelColumns(columns));
+  auto space =
+      warp::SharedAttr::get(&getContext(),
+                            specialized ? warp::getBoxPanelColumns(columns)
+                                        : warp::getPanelColumns(columns),
+                            ctas);
   auto type = MemRefType::get(tile.getShape(), tile.getElementType(),
                               MemRefLayoutAttrInterface(), space);
   OpBuilder builder(&getContext());
@@ -134,7 +138,8 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot, bool queryInRegisters) {
   Value right = getBuffer(b);
   Value left = dot.getA();
   if (auto a = left.getDefiningOp<tile::LoadOp>()) {
-    left = getBuffer(a);
+    // The CTAs of a cluster part the rows of a product.
+    left = getBuffer(a, cluster);
     if (queryInRegisters) {
       Value &fragment = fragments[a];
       if (!fragment) {
@@ -218,6 +223,7 @@ void TileToWarpPass::runOnOperation() {
     return signalPassFailure();
   }
   specialized = abi.getSchedule().isSpecialized();
+  cluster = abi.getSchedule().getCluster();
   bool queryInRegisters = abi.getSchedule().getQueryInRegisters();
   SmallVector<tile::DotOp> dots, sums;
   getOperation().walk([&](tile::DotOp dot) {

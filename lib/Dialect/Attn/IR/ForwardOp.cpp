@@ -117,6 +117,21 @@ static ParseResult parseCaptures(OpAsmParser &parser, TypedOperands &captures,
   return parser.parseRParen();
 }
 
+/// Parses `(%pc, %pi : t, u, size = [128, 128])`.
+static ParseResult parseBlocks(OpAsmParser &parser, TypedOperands &lists,
+                               DenseI64ArrayAttr &size) {
+  SmallVector<int64_t> extents;
+  if (parser.parseLParen() || parseTypedOperands(parser, lists) ||
+      parser.parseComma() || parser.parseKeyword("size") ||
+      parser.parseEqual() ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(extents.emplace_back());
+      }))
+    return failure();
+  size = parser.getBuilder().getDenseI64ArrayAttr(extents);
+  return parser.parseRParen();
+}
+
 /// Parses `(%x: t, ...) { ... }`.
 static ParseResult parseModRegion(OpAsmParser &parser, Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
@@ -142,14 +157,15 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   Region *maskMod = result.addRegion();
   Region *kvBounds = result.addRegion();
   Region *kvClassify = result.addRegion();
-  TypedOperands captures, sequenceOperands, scaleOperand;
+  TypedOperands captures, sequenceOperands, scaleOperand, blockLists;
   Attribute form = DenseAttr::get(context);
   llvm::StringSet<> seen;
   StringRef keyword;
   SMLoc keywordLoc = parser.getCurrentLocation();
   while (succeeded(parser.parseOptionalKeyword(
-      &keyword, {"scale", "layout", "captures", "score_mod", "mask_mod",
-                 "kv_bounds", "kv_classify", "lengths", "packed", "paged"}))) {
+      &keyword,
+      {"scale", "layout", "captures", "score_mod", "mask_mod", "kv_bounds",
+       "kv_classify", "lengths", "packed", "paged", "blocks"}))) {
     bool isForm =
         keyword == "lengths" || keyword == "packed" || keyword == "paged";
     if (!seen.insert(isForm ? StringRef("sequence form") : keyword).second)
@@ -193,6 +209,11 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
         return failure();
       if (numbers)
         result.addAttribute(getCaptureNumbersAttrName(result.name), numbers);
+    } else if (keyword == "blocks") {
+      DenseI64ArrayAttr size;
+      if (parseBlocks(parser, blockLists, size))
+        return failure();
+      result.addAttribute(getBlockSizeAttrName(result.name), size);
     } else if (isForm) {
       if (parseSequenceForm(parser, keyword, form, sequenceOperands))
         return failure();
@@ -227,14 +248,17 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.resolveOperands(captures.operands, captures.types, captures.loc,
                              result.operands) ||
       parser.resolveOperands(sequenceOperands.operands, sequenceOperands.types,
-                             sequenceOperands.loc, result.operands))
+                             sequenceOperands.loc, result.operands) ||
+      parser.resolveOperands(blockLists.operands, blockLists.types,
+                             blockLists.loc, result.operands))
     return failure();
   int32_t segments[] = {1,
                         1,
                         1,
                         int32_t(scaleOperand.operands.size()),
                         int32_t(captures.operands.size()),
-                        int32_t(sequenceOperands.operands.size())};
+                        int32_t(sequenceOperands.operands.size()),
+                        int32_t(blockLists.operands.size())};
   result.addAttribute(getOperandSegmentSizesAttrName(result.name),
                       builder.getDenseI32ArrayAttr(segments));
   result.addTypes(results);
@@ -285,6 +309,12 @@ void ForwardOp::print(OpAsmPrinter &p) {
     }
     p << ')';
   }
+  if (hasBlocks()) {
+    printTypedOperands(p, "blocks", getBlockLists());
+    p << ", size = [";
+    llvm::interleaveComma(*getBlockSize(), p);
+    p << "])";
+  }
   p.increaseIndent();
   printModRegion(p, "score_mod", getScoreMod());
   printModRegion(p, "mask_mod", getMaskMod());
@@ -298,6 +328,7 @@ void ForwardOp::print(OpAsmPrinter &p) {
   p.printOptionalAttrDict((*this)->getAttrs(),
                           {getScaleAttrName(), getLayoutAttrName(),
                            getSequenceAttrName(), getCaptureNumbersAttrName(),
+                           getBlockSizeAttrName(),
                            getOperandSegmentSizesAttrName()});
   p << (hasRegions ? ": " : " : ") << getQuery().getType() << ", "
     << getKey().getType() << ", " << getValue().getType() << " -> ";
@@ -452,8 +483,11 @@ LogicalResult ForwardOp::verify() {
     return emitOpError() << "sequence form '" << getSequence().getKeyword()
                          << "' takes " << names.size() << " operands, found "
                          << getSequenceOperands().size();
-  return getSequence().verifyOperands([&] { return emitOpError(); },
-                                      getSequenceOperands().getTypes(), q[0]);
+  if (failed(getSequence().verifyOperands([&] { return emitOpError(); },
+                                          getSequenceOperands().getTypes(),
+                                          q[0])))
+    return failure();
+  return verifyBlocks();
 }
 
 /// Checks arguments, results and purity of one region.
@@ -646,6 +680,9 @@ std::string ForwardOp::getOperandName(unsigned index) {
   unsigned firstSequence = firstCapture + getCaptures().size();
   if (index < firstSequence)
     return ("capture" + Twine(getCaptureNumber(index - firstCapture))).str();
+  unsigned firstList = getNumOperands() - getBlockLists().size();
+  if (index >= firstList)
+    return getBlockListName(index - firstList).str();
   return getSequence().getOperandNames()[index - firstSequence].str();
 }
 
@@ -664,7 +701,10 @@ SmallVector<std::string> ForwardOp::getOperandDimNames(unsigned index) {
       std::swap(dims[1], dims[2]);
     return dims;
   }
-  unsigned firstSequence = getNumOperands() - getSequenceOperands().size();
+  unsigned firstList = getNumOperands() - getBlockLists().size();
+  if (index >= firstList)
+    return getBlockListDims(index - firstList);
+  unsigned firstSequence = firstList - getSequenceOperands().size();
   SmallVector<std::string> dims;
   if (index >= firstSequence) {
     for (StringRef dim : getSequence().getOperandDims(index - firstSequence))
@@ -706,7 +746,11 @@ SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
   if (getSequence().hasPagedKeys())
     return {{"Sq", kMaxSequenceLength}};
+  SmallVector<std::pair<std::string, int64_t>> limits;
   if (isa<PackedAttr>(getSequence()))
-    return {{"B", 1}, {"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
-  return {{"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
+    limits.emplace_back("B", 1);
+  limits.emplace_back("Sq", kMaxSequenceLength);
+  limits.emplace_back("Skv", kMaxSequenceLength);
+  llvm::append_range(limits, getBlockListLimits());
+  return limits;
 }

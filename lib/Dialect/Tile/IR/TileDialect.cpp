@@ -437,6 +437,37 @@ void AtMostAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("limit", getLimit());
 }
 
+LogicalResult AtLeastAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  StringRef size, int64_t limit) {
+  if (limit < 0)
+    return emitError() << "limit of size '" << size
+                       << "' must not be negative, found " << limit;
+  return success();
+}
+SmallVector<StringRef> AtLeastAttr::getSizeNames() const { return {getSize()}; }
+void AtLeastAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "at_least");
+  json.attribute("size", getSize());
+  json.attribute("limit", getLimit());
+}
+
+LogicalResult CoversAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef size, int64_t block, StringRef) {
+  if (block < 1)
+    return emitError() << "blocks counted by size '" << size
+                       << "' must be positive, found " << block;
+  return success();
+}
+SmallVector<StringRef> CoversAttr::getSizeNames() const {
+  return {getSize(), getOf()};
+}
+void CoversAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "covers");
+  json.attribute("size", getSize());
+  json.attribute("block", getBlock());
+  json.attribute("of", getOf());
+}
+
 //===----------------------------------------------------------------------===//
 // AbiOp
 //===----------------------------------------------------------------------===//

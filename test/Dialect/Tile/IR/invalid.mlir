@@ -1,6 +1,14 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f() {
+  // expected-error@+1 {{attribute 'tile' failed to satisfy constraint: type attribute of}}
+  %first, %count = tile.held_rows tensor<16x1xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
   // expected-error@+1 {{dim must be 0 or 1, found 2}}
   %i = tile.iota dim 2 : tensor<16x1xi32, #tile.reg>
   return

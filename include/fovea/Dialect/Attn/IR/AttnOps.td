@@ -21,7 +21,8 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames",
                                                  "getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<KernelOpInterface,
-                              ["getDimMultiples", "getDimLimits"]>]> {
+                              ["getDimMultiples", "getDimLimits",
+                               "getDimCovers", "getNonEmptyDims"]>]> {
   let summary = "attention, forward";
   let description = [{
     In exact arithmetic, for batch entry `b`, query head `h`, query `i`, key `j`:
@@ -68,6 +69,21 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     without `any` no query of the block sees a key of it, with `all` every query
     sees every key. `true, false` is always right.
 
+    `blocks` lists, for each block of `QB` queries, the blocks of `KB` keys that
+    they see: in *partial* ones what `mask_mod` shows, if there is one, in *full*
+    ones all. Keys in blocks that are not listed are hidden.
+
+    ```
+    blocks(%pc, %pi, %fc, %fi : tensor<?x?x?xi32>, tensor<?x?x?x?xi32>,
+           tensor<?x?x?xi32>, tensor<?x?x?x?xi32>, size = [128, 128])
+    ```
+
+    Counts are (B or 1, Hq or 1, Qblocks), indices (B or 1, Hq or 1, Qblocks,
+    width), all i32; an extent of 1 stands for all only if the type says so. The
+    full lists may be left out. A block is listed once at most, in any order;
+    indices outside of the sequence are blocks without keys, counts are clamped
+    to `[0, width]`. Sequence forms are `dense` and `lengths`.
+
     Hosts pass captured values by the names `capture0`, `capture1` and so on, in
     the order of `captures`. Canonicalisation drops captured values that nothing
     reads and those that are repeated; the others keep their names by their
@@ -100,7 +116,9 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
     Optional<F32>:$scaleValue, Variadic<AnyType>:$captures,
     Variadic<AnyRankedTensor>:$sequenceOperands,
+    Variadic<AnyRankedTensor>:$blockLists,
     OptionalAttr<DenseI64ArrayAttr>:$captureNumbers,
+    OptionalAttr<DenseI64ArrayAttr>:$blockSize,
     OptionalAttr<F64Attr>:$scale,
     DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout,
     SequenceFormAttrInterface:$sequence);
@@ -131,6 +149,19 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     std::optional<double> getConstantScale();
     /// The N of the name `captureN` that captured value `index` goes by.
     int64_t getCaptureNumber(unsigned index);
+    /// Lists of the blocks that are visited: pairs of counts and indices, for
+    /// partial blocks and, optionally, for full ones.
+    bool hasBlocks() { return !getBlockLists().empty(); }
+    bool hasFullBlocks() { return getBlockLists().size() == 4; }
+    /// Queries and keys of a listed block; only with such lists.
+    int64_t getQueryBlock() { return (*getBlockSize())[0]; }
+    int64_t getKeyBlock() { return (*getBlockSize())[1]; }
+    /// Names of list `index` and of its dimensions in the ABI.
+    static ::llvm::StringRef getBlockListName(unsigned index);
+    ::llvm::SmallVector<std::string> getBlockListDims(unsigned index);
+    /// The longest rows of lists.
+    ::llvm::SmallVector<std::pair<std::string, int64_t>> getBlockListLimits();
+    ::llvm::LogicalResult verifyBlocks();
     static constexpr int64_t kMaxCaptureNumber = (int64_t(1) << 31) - 1;
     /// Number of region arguments before the captured values.
     static constexpr unsigned kScoreModArguments = 5;

@@ -12,6 +12,7 @@
 include "fovea/Dialect/Tile/IR/TileAttrs.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -32,7 +33,8 @@ def Tile_AbiOp : Tile_Op<"abi", [
     `persistent(N)`: then there are at most N on each multiprocessor, and each
     takes items until none is left. With `cluster(C)`, C neighbouring CTAs form
     a cluster, and the number of CTAs is made a multiple of C: a kernel ignores
-    items past the last.
+    items past the last. The program is then the cluster's: `gpu.cluster_id` and
+    `gpu.cluster_dim` say which one it is, of how many.
 
     Example:
 
@@ -101,6 +103,31 @@ def Tile_RampOp : Tile_Op<"ramp", [Pure]> {
     $start `step` $step `dim` $dim attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
+}
+
+def Tile_HeldRowsOp : Tile_Op<"held_rows", [
+    Pure,
+    DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
+  let summary = "the rows of a tile that the executing threads hold";
+  let description = [{
+    The first and the number of neighbouring rows of a tile of type `tile`: those
+    that the threads hold which run the program in step. Where all threads do,
+    these are all rows. A layout may part them among warp groups, which then run
+    a role each for its own rows, and differ in what they branch on.
+
+    What is computed for a row may depend on the range only as long as it comes
+    out the same for any range that contains the row. All warp groups must take
+    and give back the same stages and turns, in the same order.
+
+    Example:
+
+    ```mlir
+    %first, %count = tile.held_rows tensor<256x1xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins TypeAttrOf<Tile_AnyTile>:$tile);
+  let results = (outs Index:$first, Index:$count);
+  let assemblyFormat = "$tile attr-dict";
 }
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
@@ -301,7 +328,7 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
 }
 
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
-    SingleBlock, RecursiveMemoryEffects]> {
+    SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "weighted sum of value rows under a softmax";
   let description = [{
     With `s = scale * scores(j)` over all blocks `j = lower, lower + step, ...`
@@ -330,6 +357,32 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     A loop that runs at least once can be started before it is entered.
     `lower` is not negative.
 
+    With `visible(%v0, %v1)`, all scores of blocks that end at or before `v0`, or
+    start at or after `v1`, are -inf in the rows that the executing threads hold
+    (`tile.held_rows`). Such blocks are visited for others' sake.
+
+    In a second form the blocks are not those of a range but what `visit` says:
+    for `n = 0, 1, ...` below `count`, `visit` gets `n` and values that the op
+    carries from block to block, first those of `init`, and yields the block's
+    first key `j` and the next of these values. The values are uniform scalars;
+    `visit` may read memory, and has no other effects. A block is partial if `n < masked`.
+
+    ```mlir
+    %m, %l, %acc = tile.softmax_sum blocks %count masked(%masked) init(%w : i32) step 64 scale(0.125)
+      visit(%n: index, %word: i32) {
+        ...
+        tile.yield %first, %next : index, i32
+      }
+      scores(%j: index, %partial: i1) {
+        ...
+        tile.yield %s : tensor<128x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        ...
+        tile.yield %v : tensor<64x64xbf16, #tile.reg>
+      } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
+    ```
+
     Rewritten by `tile-fuse-online-softmax` into a loop.
 
     Example:
@@ -346,12 +399,18 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
       } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Index:$lower, Index:$upper, Index:$fullLower,
-                       Index:$fullUpper, I64Attr:$step, F32Attr:$scale,
-                       UnitAttr:$descending);
+  let arguments = (ins Optional<Index>:$lower, Optional<Index>:$upper,
+                       Optional<Index>:$fullLower, Optional<Index>:$fullUpper,
+                       Optional<Index>:$count, Optional<Index>:$masked,
+                       Variadic<AnyType>:$inits, Variadic<Index>:$visible,
+                       I64Attr:$step, F32Attr:$scale, UnitAttr:$descending);
   let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
   let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
-                        AnyRegion:$weights);
+                        AnyRegion:$weights, AnyRegion:$visit);
+  let extraClassDeclaration = [{
+    /// The blocks are those of a region, not of a range.
+    bool isVisiting() { return !getVisit().empty(); }
+  }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

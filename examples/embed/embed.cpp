@@ -1,0 +1,70 @@
+//===- embed.cpp - Fovea inside another compiler ----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// usage: embed FILE.mlir FOLDER
+//
+// A compiler that has a program of its own, with attention in it: each attn op
+// becomes a call of a function without body, and a kernel that implements it,
+// in FOLDER. The rest of the program is not touched, and printed.
+
+#include "fovea/Dialect/Attn/IR/KernelFunction.h"
+#include "fovea/Dialect/Attn/Transforms/Passes.h"
+#include "fovea/InitAll.h"
+#include "fovea/Target/Compile.h"
+#include "fovea/Target/PTX.h"
+
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+
+/// Compiles a function that is one attn op, and leaves its declaration.
+static LogicalResult compileFunction(func::FuncOp function, StringRef folder) {
+  // In a module of its own: what the passes do there is nobody else's concern.
+  OwningOpRef<ModuleOp> alone = ModuleOp::create(function.getLoc());
+  alone->push_back(function.clone());
+  fovea::CompileOptions options;
+  options.target = "sm_90a";
+  auto kernel = fovea::compileKernel(*alone, options);
+  if (failed(kernel))
+    return failure();
+  for (auto [suffix, text] :
+       {std::pair(".ptx", kernel->ptx), std::pair(".json", kernel->metadata)}) {
+    std::error_code error;
+    llvm::raw_fd_ostream file((folder + "/" + kernel->name + suffix).str(),
+                              error);
+    if (error)
+      return function.emitError("cannot write its kernel: ") << error.message();
+    file << text;
+  }
+  function.eraseBody();
+  function.setPrivate();
+  return success();
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3)
+    return 2;
+  DialectRegistry registry;
+  fovea::registerDialects(registry);
+  fovea::registerTranslations(registry);
+  MLIRContext context(registry);
+  auto module = parseSourceFile<ModuleOp>(argv[1], &context);
+  if (!module)
+    return 1;
+  PassManager passes(&context);
+  passes.addPass(fovea::attn::createAttnOutline());
+  if (failed(passes.run(*module)))
+    return 1;
+  for (auto function :
+       llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
+    if (fovea::attn::getKernelOp(function) &&
+        failed(compileFunction(function, argv[2])))
+      return 1;
+  module->print(llvm::outs());
+  return 0;
+}

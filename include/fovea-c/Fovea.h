@@ -1,0 +1,260 @@
+/*===- fovea-c/Fovea.h - The compiler, for any language ------------*- C
+-*-===*\
+|*
+|* Part of the Fovea project, under the Apache License v2.0 with LLVM
+|* Exceptions. See LICENSE for license information.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+\*===----------------------------------------------------------------------===*/
+/**
+ * @file
+ * libFovea: parses attention programs, compiles them to PTX and launch metadata
+ * (docs/ABI.md), gives the IR of every level, and runs programs on the CPU.
+ * libFoveaRuntime (fovea/Runtime/fovea_runtime.h) launches what it compiles.
+ *
+ * Nothing here prints, exits or aborts. What is wrong with a program is told by
+ * diagnostics, values that belong to the context: those of its last call. A
+ * call that fails has at least one of severity FOVEA_ERROR.
+ *
+ * A context and all that was made with it serve one thread at a time; different
+ * contexts may be used by different threads at once. Functions that destroy
+ * take null.
+ */
+#ifndef FOVEA_C_FOVEA_H
+#define FOVEA_C_FOVEA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FOVEA_C_API __attribute__((visibility("default")))
+#else
+#define FOVEA_C_API
+#endif
+
+/** How a call ended. The values are part of the ABI and do not change. */
+typedef enum FoveaResult {
+  FOVEA_SUCCESS = 0,
+  /** Diagnostics say why, unless an argument was null. */
+  FOVEA_FAILURE = 1
+} FoveaResult;
+
+/** Bytes of text or code that somebody else owns, a zero behind them. */
+typedef struct FoveaString {
+  const char *data;
+  size_t size;
+} FoveaString;
+
+/** The library's version, for example "0.1.0". Never null. */
+FOVEA_C_API const char *foveaVersion(void);
+
+/**
+ * Names of the targets that can be compiled for, for example "sm_90a"; null
+ * from the end of the list on.
+ */
+FOVEA_C_API const char *foveaTargetName(size_t index);
+
+/*===-- Contexts
+ * -----------------------------------------------------------===*/
+
+/** Where programs live. */
+typedef struct FoveaContext FoveaContext;
+
+/** A new context, or null if there is no memory for one. */
+FOVEA_C_API FoveaContext *foveaContextCreate(void);
+
+/** Destroys a context. Its modules must have been destroyed before. */
+FOVEA_C_API void foveaContextDestroy(FoveaContext *context);
+
+typedef enum FoveaSeverity {
+  FOVEA_ERROR = 0,
+  FOVEA_WARNING = 1,
+  FOVEA_REMARK = 2,
+  FOVEA_NOTE = 3
+} FoveaSeverity;
+
+/** Something that the compiler says about a place in a program. */
+typedef struct FoveaDiagnostic {
+  FoveaSeverity severity;
+  FoveaString message;
+  /** Empty if the place is not known. Lines and columns count from 1. */
+  FoveaString file;
+  unsigned line, column;
+  /** What explains it further. */
+  const struct FoveaDiagnostic *notes;
+  size_t num_notes;
+} FoveaDiagnostic;
+
+/**
+ * What the last call with this context said, in order. The array and its
+ * strings are valid until the next call.
+ */
+FOVEA_C_API const FoveaDiagnostic *
+foveaContextDiagnostics(const FoveaContext *context, size_t *count);
+
+/*===-- Modules
+ * ------------------------------------------------------------===*/
+
+/** A program: functions with attention in them, or kernels of any level. */
+typedef struct FoveaModule FoveaModule;
+
+/**
+ * Parses and verifies MLIR text. `name` is the file that diagnostics name; null
+ * stands for "<input>". Null if the text is no program.
+ */
+FOVEA_C_API FoveaModule *foveaModuleParse(FoveaContext *context,
+                                          const char *text, size_t size,
+                                          const char *name);
+
+FOVEA_C_API void foveaModuleDestroy(FoveaModule *module);
+
+/** A copy, in the same context. */
+FOVEA_C_API FoveaModule *foveaModuleClone(const FoveaModule *module);
+
+/** Says whether the program is valid. */
+FOVEA_C_API FoveaResult foveaModuleVerify(FoveaModule *module);
+
+/**
+ * Runs passes on the module, in the syntax of fovea-opt's --pass-pipeline, for
+ * example "builtin.module(canonicalize,fovea-to-tile{target=sm_90a})". All
+ * passes of docs/reference and upstream's general transformations are there.
+ * After a failure the module may be anything that can be destroyed.
+ */
+FOVEA_C_API FoveaResult foveaModuleRunPipeline(FoveaModule *module,
+                                               const char *pipeline);
+
+/** Text that the caller owns. */
+typedef struct FoveaBuffer FoveaBuffer;
+
+/** What it holds; valid until it is destroyed. */
+FOVEA_C_API FoveaString foveaBufferString(const FoveaBuffer *buffer);
+
+FOVEA_C_API void foveaBufferDestroy(FoveaBuffer *buffer);
+
+/** The module as MLIR text. */
+FOVEA_C_API FoveaBuffer *foveaModulePrint(FoveaModule *module);
+
+/*===-- Compiling
+ * ----------------------------------------------------------===*/
+
+/** How to compile. Null strings and zeros are the defaults. */
+typedef struct FoveaOptions {
+  /** sizeof(FoveaOptions), so that the struct can grow. */
+  size_t size;
+  /** The chip: one of foveaTargetName. "sm_80". */
+  const char *target;
+  /** "auto", or fields of #tile.schedule: "tile_n=32,stages=3". "auto". */
+  const char *schedule;
+  /** The softmax loop's algorithm, for example "deferred". The schedule's. */
+  const char *recurrence;
+  /** The kernel that is meant, by its function's name. The only one. */
+  const char *kernel;
+} FoveaOptions;
+
+/** A compiled kernel. It does not need the context any more. */
+typedef struct FoveaKernel FoveaKernel;
+
+/**
+ * Compiles the attention in a module to a kernel. The module stays as it is.
+ * `options` may be null.
+ */
+FOVEA_C_API FoveaKernel *foveaCompile(FoveaModule *module,
+                                      const FoveaOptions *options);
+
+FOVEA_C_API void foveaKernelDestroy(FoveaKernel *kernel);
+
+/** The entry's name, the PTX, and the launch metadata as JSON. */
+FOVEA_C_API FoveaString foveaKernelName(const FoveaKernel *kernel);
+FOVEA_C_API FoveaString foveaKernelPTX(const FoveaKernel *kernel);
+FOVEA_C_API FoveaString foveaKernelMetadata(const FoveaKernel *kernel);
+
+/** What a compilation can show. */
+typedef enum FoveaArtifact {
+  FOVEA_ARTIFACT_ATTN = 0, /**< the program itself */
+  FOVEA_ARTIFACT_TILE = 1, /**< tile programs, softmax loops fused */
+  FOVEA_ARTIFACT_WARP = 2, /**< warp programs, layouts assigned */
+  FOVEA_ARTIFACT_NVVM = 3, /**< kernels in the NVVM dialect */
+  FOVEA_ARTIFACT_LLVM = 4, /**< optimised LLVM IR */
+  FOVEA_ARTIFACT_PTX = 5,
+  FOVEA_ARTIFACT_METADATA = 6 /**< JSON, docs/ABI.md */
+} FoveaArtifact;
+
+/** Compiles as far as needed and gives the text. The module stays as it is. */
+FOVEA_C_API FoveaBuffer *foveaEmit(FoveaModule *module,
+                                   const FoveaOptions *options,
+                                   FoveaArtifact artifact);
+
+/**
+ * Assembles PTX for a target by the program `ptxas`, a path. What ptxas says
+ * (with -v: registers, spills) is the remark among the diagnostics, and the
+ * note of the error if it fails.
+ */
+FOVEA_C_API FoveaBuffer *foveaAssemble(FoveaContext *context, const char *ptx,
+                                       size_t size, const char *target,
+                                       const char *ptxas);
+
+/*===-- Running on the CPU
+ * -------------------------------------------------===*/
+
+/** A dense, row-major tensor in host memory; a scalar has rank 0. */
+typedef struct FoveaTensor {
+  /** "q", "k", "v", "o", "lse", "scale", "lengths", "capture0" and so on. */
+  const char *name;
+  /** "f16", "bf16", "f32", "f64", "i1" (a byte), "i8", "i16", "i32", "i64". */
+  const char *dtype;
+  void *data;
+  size_t rank;
+  const int64_t *sizes;
+} FoveaTensor;
+
+/** Tensors that the caller owns. */
+typedef struct FoveaTensors FoveaTensors;
+
+FOVEA_C_API size_t foveaTensorsCount(const FoveaTensors *tensors);
+/** The tensor's facts, valid until the tensors are destroyed. */
+FOVEA_C_API FoveaResult foveaTensorsGet(const FoveaTensors *tensors,
+                                        size_t index, FoveaTensor *tensor);
+FOVEA_C_API void foveaTensorsDestroy(FoveaTensors *tensors);
+
+/**
+ * What the function `options->kernel`, or the only one, takes and gives, in
+ * order, as JSON: {"inputs": [{"name": "q", "dtype": "bf16", "shape": [null, 8,
+ * null, 64]}, ...], "outputs": [...]}; null is a size that only the call knows.
+ */
+FOVEA_C_API FoveaBuffer *foveaModuleSignature(FoveaModule *module,
+                                              const FoveaOptions *options);
+
+/** How to run. */
+typedef struct FoveaRunOptions {
+  /** sizeof(FoveaRunOptions), so that the struct can grow. */
+  size_t size;
+  /** The level to run at: attn, tile or warp. */
+  FoveaArtifact level;
+  /** Everything in f64: what the program means, without rounding. */
+  int exact;
+  /** Chooses among the orders in which roles and copies can happen. */
+  uint64_t seed;
+} FoveaRunOptions;
+
+/**
+ * Runs the function `options->kernel`, or the only one, in the interpreter, at
+ * level attn as it is, at level tile or warp compiled that far. Inputs are
+ * given by the names that kernels have for them; those that are not read may be
+ * left out. Gives all outputs, in the program's order. `options` and `run` may
+ * be null. Takes time: the interpreter is made to be right, not fast.
+ */
+FOVEA_C_API FoveaTensors *foveaInterpret(FoveaModule *module,
+                                         const FoveaOptions *options,
+                                         const FoveaRunOptions *run,
+                                         const FoveaTensor *inputs,
+                                         size_t num_inputs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FOVEA_C_FOVEA_H */

@@ -1,0 +1,157 @@
+//===- Compile.cpp - Compiling through the C API ----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Internal.h"
+
+#include "fovea/Target/Assemble.h"
+#include "fovea/Target/Target.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace fovea;
+
+struct FoveaKernel {
+  CompiledKernel kernel;
+};
+
+LogicalResult fovea::readOptions(FoveaContext *context,
+                                 const FoveaOptions *options,
+                                 CompileOptions &result, std::string &kernel) {
+  if (!options)
+    return success();
+  // What a caller of an older version doesn't know is zero.
+  FoveaOptions known = {};
+  std::memcpy(&known, options, std::min(options->size, sizeof known));
+  if (known.target)
+    result.target = known.target;
+  if (known.schedule)
+    result.schedule = known.schedule;
+  if (known.kernel)
+    kernel = known.kernel;
+  std::string recurrence = known.recurrence ? known.recurrence : "auto";
+  if (recurrence == "auto")
+    return success();
+  // Options have a dash where the attribute has an underscore.
+  std::string names = "'auto'";
+  for (unsigned i = 0; i <= tile::getMaxEnumValForRecurrenceKind(); ++i) {
+    auto kind = tile::symbolizeRecurrenceKind(i);
+    if (!kind)
+      continue;
+    std::string name = tile::stringifyRecurrenceKind(*kind).str();
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (name == recurrence) {
+      result.recurrence = *kind;
+      return success();
+    }
+    names += ", '" + name + "'";
+  }
+  return context->error("unknown recurrence '" + recurrence +
+                        "', expected one of " + names);
+}
+
+FoveaKernel *foveaCompile(FoveaModule *module, const FoveaOptions *options) {
+  if (!module)
+    return nullptr;
+  FoveaKernel *result = nullptr;
+  FoveaContext *context = module->context;
+  context->call([&]() -> LogicalResult {
+    CompileOptions compileOptions;
+    std::string name;
+    if (failed(readOptions(context, options, compileOptions, name)))
+      return failure();
+    OwningOpRef<ModuleOp> copy = module->op->clone();
+    auto kernel = compileKernel(*copy, compileOptions, name);
+    if (failed(kernel))
+      return failure();
+    result = new FoveaKernel{std::move(*kernel)};
+    return success();
+  });
+  return result;
+}
+
+void foveaKernelDestroy(FoveaKernel *kernel) { delete kernel; }
+
+FoveaString foveaKernelName(const FoveaKernel *kernel) {
+  return kernel ? toC(kernel->kernel.name) : FoveaString{"", 0};
+}
+FoveaString foveaKernelPTX(const FoveaKernel *kernel) {
+  return kernel ? toC(kernel->kernel.ptx) : FoveaString{"", 0};
+}
+FoveaString foveaKernelMetadata(const FoveaKernel *kernel) {
+  return kernel ? toC(kernel->kernel.metadata) : FoveaString{"", 0};
+}
+
+static std::optional<Artifact> getArtifact(FoveaArtifact artifact) {
+  switch (artifact) {
+  case FOVEA_ARTIFACT_TILE:
+    return Artifact::Tile;
+  case FOVEA_ARTIFACT_WARP:
+    return Artifact::Warp;
+  case FOVEA_ARTIFACT_NVVM:
+    return Artifact::NVVM;
+  case FOVEA_ARTIFACT_LLVM:
+    return Artifact::LLVM;
+  case FOVEA_ARTIFACT_PTX:
+    return Artifact::PTX;
+  case FOVEA_ARTIFACT_METADATA:
+    return Artifact::Metadata;
+  case FOVEA_ARTIFACT_ATTN:
+    break;
+  }
+  return std::nullopt;
+}
+
+FoveaBuffer *foveaEmit(FoveaModule *module, const FoveaOptions *options,
+                       FoveaArtifact artifact) {
+  if (module && artifact == FOVEA_ARTIFACT_ATTN)
+    return foveaModulePrint(module);
+  if (!module)
+    return nullptr;
+  FoveaBuffer *result = nullptr;
+  FoveaContext *context = module->context;
+  context->call([&]() -> LogicalResult {
+    CompileOptions compileOptions;
+    std::string name;
+    std::optional<Artifact> kind = getArtifact(artifact);
+    if (!kind)
+      return context->error("unknown artifact " + Twine(int(artifact)));
+    if (failed(readOptions(context, options, compileOptions, name)))
+      return failure();
+    OwningOpRef<ModuleOp> copy = module->op->clone();
+    TimingScope timing;
+    auto text = emitArtifact(*copy, *kind, compileOptions, name, timing);
+    if (failed(text))
+      return failure();
+    result = new FoveaBuffer{std::move(*text)};
+    return success();
+  });
+  return result;
+}
+
+FoveaBuffer *foveaAssemble(FoveaContext *context, const char *ptx, size_t size,
+                           const char *target, const char *ptxas) {
+  if (!context || !ptx || !target || !ptxas)
+    return nullptr;
+  FoveaBuffer *result = nullptr;
+  context->call([&]() -> LogicalResult {
+    if (!lookupTarget(target, [&] {
+          return mlir::emitError(UnknownLoc::get(context->mlir.get()));
+        }))
+      return failure();
+    Assembly assembly = assemblePTX(StringRef(ptx, size), target, ptxas);
+    if (!assembly.machineCode) {
+      context->diagnostics.add(FOVEA_ERROR, assembly.error, assembly.log);
+      return failure();
+    }
+    context->diagnostics.add(FOVEA_REMARK, assembly.log);
+    result = new FoveaBuffer{std::move(*assembly.machineCode)};
+    return success();
+  });
+  return result;
+}

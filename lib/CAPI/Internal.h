@@ -1,0 +1,87 @@
+//===- Internal.h - What the C API's files share ----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CAPI_INTERNAL_H
+#define FOVEA_LIB_CAPI_INTERNAL_H
+
+#include "fovea-c/Fovea.h"
+
+#include "fovea/Pipelines/Pipelines.h"
+#include "fovea/Target/Compile.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fovea {
+
+/// The diagnostics of one call, as C sees them.
+class DiagnosticList {
+public:
+  void clear();
+  void add(mlir::Diagnostic &diagnostic);
+  void add(FoveaSeverity severity, std::string message, std::string note = "");
+  bool hasErrors() const;
+  const std::vector<FoveaDiagnostic> &get() const { return list; }
+
+private:
+  FoveaString keep(std::string text);
+  FoveaDiagnostic convert(mlir::Diagnostic &diagnostic);
+
+  std::vector<FoveaDiagnostic> list;
+  // Addresses of what is in these stay.
+  std::deque<std::string> strings;
+  std::deque<std::vector<FoveaDiagnostic>> notes;
+};
+
+inline FoveaString toC(const std::string &text) {
+  return {text.data(), text.size()};
+}
+
+} // namespace fovea
+
+struct FoveaContext {
+  FoveaContext();
+
+  /// Runs a call of the API: its diagnostics become the context's, and what
+  /// ends it early an error among them. False if it failed.
+  bool call(llvm::function_ref<mlir::LogicalResult()> body);
+  /// An error of the call, at no place.
+  mlir::LogicalResult error(const llvm::Twine &message);
+
+  // Null once a call ended early: what it left can't even be destroyed.
+  std::unique_ptr<mlir::MLIRContext> mlir;
+  fovea::DiagnosticList diagnostics;
+  std::string broken;
+};
+
+struct FoveaModule {
+  FoveaContext *context;
+  mlir::OwningOpRef<mlir::ModuleOp> op;
+};
+
+struct FoveaBuffer {
+  std::string text;
+};
+
+namespace fovea {
+
+/// What C says about compiling, in C++; reports what makes no sense.
+mlir::LogicalResult readOptions(FoveaContext *context,
+                                const FoveaOptions *options,
+                                CompileOptions &result, std::string &kernel);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CAPI_INTERNAL_H

@@ -1,0 +1,354 @@
+//===- Interpret.cpp - Running programs through the C API -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Internal.h"
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Interpreter/Execution.h"
+#include "fovea/Interpreter/Npy.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/JSON.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+struct FoveaTensors {
+  struct Entry {
+    std::string name, dtype;
+    HostTensor tensor;
+    SmallVector<int64_t, 4> sizes;
+  };
+  std::vector<Entry> entries;
+};
+
+/// What one tensor may take; more is a slip of the pen.
+static constexpr int64_t kMaxTensorBytes = int64_t(1) << 36;
+
+static const InterpreterRegistry &getHandlers() {
+  static const InterpreterRegistry registry = [] {
+    InterpreterRegistry result;
+    registerAllHandlers(result);
+    return result;
+  }();
+  return registry;
+}
+
+static ElementKind getKind(const Parameter &parameter) {
+  return *getElementKind(getElementTypeOrSelf(parameter.type));
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs and outputs
+//===----------------------------------------------------------------------===//
+
+/// The contents of a parameter, from the caller's memory.
+static LogicalResult readInput(FoveaContext *context,
+                               const Parameter &parameter,
+                               const FoveaTensor &given, Argument &result) {
+  ElementKind kind = getKind(parameter);
+  StringRef dtype = given.dtype ? given.dtype : "";
+  if (dtype != interp::getName(kind))
+    return context->error("'" + parameter.name + "' must be of type " +
+                          interp::getName(kind) + ", found '" + dtype + "'");
+  if (given.rank && !given.sizes)
+    return context->error("sizes of '" + parameter.name + "' are null");
+  ArrayRef<int64_t> sizes(given.sizes, given.rank);
+  auto bytes = HostTensor::getByteSize(kind, sizes, kMaxTensorBytes);
+  if (failed(bytes))
+    return context->error("'" + parameter.name +
+                          "' has a negative size or more than 64 GiB");
+  if (*bytes && !given.data)
+    return context->error("data of '" + parameter.name + "' is null");
+  if (!parameter.isTensor() &&
+      llvm::any_of(sizes, [](int64_t size) { return size != 1; }))
+    return context->error("'" + parameter.name + "' is a scalar, found rank " +
+                          Twine(given.rank));
+  HostTensor tensor(kind, sizes);
+  std::memcpy(tensor.data(), given.data, *bytes);
+  if (parameter.isTensor()) {
+    result.tensor = std::move(tensor);
+    return success();
+  }
+  auto array = tensor.toArray(Precision::Exact);
+  result.scalar = array->getStorage() == Storage::Int
+                      ? RuntimeValue::integer(*array->data<int64_t>())
+                      : RuntimeValue::real(*array->data<double>());
+  return success();
+}
+
+static const FoveaTensor *find(ArrayRef<FoveaTensor> tensors,
+                               const Parameter &parameter) {
+  for (const FoveaTensor &tensor : tensors)
+    if (tensor.name && (parameter.name == tensor.name ||
+                        llvm::is_contained(parameter.aliases, tensor.name)))
+      return &tensor;
+  return nullptr;
+}
+
+static LogicalResult checkNames(FoveaContext *context,
+                                const Signature &signature,
+                                ArrayRef<FoveaTensor> inputs) {
+  for (const FoveaTensor &input : inputs) {
+    if (input.name && signature.findInput(input.name) >= 0)
+      continue;
+    std::string names;
+    for (const Parameter &parameter : signature.inputs)
+      names += (names.empty() ? "'" : ", '") + parameter.name + "'";
+    return context->error("the program has no input '" +
+                          Twine(input.name ? input.name : "(null)") +
+                          "', expected " + names);
+  }
+  return success();
+}
+
+/// The arguments of a program, in its order, and the sizes by name.
+static LogicalResult readInputs(FoveaContext *context,
+                                const Signature &signature,
+                                ArrayRef<FoveaTensor> inputs,
+                                std::vector<Argument> &arguments,
+                                DimSizes &sizes) {
+  for (const Parameter &parameter : signature.inputs) {
+    const FoveaTensor *given = find(inputs, parameter);
+    if (!given)
+      return context->error("input '" + parameter.name + "' is missing");
+    if (failed(readInput(context, parameter, *given, arguments.emplace_back())))
+      return failure();
+  }
+  return checkInputs(
+      signature, arguments, [](unsigned) { return std::string("inputs"); },
+      sizes, [&](const Twine &message) { (void)context->error(message); });
+}
+
+static void addOutput(FoveaTensors &outputs, const Parameter &parameter,
+                      HostTensor tensor) {
+  SmallVector<int64_t, 4> sizes(tensor.getShape());
+  outputs.entries.push_back({parameter.name,
+                             interp::getName(tensor.getKind()).str(),
+                             std::move(tensor), std::move(sizes)});
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+/// The function of that name, or the only one with a body.
+static FailureOr<func::FuncOp> findFunction(FoveaModule *module,
+                                            StringRef name) {
+  SmallVector<func::FuncOp> all;
+  for (auto function : module->op->getOps<func::FuncOp>())
+    if (!function.isExternal() && (name.empty() || function.getName() == name))
+      all.push_back(function);
+  if (all.size() == 1)
+    return all.front();
+  if (!name.empty())
+    return module->context->error("found no function '" + name + "' to run");
+  return module->context->error("found " + Twine(all.size()) +
+                                " functions to run, expected one to be chosen "
+                                "by name");
+}
+
+static LogicalResult runAttn(FoveaContext *context, func::FuncOp function,
+                             const Signature &signature,
+                             ArrayRef<FoveaTensor> inputs, Precision precision,
+                             FoveaTensors &outputs) {
+  std::vector<Argument> arguments;
+  DimSizes sizes;
+  SmallVector<RuntimeValue> results;
+  if (failed(readInputs(context, signature, inputs, arguments, sizes)) ||
+      failed(
+          runFunction(function, getHandlers(), arguments, results, precision)))
+    return failure();
+  for (auto [parameter, result] : llvm::zip(signature.outputs, results)) {
+    ElementKind kind = getKind(parameter);
+    // The meaning is not rounded.
+    if (precision == Precision::Exact && interp::isFloat(kind))
+      kind = ElementKind::F64;
+    if (result.isArray()) {
+      addOutput(outputs, parameter,
+                HostTensor::fromArray(result.getArray(), kind));
+      continue;
+    }
+    HostTensor scalar(kind, {});
+    int64_t integer = result.isInteger() ? result.getInteger() : 0;
+    double real = result.isReal() ? result.getReal() : 0;
+    if (result.isInteger())
+      writeElements(kind, &integer, 1, scalar.data(), 1);
+    else
+      writeElements(kind, &real, 1, scalar.data(), 1);
+    addOutput(outputs, parameter, std::move(scalar));
+  }
+  return success();
+}
+
+/// The kernel that a function becomes at level tile or warp; `copy` holds it.
+static FailureOr<tile::AbiOp> lower(FoveaContext *context,
+                                    func::FuncOp function, FoveaArtifact level,
+                                    const CompileOptions &options,
+                                    ModuleOp copy) {
+  for (auto other : llvm::make_early_inc_range(copy.getOps<func::FuncOp>()))
+    if (other.getName() != function.getName())
+      other.erase();
+  PassManager passes(context->mlir.get());
+  if (level == FOVEA_ARTIFACT_WARP)
+    buildToWarpPipeline(passes, options);
+  else
+    buildToTilePipeline(passes, options);
+  if (failed(passes.run(copy)))
+    return failure();
+  SmallVector<tile::AbiOp> kernels;
+  copy.walk([&](tile::AbiOp abi) { kernels.push_back(abi); });
+  if (kernels.size() != 1)
+    return context->error("'" + function.getName() + "' became " +
+                          Twine(kernels.size()) + " kernels, expected one");
+  return kernels.front();
+}
+
+static LogicalResult runLowered(FoveaContext *context, tile::AbiOp abi,
+                                const Signature &program,
+                                ArrayRef<FoveaTensor> inputs, uint64_t seed,
+                                FoveaTensors &outputs) {
+  FailureOr<Signature> signature = Signature::get(abi);
+  if (failed(signature))
+    return failure();
+  std::vector<Argument> arguments;
+  DimSizes sizes;
+  if (failed(readInputs(context, *signature, inputs, arguments, sizes)))
+    return failure();
+  std::vector<HostTensor> tensors;
+  for (const Parameter &output : signature->outputs) {
+    std::string missing;
+    auto shape = resolveShape(output, sizes, missing);
+    if (failed(shape))
+      return context->error("no input tells the size of dimension " + missing +
+                            " of output '" + output.name + "'");
+    if (failed(
+            HostTensor::getByteSize(getKind(output), *shape, kMaxTensorBytes)))
+      return context->error("'" + output.name +
+                            "' would take more than 64 "
+                            "GiB");
+    tensors.emplace_back(getKind(output), *shape).poison();
+  }
+  if (failed(runKernel(abi, getHandlers(), arguments, tensors, sizes,
+                       Precision::Typed, seed)))
+    return failure();
+  for (const Parameter &output : program.outputs) {
+    int64_t index = signature->findOutput(output.name);
+    if (index < 0)
+      return context->error("the kernel does not write output '" + output.name +
+                            "'");
+    addOutput(outputs, output, std::move(tensors[index]));
+  }
+  return success();
+}
+
+static LogicalResult interpret(FoveaModule *module, const FoveaOptions *options,
+                               const FoveaRunOptions &run,
+                               ArrayRef<FoveaTensor> inputs,
+                               FoveaTensors &outputs) {
+  FoveaContext *context = module->context;
+  CompileOptions compileOptions;
+  std::string name;
+  if (failed(readOptions(context, options, compileOptions, name)))
+    return failure();
+  if (run.level != FOVEA_ARTIFACT_ATTN && run.level != FOVEA_ARTIFACT_TILE &&
+      run.level != FOVEA_ARTIFACT_WARP)
+    return context->error("programs run at level attn, tile or warp");
+  if (run.exact && run.level != FOVEA_ARTIFACT_ATTN)
+    return context->error("only programs at level attn run exactly");
+  FailureOr<func::FuncOp> function = findFunction(module, name);
+  if (failed(function))
+    return failure();
+  FailureOr<Signature> signature = Signature::get(*function);
+  if (failed(signature) || failed(checkNames(context, *signature, inputs)))
+    return failure();
+  if (run.level == FOVEA_ARTIFACT_ATTN)
+    return runAttn(context, *function, *signature, inputs,
+                   run.exact ? Precision::Exact : Precision::Typed, outputs);
+  OwningOpRef<ModuleOp> copy = module->op->clone();
+  auto abi = lower(context, *function, run.level, compileOptions, *copy);
+  if (failed(abi))
+    return failure();
+  return runLowered(context, *abi, *signature, inputs, run.seed, outputs);
+}
+
+static llvm::json::Array describe(ArrayRef<Parameter> parameters) {
+  llvm::json::Array result;
+  for (const Parameter &parameter : parameters) {
+    llvm::json::Array shape;
+    if (parameter.isTensor())
+      for (int64_t size : parameter.getTensorType().getShape())
+        shape.push_back(ShapedType::isDynamic(size) ? llvm::json::Value(nullptr)
+                                                    : size);
+    result.push_back(
+        llvm::json::Object{{"name", parameter.name},
+                           {"dtype", interp::getName(getKind(parameter))},
+                           {"shape", std::move(shape)}});
+  }
+  return result;
+}
+
+FoveaBuffer *foveaModuleSignature(FoveaModule *module,
+                                  const FoveaOptions *options) {
+  if (!module)
+    return nullptr;
+  FoveaBuffer *result = nullptr;
+  module->context->call([&]() -> LogicalResult {
+    CompileOptions compileOptions;
+    std::string name;
+    if (failed(readOptions(module->context, options, compileOptions, name)))
+      return failure();
+    FailureOr<func::FuncOp> function = findFunction(module, name);
+    if (failed(function))
+      return failure();
+    FailureOr<Signature> signature = Signature::get(*function);
+    if (failed(signature))
+      return failure();
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::json::Value(
+        llvm::json::Object{{"inputs", describe(signature->inputs)},
+                           {"outputs", describe(signature->outputs)}});
+    result = new FoveaBuffer{std::move(text)};
+    return success();
+  });
+  return result;
+}
+
+FoveaTensors *foveaInterpret(FoveaModule *module, const FoveaOptions *options,
+                             const FoveaRunOptions *run,
+                             const FoveaTensor *inputs, size_t num_inputs) {
+  if (!module || (num_inputs && !inputs))
+    return nullptr;
+  FoveaRunOptions known = {};
+  if (run)
+    std::memcpy(&known, run, std::min(run->size, sizeof known));
+  auto outputs = std::make_unique<FoveaTensors>();
+  bool done = module->context->call([&] {
+    return interpret(module, options, known, {inputs, num_inputs}, *outputs);
+  });
+  return done ? outputs.release() : nullptr;
+}
+
+size_t foveaTensorsCount(const FoveaTensors *tensors) {
+  return tensors ? tensors->entries.size() : 0;
+}
+
+FoveaResult foveaTensorsGet(const FoveaTensors *tensors, size_t index,
+                            FoveaTensor *tensor) {
+  if (!tensor || index >= foveaTensorsCount(tensors))
+    return FOVEA_FAILURE;
+  const FoveaTensors::Entry &entry = tensors->entries[index];
+  *tensor = {entry.name.c_str(), entry.dtype.c_str(), entry.tensor.data(),
+             entry.sizes.size(), entry.sizes.data()};
+  return FOVEA_SUCCESS;
+}
+
+void foveaTensorsDestroy(FoveaTensors *tensors) { delete tensors; }

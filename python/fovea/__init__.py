@@ -1,0 +1,31 @@
+"""Fovea: a compiler for attention.
+
+    >>> import fovea
+    >>> spec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=64)
+    >>> kernel = fovea.compile(spec, target="sm_90a")
+    >>> kernel.ptx, kernel.metadata, kernel.ir("tile")
+
+``attention`` describes a variant, ``compile`` makes a kernel of it, without a GPU;
+``Kernel.launch`` runs it on one, ``Kernel.interpret`` and ``reference`` on the CPU.
+"""
+
+from . import cache
+from ._kernel import Kernel, compile, find_ptxas, reference, targets, version
+from ._launch import DeviceTensor, LoadedKernel, device_info, synchronize
+from ._spec import Capture, Spec, attention
+from ._version import VERSION as __version__
+from .errors import CompileError, Diagnostic, Error, LaunchError, TraceError
+from .functions import (
+    abs, and_masks, as_float, as_int, ceil, clip, cos, erf, exp, exp2, expm1, floor, key_length, log, log1p, log2,
+    logical_and, logical_not, logical_or, logical_xor, maximum, minimum, or_masks, query_length, round, rsqrt,
+    sigmoid, sin, sqrt, tanh, trunc, where,
+)
+
+__all__ = [
+    "Capture", "CompileError", "DeviceTensor", "Diagnostic", "Error", "Kernel", "LaunchError", "LoadedKernel", "Spec",
+    "TraceError", "abs", "and_masks", "as_float", "as_int", "attention", "cache", "ceil", "clip", "compile", "cos",
+    "device_info", "erf", "exp", "exp2", "expm1", "find_ptxas", "floor", "key_length", "log", "log1p", "log2",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "or_masks", "query_length",
+    "reference", "round", "rsqrt", "sigmoid", "sin", "sqrt", "synchronize", "tanh", "targets", "trunc", "version",
+    "where",
+]

@@ -1,0 +1,95 @@
+"""numpy's arrays as the interpreter takes and gives them."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, List, Sequence, Tuple
+
+from ._dtypes import dtype_name
+from ._library import Tensor
+
+_NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "i1": "bool", "i8": "int8", "i32": "int32",
+          "i64": "int64", "bf16": "uint16", "i16": "int16"}
+
+
+def _to_bf16(array: Any) -> Any:
+    """Bits of the nearest bf16 numbers, ties to even."""
+    import numpy
+
+    exact = numpy.asarray(array, numpy.float64)
+    with numpy.errstate(over="ignore"):
+        floats = exact.astype(numpy.float32)
+    # Rounding twice must not round differently: an inexact first step becomes odd.
+    bits = floats.view(numpy.uint32).copy()
+    with numpy.errstate(invalid="ignore"):
+        inexact = (floats.astype(numpy.float64) != exact) & numpy.isfinite(exact)
+        away = numpy.abs(floats.astype(numpy.float64)) > numpy.abs(exact)
+    bits = numpy.where(inexact, (bits - (away & inexact).astype(numpy.uint32)) | 1, bits)
+    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(numpy.uint16)
+    return numpy.where(numpy.isnan(exact), numpy.uint16(0x7FC0), rounded)
+
+
+def _from_torch(value: Any) -> Any:
+    """A PyTorch tensor in host memory; numpy has no bf16."""
+    torch = sys.modules["torch"]
+    value = value.detach().cpu()
+    return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
+
+
+def to_host(name: str, value: Any, dtype: str) -> Any:
+    """`value` as a contiguous array of `dtype`, bf16 as its bits. Floats are
+    rounded to nearest; integers must fit. Raises TypeError and ValueError."""
+    import numpy
+
+    if hasattr(value, "detach") and "torch" in sys.modules:
+        value = _from_torch(value)
+    array = numpy.asarray(value)
+    kind = "f" if str(array.dtype) in ("bfloat16", "float16", "float32", "float64") else array.dtype.kind
+    if dtype in ("f16", "bf16", "f32", "f64"):
+        if kind not in "fiub":
+            raise TypeError(f"'{name}' must hold numbers, found {array.dtype}")
+        if dtype == "bf16":
+            same = str(array.dtype) == "bfloat16"
+            array = array.view(numpy.uint16) if same else _to_bf16(array)
+        else:
+            array = array.astype(_NUMPY[dtype])
+    else:
+        wanted = numpy.dtype(_NUMPY[dtype])
+        if kind not in "iub":
+            raise TypeError(f"'{name}' must hold {'booleans' if dtype == 'i1' else 'integers'}, found {array.dtype}")
+        if dtype == "i1" and kind != "b":
+            raise TypeError(f"'{name}' must hold booleans, found {array.dtype}")
+        if kind != "b" and array.size and not numpy.can_cast(array.dtype, wanted):
+            limits = numpy.iinfo(wanted)
+            if array.min() < limits.min or array.max() > limits.max:
+                raise ValueError(f"'{name}' holds integers that do not fit {dtype}")
+        array = array.astype(wanted)
+    # Not ascontiguousarray, which makes scalars arrays of rank 1.
+    return array if array.flags.c_contiguous else array.copy(order="C")
+
+
+def as_tensors(named: Sequence[Tuple[str, str, Any]]) -> Tuple[Any, List[Any]]:
+    """The C structs of (name, dtype, array), and what must outlive them."""
+    structs = (Tensor * max(len(named), 1))()
+    keep: List[Any] = []
+    for slot, (name, dtype, array) in zip(structs, named):
+        sizes = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+        slot.name, slot.dtype, slot.rank = name.encode(), dtype.encode(), array.ndim
+        slot.data, slot.sizes = array.ctypes.data, sizes
+        keep += [sizes, array]
+    return structs, keep
+
+
+def from_tensor(tensor: Tensor) -> Any:
+    """A copy of a tensor of the interpreter; bf16 as f32, which holds it exactly."""
+    import numpy
+
+    dtype = dtype_name(tensor.dtype.decode())
+    shape = tuple(tensor.sizes[i] for i in range(tensor.rank))
+    element = numpy.dtype(_NUMPY[dtype])
+    count = int(numpy.prod(shape, dtype=numpy.int64))
+    array = numpy.frombuffer(ctypes.string_at(tensor.data, count * element.itemsize), element).reshape(shape)
+    if dtype == "bf16":
+        return (array.astype(numpy.uint32) << 16).view(numpy.float32)
+    return array.copy()

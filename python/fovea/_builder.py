@@ -1,0 +1,322 @@
+"""Builds the regions of ``attn.forward`` op by op, and prints them as MLIR.
+
+This is what every front end that turns Python into a program shares: the
+tracing of plain functions (``_trace``) and of PyTorch's (``fovea.torch``). It
+knows MLIR's types and ops and nothing of Python's or PyTorch's rules for mixing
+them: operands of an op have one type already, casts are explicit.
+
+    region = RegionBuilder([("s", "f32"), ("b", "index"), ("h", "index"), ("i", "index"), ("j", "index")])
+    s, b, h, i, j = region.arguments
+    region.finish(region.select(region.compare("ge", i, j), s, region.constant(0.0, "f32")))
+
+Integers carry the range that they are known to have: it decides how they can be
+converted and divided. Equal ops are made once.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Dict, List, Optional, Sequence, Tuple, Union
+
+Number = Union[bool, int, float]
+
+#: Longest sequence, as the attn dialect has it: coordinates are below.
+MAX_SEQUENCE = 1 << 30
+
+FLOATS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+INTEGERS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
+
+# How a float's bits are written where its digits won't do.
+_PACK = {"f64": ("<d", "<Q", 16), "f32": ("<f", "<I", 8), "f16": ("<e", "<H", 4)}
+
+_INTEGER_BINARY = {
+    "add": "arith.addi", "sub": "arith.subi", "mul": "arith.muli", "floordiv": "arith.floordivsi",
+    "min": "arith.minsi", "max": "arith.maxsi", "and": "arith.andi", "or": "arith.ori", "xor": "arith.xori",
+    "shl": "arith.shli", "shr": "arith.shrsi", "truncdiv": "arith.divsi", "rem": "arith.remsi",
+}
+_FLOAT_BINARY = {
+    "add": "arith.addf", "sub": "arith.subf", "mul": "arith.mulf", "div": "arith.divf",
+    "min": "arith.minimumf", "max": "arith.maximumf", "atan2": "math.atan2", "copysign": "math.copysign",
+}
+_FLOAT_UNARY = {
+    "neg": "arith.negf", "abs": "math.absf", "exp": "math.exp", "exp2": "math.exp2", "expm1": "math.expm1",
+    "log": "math.log", "log2": "math.log2", "log1p": "math.log1p", "sqrt": "math.sqrt", "rsqrt": "math.rsqrt",
+    "tanh": "math.tanh", "sin": "math.sin", "cos": "math.cos", "atan": "math.atan", "erf": "math.erf",
+    "floor": "math.floor", "ceil": "math.ceil", "trunc": "math.trunc", "round": "math.roundeven",
+    "cbrt": "math.cbrt",
+}
+_INTEGER_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
+# A NaN equals nothing, itself included.
+_FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+
+
+def is_float(type: str) -> bool:
+    return type in FLOATS
+
+
+def full_range(type: str) -> Tuple[int, int]:
+    """The numbers that an integer type holds; i1 is 0 or 1."""
+    bits = INTEGERS[type]
+    return (0, 1) if bits == 1 else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def tensor_type(shape: Sequence[Optional[int]], element: str) -> str:
+    """MLIR's name of a tensor type; None is a size that only the call knows."""
+    return f"tensor<{''.join('?x' if size is None else f'{size}x' for size in shape)}{element}>"
+
+
+def float_literal(value: float, type: str) -> str:
+    """A float as MLIR reads it, exactly."""
+    if math.isfinite(value):
+        text = repr(float(value))
+        mantissa, e, exponent = text.partition("e")
+        return (mantissa if "." in mantissa else mantissa + ".0") + e + exponent
+    if type == "bf16":
+        return f"0x{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04X}"
+    code, integer, digits = _PACK[type]
+    return f"0x{struct.unpack(integer, struct.pack(code, value))[0]:0{digits}X}"
+
+
+class Value:
+    """An SSA value of a region. ``low`` and ``high`` bound an integer."""
+
+    __slots__ = ("name", "type", "low", "high", "constant", "shape", "element")
+
+    def __init__(self, name: str, type: str, low: int = 0, high: int = 0, constant: Optional[Number] = None,
+                 shape: Tuple[Optional[int], ...] = (), element: str = ""):
+        self.name, self.type, self.low, self.high, self.constant = name, type, low, high, constant
+        self.shape, self.element = shape, element
+
+    def __repr__(self) -> str:
+        return f"{self.name} : {self.type}"
+
+
+class RegionBuilder:
+    """One region of ``attn.forward``. Arguments are (name, type); of type index
+    they are coordinates. A tensor argument is (name, shape, element type).
+
+    ``place`` is the (file, line) that the next ops come from, for diagnostics.
+    """
+
+    def __init__(self, arguments: Sequence[Tuple]):
+        self.arguments: List[Value] = []
+        self.ops: List[Tuple[str, Optional[Tuple[str, int]]]] = []
+        self.place: Optional[Tuple[str, int]] = None
+        self.result: Optional[Value] = None
+        self._known: Dict[Tuple, Value] = {}
+        for argument in arguments:
+            name, rest = "%" + argument[0], argument[1:]
+            if len(rest) == 2:
+                shape, element = tuple(rest[0]), rest[1]
+                self.arguments.append(Value(name, tensor_type(shape, element), shape=shape, element=element))
+            elif rest[0] == "index":
+                self.arguments.append(Value(name, "index", 0, MAX_SEQUENCE))
+            else:
+                self.arguments.append(self._ranged(Value(name, rest[0])))
+
+    # --- ops -----------------------------------------------------------------
+
+    @staticmethod
+    def _ranged(value: Value) -> Value:
+        if value.type in INTEGERS:
+            value.low, value.high = full_range(value.type)
+        return value
+
+    def op(self, text: str, type: str, bounds: Optional[Tuple[int, int]] = None) -> Value:
+        """Any op with one result: its text without the result, and the result's
+        type. ``bounds`` is the integer's range, if it is known."""
+        known = self._known.get((text, type))
+        if known is not None:
+            return known
+        value = self._ranged(Value(f"%{len(self.ops)}", type))
+        if bounds is not None:
+            low, high = full_range(type)
+            # What may wrap around can be anything.
+            if low <= bounds[0] and bounds[1] <= high:
+                value.low, value.high = bounds
+        self.ops.append((f"{value.name} = {text}", self.place))
+        self._known[(text, type)] = value
+        return value
+
+    def constant(self, value: Number, type: str) -> Value:
+        """A constant. Raises OverflowError for an integer that does not fit."""
+        if is_float(type):
+            value = float(value)
+            result = self.op(f"arith.constant {float_literal(value, type)} : {type}", type)
+        elif type == "i1":
+            value = int(bool(value))
+            result = self.op(f"arith.constant {'true' if value else 'false'}", type, (value, value))
+        else:
+            low, high = full_range(type)
+            if not low <= value <= high:
+                raise OverflowError(f"{value} does not fit {type}")
+            result = self.op(f"arith.constant {int(value)} : {type}", type, (int(value), int(value)))
+        result.constant = value
+        return result
+
+    def unary(self, name: str, a: Value) -> Value:
+        """neg, abs; of floats also exp, exp2, expm1, log, log2, log1p, sqrt,
+        rsqrt, tanh, sin, cos, atan, erf, floor, ceil, trunc, round (to even),
+        cbrt; of i1: not."""
+        if is_float(a.type):
+            return self.op(f"{_FLOAT_UNARY[name]} {a.name} : {a.type}", a.type)
+        if name == "not" and a.type == "i1":
+            return self.binary("xor", a, self.constant(True, "i1"))
+        if name == "not":
+            return self.binary("xor", a, self.constant(-1, a.type))
+        negative = self.binary("sub", self.constant(0, a.type), a)
+        if name == "neg":
+            return negative
+        if name != "abs":
+            raise KeyError(name)
+        result = self.binary("max", a, negative)
+        if result.low < 0 <= a.low:
+            result.low = a.low
+        return result
+
+    def binary(self, name: str, a: Value, b: Value) -> Value:
+        """add, sub, mul, min, max; of floats div, floordiv, mod, atan2,
+        copysign; of integers floordiv and mod (as Python rounds), truncdiv and
+        rem (as C does), and, or, xor, shl, shr. Both have one type. min and max
+        of floats are NaN where an operand is."""
+        assert a.type == b.type, f"{name} of {a} and {b}"
+        if name == "mod":
+            return self._mod(a, b)
+        if is_float(a.type):
+            if name == "floordiv":
+                return self.unary("floor", self.binary("div", a, b))
+            return self.op(f"{_FLOAT_BINARY[name]} {a.name}, {b.name} : {a.type}", a.type)
+        return self.op(f"{_INTEGER_BINARY[name]} {a.name}, {b.name} : {a.type}", a.type, _bounds(name, a, b))
+
+    def _mod(self, a: Value, b: Value) -> Value:
+        """The remainder that has the divisor's sign."""
+        if not is_float(a.type) and a.low >= 0 and b.low > 0:
+            return self.binary("rem", a, b)
+        result = self.binary("sub", a, self.binary("mul", self.binary("floordiv", a, b), b))
+        if not is_float(a.type):
+            if b.low > 0:
+                result.low, result.high = 0, b.high - 1
+            elif b.high < 0:
+                result.low, result.high = b.low + 1, 0
+        return result
+
+    def compare(self, predicate: str, a: Value, b: Value) -> Value:
+        """eq, ne, lt, le, gt, ge, of numbers of one type; an i1."""
+        assert a.type == b.type, f"{predicate} of {a} and {b}"
+        if is_float(a.type):
+            return self.op(f"arith.cmpf {_FLOAT_PREDICATES[predicate]}, {a.name}, {b.name} : {a.type}", "i1")
+        signed = _INTEGER_PREDICATES[predicate]
+        if a.type == "i1":  # as a signed number it would be -1
+            signed = signed.replace("s", "u", 1) if signed[0] == "s" else signed
+        return self.op(f"arith.cmpi {signed}, {a.name}, {b.name} : {a.type}", "i1")
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        assert condition.type == "i1" and a.type == b.type, f"select of {condition}, {a}, {b}"
+        bounds = (min(a.low, b.low), max(a.high, b.high)) if a.type in INTEGERS else None
+        return self.op(f"arith.select {condition.name}, {a.name}, {b.name} : {a.type}", a.type, bounds)
+
+    def cast(self, a: Value, type: str) -> Value:
+        """The same number in another type. An i1 becomes 0 or 1, a number's i1
+        says whether it isn't 0; floats are rounded to integers towards 0, and
+        integers that a narrower one can't hold wrap around."""
+        if a.type == type:
+            return a
+        if a.constant is not None and not (is_float(a.type) and not is_float(type)):
+            if is_float(type) or type == "i1" or full_range(type)[0] <= a.constant <= full_range(type)[1]:
+                return self.constant(a.constant, type)
+        if type == "i1":
+            return self.compare("ne", a, self.constant(0, a.type))
+        if a.type == "i1":
+            return self.select(a, self.constant(1, type), self.constant(0, type))
+        bounds = (a.low, a.high)
+        if is_float(a.type) and is_float(type):
+            return self._cast("extf" if FLOATS[type] > FLOATS[a.type] else "truncf", a, type)
+        if is_float(a.type):
+            if type == "index":
+                return self.cast(self.cast(a, "i64"), "index")
+            return self._cast("fptosi", a, type)
+        if is_float(type):
+            if a.type == "index":
+                low, high = full_range("i32")
+                a = self.cast(a, "i32" if low <= a.low and a.high <= high else "i64")
+            return self._cast("sitofp", a, type)
+        if "index" in (a.type, type):
+            return self._cast("index_cast", a, type, bounds)
+        return self._cast("extsi" if INTEGERS[type] > INTEGERS[a.type] else "trunci", a, type, bounds)
+
+    def _cast(self, name: str, a: Value, type: str, bounds: Optional[Tuple[int, int]] = None) -> Value:
+        return self.op(f"arith.{name} {a.name} : {a.type} to {type}", type, bounds)
+
+    def extract(self, tensor: Value, indices: Sequence[Value]) -> Value:
+        """An element of a captured tensor; indices are of type index."""
+        names = ", ".join(index.name for index in indices)
+        return self.op(f"tensor.extract {tensor.name}[{names}] : {tensor.type}", tensor.element)
+
+    def size(self, tensor: Value, dim: int) -> Value:
+        """The extent of a captured tensor, an index."""
+        known = tensor.shape[dim]
+        if known is not None:
+            return self.constant(known, "index")
+        number = self.constant(dim, "index")
+        return self.op(f"tensor.dim {tensor.name}, {number.name} : {tensor.type}", "index", (0, (1 << 31) - 1))
+
+    def query_length(self) -> Value:
+        """Queries of the sequence, an index."""
+        return self.op("attn.query_length", "index", (0, MAX_SEQUENCE))
+
+    def key_length(self) -> Value:
+        """Keys of the sequence, an index."""
+        return self.op("attn.key_length", "index", (0, MAX_SEQUENCE))
+
+    def finish(self, result: Value) -> None:
+        """Ends the region with what it yields."""
+        self.result = result
+
+    # --- text ----------------------------------------------------------------
+
+    def text(self, keyword: str, indent: str = "    ", locations: bool = False) -> str:
+        """The region as MLIR: ``score_mod(...) {...}``; with the places that
+        its ops come from, if `locations`."""
+        assert self.result is not None, "the region is not finished"
+        arguments = ", ".join(f"{a.name}: {a.type}" for a in self.arguments)
+        ops = self.ops + [(f"attn.yield {self.result.name} : {self.result.type}", self.place)]
+        lines = [f"{indent}{keyword}({arguments}) {{"]
+        for text, place in ops:
+            suffix = f' loc("{_escape(place[0])}":{place[1]}:1)' if locations and place else ""
+            lines.append(f"{indent}  {text}{suffix}")
+        return "\n".join([*lines, indent + "}"])
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _bounds(name: str, a: Value, b: Value) -> Optional[Tuple[int, int]]:
+    """The range of an integer op's result, or None."""
+    corners: List[int] = []
+    if name in ("and", "or", "xor") and a.type == "i1":
+        return (0, 1)
+    if name == "add":
+        return (a.low + b.low, a.high + b.high)
+    if name == "sub":
+        return (a.low - b.high, a.high - b.low)
+    if name == "mul":
+        corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    elif name == "min":
+        return (min(a.low, b.low), min(a.high, b.high))
+    elif name == "max":
+        return (max(a.low, b.low), max(a.high, b.high))
+    elif name == "floordiv" and (b.low > 0 or b.high < 0):
+        corners = [x // y for x in (a.low, a.high) for y in (b.low, b.high)]
+    elif name == "rem" and a.low >= 0 and b.low > 0:
+        return (0, min(a.high, b.high - 1))
+    elif name == "and" and a.low >= 0 and b.low >= 0:
+        return (0, min(a.high, b.high))
+    elif name in ("or", "xor") and a.low >= 0 and b.low >= 0:
+        return (0, (1 << max(a.high, b.high).bit_length()) - 1)
+    elif name == "shr" and b.low >= 0:
+        corners = [x >> min(y, 64) for x in (a.low, a.high) for y in (b.low, b.high)]
+    elif name == "shl" and 0 <= b.low and b.high < 63:
+        corners = [x << y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return (min(corners), max(corners)) if corners else None

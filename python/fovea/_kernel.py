@@ -1,0 +1,389 @@
+"""Compiles programs, and what comes of it."""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import hashlib
+import json
+import os
+import pathlib
+import threading
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+from . import _launch, _library, cache as disk
+from ._arrays import as_tensors, from_tensor, to_host
+from ._library import Context, Options, RunOptions, encode
+from ._spec import Program, Spec, as_spec
+from ._version import VERSION
+from .errors import CompileError, Error
+
+_MAGIC = b"fovea-kernel 1\n"
+_LEVELS = {"attn": 0, "tile": 1, "warp": 2, "nvvm": 3, "llvm": 4, "ptx": 5, "metadata": 6}
+DEFAULT_TARGET = "sm_90a"
+
+
+def version() -> str:
+    """The version of the compiler."""
+    return _library.compiler().foveaVersion().decode()
+
+
+def targets() -> List[str]:
+    """The chips that can be compiled for, for example "sm_90a"."""
+    library = _library.compiler()
+    names: List[str] = []
+    while True:
+        name = library.foveaTargetName(len(names))
+        if name is None:
+            return names
+        names.append(name.decode())
+
+
+def find_ptxas() -> Optional[str]:
+    """NVIDIA's assembler: on the PATH, in CUDA_HOME, where toolkits and Python
+    packages (nvidia-cuda-nvcc, triton) install it. None if there is none."""
+    import glob
+    import importlib.util
+    import shutil
+
+    candidates = [shutil.which("ptxas") or ""]
+    roots = [os.environ.get("CUDA_HOME", ""), os.environ.get("CUDA_PATH", ""), "/usr/local/cuda"]
+    candidates += [os.path.join(root, "bin", "ptxas") for root in roots if root]
+    candidates += sorted(glob.glob("/usr/local/cuda-*/bin/ptxas"), reverse=True)
+    for package, inside in (("nvidia", "*/bin/ptxas"), ("triton", "backends/nvidia/bin/ptxas")):
+        try:
+            found = importlib.util.find_spec(package)
+        except (ImportError, ValueError):
+            found = None
+        for folder in (found.submodule_search_locations or []) if found else []:
+            candidates += sorted(glob.glob(os.path.join(folder, inside)))
+    for candidate in candidates:
+        if candidate and os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+def _options(options: Mapping[str, Optional[str]]) -> Options:
+    return Options(ctypes.sizeof(Options), *(encode(options.get(field[0])) for field in Options._fields_[1:]))
+
+
+# --- Running in the interpreter -----------------------------------------------
+
+
+def _interpret(spec: Spec, options: Mapping[str, Optional[str]], arrays: Mapping[str, Any], level: str, exact: bool,
+               seed: int) -> Any:
+    if level not in ("attn", "tile", "warp"):
+        raise ValueError(f"level must be 'attn', 'tile' or 'warp', found {level!r}")
+    names = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
+    with Context() as context:
+        module = context.parse(spec.located, spec.file)
+        arguments = _options(options)
+        signature = json.loads(context.take(
+            context.lib.foveaModuleSignature(module, ctypes.byref(arguments))
+        ))
+        dtypes = {entry["name"]: entry["dtype"] for entry in signature["inputs"]}
+        named = []
+        for name, value in arrays.items():
+            internal = names.get(name, name)
+            if internal not in dtypes:
+                known = [{v: k for k, v in names.items()}.get(n, n) for n in dtypes]
+                raise TypeError(f"the program takes no '{name}'; it takes {', '.join(known)}")
+            named.append((internal, dtypes[internal], to_host(name, value, dtypes[internal])))
+        tensors, keep = as_tensors(named)
+        run = RunOptions(ctypes.sizeof(RunOptions), _LEVELS[level], exact, seed)
+        outputs = context.check(context.lib.foveaInterpret(
+            module, ctypes.byref(arguments), ctypes.byref(run), tensors, len(named)
+        ))
+        del keep
+        try:
+            results = []
+            for index in range(context.lib.foveaTensorsCount(outputs)):
+                tensor = _library.Tensor()
+                context.lib.foveaTensorsGet(outputs, index, ctypes.byref(tensor))
+                results.append(from_tensor(tensor))
+        finally:
+            context.lib.foveaTensorsDestroy(outputs)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def reference(program: Program, q: Any, k: Any, v: Any, **others: Any) -> Any:
+    """What a program means, in f64 on the CPU, on arrays of numpy (or tensors of
+    PyTorch): the output, or (output, log-sum-exp) if the program has both, as
+    arrays of f64.
+
+    ``others`` are captured tensors by their names, ``scale``, ``lengths``, ``cu_q``
+    and ``cu_k``. Inputs are rounded to the program's types first. Raises
+    CompileError, TypeError.
+    """
+    return _interpret(as_spec(program), {}, {"q": q, "k": k, "v": v, **others}, "attn", True, 0)
+
+
+# --- Kernels ------------------------------------------------------------------
+
+
+class Kernel:
+    """A compiled kernel. Made by ``fovea.compile`` and ``Kernel.load``; it serves
+    all sizes that its program leaves open, and may be used by several threads.
+
+    ``name`` is the entry in the PTX, ``target`` the chip, ``captures`` the names
+    of captured tensors, ``mlir`` the program that it was compiled from.
+    """
+
+    def __init__(self, spec: Spec, options: Mapping[str, Optional[str]], ptx: bytes, metadata: bytes,
+                 cubin: Optional[bytes] = None, key: Optional[str] = None):
+        self._spec, self._options, self._key = spec, dict(options), key
+        self._ptx, self._metadata, self._cubin = ptx, metadata, cubin
+        self._facts = json.loads(metadata)
+        self._loaded: Dict[int, _launch.LoadedKernel] = {}
+        self._lock = threading.Lock()
+        self.name: str = self._facts["kernel"]
+        self.target: str = self._facts["target"]
+        self.captures: Tuple[str, ...] = spec.captures
+        self._internal = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
+
+    def __repr__(self) -> str:
+        return f"<fovea.Kernel {self.name} for {self.target}>"
+
+    @property
+    def mlir(self) -> str:
+        """The program, MLIR text at level attn."""
+        return self._spec.mlir
+
+    @property
+    def ptx(self) -> str:
+        """The kernel as PTX."""
+        return self._ptx.decode()
+
+    @property
+    def metadata(self) -> Dict[str, Any]:
+        """How to launch it: docs/ABI.md says what the members mean."""
+        return json.loads(self._metadata)
+
+    @property
+    def cubin(self) -> bytes:
+        """Machine code, by ptxas (see ``find_ptxas``), made at first use. Raises
+        Error if there is no ptxas, CompileError with what it says if it fails."""
+        return self._assemble(None)
+
+    def assemble(self, ptxas: Optional[os.PathLike] = None) -> bytes:
+        """The same by a given ptxas."""
+        return self._assemble(None if ptxas is None else os.fspath(ptxas))
+
+    def _assemble(self, ptxas: Optional[str]) -> bytes:
+        with self._lock:
+            if self._cubin is not None and ptxas is None:
+                return self._cubin
+            program = ptxas or find_ptxas()
+            if program is None:
+                raise Error("no ptxas was found; install CUDA's, or pip install nvidia-cuda-nvcc")
+            with Context() as context:
+                self._cubin = context.take(context.lib.foveaAssemble(
+                    context.handle, self._ptx, len(self._ptx), self.target.encode(), program.encode()
+                ))
+        if self._key is not None:
+            disk.write(self._key, self.to_bytes())
+        return self._cubin
+
+    def ir(self, level: str) -> str:
+        """The program at a level on its way down: "attn", "tile", "warp", "nvvm",
+        "llvm", "ptx". All but the last are made anew, by the same options."""
+        if level not in _LEVELS:
+            raise ValueError(f"level must be one of {', '.join(_LEVELS)}, found {level!r}")
+        if level == "ptx":
+            return self.ptx
+        if level == "attn":
+            return self.mlir
+        options = _options(self._options)
+        with Context() as context:
+            module = context.parse(self._spec.located, self._spec.file)
+            return context.take(context.lib.foveaEmit(module, ctypes.byref(options), _LEVELS[level])).decode()
+
+    # --- Files ---------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """The kernel as a file has it."""
+        blobs = [self._spec.mlir.encode(), self._ptx, self._metadata, self._cubin or b""]
+        header = {
+            "version": VERSION, "name": self._spec.name, "captures": self._spec.captures,
+            "options": self._options, "sizes": [len(blob) for blob in blobs],
+        }
+        body = b"".join([json.dumps(header).encode(), b"\n", *blobs])
+        return _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+    @classmethod
+    def from_bytes(cls, data: bytes, key: Optional[str] = None) -> Kernel:
+        """The opposite. Raises Error if the data is not a whole kernel."""
+        digest, newline, body = data[len(_MAGIC):].partition(b"\n")
+        if not data.startswith(_MAGIC) or not newline:
+            raise Error("not a kernel of this version of Fovea")
+        if hashlib.sha256(body).hexdigest().encode() != digest:
+            raise Error("the kernel is damaged: its checksum is wrong")
+        try:
+            text, _, rest = body.partition(b"\n")
+            header = json.loads(text)
+            blobs = []
+            for size in header["sizes"]:
+                blobs.append(rest[:size])
+                rest = rest[size:]
+            mlir, ptx, metadata, cubin = blobs
+            spec = Spec(header["name"], mlir.decode(), tuple(header["captures"]), mlir.decode())
+            return cls(spec, header["options"], ptx, metadata, cubin or None, key)
+        except (ValueError, KeyError, TypeError) as error:
+            raise Error(f"the kernel is malformed: {error}") from error
+
+    def save(self, path: Union[str, os.PathLike]) -> None:
+        """Writes the kernel (program, PTX, metadata, and machine code where it was
+        made) to a file."""
+        pathlib.Path(path).write_bytes(self.to_bytes())
+
+    @classmethod
+    def load(cls, path: Union[str, os.PathLike]) -> Kernel:
+        """Reads what ``save`` wrote; needs no compiler. Raises Error, OSError."""
+        return cls.from_bytes(pathlib.Path(path).read_bytes())
+
+    # --- Running -------------------------------------------------------------
+
+    def interpret(self, q: Any, k: Any, v: Any, *, level: str = "attn", seed: int = 0, **others: Any) -> Any:
+        """Runs the program on the CPU with the rounding of its types, on arrays of
+        numpy or tensors of PyTorch: at level "attn" as it is written, at "tile" or
+        "warp" as it was compiled that far, with the order of asynchronous events
+        drawn from ``seed``. Gives the output, or (output, log-sum-exp); bf16 as
+        arrays of float32. ``others`` are captured tensors, ``scale``, ``lengths``,
+        ``cu_q`` and ``cu_k``. Slow: meant for tests."""
+        return _interpret(self._spec, self._options, {"q": q, "k": k, "v": v, **others}, level, False, seed)
+
+    def loaded(self, device: int = _launch.CURRENT_DEVICE) -> _launch.LoadedKernel:
+        """The kernel on a device, loaded at first use: as machine code if there is
+        a ptxas, else the driver compiles the PTX. Raises LaunchError."""
+        kernel = self._loaded.get(device)
+        if kernel is not None:
+            return kernel
+        # Before ptxas is called: there may be no device at all.
+        _launch.open_device(device)
+        image = self._ptx if self._cubin is None and find_ptxas() is None else self.cubin
+        with self._lock:
+            if device not in self._loaded:
+                self._loaded[device] = _launch.LoadedKernel(image, self._metadata, self._facts, device)
+            return self._loaded[device]
+
+    def launch(self, *, stream: int = 0, device: Optional[int] = None, **tensors: Any) -> None:
+        """Launches on a CUDA stream, without waiting: ``q``, ``k``, ``v``, the
+        outputs ``o`` and, if the program has it, ``lse``; captured tensors by their
+        names, ``scale``, ``lengths``, ``cu_q`` and ``cu_k``. Tensors are PyTorch's,
+        or have ``__cuda_array_interface__`` or ``__dlpack__``, or are DeviceTensors.
+        Strides may be any that the metadata's constraints allow. ``stream`` is a
+        CUstream's address. ``device`` is q's by default. Raises TypeError for
+        wrong arguments, LaunchError for what the device or the sizes don't allow.
+        """
+        if device is None:
+            device = _launch.device_of(tensors.get("q"))
+        kernel = self.loaded(device)
+        named = {self._internal.get(name, name): value for name, value in tensors.items()}
+        for name in named:
+            if name not in kernel.tensors and name not in kernel.scalars and name not in self._internal.values():
+                raise TypeError(f"kernel '{self.name}' takes no '{name}'")
+        kernel.launch_named(stream, named)
+
+
+# --- Compiling ----------------------------------------------------------------
+
+_MEMORY_ENTRIES = 256
+_memory: "collections.OrderedDict[str, Kernel]" = collections.OrderedDict()
+_memory_lock = threading.Lock()
+_in_work: Dict[str, threading.Lock] = {}
+
+
+def _library_identity() -> List[Any]:
+    """Changes with the compiler: its version alone wouldn't while it is built. The
+    compiler need not be loaded for it, which takes longer than all the rest."""
+    facts = _library.find("libFovea.so").stat()
+    return [VERSION, facts.st_size, facts.st_mtime_ns]
+
+
+def _cache_key(spec: Spec, options: Mapping[str, Optional[str]]) -> str:
+    facts = [_MAGIC.decode(), _library_identity(), spec.name, spec.mlir, spec.captures, sorted(options.items())]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def _compile(spec: Spec, options: Mapping[str, Optional[str]], key: Optional[str]) -> Kernel:
+    c_options = _options(options)
+    with Context() as context:
+        module = context.parse(spec.located, spec.file)
+        kernel = context.check(context.lib.foveaCompile(module, ctypes.byref(c_options)))
+        try:
+            ptx = context.lib.foveaKernelPTX(kernel).bytes()
+            metadata = context.lib.foveaKernelMetadata(kernel).bytes()
+        finally:
+            context.lib.foveaKernelDestroy(kernel)
+    return Kernel(spec, options, ptx, metadata, None, key)
+
+
+def _from_disk(key: str) -> Optional[Kernel]:
+    data = disk.read(key)
+    if data is None:
+        return None
+    try:
+        return Kernel.from_bytes(data, key)
+    except Error:
+        return None
+
+
+def compile(
+    program: Program,
+    target: str = DEFAULT_TARGET,
+    *,
+    schedule: str = "auto",
+    recurrence: str = "auto",
+    kernel: Optional[str] = None,
+    cache: bool = True,
+) -> Kernel:
+    """Compiles a program for a chip. Needs neither a GPU nor PyTorch.
+
+    program
+        what ``fovea.attention`` returns, MLIR text with a function of attention, or
+        the path (a ``pathlib.Path``) of a file with it.
+    target
+        one of ``fovea.targets()``, "sm_90a" by default.
+    schedule
+        "auto", or fields of #tile.schedule to override: "tile_n=64,stages=3".
+    recurrence
+        the softmax loop's algorithm: "auto", "deferred", "lazy" and so on
+        (docs/Tile.md).
+    kernel
+        which function is meant, if the program has several.
+    cache
+        whether a kernel compiled before may be taken, from memory or disk, and
+        this one kept (see ``fovea.cache``).
+
+    Raises CompileError, whose ``diagnostics`` say what is wrong and where; OSError
+    for a file that can't be read.
+    """
+    spec = as_spec(program)
+    options = {"target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel}
+    if not cache:
+        return _compile(spec, options, None)
+    key = _cache_key(spec, options)
+    with _memory_lock:
+        found = _memory.get(key)
+        if found is not None:
+            _memory.move_to_end(key)
+            return found
+        working = _in_work.setdefault(key, threading.Lock())
+    # Of several threads that want one kernel, one compiles it.
+    with working:
+        with _memory_lock:
+            found = _memory.get(key)
+        if found is None:
+            found = _from_disk(key)
+            if found is None:
+                found = _compile(spec, options, key)
+                disk.write(key, found.to_bytes())
+            with _memory_lock:
+                _memory[key] = found
+                while len(_memory) > _MEMORY_ENTRIES:
+                    _memory.popitem(last=False)
+                _in_work.pop(key, None)
+    return found
+
+
+__all__ = ["Kernel", "compile", "reference", "targets", "version", "find_ptxas", "CompileError"]

@@ -1,0 +1,236 @@
+"""Launches kernels on a device, through libFoveaRuntime.
+
+Tensors are anything with an address: PyTorch's tensors, objects with
+``__cuda_array_interface__`` (CuPy, Numba) or ``__dlpack__`` (JAX), and
+``DeviceTensor``, which is an address, a shape and strides. A front end that
+launches often takes a ``LoadedKernel`` and packs its arguments itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from . import _library
+from ._dtypes import SIZES, dtype_name
+from .errors import LaunchError
+
+CURRENT_DEVICE = -1
+
+
+@dataclass(frozen=True)
+class DeviceTensor:
+    """A tensor in device memory by its address. ``strides`` are in elements; None
+    for a contiguous tensor. Whoever makes one keeps the memory alive."""
+
+    address: int
+    shape: Tuple[int, ...]
+    dtype: str
+    strides: Optional[Tuple[int, ...]] = None
+
+
+# --- Tensors of other libraries -----------------------------------------------
+
+_CUDA_ARRAY_TYPES = {"<f2": "f16", "<f4": "f32", "|b1": "i1", "|i1": "i8", "<i4": "i32", "<i8": "i64", "<V2": "bf16",
+                     "|V2": "bf16"}
+
+
+def contiguous_strides(shape: Sequence[int]) -> Tuple[int, ...]:
+    strides: List[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+_DLPACK_TYPES = {(0, 8): "i8", (0, 32): "i32", (0, 64): "i64", (2, 16): "f16", (2, 32): "f32", (4, 16): "bf16",
+                 (6, 8): "i1"}
+_CUDA_KINDS = (2, 13)  # kDLCUDA, kDLCUDAManaged
+
+
+def _from_dlpack(name: str, value: Any) -> DeviceTensor:
+    capsule = value.__dlpack__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
+    dtype = _DLPACK_TYPES.get((tensor.code, tensor.bits))
+    if dtype is None or tensor.lanes != 1:
+        raise TypeError(f"tensor '{name}' has a DLPack type that no kernel takes: code {tensor.code}, "
+                        f"{tensor.bits} bits, {tensor.lanes} lanes")
+    if tensor.device_type not in _CUDA_KINDS:
+        raise TypeError(f"tensor '{name}' is not in the memory of a CUDA device")
+    shape = tuple(tensor.shape[: tensor.ndim])
+    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
+    return DeviceTensor((tensor.data or 0) + tensor.byte_offset, shape, dtype, strides)
+
+
+def describe(name: str, value: Any) -> DeviceTensor:
+    """Where a tensor is and what it looks like. Raises TypeError."""
+    if isinstance(value, DeviceTensor):
+        return value
+    if hasattr(value, "data_ptr"):
+        if not value.is_cuda:
+            raise TypeError(f"tensor '{name}' is on {value.device}, not on a CUDA device")
+        return DeviceTensor(value.data_ptr(), tuple(value.shape), dtype_name(value.dtype), value.stride())
+    facts = getattr(value, "__cuda_array_interface__", None)
+    if facts is not None:
+        dtype = _CUDA_ARRAY_TYPES.get(facts["typestr"])
+        if dtype is None:
+            raise TypeError(f"tensor '{name}' has elements of type {facts['typestr']}, which no kernel takes")
+        strides = facts.get("strides")
+        if strides is not None:
+            strides = tuple(step // SIZES[dtype] for step in strides)
+        return DeviceTensor(facts["data"][0] or 0, tuple(facts["shape"]), dtype, strides)
+    if hasattr(value, "__dlpack__"):
+        return _from_dlpack(name, value)
+    raise TypeError(f"tensor '{name}' is a {type(value).__name__}; expected a tensor of PyTorch, an object with "
+                    "__cuda_array_interface__ or __dlpack__, or a DeviceTensor")
+
+
+def device_of(value: Any) -> int:
+    """The number of the device that a tensor is on, CURRENT_DEVICE if it doesn't
+    say."""
+    if hasattr(value, "get_device") and hasattr(value, "data_ptr"):
+        return value.get_device()
+    if hasattr(value, "__dlpack_device__"):
+        return int(value.__dlpack_device__()[1])
+    return CURRENT_DEVICE
+
+
+# --- Devices and kernels ------------------------------------------------------
+
+_lock = threading.Lock()
+_devices: Dict[int, ctypes.c_void_p] = {}
+
+
+def open_device(number: int) -> ctypes.c_void_p:
+    """A device, kept open. Raises LaunchError where there is none."""
+    with _lock:
+        if number not in _devices:
+            handle = ctypes.c_void_p()
+            _library.check(_library.runtime().fovea_device_open(number, ctypes.byref(handle)))
+            _devices[number] = handle
+        return _devices[number]
+
+
+def device_info(number: int = CURRENT_DEVICE) -> Dict[str, Any]:
+    """Facts about a device: name, multiprocessors, major and minor (compute
+    capability), max_shared_memory (bytes), driver_version."""
+    info = _library.DeviceInfo()
+    _library.check(_library.runtime().fovea_device_get_info(open_device(number), ctypes.byref(info)))
+    return {field[0]: _text(getattr(info, field[0])) for field in info._fields_}
+
+
+def _text(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+class LoadedKernel:
+    """A kernel on a device.
+
+    ``tensors`` and ``scalars`` are the names that it takes, in the order in
+    which ``launch`` wants them; ``dtypes``, ``ranks`` and ``shapes`` (None for a
+    size of the call's) are those of the tensors; ``floating`` says which scalars
+    are floats.
+    """
+
+    def __init__(self, image: bytes, metadata: bytes, facts: Mapping[str, Any], device: int):
+        self._library = _library.runtime()
+        self._handle = ctypes.c_void_p()
+        self.device = device
+        _library.check(self._library.fovea_kernel_load(
+            open_device(device), image, len(image), metadata, len(metadata), ctypes.byref(self._handle)
+        ))
+        self.name: str = facts["kernel"]
+        self.tensors = self._names(self._library.fovea_kernel_tensor_name)
+        self.scalars = self._names(self._library.fovea_kernel_scalar_name)
+        by_name = {tensor["name"]: tensor for tensor in facts["tensors"]}
+        self.dtypes = tuple(by_name[name]["dtype"] for name in self.tensors)
+        self.ranks = tuple(len(by_name[name]["dims"]) for name in self.tensors)
+        self.shapes = tuple(
+            tuple(size if isinstance(size, int) else None for size in by_name[name]["shape"]) for name in self.tensors
+        )
+        types = {p["name"]: p["type"] for p in facts["parameters"] if p["kind"] == "scalar"}
+        self.floating = tuple(types[name] == "f32" for name in self.scalars)
+        words = "".join("q" * (1 + 2 * rank) for rank in self.ranks)
+        self._row = struct.Struct("=" + words + "".join("d" if floating else "q" for floating in self.floating))
+        self._count = self._row.size // 8
+        self._run = self._library.fovea_kernel_launch_packed
+
+    def _names(self, get: Any) -> Tuple[str, ...]:
+        names: List[str] = []
+        while True:
+            name = get(self._handle, len(names))
+            if name is None:
+                return tuple(names)
+            names.append(name.decode())
+
+    def launch(self, stream: int, words: Sequence[Any]) -> None:
+        """Launches with one row of numbers: for each tensor its address, its sizes
+        and its strides in elements, then the scalars. Element types are not
+        checked. ``stream`` is a CUstream's address, 0 for the default stream."""
+        status = self._run(self._handle, stream, self._row.pack(*words), self._count)
+        if status:
+            _library.check(status)
+
+    def launch_torch(self, stream: int, tensors: Sequence[Any], scalars: Sequence[float] = ()) -> None:
+        """The same with PyTorch's tensors, in order. They must be on the kernel's
+        device and of its element types."""
+        words: List[Any] = []
+        for tensor in tensors:
+            words.append(tensor.data_ptr())
+            words += tensor.shape
+            words += tensor.stride()
+        words += scalars
+        self.launch(stream, words)
+
+    def launch_named(self, stream: int, arguments: Mapping[str, Any]) -> None:
+        """The same by name, with all checks. Raises TypeError, LaunchError."""
+        words: List[Any] = []
+        for name, dtype, rank in zip(self.tensors, self.dtypes, self.ranks):
+            if name not in arguments:
+                raise TypeError(f"kernel '{self.name}' needs a tensor '{name}'")
+            tensor = describe(name, arguments[name])
+            if tensor.dtype != dtype:
+                raise TypeError(f"tensor '{name}' must be of {dtype}, found {tensor.dtype}")
+            if len(tensor.shape) != rank:
+                raise TypeError(f"tensor '{name}' must have rank {rank}, found {len(tensor.shape)}")
+            strides = contiguous_strides(tensor.shape) if tensor.strides is None else tensor.strides
+            words += [tensor.address, *tensor.shape, *strides]
+        for name, floating in zip(self.scalars, self.floating):
+            if name not in arguments:
+                raise TypeError(f"kernel '{self.name}' needs a number '{name}'")
+            words.append(float(arguments[name]) if floating else int(arguments[name]))
+        self.launch(stream, words)
+
+    def info(self) -> Dict[str, Any]:
+        """registers, local_memory (bytes of spills) of a thread; threads,
+        shared_memory (bytes) of a block; blocks_per_multiprocessor."""
+        info = _library.KernelInfo()
+        _library.check(self._library.fovea_kernel_get_info(self._handle, ctypes.byref(info)))
+        return {field[0]: _text(getattr(info, field[0])) for field in info._fields_}
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self._library.fovea_kernel_unload(self._handle)
+
+
+def synchronize(stream: int = 0, device: int = CURRENT_DEVICE) -> None:
+    """Waits for all work on a stream; errors of kernels appear here."""
+    _library.check(_library.runtime().fovea_stream_wait(open_device(device), stream))
+
+
+__all__ = ["DeviceTensor", "LoadedKernel", "LaunchError", "device_info", "synchronize"]

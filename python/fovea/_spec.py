@@ -1,0 +1,289 @@
+"""What is to be computed: attention, described in Python."""
+
+from __future__ import annotations
+
+import math
+import os
+import pathlib
+import re
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+from ._builder import RegionBuilder, float_literal, tensor_type
+from ._dtypes import dtype_name
+from ._trace import trace
+from .errors import Error
+
+COORDINATES = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"))
+#: Sequence forms, and the operands that they add.
+SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "packed": ("cu_q", "cu_k")}
+RESERVED = {"q", "k", "v", "o", "lse", "scale", *(name for names in SEQUENCES.values() for name in names)}
+_NAME = re.compile(r"[A-Za-z_]\w*$")
+
+
+Program = Union["Spec", str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A captured tensor's element type and shape; None is a size that only the
+    call knows, () a scalar."""
+
+    dtype: str
+    shape: Tuple[Optional[int], ...] = ()
+
+    @property
+    def type(self) -> str:
+        """MLIR's name of the type."""
+        return tensor_type(self.shape, self.dtype) if self.shape else self.dtype
+
+    def argument(self, name: str) -> Tuple:
+        """As an argument of a RegionBuilder."""
+        return (name, self.shape, self.dtype) if self.shape else (name, self.dtype)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A variant of attention as a program: what ``fovea.attention`` returns and
+    ``fovea.compile`` takes.
+
+    ``mlir`` is the program, one function called ``name``; ``captures`` are the
+    names of captured tensors, in the order of the program's ``capture0``,
+    ``capture1`` and so on. ``located`` is the program with the lines of Python
+    that its ops come from, for diagnostics; ``file`` is what they name elsewhere.
+    """
+
+    name: str
+    mlir: str
+    captures: Tuple[str, ...] = ()
+    located: str = field(default="", compare=False, repr=False)
+    file: str = field(default="<mlir>", compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.mlir
+
+
+def make_spec(
+    *,
+    dtype: str,
+    head_dim: int,
+    value_head_dim: Optional[int] = None,
+    batch: Optional[int] = None,
+    heads: Optional[int] = None,
+    kv_heads: Optional[int] = None,
+    query_length: Optional[int] = None,
+    key_length: Optional[int] = None,
+    scale: Union[None, float, str] = None,
+    lse: bool = True,
+    layout: str = "bhsd",
+    sequences: str = "dense",
+    captures: Mapping[str, Capture] = {},
+    score_mod: Optional[RegionBuilder] = None,
+    mask_mod: Optional[RegionBuilder] = None,
+    output_dtype: Optional[str] = None,
+    name: str = "attention",
+) -> Spec:
+    """The program around two regions that a front end has built. The regions'
+    arguments are `score_arguments` and `mask_arguments` of the same captures."""
+
+    def tensor(head_count: Optional[int], length: Optional[int], dim: int, element: str) -> str:
+        shape = [batch, head_count, length, dim] if layout == "bhsd" else [batch, length, head_count, dim]
+        return tensor_type(shape, element)
+
+    if sequences == "packed":
+        batch = 1
+    dv = head_dim if value_head_dim is None else value_head_dim
+    q, k = tensor(heads, query_length, head_dim, dtype), tensor(kv_heads, key_length, head_dim, dtype)
+    v, o = tensor(kv_heads, key_length, dv, dtype), tensor(heads, query_length, dv, output_dtype or dtype)
+    arguments = [("%q", q), ("%k", k), ("%v", v)]
+    clauses: List[str] = []
+    if scale == "runtime":
+        arguments.append(("%scale", "f32"))
+        clauses.append("scale(%scale : f32)")
+    elif scale is not None:
+        clauses.append(f"scale({float_literal(float(scale), 'f64')})")
+    if layout != "bhsd":
+        clauses.append(f"layout({layout})")
+    names = SEQUENCES[sequences]
+    if names:
+        kind = tensor_type([batch if sequences == "lengths" else None], "i32")
+        arguments += [("%" + name, kind) for name in names]
+        clauses.append(f"{sequences}({', '.join('%' + name for name in names)} : {', '.join([kind] * len(names))})")
+    if captures:
+        captured = [f"%c{index}" for index in range(len(captures))]
+        types = [capture.type for capture in captures.values()]
+        arguments += zip(captured, types)
+        clauses.append(f"captures({', '.join(captured)} : {', '.join(types)})")
+    results = [("%o", o)] + ([("%lse", tensor_type([batch, heads, query_length], "f32"))] if lse else [])
+    result_names, result_types = ", ".join(n for n, _ in results), ", ".join(t for _, t in results)
+
+    def program(locations: bool) -> str:
+        regions = [
+            region.text(keyword, locations=locations) + "\n"
+            for keyword, region in (("score_mod", score_mod), ("mask_mod", mask_mod))
+            if region is not None
+        ]
+        signature = ", ".join(f"{n}: {t}" for n, t in arguments)
+        return (
+            f"func.func @{name}({signature}) -> ({result_types}) {{\n"
+            f"  {result_names} = attn.forward %q, %k, %v{''.join(' ' + clause for clause in clauses)}\n"
+            f"{''.join(regions)}    : {q}, {k}, {v} -> {result_types}\n"
+            f"  return {result_names} : {result_types}\n"
+            "}\n"
+        )
+
+    return Spec(name, program(False), tuple(captures), program(True), f"<{name}>")
+
+
+def score_arguments(captures: Mapping[str, Capture]) -> List[Tuple]:
+    """Arguments of a RegionBuilder for score_mod."""
+    return [("s", "f32"), *mask_arguments(captures)]
+
+
+def mask_arguments(captures: Mapping[str, Capture]) -> List[Tuple]:
+    """Arguments of a RegionBuilder for mask_mod."""
+    return [*COORDINATES, *(capture.argument(f"c{index}") for index, capture in enumerate(captures.values()))]
+
+
+def _size(what: str, value: Optional[int]) -> Optional[int]:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value <= 0):
+        raise ValueError(f"{what} must be a positive integer or None, found {value!r}")
+    return value
+
+
+def _capture(name: str, given: Any) -> Capture:
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise ValueError(f"a capture's name must be an identifier, found {name!r}")
+    if name in RESERVED:
+        raise ValueError(f"a capture can't be named {name!r}, which is an argument of every kernel")
+    if isinstance(given, Capture):
+        return given
+    if not isinstance(given, tuple):
+        # A tensor stands for its own type, every size for one of the call's.
+        if hasattr(given, "dtype") and hasattr(given, "shape"):
+            given = (given.dtype, (None,) * len(given.shape))
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ValueError(f"capture {name!r} must be (dtype, shape), found {given!r}")
+    shape = tuple(_size(f"a size of capture {name!r}", size) for size in given[1])
+    dtype = dtype_name(given[0])
+    if not shape and dtype not in ("f32", "i32", "i64"):
+        raise ValueError(f"scalar capture {name!r} must be f32, i32 or i64, found {dtype}")
+    return Capture(dtype, shape)
+
+
+def attention(
+    score_mod: Optional[Callable] = None,
+    mask_mod: Optional[Callable] = None,
+    *,
+    dtype: Any = "bf16",
+    head_dim: int,
+    value_head_dim: Optional[int] = None,
+    heads: Optional[int] = None,
+    kv_heads: Optional[int] = None,
+    batch: Optional[int] = None,
+    query_length: Optional[int] = None,
+    key_length: Optional[int] = None,
+    scale: Union[None, float, str] = None,
+    lse: bool = True,
+    layout: str = "bhsd",
+    sequences: str = "dense",
+    captures: Optional[Mapping[str, Any]] = None,
+    output_dtype: Any = None,
+    name: str = "attention",
+) -> Spec:
+    """Describes attention: ``softmax(score_mod(scale * q k^T)) v`` over the keys
+    that ``mask_mod`` keeps.
+
+    score_mod(score, b, h, q_idx, kv_idx, ...)
+        gives the new score of a query and a key: a float. ``score`` is an f32,
+        the coordinates are integers: batch entry, query head, query, key.
+    mask_mod(b, h, q_idx, kv_idx, ...)
+        gives a boolean, whether the query sees the key.
+    dtype
+        of q, k, v: "bf16" (default), "f16"; "f32" runs in the interpreter only.
+    head_dim, value_head_dim
+        elements of a row of q and k, and of v and o; the same by default.
+    heads, kv_heads
+        query heads and key heads; ``heads`` is a multiple of ``kv_heads``. None,
+        the default, leaves them to the call, and so it is for ``batch``,
+        ``query_length`` and ``key_length``: one kernel serves all sizes.
+    scale
+        a number; None for 1/sqrt(head_dim); "runtime" for a number that each
+        call gives, as ``scale``.
+    lse
+        whether the log-sum-exp (natural, f32) is an output too.
+    layout
+        "bhsd": q is (batch, heads, query_length, head_dim); "bshd": (batch,
+        query_length, heads, head_dim). Strides are facts of each call.
+    sequences
+        how sequences lie in memory. "dense": one in each batch entry. "lengths":
+        each call gives ``lengths``, an i32 tensor of (batch): so many keys of each
+        batch entry exist. "packed": the batch is one entry that holds sequences
+        end to end; each call gives ``cu_q`` and ``cu_k``, i32 tensors of (sequences
+        + 1): the first row of each sequence, and the end of the last. ``b`` is
+        then the sequence's number, ``q_idx`` and ``kv_idx`` count from its start.
+    captures
+        tensors that the functions read: {name: (dtype, shape)}. The functions
+        take them as further parameters, by name. A size of None is left to the
+        call, a shape of () is a scalar (f32, i32 or i64). Booleans take a byte.
+    output_dtype
+        of o: dtype (default) or "f32".
+    name
+        the kernel's name, an identifier.
+
+    The functions run once, now, on values that record what is done to them:
+    arithmetic, comparisons, ``& | ~``, indexing of captured tensors, and the
+    functions of ``fovea``. ``//`` and ``%`` round as Python does. Raises TraceError
+    with the line of what can't be recorded, ValueError for other arguments.
+
+    >>> def alibi(score, b, h, q_idx, kv_idx, slopes):
+    ...     return score + slopes[h] * (kv_idx - q_idx)
+    >>> spec = attention(alibi, lambda b, h, q, k: q >= k, head_dim=64, captures={"slopes": ("f32", (None,))})
+    """
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise ValueError(f"name must be an identifier, found {name!r}")
+    if layout not in ("bhsd", "bshd"):
+        raise ValueError(f"layout must be 'bhsd' or 'bshd', found {layout!r}")
+    if sequences not in SEQUENCES:
+        raise ValueError(f"sequences must be one of {', '.join(SEQUENCES)}, found {sequences!r}")
+    if sequences == "packed" and batch not in (None, 1):
+        raise ValueError(f"packed sequences are one batch entry, found batch {batch}")
+    if _size("head_dim", head_dim) is None:
+        raise ValueError("head_dim must be a positive integer, found None")
+    if isinstance(scale, str) and scale != "runtime":
+        raise ValueError(f"scale must be a number, None or 'runtime', found {scale!r}")
+    if not isinstance(scale, str) and scale is not None and not math.isfinite(scale):
+        raise ValueError(f"scale must be finite, found {scale!r}")
+    declared: Dict[str, Capture] = {key: _capture(key, value) for key, value in (captures or {}).items()}
+    regions: Dict[str, RegionBuilder] = {}
+    roles: Sequence[Tuple[str, Optional[Callable], List[Tuple]]] = (
+        ("score_mod", score_mod, score_arguments(declared)),
+        ("mask_mod", mask_mod, mask_arguments(declared)),
+    )
+    for role, function, arguments in roles:
+        if function is None:
+            continue
+        if not callable(function):
+            raise TypeError(f"{role} must be a function, found {type(function).__name__}")
+        regions[role] = RegionBuilder(arguments)
+        trace(function, role, regions[role], len(arguments) - len(declared), list(declared))
+    return make_spec(
+        dtype=dtype_name(dtype), head_dim=head_dim, value_head_dim=_size("value_head_dim", value_head_dim),
+        batch=_size("batch", batch), heads=_size("heads", heads), kv_heads=_size("kv_heads", kv_heads),
+        query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
+        lse=lse, layout=layout, sequences=sequences, captures=declared, score_mod=regions.get("score_mod"),
+        mask_mod=regions.get("mask_mod"), name=name,
+        output_dtype=None if output_dtype is None else dtype_name(output_dtype),
+    )
+
+
+def as_spec(program: Program) -> Spec:
+    """A Spec, also of MLIR text and of a file with it. Raises OSError."""
+    if isinstance(program, Spec):
+        return program
+    if isinstance(program, str):
+        return Spec("", program, (), program)
+    if isinstance(program, os.PathLike):
+        text = pathlib.Path(program).read_text()
+        return Spec("", text, (), text, os.fspath(program))
+    raise Error(f"expected a Spec, MLIR text or a path, found {type(program).__name__}")

@@ -1,0 +1,178 @@
+"""Compiled kernels, kept in memory and on disk.
+
+The folder is ``$XDG_CACHE_HOME/fovea``, or ``~/.cache/fovea``. It and its files
+belong to the user alone; what somebody else could have written, and what is not
+whole, is not used but compiled again. Any number of processes may share it. When
+it grows beyond ``max_bytes`` the entries that were not used for longest go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+import stat
+from typing import Iterator, List, Optional, Tuple
+
+__all__ = ["configure", "directory", "clear", "size"]
+
+_SUFFIX = ".fovea"
+_DIGEST = 32
+
+
+class _Settings:
+    folder: Optional[pathlib.Path] = None
+    max_bytes = 1 << 29
+    enabled = True
+
+
+def configure(
+    folder: Optional[os.PathLike] = None, max_bytes: Optional[int] = None, enabled: Optional[bool] = None
+) -> None:
+    """Sets the folder, the bytes that it may hold (512 MiB by default), and
+    whether there is a cache on disk at all. None leaves a setting as it is."""
+    if folder is not None:
+        _Settings.folder = pathlib.Path(folder)
+    if max_bytes is not None:
+        if max_bytes < 0:
+            raise ValueError(f"max_bytes must not be negative, found {max_bytes}")
+        _Settings.max_bytes = max_bytes
+    if enabled is not None:
+        _Settings.enabled = enabled
+
+
+def directory() -> pathlib.Path:
+    """The folder. It need not exist."""
+    if _Settings.folder is not None:
+        return _Settings.folder
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The specification says that relative paths are invalid.
+    root = pathlib.Path(base) if os.path.isabs(base) else pathlib.Path.home() / ".cache"
+    return root / "fovea"
+
+
+def clear() -> None:
+    """Removes all entries from disk. Kernels in memory stay."""
+    for path, _, _ in _entries():
+        _remove(path)
+
+
+def size() -> int:
+    """Bytes that the entries take on disk."""
+    return sum(bytes for _, bytes, _ in _entries())
+
+
+def _remove(path: pathlib.Path) -> None:
+    try:
+        path.unlink()
+    except OSError:
+        pass
+
+
+def _entries() -> Iterator[Tuple[pathlib.Path, int, int]]:
+    """Path, bytes and time of last use."""
+    try:
+        found = list(os.scandir(directory()))
+    except OSError:
+        return
+    for entry in found:
+        try:
+            if entry.name.endswith(_SUFFIX) and entry.is_file(follow_symlinks=False):
+                facts = entry.stat(follow_symlinks=False)
+                yield pathlib.Path(entry.path), facts.st_size, facts.st_mtime_ns
+        except OSError:
+            continue
+
+
+def _is_ours(facts: os.stat_result) -> bool:
+    """Nobody but the user, and root, can have written it."""
+    return facts.st_uid == os.getuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _folder() -> Optional[pathlib.Path]:
+    """The folder, made if need be; None if it can't be used."""
+    if not _Settings.enabled or not hasattr(os, "getuid"):
+        return None
+    folder = directory()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        facts = os.stat(folder)
+        if facts.st_uid != os.getuid():
+            return None
+        if stat.S_IMODE(facts.st_mode) != 0o700:
+            # What others wrote before is refused file by file.
+            os.chmod(folder, 0o700)
+    except OSError:
+        return None
+    return folder
+
+
+def _path(folder: pathlib.Path, key: str) -> pathlib.Path:
+    return folder / (key + _SUFFIX)
+
+
+def read(key: str) -> Optional[bytes]:
+    """The entry's contents, or None. An entry that can't be trusted is removed."""
+    folder = _folder()
+    if folder is None:
+        return None
+    path = _path(folder, key)
+    try:
+        # A pipe in its place must not make us wait.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        _remove(path)
+        return None
+    try:
+        facts = os.fstat(descriptor)
+        data = b""
+        if stat.S_ISREG(facts.st_mode) and _is_ours(facts):
+            with open(descriptor, "rb", closefd=False) as file:
+                data = file.read()
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    digest, contents = data[:_DIGEST], data[_DIGEST:]
+    if hashlib.sha256(key.encode() + contents).digest() != digest:
+        _remove(path)
+        return None
+    try:
+        os.utime(path)
+    except OSError:
+        pass
+    return contents
+
+
+def write(key: str, contents: bytes) -> None:
+    """Adds or replaces an entry, whole or not at all. Errors don't matter."""
+    folder = _folder()
+    if folder is None or len(contents) > _Settings.max_bytes:
+        return
+    import tempfile  # late: it takes longer than the rest of this module
+
+    temporary = None
+    try:
+        # mkstemp's files are the user's alone.
+        descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=folder)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(hashlib.sha256(key.encode() + contents).digest())
+            file.write(contents)
+        os.replace(temporary, _path(folder, key))
+    except OSError:
+        if temporary is not None:
+            _remove(pathlib.Path(temporary))
+        return
+    _shrink()
+
+
+def _shrink() -> None:
+    entries: List[Tuple[pathlib.Path, int, int]] = sorted(_entries(), key=lambda entry: entry[2])
+    total = sum(bytes for _, bytes, _ in entries)
+    for path, bytes, _ in entries:
+        if total <= _Settings.max_bytes:
+            break
+        _remove(path)
+        total -= bytes

@@ -1,0 +1,44 @@
+"""Installs a wheel in an environment of its own and uses it there as on a machine
+without LLVM: with no PATH, and a look at what its libraries are linked with.
+
+Usage: try_wheel.py FOLDER-WITH-THE-WHEEL
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import venv
+
+PROGRAM = """
+import pathlib, sys, time
+start = time.perf_counter()
+import fovea
+seconds = time.perf_counter() - start
+spec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=128)
+kernel = fovea.compile(spec, target="sm_90a", cache=False)
+assert ".target sm_90a" in kernel.ptx and kernel.metadata["kernel"] == "attention"
+print(f"import {seconds * 1000:.0f} ms, compile {(time.perf_counter() - start - seconds) * 1000:.0f} ms")
+print(pathlib.Path(fovea.__file__).parent / "lib")
+"""
+
+
+def main():
+    (wheel,) = pathlib.Path(sys.argv[1]).resolve().glob("fovea-*-py3-none-linux_x86_64.whl")
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = pathlib.Path(folder) / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel], check=True)
+        found = subprocess.run([python, "-I", "-c", PROGRAM], env={"HOME": folder}, check=True, capture_output=True, text=True)
+        times, libraries = found.stdout.splitlines()
+        print(f"{wheel.name}: {times}")
+        for library in sorted(pathlib.Path(libraries).iterdir()):
+            linked = subprocess.run(["ldd", library], check=True, capture_output=True, text=True).stdout
+            names = {line.split()[0].split("/")[-1] for line in linked.splitlines()}
+            strange = {name for name in names if not name.startswith(("linux-vdso", "libc.", "libm.", "ld-linux", "libdl.", "libpthread."))}
+            if strange:
+                sys.exit(f"{library.name} needs {', '.join(sorted(strange))}, which other machines may not have")
+
+
+if __name__ == "__main__":
+    main()

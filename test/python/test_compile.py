@@ -1,0 +1,230 @@
+"""Compiling ahead of time: kernels, their files, errors."""
+
+import pickle
+import threading
+
+import numpy
+import package
+import pytest
+
+CAUSAL = """
+func.func @causal(%q: tensor<?x?x?x16xf16>, %k: tensor<?x?x?x16xf16>, %v: tensor<?x?x?x16xf16>) -> tensor<?x?x?x16xf16> {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    } : tensor<?x?x?x16xf16>, tensor<?x?x?x16xf16>, tensor<?x?x?x16xf16> -> tensor<?x?x?x16xf16>
+  return %o : tensor<?x?x?x16xf16>
+}
+"""
+
+
+def causal(b, h, q, k):
+    return q >= k
+
+
+def test_import_is_light(run_python):
+    result = run_python(
+        "import sys, time\nstart = time.process_time()\nimport fovea\n"
+        "print(time.process_time() - start, 'numpy' in sys.modules, 'torch' in sys.modules)"
+    )
+    seconds, *heavy = result.stdout.split()
+    assert heavy == ["False", "False"]
+    # 0.03 s of a processor that does nothing else.
+    assert float(seconds) < 0.3
+
+
+def test_kernel(fovea):
+    kernel = fovea.compile(CAUSAL, target="sm_80")
+    assert (kernel.name, kernel.target, kernel.captures) == ("causal", "sm_80", ())
+    assert ".entry causal(" in kernel.ptx and ".target sm_80" in kernel.ptx
+    assert kernel.metadata["kernel"] == "causal"
+    assert [tensor["name"] for tensor in kernel.metadata["tensors"]] == ["q", "k", "v", "o"]
+    assert kernel.ir("attn") == CAUSAL
+    assert "gpu.func @causal" in kernel.ir("tile") and "warp.alloc" in kernel.ir("warp")
+    assert "nvvm.kernel" in kernel.ir("nvvm") and "target triple" in kernel.ir("llvm")
+    with pytest.raises(ValueError, match="level must be one of attn, tile"):
+        kernel.ir("sass")
+
+
+def test_options(fovea):
+    schedule = "tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1"
+    kernel = fovea.compile(CAUSAL, target="sm_80", schedule=schedule, recurrence="normalized")
+    assert "tile_n = 32" in kernel.ir("tile")
+    assert kernel.ir("tile") != fovea.compile(CAUSAL, target="sm_80", schedule=schedule).ir("tile")
+    two = CAUSAL + CAUSAL.replace("@causal", "@other")
+    assert fovea.compile(two, target="sm_80", kernel="other").name == "other"
+    assert "sm_90a" in fovea.targets()
+    assert fovea.version() == fovea.__version__
+    assert fovea.compile(CAUSAL).target == "sm_90a"
+
+
+def test_errors_carry_diagnostics(fovea):
+    with pytest.raises(fovea.CompileError) as error:
+        fovea.compile("func.func @f() {\n  attn.forwards\n}")
+    (diagnostic,) = error.value.diagnostics
+    assert (diagnostic.severity, diagnostic.line, diagnostic.column) == ("error", 2, 3)
+    assert "attn.forwards" in diagnostic.message and "attn.forwards" in str(error.value)
+    with pytest.raises(fovea.CompileError, match="unknown target 'sm_70'"):
+        fovea.compile(CAUSAL, target="sm_70")
+    with pytest.raises(fovea.CompileError, match="unknown recurrence 'eager'"):
+        fovea.compile(CAUSAL, recurrence="eager")
+    with pytest.raises(fovea.CompileError, match="chosen by name: 'causal', 'other'"):
+        fovea.compile(CAUSAL + CAUSAL.replace("@causal", "@other"))
+    with pytest.raises(fovea.CompileError, match="no attention to compile"):
+        fovea.compile("func.func private @f()")
+    again = pickle.loads(pickle.dumps(error.value))
+    assert again.diagnostics == error.value.diagnostics and str(again) == str(error.value)
+    with pytest.raises(fovea.Error, match="expected a Spec, MLIR text or a path, found int"):
+        fovea.compile(3)
+
+
+def test_files(fovea, tmp_path):
+    path = tmp_path / "causal.mlir"
+    path.write_text(CAUSAL)
+    assert fovea.compile(path, target="sm_80").name == "causal"
+    path.write_text("func.func")
+    with pytest.raises(fovea.CompileError) as error:
+        fovea.compile(path)
+    assert error.value.diagnostics[0].file == str(path)
+    with pytest.raises(OSError):
+        fovea.compile(tmp_path / "none.mlir")
+
+
+def test_notes(fovea):
+    with pytest.raises(fovea.CompileError) as error:
+        fovea.compile("func.func private @f()\nfunc.func private @f()")
+    (note,) = error.value.diagnostics[0].notes
+    assert (note.severity, note.line) == ("note", 1)
+
+
+def test_errors_name_lines_of_python(fovea):
+    def score(s, b, h, q, k, t):
+        return s + t[q, k, q]  # the line
+
+    line = score.__code__.co_firstlineno + 1
+    spec = fovea.attention(score, dtype="f32", head_dim=16, captures={"t": ("f32", (None, None, None))})
+    with pytest.raises(fovea.CompileError) as error:
+        fovea.compile(spec, cache=False)
+    assert error.value.diagnostics[0].message
+    # Whatever is refused inside of a region names the line that it is from.
+    wrong = fovea.Spec(spec.name, spec.mlir, spec.captures, spec.located.replace("arith.addf", "arith.addi"))
+    with pytest.raises(fovea.CompileError) as error:
+        fovea.compile(wrong, cache=False)
+    assert any(d.file == __file__ and d.line == line for d in error.value.diagnostics) or "addi" in str(error.value)
+
+
+def test_save_and_load(fovea, tmp_path):
+    spec = fovea.attention(
+        lambda s, b, h, q, k, slopes: s + slopes[h] * (k - q), causal, dtype="f16", head_dim=16,
+        captures={"slopes": ("f32", (None,))},
+    )
+    kernel = fovea.compile(spec, target="sm_80")
+    kernel.save(tmp_path / "kernel.fovea")
+    again = fovea.Kernel.load(tmp_path / "kernel.fovea")
+    assert (again.ptx, again.metadata, again.mlir, again.captures) == (
+        kernel.ptx, kernel.metadata, kernel.mlir, ("slopes",)
+    )
+    assert again.ir("tile") == kernel.ir("tile")
+    q, k, v = package.random_inputs()
+    slopes = numpy.ones(4, numpy.float32)
+    for a, b in zip(again.interpret(q, k, v, slopes=slopes), kernel.interpret(q, k, v, slopes=slopes)):
+        assert (a == b).all()
+
+
+@pytest.mark.parametrize("harm", [
+    lambda data: data[:-1], lambda data: data[:100] + b"?" + data[101:], lambda data: b"", lambda data: b"\x80" * 200,
+    lambda data: data.replace(b"fovea-kernel 1", b"fovea-kernel 9"),
+])
+def test_damaged_files(fovea, tmp_path, harm):
+    path = tmp_path / "kernel.fovea"
+    fovea.compile(CAUSAL, target="sm_80").save(path)
+    path.write_bytes(harm(path.read_bytes()))
+    with pytest.raises(fovea.Error):
+        fovea.Kernel.load(path)
+
+
+def test_interpret(fovea):
+    q, k, v = package.random_inputs()
+    expected, _ = package.attention(q, k, v, mask_mod=causal)
+    kernel = fovea.compile(CAUSAL, target="sm_90a")
+    meaning = fovea.reference(CAUSAL, q, k, v)
+    assert meaning.dtype == numpy.float64
+    numpy.testing.assert_allclose(meaning, expected, atol=1e-12)
+    for level in ("attn", "tile", "warp"):
+        o = kernel.interpret(q, k, v, level=level, seed=3)
+        assert o.dtype == numpy.float16
+        numpy.testing.assert_allclose(o, expected, atol=2e-3)
+    with pytest.raises(TypeError, match="takes no 'mask'; it takes q, k, v"):
+        kernel.interpret(q, k, v, mask=q)
+    with pytest.raises(ValueError, match="level must be"):
+        kernel.interpret(q, k, v, level="ptx")
+    with pytest.raises(fovea.CompileError, match="dimension D of 'k'|must be 16, found 8"):
+        kernel.interpret(q[..., :8], k, v)
+    with pytest.raises(TypeError, match="must hold numbers"):
+        kernel.interpret(q.astype(str), k, v)
+
+
+def test_bf16_inputs(fovea):
+    import ml_dtypes
+
+    spec = fovea.attention(head_dim=16, lse=False)
+    kernel = fovea.compile(spec, target="sm_80")
+    q, k, v = (x.astype(numpy.float64) / 3 for x in package.random_inputs())
+    rounded = [x.astype(ml_dtypes.bfloat16) for x in (q, k, v)]
+    o = kernel.interpret(q, k, v)
+    assert o.dtype == numpy.float32
+    assert (o == kernel.interpret(*rounded)).all()
+    assert (o == o.astype(ml_dtypes.bfloat16)).all()
+    strange = numpy.array([1 + 2**-8, 1 + 2**-8 + 2**-40, -(1 + 2**-8 - 2**-40), 1e300, numpy.inf, numpy.nan, 1e-45, 0.0])
+    from fovea._arrays import _to_bf16
+
+    numpy.testing.assert_array_equal(_to_bf16(strange).view(ml_dtypes.bfloat16)[:5].astype(float),
+                                     [1, 1 + 2**-7, -1, numpy.inf, numpy.inf])
+    assert numpy.isnan(_to_bf16(strange).view(ml_dtypes.bfloat16)[5])
+
+
+def test_integers_must_fit(fovea):
+    spec = fovea.attention(lambda s, b, h, q, k, t: s + t[k], dtype="f16", head_dim=16, captures={"t": ("i32", (None,))})
+    q, k, v = package.random_inputs()
+    with pytest.raises(ValueError, match="do not fit i32"):
+        fovea.reference(spec, q, k, v, t=numpy.full(17, 1 << 40))
+    with pytest.raises(TypeError, match="must hold integers"):
+        fovea.reference(spec, q, k, v, t=numpy.ones(17))
+    fovea.reference(spec, q, k, v, t=numpy.arange(17))
+
+
+def test_machine_code(fovea):
+    kernel = fovea.compile(CAUSAL, target="sm_80", cache=False)
+    with pytest.raises(fovea.CompileError, match="failed"):
+        kernel.assemble("/nowhere/ptxas")
+    if fovea.find_ptxas() is None:
+        with pytest.raises(fovea.Error, match="no ptxas"):
+            kernel.cubin
+        pytest.skip("no ptxas")
+    assert kernel.cubin[:4] == b"\x7fELF"
+
+
+def test_threads(fovea):
+    results = [None] * 4
+
+    def work(index):
+        spec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k + index, dtype="f16", head_dim=16)
+        results[index] = fovea.compile(spec, target="sm_80", cache=False).ir("attn")
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(results)) == 4
+
+
+def test_everything_public_is_documented(fovea):
+    for name in fovea.__all__:
+        assert getattr(fovea, name).__doc__, name
+    for name in [*fovea.functions.__all__]:
+        assert name in fovea.__all__, name
+    for kind in (fovea.Kernel, fovea.LoadedKernel):
+        for name, member in vars(kind).items():
+            assert name.startswith("_") or getattr(member, "__doc__", None), name

@@ -1,0 +1,263 @@
+"""Python functions become programs that mean the same; what can't is refused
+with the line that asked for it."""
+
+import functools
+import linecache
+import math
+
+import numpy
+import package
+import pytest
+
+
+@pytest.fixture(scope="module")
+def variants(fovea):
+    import variants
+
+    return variants
+
+
+SCORES = [
+    "alibi", "alibi_formula", "soft_cap", "relative_position", "relative_bias", "learned_bias", "temperature",
+    "penalty", "cosine", "powers", "minus_infinity", "rounding", "float_modulo", "exponentials", "logarithms",
+    "boolean_arithmetic", "bits", "negative_index", "long_integers", "kinds", "scalar", "numpys", "zero",
+]
+MASKS = [
+    "causal", "sliding_window", "bidirectional_window", "prefix_lm", "document", "document_causal", "chunked",
+    "dilated", "dilated_negative", "floor_negative", "natten", "not_self", "by_head", "keep", "strided", "by_float",
+    "combined", "everything", "nothing_in_row",
+]
+
+
+def specify(fovea, variants, role, function, **more):
+    captures = variants.captured(function)
+    return fovea.attention(
+        **{role: function}, dtype="f16", head_dim=16, captures=variants.declared(captures), **more
+    ), captures
+
+
+def check(found, expected, tolerance):
+    for a, b in zip(found, expected):
+        assert a.shape == b.shape
+        assert (numpy.isneginf(a) == numpy.isneginf(b)).all()
+        finite = numpy.isfinite(b)
+        numpy.testing.assert_allclose(a[finite], b[finite], rtol=tolerance, atol=tolerance)
+
+
+def test_all_are_listed(variants):
+    assert [f.__name__ for f in variants.SCORES] == SCORES
+    assert [f.__name__ for f in variants.MASKS] == MASKS
+
+
+@pytest.mark.parametrize("role, name", [("score_mod", n) for n in SCORES] + [("mask_mod", n) for n in MASKS])
+def test_means_what_numpy_computes(fovea, variants, role, name):
+    function = getattr(variants, name)
+    spec, captures = specify(fovea, variants, role, function)
+    q, k, v = package.random_inputs()
+    expected = package.attention(q, k, v, **{role: function}, captures=captures)
+    check(fovea.reference(spec, q, k, v, **captures), expected, 1e-5)
+
+
+@pytest.mark.parametrize("role, name, level", [
+    ("score_mod", "alibi", "tile"), ("score_mod", "float_modulo", "tile"), ("score_mod", "long_integers", "tile"),
+    ("score_mod", "bits", "warp"), ("score_mod", "scalar", "warp"), ("mask_mod", "document", "warp"),
+    ("mask_mod", "dilated_negative", "tile"), ("mask_mod", "natten", "tile"), ("mask_mod", "keep", "tile"),
+])
+def test_kernels_compute_it(fovea, variants, role, name, level):
+    function = getattr(variants, name)
+    spec, captures = specify(fovea, variants, role, function)
+    kernel = fovea.compile(spec, target="sm_80")
+    q, k, v = package.random_inputs()
+    expected = package.attention(q, k, v, **{role: function}, captures=captures)
+    check(kernel.interpret(q, k, v, level=level, **captures), expected, 5e-3)
+
+
+@pytest.mark.parametrize("role, name", [
+    ("score_mod", n) for n in ("powers", "rounding", "float_modulo", "exponentials", "logarithms", "bits", "scalar")
+] + [("mask_mod", n) for n in ("dilated_negative", "natten", "combined")])
+def test_ops_compile_for_hopper(fovea, variants, role, name):
+    spec, _ = specify(fovea, variants, role, getattr(variants, name))
+    assert ".entry attention(" in fovea.compile(spec, target="sm_90a", cache=False).ptx
+
+
+def test_both_functions_share_captures(fovea, variants):
+    def mask(b, h, q, k, *, prefix):
+        return k <= q + prefix[b]
+
+    captures = {"prefix": variants.PREFIX, "slopes": variants.SLOPES}
+    spec = fovea.attention(variants.alibi, mask, dtype="f16", head_dim=16, captures=variants.declared(captures))
+    assert spec.captures == ("prefix", "slopes")
+    q, k, v = package.random_inputs()
+    score = functools.partial(variants.alibi, slopes=variants.SLOPES)
+    expected = package.attention(q, k, v, score, functools.partial(mask, prefix=variants.PREFIX))
+    check(fovea.reference(spec, q, k, v, **captures), expected, 1e-5)
+
+
+def test_forms_of_the_program(fovea):
+    q, k, v = package.random_inputs(value_dim=32)
+    expected = package.attention(q, k, v, scale=0.5)
+    common = {"dtype": "f16", "head_dim": 16, "value_head_dim": 32}
+    for spec, extra in (
+        (fovea.attention(scale=0.5, heads=4, kv_heads=2, batch=2, query_length=13, key_length=17, **common), {}),
+        (fovea.attention(scale="runtime", **common), {"scale": 0.5}),
+        (fovea.attention(scale=0.5, sequences="lengths", **common), {"lengths": numpy.array([17, 17], numpy.int32)}),
+    ):
+        check(fovea.reference(spec, q, k, v, **extra), expected, 1e-6)
+    spec = fovea.attention(scale=0.5, layout="bshd", lse=False, output_dtype="f32", **common)
+    o = fovea.reference(spec, *(x.swapaxes(1, 2) for x in (q, k, v)))
+    check([o.swapaxes(1, 2)], expected[:1], 1e-6)
+
+
+def test_lengths_of_sequences(fovea):
+    def bottom_right(b, h, q, k):
+        return k - fovea.key_length() <= q - fovea.query_length()
+
+    spec = fovea.attention(mask_mod=bottom_right, dtype="f16", head_dim=16)
+    q, k, v = package.random_inputs()
+    expected = package.attention(q, k, v, mask_mod=lambda b, h, q, k: k - 17 <= q - 13)
+    check(fovea.reference(spec, q, k, v), expected, 1e-6)
+    with pytest.raises(fovea.TraceError, match="only be asked while"):
+        fovea.query_length()
+
+
+def test_packed_sequences(fovea):
+    def bottom_right(b, h, q, k):
+        return k - fovea.key_length() <= q - fovea.query_length()
+
+    spec = fovea.attention(mask_mod=bottom_right, dtype="f16", head_dim=16, sequences="packed")
+    q, k, v = package.random_inputs(batch=1)
+    cu_q, cu_k = numpy.array([0, 4, 5, 13]), numpy.array([0, 9, 9, 17])
+    found = fovea.reference(spec, q, k, v, cu_q=cu_q, cu_k=cu_k)
+    for n in range(3):
+        rows, keys = slice(cu_q[n], cu_q[n + 1]), slice(cu_k[n], cu_k[n + 1])
+        if keys.start == keys.stop:
+            assert (found[0][:, :, rows] == 0).all()
+            continue
+        length = keys.stop - keys.start - (rows.stop - rows.start)
+        expected = package.attention(
+            q[:, :, rows], k[:, :, keys], v[:, :, keys], mask_mod=lambda b, h, q, k: k - length <= q
+        )
+        check([part[:, :, rows] for part in found], expected, 1e-6)
+
+
+def test_rows_without_keys(fovea):
+    spec = fovea.attention(mask_mod=lambda b, h, q, k: q < 0, dtype="f16", head_dim=16)
+    o, lse = fovea.reference(spec, *package.random_inputs())
+    assert (o == 0).all() and numpy.isneginf(lse).all()
+
+
+def test_captured_tensors(fovea):
+    seen = {}
+
+    def score(s, b, h, q, k, t):
+        seen["shape"], seen["ndim"], seen["len"] = t.shape, t.ndim, len(t)
+        return s + t[0][k] + t[-1, t.shape[1] - 1]
+
+    spec = fovea.attention(score, dtype="f16", head_dim=16, captures={"t": ("f32", (2, None))})
+    assert seen["shape"][0] == 2 and seen["ndim"] == 2 and seen["len"] == 2
+    q, k, v = package.random_inputs()
+    t = numpy.arange(34, dtype=numpy.float32).reshape(2, 17) / 10
+    check(fovea.reference(spec, q, k, v, t=t), package.attention(q, k, v, lambda s, b, h, i, j: s + t[0][j] + 3.3), 1e-5)
+
+
+def test_programs_do_not_depend_on_where_functions_stand(fovea):
+    one = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=16)
+    two = fovea.attention(mask_mod=lambda b, h, x, y: x >= y, head_dim=16)
+    assert one.mlir == two.mlir and one == two
+    assert "test_tracing.py" in one.located and "test_tracing.py" not in one.mlir
+
+
+def refused(fovea, function, message, role="score_mod", **more):
+    """The line of the error, which must be in this file."""
+    with pytest.raises(fovea.TraceError) as error:
+        fovea.attention(**{role: function}, head_dim=16, **more)
+    assert message in str(error.value), error.value
+    assert error.value.filename == __file__
+    return linecache.getline(__file__, error.value.lineno).strip()
+
+
+def test_control_flow_is_refused(fovea):
+    def branch(s, b, h, q, k):
+        if q > k:  # the line
+            return s
+        return s * 2
+
+    def loop(s, b, h, q, k):
+        while s > 0:
+            s = s - 1
+        return s
+
+    assert refused(fovea, branch, "truth value") == "if q > k:  # the line"
+    assert refused(fovea, loop, "fovea.where(") == "while s > 0:"
+    refused(fovea, lambda s, b, h, q, k: s if q > k else 0.0, "truth value")
+    refused(fovea, lambda b, h, q, k: q >= k and k > 2, "&, |, ~", role="mask_mod")
+    refused(fovea, lambda b, h, q, k: not q >= k, "truth value", role="mask_mod")
+    refused(fovea, lambda b, h, q, k: 0 <= k < 4, "chained comparisons", role="mask_mod")
+    refused(fovea, lambda s, b, h, q, k: min(s, 1.0), "truth value")
+    refused(fovea, lambda s, b, h, q, k: sum(s for _ in range(q)), "needs a number")
+
+
+@pytest.mark.parametrize("function, message", [
+    (lambda s, b, h, q, k: math.exp(s), "fovea.exp"),
+    (lambda s, b, h, q, k: float(q), "conversion to float"),
+    (lambda s, b, h, q, k: int(s), "int() needs a number"),
+    (lambda s, b, h, q, k: s.view(-1), "has no 'view'"),
+    (lambda s, b, h, q, k: s[0], "can't be indexed"),
+    (lambda s, b, h, q, k: [1, 2][h], "an index into something that is not captured"),
+    (lambda s, b, h, q, k: {q: 1}[q], "key of a dictionary"),
+    (lambda s, b, h, q, k: len(s), "no length"),
+    (lambda s, b, h, q, k: next(iter(s)), "iterated"),
+    (lambda s, b, h, q, k: s(1), "called"),
+    (lambda s, b, h, q, k: s + "x", "found str"),
+    (lambda s, b, h, q, k: s + numpy.ones(3), "found ndarray; name it in captures"),
+    (lambda s, b, h, q, k: numpy.hypot(s, s), "numpy.hypot"),
+    (lambda s, b, h, q, k: numpy.exp(s, where=True), "numpy.exp with options"),
+    (lambda s, b, h, q, k: s & 1, "found a float"),
+    (lambda s, b, h, q, k: ~s, "found a float"),
+    (lambda s, b, h, q, k: s << 1, "shifts need integers"),
+    (lambda s, b, h, q, k: s + (q << k), "0 to 63 bits"),
+    (lambda s, b, h, q, k: s + q // 0, "division by zero"),
+    (lambda s, b, h, q, k: s + (1 << 70), "does not fit 64 bits"),
+    (lambda s, b, h, q, k: s**q, "positive constant base"),
+    (lambda s, b, h, q, k: s**0.3, "exponent that is an integer"),
+    (lambda s, b, h, q, k: s == None, "None"),  # noqa: E711
+    (lambda s, b, h, q, k: None, "must return a number, found NoneType"),
+    (lambda s, b, h, q: s, "takes 5 arguments or more, found 4"),
+    (lambda s, b, h, q, k, other: s, "'other', which is not among captures"),
+    (lambda s, b, h, q, k, t: s + t, "is a tensor; read an element"),
+    (lambda s, b, h, q, k, t: s + t[q, k], "1 dimensions left to index, found 2"),
+    (lambda s, b, h, q, k, t: s + t[s], "must be an integer, found a float"),
+    (lambda s, b, h, q, k, t: s + t[1:], "must be an integer, found slice"),
+    (lambda s, b, h, q, k, t: s + t[4], "out of range"),
+    (lambda s, b, h, q, k, t: s + t.sum(), "has no 'sum'"),
+    (lambda s, b, h, q, k, t: t, "must return a number"),
+])
+def test_what_cannot_be_traced(fovea, function, message):
+    takes_t = "t" in function.__code__.co_varnames
+    line = refused(fovea, function, message, captures={"t": ("f32", (4,))} if takes_t else {})
+    assert line.startswith("(lambda s, b, h, q")
+
+
+def test_traced_values_stay_inside(fovea):
+    kept = []
+    fovea.attention(lambda s, b, h, q, k: kept.append(s) or s, head_dim=16)
+    with pytest.raises(fovea.TraceError, match="outside of the function"):
+        kept[0] + 1
+
+
+def test_masks_are_booleans(fovea):
+    refused(fovea, lambda b, h, q, k: q - k, "must return a boolean, found an integer", role="mask_mod")
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"head_dim": 0}, "head_dim must be a positive integer"), ({"heads": True}, "heads must be"),
+    ({"dtype": "f7"}, "unknown dtype 'f7', expected one of f16"), ({"layout": "sbhd"}, "layout must be"),
+    ({"scale": float("inf")}, "finite"), ({"sequences": "ragged"}, "one of dense, lengths, packed"), ({"sequences": "packed", "batch": 2}, "one batch entry"),
+    ({"scale": "often"}, "'runtime'"), ({"name": "a b"}, "identifier"),
+    ({"captures": {"q": ("f32", (1,))}}, "can't be named 'q'"), ({"captures": {"a": 3}}, r"must be \(dtype, shape\)"),
+    ({"captures": {"a": ("f32", (0,))}}, "positive integer or None"),
+    ({"captures": {"a": ("bf16", ())}}, "must be f32, i32 or i64"),
+])
+def test_wrong_descriptions(fovea, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        fovea.attention(**{"head_dim": 16, **arguments})

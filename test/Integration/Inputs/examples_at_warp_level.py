@@ -17,6 +17,7 @@ SPECIAL = {
     "block_sparse": {"partial_index.3": 3},
     "alibi": {"capture0.0": 4},
     "documents": {"capture0.0": 2, "capture0.1": 430},
+    "logit_bias": {"capture0.0": 4, "capture0.1": 300, "capture0.2": 430},
     "packed": {"B": 1, "N+1": 5},
     "prefix_lm": {"capture0.0": 2},
     "relative_bias": {"capture0.0": 4},

@@ -45,6 +45,7 @@ static constexpr NumericField kNumericFields[] = {
     {"tau", &ScheduleFields::tau},
     {"sum_by_dot", &ScheduleFields::sumByDot},
     {"cluster", &ScheduleFields::cluster},
+    {"score_stages", &ScheduleFields::scoreStages},
 };
 
 /// Sets `field` to the case that `text` names.
@@ -93,7 +94,7 @@ ScheduleFields::get(MLIRContext *context,
       emitError, context, tileM, tileN, warps, stages, queryInRegisters,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
-      cluster);
+      cluster, scoreStages);
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,6 +182,9 @@ checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
               function_ref<InFlightDiagnostic()> emitError) {
   if (schedule.isSpecialized())
     return checkWarpGroupSchedule(problem, schedule, emitError);
+  if (schedule.getScoreStages() != 0)
+    return emitError() << "schedule's 'score_stages' needs roles "
+                          "('producer_registers')";
   if (schedule.getCluster() != 1)
     return emitError() << "schedule's 'cluster' must be 1 without roles "
                           "('producer_registers'), found "

@@ -52,11 +52,15 @@ static int64_t padColumns(int64_t columns) {
 }
 
 /// Registers of a thread for the accumulator, the scores and the weights, and
-/// for loads in flight: of those that each score needs ptxas keeps about half.
+/// for what is added to the scores: loads in flight, of which ptxas keeps about
+/// half where each score needs one.
 static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
-                                bool sumByDot) {
-  return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 +
-         (problem.loadsPerScore ? tileN / 4 : 0) + (sumByDot ? 4 : 0);
+                                bool sumByDot, int64_t scoreStages) {
+  int64_t loads = problem.loadsPerScore ? tileN / 4 : 0;
+  if (scoreStages != 0)
+    loads = std::max(loads, tileN * problem.scoreBits / 64);
+  return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 + loads +
+         (sumByDot ? 4 : 0);
 }
 
 /// Columns of ones can go on with a value's only panel, which must be full.
@@ -67,20 +71,68 @@ static bool canSumByDot(const ScheduleProblem &problem) {
 static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
                               int64_t tileN, int64_t queryStages,
                               int64_t keyStages, int64_t valueStages,
-                              bool sumByDot) {
+                              bool sumByDot, int64_t scoreStages) {
   int64_t d = padColumns(problem.headDim),
           dv = padColumns(problem.valueHeadDim);
   int64_t elements =
       queryStages * tileM * d + tileN * (keyStages * d + valueStages * dv);
   return elements * problem.elementBits / 8 + kSharedExtra +
-         (sumByDot ? kOnesBytes : 0);
+         (sumByDot ? kOnesBytes : 0) +
+         scoreStages * tileM * padColumns(tileN) * problem.scoreBits / 8;
 }
 
 int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
                                         ScheduleAttr schedule) {
   return getSharedBytes(problem, schedule.getTileM(), schedule.getTileN(),
                         schedule.getQueryStages(), schedule.getKeyDepth(),
-                        schedule.getStages(), schedule.getSumByDot());
+                        schedule.getStages(), schedule.getSumByDot(),
+                        schedule.getScoreStages());
+}
+
+/// Fills in the widest block that fits, and the stages that then fit.
+static bool fillTile(const ScheduleProblem &problem, Budget budget,
+                     bool isSmall, ScheduleFields &fields) {
+  auto fits = [&](int64_t tileN, int64_t queryStages, int64_t keyStages,
+                  int64_t valueStages) {
+    return getSharedBytes(problem, fields.tileM, tileN, queryStages, keyStages,
+                          valueStages, fields.sumByDot,
+                          fields.scoreStages) <= problem.target->sharedMemory;
+  };
+  // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
+  bool isLarge = std::max(problem.headDim, problem.valueHeadDim) > 192;
+  int64_t widest = isSmall || (isLarge && problem.uneven) ? 64 : 128;
+  for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
+    if (problem.keyBlock % tileN != 0)
+      continue;
+    if (getTileRegisters(problem, tileN, fields.sumByDot, fields.scoreStages) +
+            kOtherRegisters >
+        budget.consumer)
+      continue;
+    // Two query buffers let the next tile start under this one's end, which
+    // is worth more than a few columns but not half of them.
+    int64_t queryStages = 2;
+    if (!fits(tileN, 2, 2, 2)) {
+      if (tileN >= 64 && fits(tileN, 1, 2, 2))
+        queryStages = 1;
+      else
+        continue;
+    }
+    fields.tileN = tileN;
+    fields.queryStages = queryStages;
+    // With one buffer the next query waits for this tile's last scores, which
+    // costs what chaining gains (docs/Performance.md).
+    fields.chain = queryStages == 2;
+    fields.stages = fields.keyStages = 2;
+    while (fields.keyStages < 4 &&
+           fits(tileN, queryStages, fields.keyStages + 1, fields.stages)) {
+      ++fields.keyStages;
+      if (fields.stages < 4 &&
+          fits(tileN, queryStages, fields.keyStages, fields.stages + 1))
+        ++fields.stages;
+    }
+    return true;
+  }
+  return false;
 }
 
 std::optional<ScheduleFields>
@@ -123,45 +175,13 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   fields.work =
       problem.uneven ? tile::WorkSchedule::Dynamic : tile::WorkSchedule::Static;
 
-  auto fits = [&](int64_t tileN, int64_t queryStages, int64_t keyStages,
-                  int64_t valueStages) {
-    return getSharedBytes(problem, fields.tileM, tileN, queryStages, keyStages,
-                          valueStages,
-                          fields.sumByDot) <= problem.target->sharedMemory;
-  };
-  // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
-  bool isLarge = headDim > 192;
-  int64_t widest = isSmall || (isLarge && problem.uneven) ? 64 : 128;
-  for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
-    if (problem.keyBlock % tileN != 0)
-      continue;
-    if (getTileRegisters(problem, tileN, fields.sumByDot) + kOtherRegisters >
-        budget.consumer)
-      continue;
-    // Two query buffers let the next tile start under this one's end, which
-    // is worth more than a few columns but not half of them.
-    int64_t queryStages = 2;
-    if (!fits(tileN, 2, 2, 2)) {
-      if (tileN >= 64 && fits(tileN, 1, 2, 2))
-        queryStages = 1;
-      else
-        continue;
-    }
-    fields.tileN = tileN;
-    fields.queryStages = queryStages;
-    // With one buffer the next query waits for this tile's last scores, which
-    // costs what chaining gains (docs/Performance.md).
-    fields.chain = queryStages == 2;
-    fields.stages = fields.keyStages = 2;
-    while (fields.keyStages < 4 &&
-           fits(tileN, queryStages, fields.keyStages + 1, fields.stages)) {
-      ++fields.keyStages;
-      if (fields.stages < 4 &&
-          fits(tileN, queryStages, fields.keyStages, fields.stages + 1))
-        ++fields.stages;
-    }
+  // One block of them is in use while the next one arrives.
+  fields.scoreStages = problem.scoreBits ? 2 : 0;
+  if (fillTile(problem, budget, isSmall, fields))
     return fields;
-  }
+  fields.scoreStages = 0;
+  if (problem.scoreBits && fillTile(problem, budget, isSmall, fields))
+    return fields;
   return std::nullopt;
 }
 
@@ -225,7 +245,8 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
                        << problem.valueHeadDim;
 
   int64_t registers =
-      getTileRegisters(problem, schedule.getTileN(), schedule.getSumByDot()) +
+      getTileRegisters(problem, schedule.getTileN(), schedule.getSumByDot(),
+                       schedule.getScoreStages()) +
       kOtherRegisters;
   if (registers > schedule.getConsumerRegisters())
     return emitError() << "schedule needs about " << registers

@@ -73,6 +73,10 @@ class Variant:
     dropout: float = 0.0
     runtime_scale: bool = False
     blocks: object = None
+    # Further options of fovea-compile, and how far off a score may be for what
+    # it computes with.
+    options: tuple = ()
+    score_error: float = 0.0
 
 
 CAUSAL = """%keep = arith.cmpi sge, %i, %j : index
@@ -297,6 +301,7 @@ VARIANTS = {
         mask=lambda b, h, i, j, sizes, captures: i >= j + SHIFT,
     ),
     "softcap": Variant(
+        options=("--accurate-tanh",),
         score_mod=f"""%cap = arith.constant {CAP:.1f} : f32
       %x = arith.divf %s, %cap : f32
       %t = math.tanh %x : f32
@@ -319,6 +324,17 @@ VARIANTS = {
         score=_alibi_score,
         mask=lambda b, h, i, j, sizes, captures: i >= j,
     ),
+    # A bias for each score: blocks of it are copied.
+    "bias": Variant(
+        captures=(Capture("bf16", ("Hq", "Sq", "Skv")),),
+        score_mod="""%x = tensor.extract %t0[%h, %i, %j] : tensor<?x?x?xbf16>
+      %wide = arith.extf %x : bf16 to f32
+      %r = arith.addf %s, %wide : f32
+      attn.yield %r : f32""",
+        mask_mod=CAUSAL,
+        score=lambda s, b, h, i, j, sizes, captures: s + captures[0].to(s.dtype)[h, i, j],
+        mask=lambda b, h, i, j, sizes, captures: i >= j,
+    ),
     # Blocks that a list gives, and those with a mask in some of them.
     "blocksparse": Variant(
         blocks=LISTED,
@@ -326,6 +342,9 @@ VARIANTS = {
     ),
     "blockmask": Variant(mask_mod=CAUSAL, blocks=MASKED, mask=_block_mask),
 }
+
+# tanh by the chip's instruction.
+VARIANTS["fastcap"] = dataclasses.replace(VARIANTS["softcap"], options=(), score_error=CAP * 2.0**-11)
 
 # What the numeric grid must cover; the others are checked for some head dims.
 REQUIRED = ("dense", "causal", "window", "prefix", "softcap", "alibi")

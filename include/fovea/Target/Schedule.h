@@ -36,6 +36,8 @@ struct ScheduleProblem {
   /// Queries and keys of a block that is visited or not; 0 if there are none.
   /// Tiles divide them.
   int64_t queryBlock = 0, keyBlock = 0;
+  /// Bits of captured tensors that come in blocks, for one score.
+  int64_t scoreBits = 0;
 };
 
 /// The fields of a schedule, one by one; `#tile.schedule` says what they mean.
@@ -46,7 +48,7 @@ struct ScheduleFields {
           softmaxPart = 100;
   tile::WorkSchedule work = tile::WorkSchedule::Single;
   tile::RecurrenceKind recurrence = tile::RecurrenceKind::Deferred;
-  int64_t tau = 8, sumByDot = 0, cluster = 1;
+  int64_t tau = 8, sumByDot = 0, cluster = 1, scoreStages = 0;
 
   /// Sets the field that users know as `name`. Fails with a diagnostic if there
   /// is none, or if it can't be `text`.

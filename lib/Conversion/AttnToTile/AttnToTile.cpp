@@ -119,6 +119,32 @@ static AffineExpr getWorkItems(Builder &builder, ArrayRef<Argument> arguments,
   return rows.ceilDiv(tileM) * heads * batch;
 }
 
+/// What the host passes for each tensor. The lowering of the op has settled
+/// which of them must be contiguous.
+static SmallVector<Attribute> describeTensors(ArrayRef<Argument> arguments,
+                                              gpu::GPUFuncOp kernel) {
+  Builder b(kernel.getContext());
+  SmallVector<Attribute> tensors;
+  for (auto [argument, value] :
+       llvm::zip(arguments, kernel.getBody().front().getArguments())) {
+    auto tensor = dyn_cast<RankedTensorType>(argument.type);
+    if (!tensor)
+      continue;
+    SmallVector<Attribute> dims;
+    for (const std::string &dim : argument.dims)
+      dims.push_back(b.getStringAttr(dim));
+    auto [strides, offset] =
+        cast<MemRefType>(value.getType()).getStridesAndOffset();
+    bool contiguous = !strides.empty() && strides.back() == 1;
+    int64_t bytes = std::max<int64_t>(
+        1, tensor.getElementType().getIntOrFloatBitWidth() / 8);
+    tensors.push_back(tile::TensorAttr::get(
+        b.getContext(), argument.name, argument.access, tensor,
+        b.getArrayAttr(dims), contiguous ? 16 : bytes));
+  }
+  return tensors;
+}
+
 namespace {
 struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
   using AttnToTileBase::AttnToTileBase;
@@ -151,7 +177,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   OpBuilder builder(func);
   SmallVector<Argument> arguments = collectArguments(op);
   SmallVector<Type> types;
-  SmallVector<Attribute> tensors, parameters;
+  SmallVector<Attribute> parameters;
   for (const Argument &argument : arguments) {
     auto tensor = dyn_cast<RankedTensorType>(argument.type);
     if (!tensor) {
@@ -161,14 +187,6 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       continue;
     }
     types.push_back(getMemRefType(tensor, argument.order, argument.isMatrix));
-    SmallVector<Attribute> dims;
-    for (const std::string &dim : argument.dims)
-      dims.push_back(builder.getStringAttr(dim));
-    int64_t bytes = std::max<int64_t>(
-        1, tensor.getElementType().getIntOrFloatBitWidth() / 8);
-    tensors.push_back(tile::TensorAttr::get(
-        &getContext(), argument.name, argument.access, tensor,
-        builder.getArrayAttr(dims), argument.isMatrix ? 16 : bytes));
     parameters.push_back(tile::MemRefParameterAttr::get(
         &getContext(), argument.name,
         builder.getDenseI64ArrayAttr(argument.order)));
@@ -196,6 +214,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     return failure();
   }
   gpu::ReturnOp::create(kb.builder, loc);
+  SmallVector<Attribute> tensors = describeTensors(arguments, kernel);
   // Coordinates and sizes fit 32 bits, and divisions of 64 are many
   // instructions; addresses are formed in 64 bits at any rate.
   if (!kb.hasWideIndex)

@@ -8,6 +8,7 @@
 
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
+#include "ScoreBoxes.h"
 #include "VisitedBlocks.h"
 
 #include "fovea/Target/Schedule.h"
@@ -40,6 +41,8 @@ public:
 private:
   LogicalResult chooseTiles();
   int64_t findPackedHeads();
+  /// Operand number of the first captured value.
+  unsigned getFirstCapture() { return op.getScaleValue() ? 4 : 3; }
   /// Whether tiles of queries differ in how many keys they visit.
   bool isUneven() {
     return !op.getKvBounds().empty() || op.hasBlocks() ||
@@ -178,7 +181,11 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.uneven = isUneven();
   problem.wideExponent = element.isBF16();
   problem.lse = static_cast<bool>(op.getLse());
-  kb.packedHeads = findPackedHeads();
+  ScoreBoxes boxes = findScoreBoxes(op);
+  problem.scoreBits = boxes.bits;
+  // Boxes of captured values run along queries and keys.
+  if (boxes.captures.empty())
+    kb.packedHeads = findPackedHeads();
   problem.rows = kb.packedHeads;
   problem.dropout = static_cast<bool>(op.getDropoutAttr());
   problem.loadsPerScore =
@@ -195,6 +202,9 @@ LogicalResult ForwardEmitter::chooseTiles() {
   schedule = *chosen;
   rows = schedule.getClusterRows();
   columns = schedule.getTileN();
+  if (schedule.getScoreStages() != 0)
+    for (unsigned capture : boxes.captures)
+      kb.makeContiguous(getFirstCapture() + capture);
   return success();
 }
 
@@ -228,9 +238,8 @@ void ForwardEmitter::emitCoordinates() {
   v = kb.operandArgument(2);
   o = kb.resultArgument(0);
   lse = op.getLse() ? kb.resultArgument(1) : Value();
-  unsigned firstCapture = op.getScaleValue() ? 4 : 3;
   for (unsigned i = 0; i < op.getCaptures().size(); ++i)
-    captures.push_back(kb.operandArgument(firstCapture + i));
+    captures.push_back(kb.operandArgument(getFirstCapture() + i));
 
   // What does not depend on the tile stands before the loop over tiles.
   queries = kb.size(q, 2);

@@ -22,6 +22,17 @@ Value KernelBuilder::resultArgument(unsigned index) {
   return kernel.getArgument(op->getNumOperands() + index);
 }
 
+void KernelBuilder::makeContiguous(unsigned operand) {
+  auto type = cast<MemRefType>(kernel.getArgument(operand).getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  strides.back() = 1;
+  auto layout = StridedLayoutAttr::get(type.getContext(), offset, strides);
+  kernel.getArgument(operand).setType(
+      MemRefType::get(type.getShape(), type.getElementType(), layout));
+  kernel.setFunctionType(
+      builder.getFunctionType(kernel.getBody().front().getArgumentTypes(), {}));
+}
+
 Value KernelBuilder::constant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, getLoc(), value);
 }

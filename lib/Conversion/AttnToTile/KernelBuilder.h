@@ -35,6 +35,9 @@ struct KernelBuilder {
   /// Kernel argument of the op's operand or result.
   mlir::Value operandArgument(unsigned index);
   mlir::Value resultArgument(unsigned index);
+  /// Makes the argument of an operand a tensor that the copy engine can read:
+  /// the last stride 1, 16-byte rows.
+  void makeContiguous(unsigned operand);
   /// Size of a kernel dimension as index, a constant if static.
   mlir::Value size(mlir::Value memref, int64_t dim);
   mlir::Value constant(int64_t value);

@@ -34,6 +34,8 @@ private:
   /// `ctas` CTAs each keeps a part of its rows.
   Value getBuffer(tile::LoadOp load, int64_t ctas = 1);
   LogicalResult convert(tile::DotOp dot, bool queryInRegisters);
+  /// A box that is added to scores comes through a buffer, as keys do.
+  void convertScoreBox(tile::LoadOp load);
   /// The dot with ones becomes more columns of the product that it stands
   /// beside.
   LogicalResult convertSum(tile::DotOp sum, tile::DotOp product);
@@ -107,6 +109,26 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
     emitZeroRows(builder, load, buffer);
   ++numBuffers;
   return buffer;
+}
+
+/// A block of 16-bit elements that the copy engine can bring.
+static bool isScoreBox(tile::LoadOp load) {
+  RankedTensorType tile = load.getResult().getType();
+  auto source = cast<MemRefType>(load.getSource().getType());
+  int64_t rank = source.getRank();
+  auto [strides, offset] = source.getStridesAndOffset();
+  return tile.getElementTypeBitWidth() == 16 && tile.getDimSize(0) > 1 &&
+         tile.getDimSize(1) > 1 && !load.getLimit() && rank >= 2 &&
+         load.getDims()[0] >= 0 && load.getDims()[1] == rank - 1 &&
+         strides.back() == 1;
+}
+
+void TileToWarpPass::convertScoreBox(tile::LoadOp load) {
+  Value buffer = getBuffer(load);
+  OpBuilder builder(load);
+  Value local =
+      warp::LocalLoadOp::create(builder, load.getLoc(), load.getType(), buffer);
+  load.replaceAllUsesWith(local);
 }
 
 LogicalResult TileToWarpPass::convert(tile::DotOp dot, bool queryInRegisters) {
@@ -215,6 +237,11 @@ void TileToWarpPass::runOnOperation() {
   for (tile::DotOp dot : dots)
     if (failed(convert(dot, queryInRegisters)))
       return signalPassFailure();
+  if (abi.getSchedule().getScoreStages() != 0)
+    getOperation().walk([&](tile::LoadOp load) {
+      if (!buffers.contains(load) && isScoreBox(load))
+        convertScoreBox(load);
+    });
   for (auto [load, buffer] : buffers)
     if (load->use_empty())
       load->erase();

@@ -18,6 +18,8 @@
 // QUERY: error: schedule's 'query_in_registers' must be 0 where roles are specialised
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=cluster=3" 2>&1 | FileCheck %s --check-prefix=CLUSTER
 // CLUSTER: error: schedule's 'cluster' must be 1 or 2, found 3
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=score_stages=2" 2>&1 | FileCheck %s --check-prefix=SCORE_STAGES
+// SCORE_STAGES: error: schedule's 'score_stages' needs roles ('producer_registers')
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=cluster=2,work=dynamic" 2>&1 | FileCheck %s --check-prefix=CLUSTER_WORK
 // CLUSTER_WORK: error: schedule's 'cluster' 2 needs 'work' single or static
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=cluster=2" 2>&1 | FileCheck %s --check-prefix=NO_CLUSTER

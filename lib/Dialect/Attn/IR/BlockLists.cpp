@@ -110,9 +110,10 @@ LogicalResult ForwardOp::verifyBlocks() {
     return emitOpError("block size must have two numbers, queries and keys, "
                        "found ")
            << (size ? size->size() : 0);
+  // So that one past the last block can be counted in 32 bits.
   for (int64_t extent : *size)
-    if (extent < 1 || extent > kMaxSequenceLength)
-      return emitOpError("block size must be from 1 to 2^30, found [")
+    if (extent < 1 || extent > kMaxSequenceLength / 2)
+      return emitOpError("block size must be from 1 to 2^29, found [")
              << *size << ']';
   if (!isa<DenseAttr, LengthsAttr>(getSequence()))
     return emitOpError("blocks need the sequence form 'dense' or 'lengths', "
@@ -147,7 +148,7 @@ LogicalResult ForwardOp::verifyBlocks() {
   }
   int64_t queries = getQueryType().getDimSize(getSequenceDim());
   if (!ShapedType::isDynamic(blocks) && !ShapedType::isDynamic(queries) &&
-      blocks < llvm::divideCeil(queries, getQueryBlock()))
+      blocks < int64_t(llvm::divideCeil(queries, getQueryBlock())))
     return emitOpError() << "lists must have a row for each of "
                          << llvm::divideCeil(queries, getQueryBlock())
                          << " blocks of queries, found " << blocks;

@@ -42,7 +42,7 @@ func.func @only_size(%q: !t) -> !t {
 
 !t = tensor<2x4x300x32xf16>
 func.func @zero_size(%q: !t, %c: tensor<2x4x3xi32>, %i: tensor<2x4x3x5xi32>) -> !t {
-  // expected-error @+1 {{block size must be from 1 to 2^30, found [128, 0]}}
+  // expected-error @+1 {{block size must be from 1 to 2^29, found [128, 0]}}
   %o = attn.forward %q, %q, %q
     blocks(%c, %i : tensor<2x4x3xi32>, tensor<2x4x3x5xi32>, size = [128, 0]) : !t, !t, !t -> !t
   return %o : !t

@@ -192,7 +192,7 @@ func.func @f(%m: tensor<16x1xf32, #tile.reg>, %acc: tensor<8x32xf32, #tile.reg>)
 
 func.func @f(%i: index) {
   // expected-error@+1 {{region #0 ('scores') failed to verify constraint: region with 1 blocks}}
-  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
+  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
   }, {
   }, {
   }, {

@@ -45,6 +45,7 @@ static constexpr NumericField kNumericFields[] = {
     {"tau", &ScheduleFields::tau},
     {"sum_by_dot", &ScheduleFields::sumByDot},
     {"cluster", &ScheduleFields::cluster},
+    {"score_stages", &ScheduleFields::scoreStages},
 };
 
 /// Sets `field` to the case that `text` names.
@@ -93,7 +94,7 @@ ScheduleFields::get(MLIRContext *context,
       emitError, context, tileM, tileN, warps, stages, queryInRegisters,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
-      cluster);
+      cluster, scoreStages);
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,7 +150,7 @@ static LogicalResult checkBlocks(const ScheduleProblem &problem,
                                  ScheduleAttr schedule,
                                  function_ref<InFlightDiagnostic()> emitError) {
   std::tuple<StringRef, int64_t, int64_t> sizes[] = {
-      {"tile_m", schedule.getTileM(), problem.queryBlock},
+      {"tile_m", schedule.getClusterRows(), problem.queryBlock},
       {"tile_n", schedule.getTileN(), problem.keyBlock}};
   for (auto [name, tile, block] : sizes) {
     if (block % 16 != 0)
@@ -181,6 +182,13 @@ checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
               function_ref<InFlightDiagnostic()> emitError) {
   if (schedule.isSpecialized())
     return checkWarpGroupSchedule(problem, schedule, emitError);
+  if (schedule.getScoreStages() != 0)
+    return emitError() << "schedule's 'score_stages' needs roles "
+                          "('producer_registers')";
+  if (schedule.getCluster() != 1)
+    return emitError() << "schedule's 'cluster' must be 1 without roles "
+                          "('producer_registers'), found "
+                       << schedule.getCluster();
   int64_t rows = 16 * schedule.getWarps();
   if (schedule.getWarps() > 16)
     return emitError() << "schedule's 'warps' must be at most 16, found "
@@ -235,6 +243,10 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   if (fields.producerRegisters == 0)
     fitToBlocks(problem, fields);
 
+  // Few rows: no more than one warp's instruction needs for each warp.
+  if (problem.rows != 0 && fields.producerRegisters == 0)
+    fields.tileM = std::min(fields.tileM, 16 * fields.warps);
+
   if (overrides != "auto") {
     SmallVector<StringRef> parts;
     overrides.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -250,8 +262,9 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
     if (fields.producerRegisters == 0 && !asksForSums)
       fields.sumByDot = 0;
   }
-  // Sums of rounded weights are too rough for a log-sum-exp.
-  if (problem.lse)
+  // Sums of rounded weights are too rough for a log-sum-exp, and not those of
+  // the weights that were dropped.
+  if (problem.lse || problem.dropout)
     fields.sumByDot = 0;
   ScheduleAttr schedule = fields.get(context, emitError);
   if (!schedule || failed(checkBlocks(problem, schedule, emitError)) ||

@@ -1,6 +1,7 @@
 """Compiling ahead of time: kernels, their files, errors."""
 
 import pickle
+import re
 import threading
 
 import numpy
@@ -25,13 +26,13 @@ def causal(b, h, q, k):
 
 def test_import_is_light(run_python):
     result = run_python(
-        "import sys, time\nstart = time.perf_counter()\nimport fovea\n"
-        "print(time.perf_counter() - start, 'numpy' in sys.modules, 'torch' in sys.modules)"
+        "import sys, time\nstart = time.process_time()\nimport fovea\n"
+        "print(time.process_time() - start, 'numpy' in sys.modules, 'torch' in sys.modules)"
     )
     seconds, *heavy = result.stdout.split()
     assert heavy == ["False", "False"]
-    # 0.03 s on an idle machine.
-    assert float(seconds) < 1
+    # 0.03 s of a processor that does nothing else.
+    assert float(seconds) < 0.3
 
 
 def test_kernel(fovea):
@@ -54,6 +55,9 @@ def test_options(fovea):
     assert kernel.ir("tile") != fovea.compile(CAUSAL, target="sm_80", schedule=schedule).ir("tile")
     two = CAUSAL + CAUSAL.replace("@causal", "@other")
     assert fovea.compile(two, target="sm_80", kernel="other").name == "other"
+    cap = fovea.attention(lambda s, b, h, q, k: fovea.tanh(s), dtype="f16", head_dim=16)
+    rough, accurate = (fovea.compile(cap, target="sm_80", accurate_tanh=choice) for choice in (False, True))
+    assert re.search("math.tanh .*afn", rough.ir("tile")) and not re.search("math.tanh .*afn", accurate.ir("tile"))
     assert "sm_90a" in fovea.targets()
     assert fovea.version() == fovea.__version__
     assert fovea.compile(CAUSAL).target == "sm_90a"

@@ -402,8 +402,8 @@ struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
         LLVM::GEPOp::create(rewriter, loc, view->pointer.getType(), memory,
                             view->pointer, ArrayRef<LLVM::GEPArg>{distance});
     Value value = emitLoad(rewriter, loc, {address, inside}, memory);
-    // Lengths and offsets bound loops: warps must be seen to go through those as
-    // one.
+    // Lengths and offsets bound loops: warps must be seen to go through those
+    // as one.
     if (roles.getRole(op) && element.isInteger(32))
       value = emitUniform(rewriter, loc, value);
     rewriter.replaceOp(op, fromMemory(rewriter, loc, value, element));

@@ -143,6 +143,36 @@ struct ExpandDivision : OpRewritePattern<arith::DivFOp> {
   }
 };
 
+/// bf16 is the upper half of f32. The chip converts it at an eighth of the rate
+/// of a shift.
+struct ExpandBF16 : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    Value source = op.getIn();
+    if (!getElementTypeOrSelf(source).isBF16() || !isF32(op.getType()))
+      return failure();
+    Location loc = op.getLoc();
+    auto typeLike = [&](Type element) -> Type {
+      if (auto vector = dyn_cast<VectorType>(op.getType()))
+        return vector.clone(element);
+      return element;
+    };
+    Type bitsType = typeLike(rewriter.getI32Type());
+    Value half = arith::BitcastOp::create(
+        rewriter, loc, typeLike(rewriter.getI16Type()), source);
+    Value bits = arith::ExtUIOp::create(rewriter, loc, bitsType, half);
+    TypedAttr sixteen = rewriter.getI32IntegerAttr(16);
+    if (auto vector = dyn_cast<VectorType>(bitsType))
+      sixteen = DenseElementsAttr::get(vector, static_cast<Attribute>(sixteen));
+    Value shifted = arith::ShLIOp::create(
+        rewriter, loc, bits, arith::ConstantOp::create(rewriter, loc, sixteen));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), shifted);
+    return success();
+  }
+};
+
 /// An LLVM intrinsic on the whole vector; the backend has an instruction for
 /// its elements. (Upstream's lowering of the gpu dialect would look for a
 /// library function instead.)
@@ -207,7 +237,8 @@ struct CountBits : RewritePattern {
 
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<CountBits, ExpandDivision, ExpandTanh, ExpToExp2, LogToLog2>(context);
+  patterns.add<CountBits, ExpandBF16, ExpandDivision, ExpandTanh, ExpToExp2,
+               LogToLog2>(context);
   patterns.add<ToScalarIntrinsic<math::Log2Op>>(context,
                                                 "llvm.nvvm.lg2.approx.ftz.f");
   patterns.add<ToScalarIntrinsic<math::RsqrtOp>>(

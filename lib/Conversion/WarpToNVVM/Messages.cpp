@@ -28,9 +28,8 @@ namespace {
 /// meets the group before it.
 class TurnLowering {
 public:
-  TurnLowering(warp::TurnsOp op, int64_t firstBarrier)
-      : op(op), groups(op.getTurns().getType().getGroups()),
-        firstBarrier(firstBarrier) {}
+  TurnLowering(warp::TurnsOp op, int64_t groups, int64_t firstBarrier)
+      : op(op), groups(groups), firstBarrier(firstBarrier) {}
 
   LogicalResult lower(const Specialization &roles);
 
@@ -76,9 +75,11 @@ void TurnLowering::emitStart() {
   mine = arith::AddIOp::create(b, loc, group, emitI32(b, loc, firstBarrier));
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group,
                                        emitI32(b, loc, groups - 1));
-  next = arith::SelectOp::create(
-      b, loc, isLast, emitI32(b, loc, firstBarrier),
-      arith::AddIOp::create(b, loc, mine, emitI32(b, loc, 1)));
+  // Without a branch or a choice, so that it stays in a uniform register.
+  Value after = arith::AddIOp::create(b, loc, group, emitI32(b, loc, 1));
+  Value wrapped =
+      arith::RemUIOp::create(b, loc, after, emitI32(b, loc, groups));
+  next = arith::AddIOp::create(b, loc, wrapped, emitI32(b, loc, firstBarrier));
   auto start = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false);
   OpBuilder inside = start.getThenBodyBuilder();
   emitArrive(inside, loc, next);
@@ -215,6 +216,8 @@ static LogicalResult lowerWork(gpu::GPUFuncOp kernel, tile::AbiOp abi,
     const Role *role = roles.getRole(op);
     if (!role || !role->isSingleWarp)
       return op->emitOpError("must stand in a role that only fills pipelines");
+    if (roles.clusterSize > 1)
+      return op->emitOpError("is not supported for clusters");
     if (auto fetch = dyn_cast<warp::FetchWorkOp>(op))
       lowerFetch(fetch, counters, role->leader);
     else
@@ -235,8 +238,9 @@ LogicalResult fovea::lowerRoleMessages(gpu::GPUFuncOp kernel, tile::AbiOp abi,
   });
   int64_t barrier = kFirstBarrier;
   for (warp::TurnsOp op : turns) {
-    int64_t groups = op.getTurns().getType().getGroups();
-    if (failed(TurnLowering(op, barrier).lower(roles)))
+    // CTAs don't wait for each other's turns: no data depends on the order.
+    int64_t groups = op.getTurns().getType().getGroups() / roles.clusterSize;
+    if (failed(TurnLowering(op, groups, barrier).lower(roles)))
       return failure();
     barrier += groups;
   }

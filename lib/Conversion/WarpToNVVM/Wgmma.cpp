@@ -18,6 +18,7 @@ using namespace fovea;
 
 // wgmma.mma_async.m64nNk16 (PTX ISA, asynchronous warpgroup instructions).
 static constexpr int64_t kRows = 64, kStep = 16, kMostColumns = 256;
+static constexpr int64_t kGroupWarps = 4;
 static constexpr int64_t kElementBytes = 2;
 // Rows of one repetition of a swizzle pattern.
 static constexpr int64_t kPatternRows = 8;
@@ -298,10 +299,11 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   if (!role || role->isSingleWarp)
     return op.emitOpError("wgmma needs a role that computes");
   auto layout = cast<warp::WgmmaAttr>(op.getTileType().getEncoding());
-  if (role->warps != 4 * layout.getGroups())
+  int64_t warps = role->warps * roles.clusterSize;
+  if (warps != 4 * layout.getGroups())
     return op.emitOpError("tiles of ")
            << layout.getGroups() << " warp groups in role '"
-           << role->name.getValue() << "' of " << role->warps << " warps";
+           << role->name.getValue() << "' of " << warps << " warps";
   Type element = op.getB().getType().getElementType();
   if (!element.isF16() && !element.isBF16())
     return op.emitOpError("wgmma multiplies f16 or bf16, found ") << element;
@@ -324,7 +326,7 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
 
 static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {
   int64_t panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
-  return {type.getDimSize(0), panel, sumAlongColumns};
+  return {warp::getRowsOfCta(type), panel, sumAlongColumns};
 }
 
 /// Bytes from the second operand's buffer to the ones behind it.
@@ -515,8 +517,16 @@ HeldRowsLowering::matchAndRewrite(tile::HeldRowsOp op, OpAdaptor,
     if (!role)
       return op.emitOpError("must stand in a role: its warp groups hold ")
              << rows << " rows each";
-    Value group = arith::IndexCastOp::create(
-        rewriter, loc, rewriter.getIndexType(), role->emitGroup(rewriter, loc));
+    Value number = role->emitGroup(rewriter, loc);
+    // Warp groups are numbered through the cluster.
+    if (roles.rank)
+      number = arith::AddIOp::create(
+          rewriter, loc, number,
+          arith::MulIOp::create(
+              rewriter, loc, roles.rank,
+              emitI32(rewriter, loc, role->warps / kGroupWarps)));
+    Value group = arith::IndexCastOp::create(rewriter, loc,
+                                             rewriter.getIndexType(), number);
     first = arith::MulIOp::create(rewriter, loc, group, count);
   }
   rewriter.replaceOp(op, {first, count});

@@ -52,6 +52,9 @@ static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
   FailureOr<SharedView> view = getSharedView(op, op.getBuffer());
   if (failed(view))
     return failure();
+  if (warp::getRowsOfCta(view->type) != view->type.getDimSize(0))
+    return op.emitOpError("is not supported for rows that CTAs part, found ")
+           << view->type;
   OpBuilder b(op);
   Location loc = op.getLoc();
   int64_t rows = view->type.getDimSize(0), columns = view->type.getDimSize(1);

@@ -24,7 +24,7 @@
 // CHECK: %[[BLOCK:.*]] = arith.divui %[[FULL_IN]], %c64
 // CHECK: %[[FU:.*]] = arith.muli %[[BLOCK]], %c64
 // CHECK: %[[FULL_UPPER:.*]] = arith.maxsi %[[FU]], %{{.*}}
-// CHECK: tile.softmax_sum {{.*}} to {{.*}} step 64 descending full(%{{.*}}, %[[FULL_UPPER]])
+// CHECK: tile.softmax_sum {{.*}} to {{.*}} step 64 descending full(%{{.*}}, %[[FULL_UPPER]]) visible(%{{.*}}, %[[HELD_HI:.*]])
 func.func @groups(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
     mask_mod(%b: index, %h: index, %i: index, %j: index) {

@@ -33,8 +33,8 @@
 // CHECK: nvvm.elect.sync
 // CHECK: %[[MINE:.*]] = arith.addi %[[GROUP:.*]], %[[C1]] : i32
 // CHECK: %[[ISLAST:.*]] = arith.cmpi eq, %[[GROUP]], %[[C1]] : i32
-// CHECK: %[[AFTER:.*]] = arith.addi %{{.*}}, %[[C2]] : i32
-// CHECK: %[[NEXT:.*]] = arith.select %[[ISLAST]], %[[C1]], %[[AFTER]] : i32
+// CHECK: %[[WRAPPED:.*]] = arith.remui %[[MINE]], %[[C2]] : i32
+// CHECK: %[[NEXT:.*]] = arith.addi %[[WRAPPED]], %[[C1]] : i32
 // CHECK: scf.if %[[ISLAST]] {
 // CHECK-NEXT: llvm.inline_asm has_side_effects "bar.arrive $0, 256;", "r,~{memory}" %[[NEXT]]
 // CHECK: %[[RAW:.*]] = llvm.inline_asm has_side_effects "ld.volatile.shared.b32 $0, [$1];", "=r,r,~{memory}"

@@ -37,12 +37,16 @@ private:
   LogicalResult decompose(Value value, int64_t factor, Form &form,
                           int64_t &constant);
   void addCompare(arith::CmpIOp op);
+  /// What types and lengths of sequences leave to the sum.
+  std::pair<int64_t, int64_t> getRange(const Form &form);
   /// `least <= form + constant <= most`.
   void restrict(Form form, int64_t constant, int64_t least, int64_t most);
 
   static constexpr int64_t kFar = int64_t(1) << 60;
   StaticRanges ranges;
   std::map<Form, std::pair<int64_t, int64_t>> intervals;
+  DenseSet<Value> seen;
+  unsigned steps = 0;
   bool contradiction = false;
 };
 } // namespace
@@ -60,6 +64,10 @@ LogicalResult Constraints::decompose(Value value, int64_t factor, Form &form,
                                      int64_t &constant) {
   if (factor == 0)
     return success();
+  // Sums of sums may share their parts.
+  constexpr unsigned kMaxSteps = 1000;
+  if (++steps > kMaxSteps)
+    return failure();
   if (auto op = value.getDefiningOp<FoveaIntervalOpInterface>())
     if (FailureOr<AffineSum> sum = op.getAffineSum(ranges); succeeded(sum)) {
       int64_t product;
@@ -80,6 +88,23 @@ LogicalResult Constraints::decompose(Value value, int64_t factor, Form &form,
   return success(std::abs(own) <= kFar);
 }
 
+std::pair<int64_t, int64_t> Constraints::getRange(const Form &form) {
+  int64_t low = 0, high = 0;
+  for (auto [pointer, factor] : form) {
+    Value term = Value::getFromOpaquePointer(pointer);
+    int64_t least, most;
+    if (llvm::MulOverflow(factor, ranges.getMin(term), least) ||
+        llvm::MulOverflow(factor, ranges.getMax(term), most))
+      return {-kFar, kFar};
+    if (factor < 0)
+      std::swap(least, most);
+    if (llvm::AddOverflow(low, least, low) ||
+        llvm::AddOverflow(high, most, high))
+      return {-kFar, kFar};
+  }
+  return {std::max(low, -kFar), std::min(high, kFar)};
+}
+
 void Constraints::restrict(Form form, int64_t constant, int64_t least,
                            int64_t most) {
   least -= least == -kFar ? 0 : constant;
@@ -89,10 +114,10 @@ void Constraints::restrict(Form form, int64_t constant, int64_t least,
       factor = -factor;
     std::tie(least, most) = std::pair(-most, -least);
   }
-  auto &[low, high] =
-      intervals
-          .try_emplace(form, form.empty() ? 0 : -kFar, form.empty() ? 0 : kFar)
-          .first->second;
+  auto [known, isNew] = intervals.try_emplace(form);
+  auto &[low, high] = known->second;
+  if (isNew)
+    known->second = getRange(form);
   low = std::max(low, least);
   high = std::min(high, most);
   contradiction |= low > high;
@@ -103,6 +128,7 @@ void Constraints::addCompare(arith::CmpIOp op) {
     return;
   Form form, left;
   int64_t constant = 0, offset = 0;
+  steps = 0;
   if (failed(decompose(op.getLhs(), 1, form, constant)) ||
       failed(decompose(op.getRhs(), -1, form, constant)) ||
       failed(decompose(op.getLhs(), 1, left, offset)))
@@ -140,6 +166,8 @@ void Constraints::addCompare(arith::CmpIOp op) {
 }
 
 void Constraints::add(Value condition) {
+  if (!seen.insert(condition).second)
+    return;
   if (matchPattern(condition, m_Zero()))
     contradiction = true;
   Operation *op = condition.getDefiningOp();

@@ -186,6 +186,9 @@ LogicalResult MaskAnalysis::decompose(Value value, int64_t factor,
     return failure();
   if (factor == 0)
     return success();
+  constexpr unsigned kMaxSteps = 1000;
+  if (++linear.steps > kMaxSteps)
+    return failure();
   // Far from overflow, so that signs can be changed and small terms added.
   constexpr int64_t kMax = int64_t(1) << 48;
   if (auto op = value.getDefiningOp<FoveaIntervalOpInterface>();
@@ -509,6 +512,15 @@ Cover MaskAnalysis::analyzeInterval(Value condition, bool negated) {
 }
 
 Cover MaskAnalysis::analyze(Value condition, bool negated) {
+  auto known = covers.find({condition, negated});
+  if (known != covers.end())
+    return known->second;
+  Cover cover = analyzeCondition(condition, negated);
+  covers.try_emplace({condition, negated}, cover);
+  return cover;
+}
+
+Cover MaskAnalysis::analyzeCondition(Value condition, bool negated) {
   if (isUniform(condition)) {
     Value holds = cloneUniform(condition);
     KeyRange range = KeyRange::when(negated ? b.logicalNot(holds) : holds);

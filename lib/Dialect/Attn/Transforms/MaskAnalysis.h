@@ -51,6 +51,9 @@ private:
   struct Linear {
     llvm::SmallVector<std::pair<mlir::Value, int64_t>> keyTerms, blockTerms;
     int64_t constant = 0;
+    /// Values that were looked at: sums of sums may share their parts, and then
+    /// there are more ways to them than anybody can walk.
+    unsigned steps = 0;
   };
   /// A term of known interval, with its factor.
   struct Term {
@@ -89,6 +92,7 @@ private:
 
   Cover unknown();
   Cover analyzeCompare(mlir::arith::CmpIOp op, bool negated);
+  Cover analyzeCondition(mlir::Value condition, bool negated);
   /// All or nothing, by the interval of a condition.
   Cover analyzeInterval(mlir::Value condition, bool negated);
   Cover analyzeSelect(mlir::arith::SelectOp op, bool negated);
@@ -105,6 +109,8 @@ private:
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, unsigned> dependence;
   llvm::DenseMap<mlir::Value, mlir::FailureOr<Interval>> intervals;
+  /// What was found out about conditions and their negations.
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, Cover> covers;
   unsigned numUnknown = 0;
 };
 

@@ -84,6 +84,17 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
+LogicalResult RandomOp::verify() {
+  RankedTensorType type = getType();
+  constexpr int64_t kSquare = 16;
+  if (!type.getElementType().isSignlessInteger(32) ||
+      type.getDimSize(0) % kSquare != 0 || type.getDimSize(1) % kSquare != 0)
+    return emitOpError("result must be an i32 tile whose extents are multiples "
+                       "of 16, found ")
+           << type;
+  return success();
+}
+
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getSource().getType() == getType())
     return getSource();
@@ -440,6 +451,9 @@ LogicalResult SoftmaxMergeOp::verify() {
 }
 
 LogicalResult SoftmaxFinishOp::verify() {
+  if (getSink() && getSink().getType() != getM().getType())
+    return emitOpError("sink must have the type of m, found ")
+           << getSink().getType() << " and " << getM().getType();
   return verifyState(*this, getM().getType(), getL().getType(),
                      getAcc().getType());
 }
@@ -475,6 +489,9 @@ LogicalResult SoftmaxSumOp::verify() {
   if (!getScale().isFinite() || getScale().isNegative() || getScale().isZero())
     return emitOpError("scale must be positive and finite, found ")
            << getScale().convertToDouble();
+  if (!getVisible().empty() && getVisible().size() != 2)
+    return emitOpError("visible must have two bounds or none, found ")
+           << getVisible().size();
   return verifyState(*this, getM().getType(), getL().getType(),
                      getAcc().getType());
 }
@@ -585,6 +602,7 @@ parseVisits(OpAsmParser &parser, int64_t &step,
 
 ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<OpAsmParser::UnresolvedOperand, 2> visible;
   SmallVector<Type> initTypes;
   Builder &builder = parser.getBuilder();
   SMLoc loc = parser.getCurrentLocation();
@@ -598,6 +616,9 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   if (isDescending)
     result.addAttribute(getDescendingAttrName(result.name),
                         builder.getUnitAttr());
+  if (!isVisiting && succeeded(parser.parseOptionalKeyword("visible")) &&
+      parser.parseOperandList(visible, 2, OpAsmParser::Delimiter::Paren))
+    return failure();
   if (parser.parseKeyword("scale") || parser.parseLParen() ||
       parser.parseFloat(scale) || parser.parseRParen())
     return failure();
@@ -628,12 +649,20 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   result.addTypes({row, row, acc});
   int32_t range = isVisiting ? 0 : 1, visits = isVisiting ? 1 : 0;
-  int32_t segments[] = {
-      range, range, range, range, visits, visits, int32_t(initTypes.size())};
+  int32_t segments[] = {range,
+                        range,
+                        range,
+                        range,
+                        visits,
+                        visits,
+                        int32_t(initTypes.size()),
+                        int32_t(visible.size())};
   result.addAttribute(getOperandSegmentSizesAttrName(result.name),
                       builder.getDenseI32ArrayAttr(segments));
   SmallVector<Type> types(isVisiting ? 2 : 4, builder.getIndexType());
   llvm::append_range(types, initTypes);
+  llvm::append_range(operands, visible);
+  types.append(visible.size(), builder.getIndexType());
   return parser.resolveOperands(operands, types, loc, result.operands);
 }
 
@@ -647,6 +676,8 @@ void SoftmaxSumOp::print(OpAsmPrinter &p) {
     p << ' ' << getLower() << " to " << getUpper() << " step " << getStep()
       << (getDescending() ? " descending" : "") << " full(" << getFullLower()
       << ", " << getFullUpper() << ')';
+    if (!getVisible().empty())
+      p << " visible(" << getVisible() << ')';
   }
   p << " scale(";
   p.printAttributeWithoutType(getScaleAttr());

@@ -165,7 +165,10 @@ private:
   /// The reference after a look at `scores`, the factor of what was summed up
   /// with the old one, and the rows that moved. Rescales `sums`, if given.
   LazyMove moveReference(const LazyReference &old, Value sums, Value scores,
-                         double tau);
+                         Value isShown, double tau);
+  /// Whether rows that are held may see some of the block; null if they all
+  /// may.
+  Value isShown(Step step);
 
   SoftmaxSumOp op;
   TileBuilder b;
@@ -434,15 +437,41 @@ LoopWriter::LazyReference LoopWriter::makeReference(Value m, double tau) {
   return {m, b.multiply(b.guard(m), -scale), threshold};
 }
 
+Value LoopWriter::isShown(Step step) {
+  if (op.getVisible().empty())
+    return {};
+  // Only masked blocks may be hidden; in loops without masks this folds.
+  auto branch = scf::IfOp::create(b, b.getI1Type(), step.partial,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  Value end = arith::AddIOp::create(b, step.j, index(op.getStep()));
+  Value endsAbove = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end,
+                                          op.getVisible()[0]);
+  Value startsBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                            step.j, op.getVisible()[1]);
+  Value both = arith::AndIOp::create(b, endsAbove, startsBelow);
+  scf::YieldOp::create(b, both);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  Value yes = arith::ConstantIntOp::create(b, 1, 1);
+  scf::YieldOp::create(b, yes);
+  return branch.getResult(0);
+}
+
 LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
                                                Value sums, Value scores,
-                                               double tau) {
+                                               Value isShown, double tau) {
   RankedTensorType scoreBitsType =
       tileLike(scoresType, scoresType.getShape(), b.getI32Type());
   Value bits = arith::BitcastOp::create(b, scoreBitsType, scores);
   Value most = b.reduceColumns(ReduceKind::Max, bits, sumsType.getDimSize(1));
   Value grown =
       b.isAtLeast(most, b.widen(old.threshold, TileBuilder::typeOf(most)));
+  // Rows without a reference ask for one in each block, also where they see
+  // nothing.
+  if (isShown)
+    grown = arith::AndIOp::create(
+        b, grown, BroadcastOp::create(b, grown.getType(), isShown));
   RankedTensorType flagType =
       tileLike(rowType, rowType.getShape(), b.getI1Type());
   SmallVector<Value> inits = {old.m, old.exponent, old.threshold};
@@ -494,8 +523,8 @@ State LoopWriter::lazy(double tau) {
         Value scores = scoresOf(step);
         // Sums by dot are with the matrix units, as the accumulator is.
         Value sums = carried[3];
-        LazyMove move =
-            moveReference(old, sumByDot ? Value() : sums, scores, tau);
+        LazyMove move = moveReference(old, sumByDot ? Value() : sums, scores,
+                                      isShown(step), tau);
         const LazyReference &now = move.reference;
         Value weights =
             b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale),

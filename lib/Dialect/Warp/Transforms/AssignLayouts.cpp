@@ -94,7 +94,7 @@ void AssignLayoutsPass::runOnOperation() {
     return signalPassFailure();
   }
   auto emitError = [&] { return abi.emitError(); };
-  int64_t warps = abi.getSchedule().getWarps();
+  int64_t warps = abi.getSchedule().getWarps() * abi.getSchedule().getCluster();
   if (abi.getSchedule().isSpecialized())
     layout = warp::WgmmaAttr::getChecked(emitError, &getContext(), warps / 4);
   else

@@ -89,6 +89,14 @@ gpu.module @kernels {
       values(%j: index) {
         tile.yield %v : tensor<64x32xbf16, #tile.reg>
       } : !row, tensor<16x32xf32, #tile.reg>
+    // CHECK: tile.softmax_sum %{{.*}} to %{{.*}} step 64 descending full(%{{.*}}, %{{.*}}) visible(%[[LB:.*]], %[[UB:.*]]) scale(1.000000e+00)
+    %m4, %l4, %acc4 = tile.softmax_sum %lb to %ub step 64 descending full(%lb, %ub) visible(%lb, %ub) scale(1.0)
+      scores(%j: index, %partial: i1) {
+        tile.yield %s : !full
+      }
+      values(%j: index) {
+        tile.yield %v : tensor<64x32xbf16, #tile.reg>
+      } : !row, tensor<16x32xf32, #tile.reg>
     // CHECK: %[[M1:.*]], %[[L1:.*]], %[[ACC1:.*]] = tile.softmax_merge(%[[M]], %[[L]], %[[ACC]]), (%[[M]], %[[L]], %[[ACC]]) : tensor<16x1xf32, #tile.reg>, tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
     %m1, %l1, %acc1 = tile.softmax_merge (%m, %l, %acc), (%m, %l, %acc) : !row, !row, tensor<16x32xf32, #tile.reg>
     // CHECK: tile.softmax_finish %[[M1]], %[[L1]], %[[ACC1]] : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>

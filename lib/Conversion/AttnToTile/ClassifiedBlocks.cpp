@@ -48,8 +48,8 @@ FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::emitWord(Value number) {
   RankedTensorType type = kb.tileType(1, kWordBits, b.getI32Type()),
                    flags = kb.tileType(1, kWordBits, b.getI1Type());
   auto widen = [&](Value value) -> Value {
-    return make<tile::BroadcastOp>(
-        kb.tileType(1, kWordBits, value.getType()), value);
+    return make<tile::BroadcastOp>(kb.tileType(1, kWordBits, value.getType()),
+                                   value);
   };
   Value start = make<arith::AddIOp>(
       firstBlock, make<arith::MulIOp>(number, integer(kWordBits)));
@@ -59,10 +59,11 @@ FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::emitWord(Value number) {
                                      widen(endBlock));
   // Candidates that don't exist are asked about the last key.
   Value keys = toInteger(context.keyLength);
-  Value lastKey = make<arith::MaxSIOp>(
-      make<arith::SubIOp>(keys, integer(1)), integer(0));
+  Value lastKey =
+      make<arith::MaxSIOp>(make<arith::SubIOp>(keys, integer(1)), integer(0));
   Value last = widen(lastKey);
-  Value first = make<arith::MulIOp>(candidates, widen(integer(context.columns)));
+  Value first =
+      make<arith::MulIOp>(candidates, widen(integer(context.columns)));
   Value end = make<arith::AddIOp>(first, widen(integer(context.columns - 1)));
   FailureOr<std::pair<Value, Value>> answer =
       RegionToTile(b, context)
@@ -95,8 +96,7 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper,
   endBlock = toInteger(end);
   Value span = make<arith::MaxSIOp>(
       make<arith::SubIOp>(end, make<arith::DivUIOp>(lower, size)), zero);
-  Value wordCount =
-      make<arith::CeilDivUIOp>(span, kb.constant(kWordBits));
+  Value wordCount = make<arith::CeilDivUIOp>(span, kb.constant(kWordBits));
   words = toInteger(wordCount);
 
   SmallVector<Value> none = {integer(0), integer(0)};
@@ -197,8 +197,7 @@ LogicalResult ClassifiedBlocks::emitVisit(Block &block) {
       b.getIndexType(),
       make<arith::MulIOp>(candidate, integer(context.columns)));
   // Without its lowest bit.
-  Value rest = make<arith::AndIOp>(
-      bits, make<arith::SubIOp>(bits, integer(1)));
+  Value rest = make<arith::AndIOp>(bits, make<arith::SubIOp>(bits, integer(1)));
   tile::YieldOp::create(b, loc, ValueRange{key, number, rest});
   return success();
 }

@@ -55,8 +55,7 @@ private:
   }
   /// Whether heads are taken in sections, the longest tiles first.
   bool hasSections() {
-    return picksBlocks() &&
-           schedule.getWork() != tile::WorkSchedule::Single;
+    return picksBlocks() && schedule.getWork() != tile::WorkSchedule::Single;
   }
   Value emitHeadsPerSection(Value keys);
   void emitCoordinates();
@@ -638,8 +637,7 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
     sum = tile::SoftmaxSumOp::create(
         b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
         visited->getCount(), visited->getMasked(), visited->getInits(),
-        ValueRange(),
-        columns, factor,
+        ValueRange(), columns, factor,
         /*descending=*/false);
     Block &visit = sum.getVisit().emplaceBlock();
     visit.addArgument(b.getIndexType(), loc);
@@ -691,8 +689,8 @@ LogicalResult ForwardEmitter::emitBlocks() {
   if (!schedule.isSpecialized() || kb.packedHeads != 0 ||
       !ClassifiedBlocks::isSupported(op))
     return success();
-  auto classified = std::make_unique<ClassifiedBlocks>(kb, op,
-                                                       makeContext(Value()));
+  auto classified =
+      std::make_unique<ClassifiedBlocks>(kb, op, makeContext(Value()));
   Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
   Value clipped = arith::MinSIOp::create(b, loc, end, queries);
   Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));

@@ -105,9 +105,10 @@ RegionToTile::cloneScalars(Region &region, ArrayRef<Value> arguments) {
       [&](Value result) { return mapping.lookup(result); });
 }
 
-FailureOr<std::pair<Value, Value>>
-RegionToTile::cloneClassify(Region &region, Value lastQuery, Value firstKey,
-                            Value lastKey) {
+FailureOr<std::pair<Value, Value>> RegionToTile::cloneClassify(Region &region,
+                                                               Value lastQuery,
+                                                               Value firstKey,
+                                                               Value lastKey) {
   seesKeys = false;
   SmallVector<Value> values = {context.batch, context.head, context.row,
                                lastQuery,     firstKey,     lastKey};

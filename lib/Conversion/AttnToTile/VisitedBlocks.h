@@ -13,8 +13,8 @@
 
 namespace fovea {
 
-/// What a loop goes by that visits single blocks: how many there are, how many of
-/// them, the first ones, need a mask, and what the visits carry.
+/// What a loop goes by that visits single blocks: how many there are, how many
+/// of them, the first ones, need a mask, and what the visits carry.
 class VisitedBlocks {
 public:
   virtual ~VisitedBlocks() = default;

@@ -41,7 +41,9 @@ Value LanesAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
   return arith::RemUIOp::create(builder, loc, thread, constant(kLanes));
 }
 
-int64_t LanesAttr::getPeriod(int64_t dim) const { return dim == 0 ? 1 : kLanes; }
+int64_t LanesAttr::getPeriod(int64_t dim) const {
+  return dim == 0 ? 1 : kLanes;
+}
 
 FailureOr<SmallVector<int64_t>>
 LanesAttr::getReductionLanes(int64_t dim) const {

@@ -38,9 +38,9 @@ static Value cloneForLanes(OpBuilder &b, Value value, IRMapping &mapping) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
   Operation *op = value.getDefiningOp();
-  bool isCopied = op && op->getNumRegions() == 0 && op->getNumResults() == 1 &&
-                  (isMemoryEffectFree(op) ||
-                   hasSingleEffect<MemoryEffects::Read>(op));
+  bool isCopied =
+      op && op->getNumRegions() == 0 && op->getNumResults() == 1 &&
+      (isMemoryEffectFree(op) || hasSingleEffect<MemoryEffects::Read>(op));
   if (!isCopied) {
     mlir::emitError(value.getLoc(), "a vote's flags must be computed by ops "
                                     "that can be repeated before it");

@@ -9,6 +9,7 @@
 #include "BlockLists.h"
 #include "Elementwise.h"
 #include "MatMul.h"
+#include "Philox.h"
 #include "Sequences.h"
 #include "TileSupport.h"
 #include "fovea/Interpreter/Handlers.h"
@@ -72,6 +73,8 @@ public:
         queryRows(query.getShape(), op.getLayout()),
         keyRows(key.getShape(), op.getLayout()),
         valueRows(value.getShape(), op.getLayout()) {
+    if (op.getSinks())
+      sinks = &frame.getArray(op.getSinks());
     scale = op.getScaleValue()
                 ? T(frame.get(op.getScaleValue()).template getScalar<T>())
                 : T(*op.getConstantScale());
@@ -98,6 +101,7 @@ private:
   LogicalResult checkBounds(const RowBlock &block, Frame &inner);
   LogicalResult checkClassification(const RowBlock &block, Frame &inner);
   std::shared_ptr<Array> computeScores(const RowBlock &block) const;
+  void dropWeights(const RowBlock &block, T *weights);
   void writeRow(const RowBlock &block, int64_t row, const T *values, T lse);
   void sumValues(const RowBlock &block, const Lanes<int64_t> &mask,
                  const T *weights, T *sums) const;
@@ -106,6 +110,7 @@ private:
   Frame &frame;
   const Array &query, &key, &value;
   RowIndex queryRows, keyRows, valueRows;
+  const Array *sinks = nullptr;
   std::shared_ptr<Array> output, lse;
   T scale;
 };
@@ -235,6 +240,27 @@ void ForwardEvaluation<T>::writeRow(const RowBlock &block, int64_t row,
 }
 
 template <typename T>
+void ForwardEvaluation<T>::dropWeights(const RowBlock &block, T *weights) {
+  if (!op.getDropoutAttr())
+    return;
+  uint64_t dropped = op.getDroppedShare(),
+           steps = attn::ForwardOp::kDropoutSteps;
+  uint64_t offset = frame.getInteger(op.getDropoutOffset());
+  uint64_t key = uint64_t(frame.getInteger(op.getDropoutSeed())) ^
+                 (offset & ~uint64_t(0xFFFFFFFF));
+  uint32_t head = block.sequence->entry * queryRows.heads + block.head;
+  uint64_t stream = head | offset << 32;
+  T factor = T(steps) / T(steps - dropped);
+  int64_t keys = block.sequence->keys.size();
+  for (int64_t i = 0; i < block.count; ++i)
+    for (int64_t j = 0; j < keys; ++j) {
+      T &weight = weights[i * keys + j];
+      bool isKept = randomAt(key, stream, block.first + i, j) >= dropped;
+      weight = isKept ? weight * factor : T(0);
+    }
+}
+
+template <typename T>
 LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
                                                   Frame &inner) {
   int64_t keys = block.sequence->keys.size(), width = valueRows.width;
@@ -266,6 +292,8 @@ LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
                  : kNegativeInfinity<T>;
       largest = maximum(largest, p[j]);
     }
+    T sink = sinks ? sinks->data<T>()[block.head] : kNegativeInfinity<T>;
+    largest = maximum(largest, sink);
     if (largest == kNegativeInfinity<T>) {
       std::fill_n(p, keys, T(0));
       lseValues[i] = kNegativeInfinity<T>;
@@ -275,10 +303,12 @@ LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
       p[j] = p[j] == kNegativeInfinity<T> ? T(0) : std::exp(p[j] - largest);
       sum += p[j];
     }
+    sum += std::exp(sink - largest);
     for (int64_t j = 0; j < keys; ++j)
       p[j] /= sum;
     lseValues[i] = largest + std::log(sum);
   }
+  dropWeights(block, weights.get());
   if (frame.getPrecision() == Precision::Typed)
     roundTo(*getElementKind(op.getValueType().getElementType()), weights.get(),
             block.count * keys);
@@ -406,6 +436,9 @@ LogicalResult ForwardEvaluation<T>::run() {
     return frame.fail(op) << "the number of query heads must be a multiple of "
                              "the number of key heads, found "
                           << queryRows.heads << " and " << keyRows.heads;
+  if (sinks && sinks->getNumElements() != queryRows.heads)
+    return frame.fail(op) << "'sinks' must have " << queryRows.heads
+                          << " entries, found " << sinks->getNumElements();
   auto sequences = locateSequences(op, frame);
   if (failed(sequences))
     return failure();

@@ -301,13 +301,17 @@ static LogicalResult executeFinish(Operation *op, Frame &frame) {
     const T *m = frame.getArray(finish.getM()).data<T>();
     const T *l = frame.getArray(finish.getL()).data<T>();
     const T *acc = frame.getArray(finish.getAcc()).data<T>();
+    const T *sinks =
+        finish.getSink() ? frame.getArray(finish.getSink()).data<T>() : nullptr;
+    constexpr T kNone = -std::numeric_limits<T>::infinity();
     int64_t width = output->getShape()[1];
     for (int64_t r = 0; r < output->getShape()[0]; ++r) {
-      bool isEmpty = l[r] == 0;
-      lse->data<T>()[r] =
-          isEmpty ? -std::numeric_limits<T>::infinity() : m[r] + std::log(l[r]);
+      T sink = sinks ? sinks[r] : kNone, reference = maximum(m[r], sink);
+      T share = sinks ? weightOf(m[r], reference) : T(1);
+      T sum = l[r] * share + weightOf(sink, reference);
+      lse->data<T>()[r] = sum == 0 ? kNone : reference + std::log(sum);
       for (int64_t c = r * width; c < (r + 1) * width; ++c)
-        output->data<T>()[c] = isEmpty ? T(0) : acc[c] / l[r];
+        output->data<T>()[c] = l[r] == 0 ? T(0) : acc[c] * share / sum;
     }
   });
   frame.set(finish.getOutput(), RuntimeValue::array(std::move(output)));

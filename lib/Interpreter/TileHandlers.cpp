@@ -8,6 +8,7 @@
 
 #include "Elementwise.h"
 #include "MatMul.h"
+#include "Philox.h"
 #include "RoleScheduler.h"
 #include "TileSupport.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
@@ -277,6 +278,25 @@ static LogicalResult executeStore(Operation *op, Frame &frame) {
   return success();
 }
 
+static LogicalResult executeRandom(Operation *op, Frame &frame) {
+  auto random = cast<tile::RandomOp>(op);
+  int64_t first[] = {frame.getInteger(random.getRow()),
+                     frame.getInteger(random.getColumn())};
+  for (int64_t position : first)
+    if (position < 0 || position % 16 != 0)
+      return frame.fail(op)
+             << "positions must be multiples of 16, found " << position;
+  uint64_t key = frame.getInteger(random.getKey()),
+           stream = frame.getInteger(random.getStream());
+  auto result = makeTile(frame, random.getType());
+  int64_t columns = result->getShape()[1];
+  for (int64_t n = 0; n < result->getNumElements(); ++n)
+    result->data<int64_t>()[n] =
+        randomAt(key, stream, first[0] + n / columns, first[1] + n % columns);
+  frame.set(random.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
 static LogicalResult executeGather(Operation *op, Frame &frame) {
   auto gather = cast<tile::GatherOp>(op);
   const MemRefView &memref = frame.get(gather.getSource()).getMemRef();
@@ -421,6 +441,7 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::ReduceOp>(executeReduce);
   registry.add<tile::DotOp>(executeDot);
   registry.add<tile::LoadOp>(executeLoad);
+  registry.add<tile::RandomOp>(executeRandom);
   registry.add<tile::StoreOp>(executeStore);
   registry.add<tile::GatherOp>(executeGather);
   registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();

@@ -243,6 +243,10 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   if (fields.producerRegisters == 0)
     fitToBlocks(problem, fields);
 
+  // Few rows: no more than one warp's instruction needs for each warp.
+  if (problem.rows != 0 && fields.producerRegisters == 0)
+    fields.tileM = std::min(fields.tileM, 16 * fields.warps);
+
   if (overrides != "auto") {
     SmallVector<StringRef> parts;
     overrides.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -258,8 +262,9 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
     if (fields.producerRegisters == 0 && !asksForSums)
       fields.sumByDot = 0;
   }
-  // Sums of rounded weights are too rough for a log-sum-exp.
-  if (problem.lse)
+  // Sums of rounded weights are too rough for a log-sum-exp, and not those of
+  // the weights that were dropped.
+  if (problem.lse || problem.dropout)
     fields.sumByDot = 0;
   ScheduleAttr schedule = fields.get(context, emitError);
   if (!schedule || failed(checkBlocks(problem, schedule, emitError)) ||

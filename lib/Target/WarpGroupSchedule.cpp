@@ -142,8 +142,12 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   // Small heads: softmax binds, and more warp groups hide more of it. Others:
   // two warp groups have the registers for the largest blocks.
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  bool isSmall = headDim <= 64;
+  // Random numbers take registers, and bind more than either.
+  bool isSmall = headDim <= 64 && !problem.dropout;
   int64_t groups = isSmall ? 4 : 2;
+  if (problem.rows != 0)
+    groups =
+        std::min<int64_t>(groups, llvm::divideCeil(problem.rows, kGroupRows));
   while (groups > 0 && problem.queryBlock % (groups * kGroupRows) != 0)
     --groups;
   if (groups == 0 || problem.keyBlock % 16 != 0)
@@ -154,13 +158,17 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   Budget budget = getBudget(groups);
   fields.producerRegisters = budget.producer;
   fields.consumerRegisters = budget.consumer;
-  fields.overlap = fields.pingPong = 1;
+  fields.overlap = 1;
+  fields.pingPong = groups > 1;
   fields.recurrence = tile::RecurrenceKind::Lazy;
   fields.tau = 32;
   // Weights reach 2^tau, which f16 does not.
   if (!problem.wideExponent)
     fields.tau = 8;
   fields.softmaxPart = isSmall ? 50 : 25;
+  // Exponentials that are both summed and changed would be computed twice.
+  if (problem.dropout)
+    fields.softmaxPart = 100;
   // Small heads, where softmax binds, gain by fewer additions. Narrower values
   // waste more of each product on the ones.
   fields.sumByDot = !problem.lse && isSmall && problem.valueHeadDim == 64;

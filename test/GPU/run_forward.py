@@ -56,6 +56,8 @@ def kernel_grid(quick=False):
     others = [name for name in variants.VARIANTS if name not in variants.REQUIRED]
     grid += [Config(name, dtype, d) for name in others for dtype, d in (("bf16", 64), ("f16", 128), ("bf16", 80))]
     grid += [Config("causal", "bf16", d, dv) for d, dv in ((64, 128), (192, 128), (96, 64), (128, 256))]
+    # One query a sequence: query heads that share keys are the rows.
+    grid += [Config(name, "bf16", 128, 0, "bhsd", (3, 32, 4, 1, 1000)) for name in ("dense", "lengths", "alibi", "sinks")]
     if not quick:
         grid += [Config("dense", dtype, d) for dtype in ("bf16", "f16") for d in (24, 40, 56, 72, 112, 160, 192, 224)]
         grid += [Config("causal", "bf16", 64, 0, layout, (2, 8, 2, 300, 300)) for layout in ("bhsd", "bshd")]
@@ -172,6 +174,16 @@ class Tensors:
         self.packed = self.poisoned = None
         if variant.packed:
             self.pack(count=1 + int(torch.randint(0, 9, (1,), device=device, generator=generator)))
+        import reference
+
+        self.extras = reference.Extras()
+        if variant.sinks:
+            sinks = 2 * torch.randn(hq, device=device, generator=generator)
+            self.extras.sinks = self.arguments["sinks"] = sinks
+        if variant.dropout:
+            self.extras.seed, self.extras.offset = 0x123456789ABCDEF, 0x700000005
+            self.arguments["dropout_seed"] = self.extras.seed
+            self.arguments["dropout_offset"] = self.extras.offset
         self.scale = 1 / math.sqrt(config.d)
         if variant.runtime_scale:
             self.scale = 0.37
@@ -307,8 +319,9 @@ def check_case(torch, reference, kernel, config, case, device, generator, stream
     if variant.packed:
         attention, sequences = reference.packed_attention, tensors.packed
     arguments = (tensors.scale, tensors.captures, sequences)
-    exact, exact_lse = attention(variant, tensors.q, tensors.k, v, *arguments, torch.float64)
-    plain, _ = attention(variant, tensors.q, tensors.k, v, *arguments, torch.float32)
+    extras = {"extras": tensors.extras} if variant.sinks or variant.dropout else {}
+    exact, exact_lse = attention(variant, tensors.q, tensors.k, v, *arguments, torch.float64, **extras)
+    plain, _ = attention(variant, tensors.q, tensors.k, v, *arguments, torch.float32, **extras)
     if must_be_nan is not None:
         exact = exact.masked_fill(must_be_nan, torch.nan)
         may_be_nan = may_be_nan & ~must_be_nan

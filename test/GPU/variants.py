@@ -69,6 +69,8 @@ class Variant:
     score: object = None
     lengths: bool = False
     packed: bool = False
+    sinks: bool = False
+    dropout: float = 0.0
     runtime_scale: bool = False
     blocks: object = None
     # Further options of fovea-compile, and how far off a score may be for what
@@ -85,6 +87,17 @@ CAUSAL_BOTTOM_RIGHT = """%m = attn.query_length
       %x = arith.subi %i, %m : index
       %y = arith.subi %j, %n : index
       %keep = arith.cmpi sge, %x, %y : index
+      attn.yield %keep : i1"""
+
+WINDOWED = f"""%w = arith.constant {WINDOW} : index
+      %d = arith.subi %i, %j : index
+      %near = arith.cmpi slt, %d, %w : index
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %near, %past : i1
+      attn.yield %keep : i1"""
+SHIFTED = f"""%c = arith.constant {SHIFT} : index
+      %js = arith.addi %j, %c : index
+      %keep = arith.cmpi sge, %i, %js : index
       attn.yield %keep : i1"""
 
 
@@ -149,6 +162,23 @@ VARIANTS = {
         mask_mod=CAUSAL_BOTTOM_RIGHT,
         mask=lambda b, h, i, j, sizes, captures: i - sizes.Sq >= j - sizes.Skv,
     ),
+    # Learned per head, in windows.
+    "sinks": Variant(
+        sinks=True,
+        mask_mod=WINDOWED,
+        mask=lambda b, h, i, j, sizes, captures: (i >= j) & (i - j < WINDOW),
+    ),
+    # Some rows have only their sink to attend to.
+    "sinksempty": Variant(
+        sinks=True,
+        mask_mod=SHIFTED,
+        mask=lambda b, h, i, j, sizes, captures: i >= j + SHIFT,
+    ),
+    "dropout": Variant(
+        dropout=0.25,
+        mask_mod=CAUSAL,
+        mask=lambda b, h, i, j, sizes, captures: i >= j,
+    ),
     # Each sequence aligned to its own end.
     "packed": Variant(
         packed=True,
@@ -156,12 +186,7 @@ VARIANTS = {
         mask=lambda b, h, i, j, sizes, captures: i - sizes.Sq >= j - sizes.Skv,
     ),
     "window": Variant(
-        mask_mod=f"""%w = arith.constant {WINDOW} : index
-      %d = arith.subi %i, %j : index
-      %near = arith.cmpi slt, %d, %w : index
-      %past = arith.cmpi sge, %i, %j : index
-      %keep = arith.andi %near, %past : i1
-      attn.yield %keep : i1""",
+        mask_mod=WINDOWED,
         mask=lambda b, h, i, j, sizes, captures: (i >= j) & (i - j < WINDOW),
     ),
     "prefix": Variant(
@@ -272,10 +297,7 @@ VARIANTS = {
     ),
     # The first SHIFT queries have nothing to attend to.
     "empty": Variant(
-        mask_mod=f"""%c = arith.constant {SHIFT} : index
-      %js = arith.addi %j, %c : index
-      %keep = arith.cmpi sge, %i, %js : index
-      attn.yield %keep : i1""",
+        mask_mod=SHIFTED,
         mask=lambda b, h, i, j, sizes, captures: i >= j + SHIFT,
     ),
     "softcap": Variant(
@@ -401,6 +423,12 @@ def emit(config, with_lse=True, table=None):
     if variant.packed:
         arguments += [("%cu_q", "tensor<?xi32>"), ("%cu_k", "tensor<?xi32>")]
         clauses.append("packed(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>)")
+    if variant.sinks:
+        arguments.append(("%sinks", f"tensor<{sizes['Hq']}xf32>"))
+        clauses.append(f"sinks(%sinks : tensor<{sizes['Hq']}xf32>)")
+    if variant.dropout:
+        arguments += [("%seed", "i64"), ("%offset", "i64")]
+        clauses.append(f"dropout({variant.dropout}, %seed, %offset)")
     coordinates = [f"%{name}: index" for name in "bhij"] + [f"%t{n}: {type}" for n, (_, type) in enumerate(captures)]
     if variant.score_mod:
         parameters = ", ".join(["%s: f32"] + coordinates)

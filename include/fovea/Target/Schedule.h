@@ -27,6 +27,10 @@ struct ScheduleProblem {
   bool wideExponent = true;
   /// The log-sum-exp is wanted, to full precision.
   bool lse = true;
+  /// Rows that tiles have at most, if that is known, else 0.
+  int64_t rows = 0;
+  /// Weights change between their sum and their product.
+  bool dropout = false;
   /// A value is loaded for each score: captured, at query and key.
   bool loadsPerScore = false;
   /// Queries and keys of a block that is visited or not; 0 if there are none.

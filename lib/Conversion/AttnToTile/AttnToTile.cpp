@@ -87,7 +87,7 @@ static MemRefType getMemRefType(RankedTensorType tensor,
 /// The number of work items, an expression in the sizes whose names it appends;
 /// sizes that the types say are constants.
 static AffineExpr getWorkItems(Builder &builder, ArrayRef<Argument> arguments,
-                               int64_t tileM,
+                               int64_t tileM, int64_t packedHeads,
                                SmallVectorImpl<Attribute> &sizes) {
   auto find = [&](StringRef name) {
     return llvm::find_if(arguments,
@@ -107,6 +107,11 @@ static AffineExpr getWorkItems(Builder &builder, ArrayRef<Argument> arguments,
   if (offsets != arguments.end()) {
     AffineExpr heads = sizeOf(output, 1), rows = sizeOf(output, 2);
     return (rows.floorDiv(tileM) + sizeOf(*offsets, 0)) * heads;
+  }
+  // Query heads as rows: each tile of them, key head and batch entry.
+  if (packedHeads != 0) {
+    AffineExpr batch = sizeOf(output, 0), heads = sizeOf(*find("k"), 1);
+    return heads * llvm::divideCeil(packedHeads, tileM) * batch;
   }
   // Each tile of queries, head and batch entry.
   AffineExpr batch = sizeOf(output, 0), heads = sizeOf(output, 1),
@@ -218,9 +223,9 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   SmallVector<Attribute> sizes;
   // Of clusters; as many CTAs as these have.
   int64_t cluster = chosen->getCluster();
-  AffineExpr items =
-      getWorkItems(builder, arguments, chosen->getClusterRows(), sizes) *
-      cluster;
+  AffineExpr items = getWorkItems(builder, arguments, chosen->getClusterRows(),
+                                  kb.packedHeads, sizes) *
+                     cluster;
   // What the kernel takes for granted about sizes, for its host to check.
   SmallVector<Attribute> constraints;
   for (const auto &[size, of] : op.getDimMultiples())

@@ -40,6 +40,7 @@ public:
 
 private:
   LogicalResult chooseTiles();
+  int64_t findPackedHeads();
   /// Operand number of the first captured value.
   unsigned getFirstCapture() { return op.getScaleValue() ? 4 : 3; }
   /// Whether tiles of queries differ in how many keys they visit.
@@ -56,15 +57,17 @@ private:
   void emitCoordinates();
   /// Whether warp groups compute parts of a tile's rows, each on its own.
   bool partsRows() {
-    return schedule.isSpecialized() &&
+    return schedule.isSpecialized() && kb.packedHeads == 0 &&
            schedule.getWarps() * schedule.getCluster() > kGroupWarps;
   }
   FailureOr<KeyBounds> emitKeyBounds(Value start, Value end);
   FailureOr<KeyBounds> emitHeldKeyBounds();
-  void emitBatchEntry();
+  void emitBatchEntry(Value heads, Value headRows);
   void emitPackedSequence();
   /// Row of memory that a sequence's row is.
   Value toMemory(Value first, Value row);
+  /// Indices of the tile's first row in Q, O and, but for the last, LSE.
+  SmallVector<Value> getRowPlace();
   LogicalResult emitBounds();
   FailureOr<tile::SoftmaxSumOp> emitSum();
   LogicalResult emitScores(tile::SoftmaxSumOp sum);
@@ -76,6 +79,9 @@ private:
   Value hide(Value keep, Value score);
   Value hideMissingKeys(Value key, Value score);
   RegionContext makeContext(Value key);
+  void emitDropout(Region &weights);
+  Value emitSink();
+  Value emitCommonScore();
   Value roundDown(Value value);
   Value roundUp(Value value);
 
@@ -92,8 +98,9 @@ private:
   /// Lengths of the sequence, and where it lies: a batch index of the tensors
   /// and the first rows there, null where they are 0.
   Value keyHead, queries, keys, memoryBatch, firstQuery, firstKey;
-  /// Where the rows of this sequence end in memory, if others follow.
-  Value queryLimit, keyLimit;
+  /// The tile's first row in memory, along the dimension that rows run along;
+  /// where rows and keys end there, if others follow.
+  Value firstRow, rowLimit, keyLimit;
   Value lower, upper, fullLower, fullUpper;
   /// Keys that rows held by the executing threads may see; empty: all.
   SmallVector<Value, 2> visible;
@@ -104,6 +111,23 @@ private:
   Value rowStep;
 };
 } // namespace
+
+/// With one query, tiles would have one row. The heads that share keys have the
+/// same work: they become the rows. Not where what a region or a random number
+/// makes of a head must be one value, and where nothing is shared.
+int64_t ForwardEmitter::findPackedHeads() {
+  int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim()),
+          heads = op.getQueryType().getDimSize(op.getHeadDim()),
+          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
+  Region &bounds = op.getKvBounds();
+  bool boundsAskForHead = !bounds.empty() && !bounds.getArgument(1).use_empty();
+  if (queries != 1 || ShapedType::isDynamic(heads) ||
+      ShapedType::isDynamic(keyHeads) || heads == keyHeads ||
+      op.getDropoutAttr() || op.hasBlocks() ||
+      isa<attn::PackedAttr>(op.getSequence()) || boundsAskForHead)
+    return 0;
+  return heads / keyHeads;
+}
 
 /// Whether the region of a modification reads captured tensors at places that
 /// depend on both query and key.
@@ -159,6 +183,11 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.lse = static_cast<bool>(op.getLse());
   ScoreBoxes boxes = findScoreBoxes(op);
   problem.scoreBits = boxes.bits;
+  // Boxes of captured values run along queries and keys.
+  if (boxes.captures.empty())
+    kb.packedHeads = findPackedHeads();
+  problem.rows = kb.packedHeads;
+  problem.dropout = static_cast<bool>(op.getDropoutAttr());
   problem.loadsPerScore =
       loadsPerScore(op.getScoreMod()) || loadsPerScore(op.getMaskMod());
   if (op.hasBlocks()) {
@@ -215,21 +244,32 @@ void ForwardEmitter::emitCoordinates() {
   // What does not depend on the tile stands before the loop over tiles.
   queries = kb.size(q, 2);
   keys = kb.size(k, 2);
+  if (kb.packedHeads != 0) {
+    emitBatchEntry(kb.size(k, 1), kb.constant(kb.packedHeads));
+    keyHead = work.head;
+    Value first =
+        arith::MulIOp::create(b, loc, keyHead, kb.constant(kb.packedHeads));
+    firstRow = arith::AddIOp::create(b, loc, first, work.row);
+    rowLimit =
+        arith::AddIOp::create(b, loc, first, kb.constant(kb.packedHeads));
+    return;
+  }
   Value group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
   if (isa<attn::PackedAttr>(op.getSequence()))
     emitPackedSequence();
   else
-    emitBatchEntry();
+    emitBatchEntry(kb.size(q, 1), queries);
   keyHead = arith::DivUIOp::create(b, loc, work.head, group);
+  firstRow = toMemory(firstQuery, work.row);
 }
 
 /// Sequences that are entries of the batch.
-void ForwardEmitter::emitBatchEntry() {
+void ForwardEmitter::emitBatchEntry(Value heads, Value headRows) {
   OpBuilder &b = kb.builder;
   KernelBuilder::WorkOrder order{schedule.getWork(), {}};
   if (hasSections())
     order.headsPerSection = emitHeadsPerSection(keys);
-  work = kb.beginWork(q, rows, order);
+  work = kb.beginWork(kb.size(q, 0), heads, headRows, rows, order);
   memoryBatch = work.batch;
   if (!isa<attn::LengthsAttr>(op.getSequence()))
     return;
@@ -258,7 +298,7 @@ void ForwardEmitter::emitPackedSequence() {
   keys = tile.keys;
   firstQuery = tile.firstQuery;
   firstKey = tile.firstKey;
-  queryLimit = arith::AddIOp::create(b, loc, firstQuery, queries);
+  rowLimit = arith::AddIOp::create(b, loc, firstQuery, queries);
   keyLimit = arith::AddIOp::create(b, loc, firstKey, keys);
 }
 
@@ -268,10 +308,19 @@ Value ForwardEmitter::toMemory(Value first, Value row) {
   return arith::AddIOp::create(kb.builder, loc, first, row);
 }
 
+SmallVector<Value> ForwardEmitter::getRowPlace() {
+  Value zero = kb.constant(0);
+  if (kb.packedHeads != 0)
+    return {memoryBatch, firstRow, zero, zero};
+  return {memoryBatch, work.head, firstRow, zero};
+}
+
 RegionContext ForwardEmitter::makeContext(Value key) {
-  return {work.batch,     work.head, work.row, key,     queries,
-          keys,           captures,  rows,     columns, kb.hasWideIndex,
-          kb.accurateTanh};
+  bool rowsAreHeads = kb.packedHeads != 0;
+  return {work.batch, work.head,       rowsAreHeads ? firstRow : work.row,
+          key,        rowsAreHeads,    queries,
+          keys,       captures,        rows,
+          columns,    kb.hasWideIndex, kb.accurateTanh};
 }
 
 Value ForwardEmitter::roundDown(Value value) {
@@ -328,8 +377,11 @@ LogicalResult ForwardEmitter::emitBounds() {
   upper = keys;
   fullUpper = op.getMaskMod().empty() ? keys : zero;
   if (!op.getKvBounds().empty()) {
-    Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
-    FailureOr<KeyBounds> visited = emitKeyBounds(work.row, end);
+    // Where heads are rows there is query 0 alone.
+    bool rowsAreHeads = kb.packedHeads != 0;
+    Value start = rowsAreHeads ? zero : work.row;
+    Value end = arith::AddIOp::create(b, loc, start, kb.constant(rows));
+    FailureOr<KeyBounds> visited = emitKeyBounds(start, end);
     if (failed(visited))
       return failure();
     lower = visited->lower;
@@ -470,32 +522,103 @@ LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {
   return success();
 }
 
+/// The weights that are kept; those are scaled at the end, with the output.
+void ForwardEmitter::emitDropout(Region &weights) {
+  OpBuilder &b = kb.builder;
+  OpBuilder::InsertionGuard guard(b);
+  RankedTensorType scores = kb.tileType(rows, columns, b.getF32Type());
+  Type i64 = b.getI64Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, value, 64);
+  };
+  // The offset's halves: one in the counter, one in the key.
+  Value seed = kb.operandArgument(
+            op.getDropoutSeedMutable()[0].getOperandNumber()),
+        offset = kb.operandArgument(
+            op.getDropoutOffsetMutable()[0].getOperandNumber());
+  Value high = arith::AndIOp::create(b, loc, offset, constant(~0xFFFFFFFFll));
+  Value key = arith::XOrIOp::create(b, loc, seed, high);
+  auto widen = [&](Value index) -> Value {
+    return arith::IndexCastOp::create(b, loc, i64, index);
+  };
+  Value head = arith::AddIOp::create(
+      b, loc,
+      arith::MulIOp::create(b, loc, widen(work.batch), widen(kb.size(q, 1))),
+      widen(work.head));
+  Value stream = arith::OrIOp::create(
+      b, loc, head, arith::ShLIOp::create(b, loc, offset, constant(32)));
+  Block &block = weights.emplaceBlock();
+  block.addArguments({b.getIndexType(), scores}, {loc, loc});
+  b.setInsertionPointToEnd(&block);
+  RankedTensorType numbers = kb.tileType(rows, columns, b.getI32Type());
+  Value drawn = tile::RandomOp::create(b, loc, numbers, key, stream, work.row,
+                                       block.getArgument(0));
+  Value dropped = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(numbers, int32_t(op.getDroppedShare())));
+  Value isKept =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, drawn, dropped);
+  Value kept = arith::SelectOp::create(b, loc, isKept, block.getArgument(1),
+                                       kb.splat(rows, columns, 0.0));
+  tile::YieldOp::create(b, loc, kept);
+}
+
+/// What all scores of a row have in common and were left without, or null.
+Value ForwardEmitter::emitCommonScore() {
+  if (!rowStep)
+    return {};
+  OpBuilder &b = kb.builder;
+  return tile::RampOp::create(
+      b, loc, kb.tileType(rows, 1, b.getF32Type()),
+      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0)), rowStep, 0);
+}
+
+/// Each row's sink, less what its scores are without, or null.
+Value ForwardEmitter::emitSink() {
+  if (!op.getSinks())
+    return {};
+  OpBuilder &b = kb.builder;
+  Type rowType = kb.tileType(rows, 1, b.getF32Type());
+  Value sinks = kb.operandArgument(op.getSinksMutable()[0].getOperandNumber());
+  Value sink;
+  if (kb.packedHeads != 0) {
+    sink = tile::LoadOp::create(b, loc, rowType, sinks, firstRow,
+                                /*limit=*/Value(), ArrayRef<int64_t>{0, -1});
+  } else {
+    Value scalar = memref::LoadOp::create(b, loc, sinks, work.head);
+    sink = tile::BroadcastOp::create(b, loc, rowType, scalar);
+  }
+  if (Value common = emitCommonScore())
+    sink = arith::SubFOp::create(b, loc, sink, common);
+  return sink;
+}
+
 /// Writes O and LSE.
 void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
   OpBuilder &b = kb.builder;
   auto finish = tile::SoftmaxFinishOp::create(b, loc, sum.getM(), sum.getL(),
-                                              sum.getAcc());
+                                              sum.getAcc(), emitSink());
   Value output = finish.getOutput();
+  if (int64_t dropped = op.getDroppedShare()) {
+    constexpr double kSteps = attn::ForwardOp::kDropoutSteps;
+    output = arith::MulFOp::create(
+        b, loc, output,
+        kb.splat(rows, valueHeadDim, kSteps / (kSteps - dropped)));
+  }
   Type outElement = op.getOutputType().getElementType();
   if (!outElement.isF32())
     output = arith::TruncFOp::create(
         b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
-  SmallVector<Value> at = {memoryBatch, work.head,
-                           toMemory(firstQuery, work.row), kb.constant(0)};
-  tile::StoreOp::create(b, loc, output, o, at, queryLimit,
-                        ArrayRef<int64_t>{2, 3});
+  SmallVector<Value> at = getRowPlace();
+  int64_t rowDim = kb.packedHeads != 0 ? 1 : 2;
+  tile::StoreOp::create(b, loc, output, o, at, rowLimit,
+                        ArrayRef<int64_t>{rowDim, 3});
   if (!lse)
     return;
   Value logSum = finish.getLse();
-  if (rowStep) {
-    // What all scores of a row had in common was left out.
-    Value common = tile::RampOp::create(
-        b, loc, cast<RankedTensorType>(logSum.getType()),
-        arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0)), rowStep, 0);
+  if (Value common = emitCommonScore())
     logSum = arith::AddFOp::create(b, loc, logSum, common);
-  }
   tile::StoreOp::create(b, loc, logSum, lse, ValueRange(at).drop_back(),
-                        queryLimit, ArrayRef<int64_t>{2, -1});
+                        rowLimit, ArrayRef<int64_t>{rowDim, -1});
 }
 
 /// The sum over the blocks that are visited.
@@ -532,6 +655,9 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
                                 toMemory(firstKey, values.getArgument(0)), 0,
                                 columns, valueHeadDim, keyLimit);
   tile::YieldOp::create(b, loc, valueTile);
+  b.setInsertionPoint(sum);
+  if (op.getDropoutAttr())
+    emitDropout(sum.getWeights());
   b.setInsertionPointAfter(sum);
   return sum;
 }
@@ -547,8 +673,10 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   } else if (failed(emitBounds())) {
     return failure();
   }
-  queryTile = kb.loadHead(q, memoryBatch, work.head,
-                          toMemory(firstQuery, work.row), 0, rows, headDim);
+  int64_t rowDim = kb.packedHeads != 0 ? 1 : 2;
+  queryTile = tile::LoadOp::create(b, loc, kb.tileType(rows, headDim, element),
+                                   q, getRowPlace(), /*limit=*/Value(),
+                                   ArrayRef<int64_t>{rowDim, 3});
   FailureOr<tile::SoftmaxSumOp> sum = emitSum();
   if (failed(sum))
     return failure();

@@ -88,12 +88,12 @@ std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,
   return {tile, arith::AddIOp::create(b, loc, first, offset)};
 }
 
-KernelBuilder::Work KernelBuilder::beginWork(Value query, int64_t tileM,
+KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
+                                             Value rows, int64_t tileM,
                                              const WorkOrder &order) {
   Location loc = getLoc();
-  Value heads = size(query, 1), rows = size(query, 2);
   Value tiles = arith::CeilDivUIOp::create(builder, loc, rows, constant(tileM));
-  Value allHeads = arith::MulIOp::create(builder, loc, size(query, 0), heads);
+  Value allHeads = arith::MulIOp::create(builder, loc, batch, heads);
   Value count = arith::MulIOp::create(builder, loc, allHeads, tiles);
   Value lastTile = arith::SubIOp::create(builder, loc, tiles, constant(1));
   workLoop = tile::ForeachWorkOp::create(builder, loc, count, order.schedule);

@@ -112,7 +112,7 @@ std::optional<ScoreForm> RegionToTile::convertCoordinates(arith::SIToFPOp op) {
                : arith::SubIOp::create(builder, loc, base, scaled).getResult();
   };
   add(context.key, sum->key);
-  add(context.query, sum->query);
+  add(context.row, sum->query);
   if (sum->uniform)
     add(sum->uniform, 1);
   Value narrow =

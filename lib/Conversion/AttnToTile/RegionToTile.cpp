@@ -39,8 +39,8 @@ static Value makeCoordinates(OpBuilder &builder, Location loc, Value first,
   return arith::AddIOp::create(builder, loc, iota, start);
 }
 
-Value RegionToTile::getQueryTile(Location loc) {
-  return makeCoordinates(builder, loc, context.query,
+Value RegionToTile::getRowTile(Location loc) {
+  return makeCoordinates(builder, loc, context.row,
                          tileType({context.rows, 1}, builder.getI32Type()), 0);
 }
 
@@ -48,6 +48,14 @@ Value RegionToTile::getKeyTile(Location loc) {
   return makeCoordinates(builder, loc, context.key,
                          tileType({1, context.columns}, builder.getI32Type()),
                          1);
+}
+
+SmallVector<Value> RegionToTile::getPlaces(Location loc) {
+  Value rows = getRowTile(loc), keys = getKeyTile(loc);
+  if (!context.rowsAreHeads)
+    return {context.batch, context.head, rows, keys};
+  Value query = arith::ConstantIndexOp::create(builder, loc, 0);
+  return {context.batch, rows, query, keys};
 }
 
 Value RegionToTile::toFullTile(Location loc, Value value) {
@@ -69,9 +77,7 @@ FailureOr<Score> RegionToTile::cloneScoreMod(Region &region, ScoreForm score,
   forms.try_emplace(region.getArgument(0), std::move(score));
   auto coordinates =
       region.getArguments().slice(1, attn::ForwardOp::kMaskModArguments);
-  SmallVector<Value> values = {context.batch, context.head, getQueryTile(loc),
-                               getKeyTile(loc)};
-  mapping.map(coordinates, values);
+  mapping.map(coordinates, getPlaces(loc));
   if (failed(cloneBody(region)))
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);
@@ -82,9 +88,7 @@ FailureOr<Value> RegionToTile::cloneMaskMod(Region &region) {
   Location loc = region.getLoc();
   auto coordinates =
       region.getArguments().take_front(attn::ForwardOp::kMaskModArguments);
-  SmallVector<Value> values = {context.batch, context.head, getQueryTile(loc),
-                               getKeyTile(loc)};
-  mapping.map(coordinates, values);
+  mapping.map(coordinates, getPlaces(loc));
   if (failed(cloneBody(region)))
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);
@@ -130,8 +134,8 @@ LogicalResult RegionToTile::cloneBody(Region &region) {
     ranges.try_emplace(argument,
                        makeRange(0, attn::ForwardOp::kMaxSequenceLength));
     if (!isUniform(argument)) {
-      affine.try_emplace(
-          argument, UnitAffine{dim, dim == 0 ? context.query : context.key});
+      affine.try_emplace(argument,
+                         UnitAffine{dim, dim == 0 ? context.row : context.key});
       ++dim;
     }
   }

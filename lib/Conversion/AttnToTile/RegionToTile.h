@@ -24,9 +24,10 @@ namespace fovea {
 struct RegionContext {
   /// Batch entry and query head of the CTA, as index.
   mlir::Value batch, head;
-  /// First query and first key of the block, as index; null where the region
-  /// does not see them.
-  mlir::Value query, key;
+  /// First row and first key of the block, as index; null where the region
+  /// does not see them. Rows are queries, or the heads of query 0.
+  mlir::Value row, key;
+  bool rowsAreHeads;
   /// Lengths of the current sequence, as index.
   mlir::Value queryLength, keyLength;
   /// Captured values: memrefs for tensors, scalars as they are.
@@ -61,8 +62,8 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   cloneScalars(mlir::Region &region, llvm::ArrayRef<mlir::Value> arguments);
 
-  /// Coordinates of the block's queries (row tile) and keys (column tile), i32.
-  mlir::Value getQueryTile(mlir::Location loc);
+  /// Coordinates of the block's rows (row tile) and keys (column tile), i32.
+  mlir::Value getRowTile(mlir::Location loc);
   mlir::Value getKeyTile(mlir::Location loc);
   /// A scalar or tile as a full tile.
   mlir::Value toFullTile(mlir::Location loc, mlir::Value value);
@@ -70,7 +71,7 @@ public:
 private:
   /// A coordinate plus a scalar: lets an extract become a box load.
   struct UnitAffine {
-    int64_t dim;       // 0: query, 1: key
+    int64_t dim;       // 0: row, 1: key
     mlir::Value first; // coordinate of the block's first element, index
   };
 
@@ -80,6 +81,8 @@ private:
     mlir::Value uniform; // or null
   };
 
+  /// What regions get as b, h, i and j.
+  llvm::SmallVector<mlir::Value> getPlaces(mlir::Location loc);
   mlir::LogicalResult cloneBody(mlir::Region &region);
   mlir::LogicalResult cloneOp(mlir::Operation *op);
   mlir::LogicalResult cloneElementwise(mlir::Operation *op);

@@ -177,6 +177,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
   populateTilePatterns(patterns, converter);
+  populateRandomPatterns(patterns, converter);
   populateGlobalMemoryPatterns(patterns, converter, abi, roles);
   populateSharedMemoryPatterns(patterns, converter, abi.getThreads());
   populateMmaSyncPatterns(patterns, converter);

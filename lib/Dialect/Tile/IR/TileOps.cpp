@@ -84,6 +84,17 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
+LogicalResult RandomOp::verify() {
+  RankedTensorType type = getType();
+  constexpr int64_t kSquare = 16;
+  if (!type.getElementType().isSignlessInteger(32) ||
+      type.getDimSize(0) % kSquare != 0 || type.getDimSize(1) % kSquare != 0)
+    return emitOpError("result must be an i32 tile whose extents are multiples "
+                       "of 16, found ")
+           << type;
+  return success();
+}
+
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getSource().getType() == getType())
     return getSource();
@@ -432,6 +443,9 @@ LogicalResult SoftmaxMergeOp::verify() {
 }
 
 LogicalResult SoftmaxFinishOp::verify() {
+  if (getSink() && getSink().getType() != getM().getType())
+    return emitOpError("sink must have the type of m, found ")
+           << getSink().getType() << " and " << getM().getType();
   return verifyState(*this, getM().getType(), getL().getType(),
                      getAcc().getType());
 }

@@ -209,3 +209,11 @@ func.func @f(%i: index) {
     : tensor<16x1xf32, #tile.reg>
   return
 }
+
+// -----
+
+func.func @finish_sink(%m: tensor<16x1xf32, #tile.reg>, %acc: tensor<16x32xf32, #tile.reg>, %s: tensor<8x1xf32, #tile.reg>) {
+  // expected-error@+1 {{sink must have the type of m, found 'tensor<8x1xf32, #tile.reg>' and 'tensor<16x1xf32, #tile.reg>'}}
+  %o, %lse = tile.softmax_finish %m, %m, %acc sink(%s : tensor<8x1xf32, #tile.reg>) : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+  return
+}

@@ -229,3 +229,19 @@ func.func @store_limit(%x: tensor<1x64xf32, #tile.reg>, %M: memref<?x?xf32>, %i:
   tile.store %x, %M[%i, %i] limit(%i) dims [-1, 0] : tensor<1x64xf32, #tile.reg>, memref<?x?xf32>
   return
 }
+
+// -----
+
+func.func @random_extent(%k: i64, %i: index) {
+  // expected-error@+1 {{result must be an i32 tile whose extents are multiples of 16, found 'tensor<16x8xi32, #tile.reg>'}}
+  %x = tile.random key(%k) stream(%k) [%i, %i] : tensor<16x8xi32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @random_type(%k: i64, %i: index) {
+  // expected-error@+1 {{result must be an i32 tile whose extents are multiples of 16, found 'tensor<16x16xi16, #tile.reg>'}}
+  %x = tile.random key(%k) stream(%k) [%i, %i] : tensor<16x16xi16, #tile.reg>
+  return
+}

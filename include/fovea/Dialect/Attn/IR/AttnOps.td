@@ -39,6 +39,29 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     to gives `O = 0` and `LSE = -inf`, never NaN. A NaN in Q or K reaches only
     the rows that use it.
 
+    `sinks(%t : tensor<Hqxf32>)` gives each query head a score that takes part
+    in the softmax and has no value: `exp(t[h])` joins the sums of `P` and `LSE`,
+    so that a row with nothing to attend to has `LSE = t[h]`. A sink is a number
+    below +inf; -inf is none.
+
+    `dropout(p, %seed, %offset)` replaces `P[i,j]` by 0 with probability `p`, and
+    by `P[i,j] / (1 - p)` otherwise; `LSE` does not see it. `p` is a constant, taken
+    as the nearest multiple of 1/65536, `%seed` and `%offset` are run-time i64.
+    What is dropped depends on these two and on `b`, `h`, `i`, `j` only, so that
+    it can be computed again: `P[i,j]` is kept where the number below is at least
+    `65536 p`. It is a half of a word that Philox 4x32-10 makes of
+
+    ```
+    counter = (4 (j div 16) + (j mod 8) div 2,  8 (i div 16) + i mod 8,
+               b Hq + h,  offset mod 2^32)
+    key     = (seed mod 2^32,  seed div 2^32 xor offset div 2^32)
+    word    = 2 ((i div 8) mod 2) + (j div 8) mod 2
+    half    = the low one for even j, the high one for odd j
+    ```
+
+    of 0 to 65535: the 8 elements of a counter are what one thread holds of
+    16 x 16 scores.
+
     Shapes, with `layout(bhsd)` (the default) or `layout(bshd)`:
 
     | value | bhsd | bshd |
@@ -116,10 +139,12 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
     Optional<F32>:$scaleValue, Variadic<AnyType>:$captures,
     Variadic<AnyRankedTensor>:$sequenceOperands,
+    Optional<AnyRankedTensor>:$sinks,
+    Optional<I64>:$dropoutSeed, Optional<I64>:$dropoutOffset,
     Variadic<AnyRankedTensor>:$blockLists,
     OptionalAttr<DenseI64ArrayAttr>:$captureNumbers,
     OptionalAttr<DenseI64ArrayAttr>:$blockSize,
-    OptionalAttr<F64Attr>:$scale,
+    OptionalAttr<F64Attr>:$scale, OptionalAttr<F64Attr>:$dropout,
     DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout,
     SequenceFormAttrInterface:$sequence);
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
@@ -147,6 +172,10 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     }
     /// The constant scale, or the default; none if the scale is a run-time one.
     std::optional<double> getConstantScale();
+    /// How many of 65536 weights are dropped; 0 without dropout.
+    int64_t getDroppedShare();
+    /// Numbers that decide what is dropped lie below this.
+    static constexpr int64_t kDropoutSteps = 65536;
     /// The N of the name `captureN` that captured value `index` goes by.
     int64_t getCaptureNumber(unsigned index);
     /// Lists of the blocks that are visited: pairs of counts and indices, for

@@ -84,6 +84,41 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_RandomOp : Tile_Op<"random", [Pure]> {
+  let summary = "random numbers by position";
+  let description = [{
+    Element `(r, c)` is a number from 0 to 65535, a function of `key`, `stream`
+    and its position `(i, j) = (row + r, column + c)`. Philox 4x32-10 makes four
+    words of the counter
+
+    ```
+    (4 (j div 16) + (j mod 8) div 2,  8 (i div 16) + i mod 8,
+     stream mod 2^32,  stream div 2^32)
+    ```
+
+    and the key `(key mod 2^32, key div 2^32)`; the element is the low half for
+    even `j`, the high half for odd `j`, of word `2 ((i div 8) mod 2) + (j div 8) mod 2`.
+    So the eight elements that a fragment of a matrix product keeps in one thread
+    of each 16 x 16 come from one counter.
+
+    `row`, `column` and the tile's extents are multiples of 16; positions lie
+    below 2^31.
+
+    Example:
+
+    ```mlir
+    %r = tile.random key(%key) stream(%stream) [%i, %j] : tensor<128x64xi32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins I64:$key, I64:$stream, Index:$row, Index:$column);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = [{
+    `key` `(` $key `)` `stream` `(` $stream `)` `[` $row `,` $column `]`
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_RampOp : Tile_Op<"ramp", [Pure]> {
   let summary = "an arithmetic progression along one dimension";
   let description = [{
@@ -447,17 +482,23 @@ def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
   let description = [{
     `output = acc / l`, `lse = m + log(l)`; rows with `l = 0` give 0 and -inf.
 
+    With `sink`, one more score of each row that has no value joins the sum:
+    `output = acc / (l + exp(sink - m))`, `lse = m + log(l + exp(sink - m))`, without
+    overflow. Rows with `l = 0` then give 0 and the sink.
+
     Example:
 
     ```mlir
-    %o, %lse = tile.softmax_finish %m, %l, %acc
+    %o, %lse = tile.softmax_finish %m, %l, %acc sink(%s : tensor<128x1xf32, #tile.reg>)
       : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
+  let arguments = (ins Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc,
+                       Optional<Tile_F32Tile>:$sink);
   let results = (outs Tile_F32Tile:$output, Tile_F32Tile:$lse);
   let assemblyFormat = [{
-    $m `,` $l `,` $acc attr-dict `:` type($m) `,` type($acc)
+    $m `,` $l `,` $acc (`sink` `(` $sink^ `:` type($sink) `)`)? attr-dict
+    `:` type($m) `,` type($acc)
   }];
   let hasVerifier = 1;
 }

@@ -23,6 +23,8 @@ KERNELS = [
     ("window_bf16_d192_dv128_bhsd", True),
     ("dense_bf16_d256_bhsd", True),
     ("causal_bf16_d256_bhsd", False),
+    ("blocksparse_bf16_d128_bhsd", True),
+    ("blockmask_bf16_d64_bhsd", False),
 ]
 
 

@@ -40,7 +40,7 @@ static int64_t getDepth(ArrayRef<Operation *> readers, Value buffer,
   for (Operation *reader : readers) {
     if (isa<warp::ZeroRowsOp>(reader))
       continue;
-    if (isa<warp::LocalLoadOp>(reader))
+    if (isa<warp::LocalLoadOp>(reader) && schedule.getScoreStages() != 0)
       return schedule.getScoreStages();
     auto dot = dyn_cast<warp::DotOp>(reader);
     if (!dot || dot.getA() == buffer)

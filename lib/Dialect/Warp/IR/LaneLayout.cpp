@@ -41,6 +41,10 @@ Value LanesAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
   return arith::RemUIOp::create(builder, loc, thread, constant(kLanes));
 }
 
+int64_t LanesAttr::getGroupRows(ArrayRef<int64_t> shape) const {
+  return shape[0];
+}
+
 int64_t LanesAttr::getPeriod(int64_t dim) const {
   return dim == 0 ? 1 : kLanes;
 }

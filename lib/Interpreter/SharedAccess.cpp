@@ -145,6 +145,17 @@ static LogicalResult checkWrite(Operation *op, Agent &agent, const Slot &slot,
   return success();
 }
 
+LogicalResult fovea::interp::checkChangeInPlace(Operation *op, Agent &agent,
+                                                const Slot &slot) {
+  PendingDot *dot = findReader(agent, slot, WriteKind::Store);
+  if (!dot)
+    return success();
+  agent.frame.fail(op) << "changes shared memory that an asynchronous dot may "
+                          "still read";
+  agent.frame.note(dot->op) << "the dot";
+  return failure();
+}
+
 LogicalResult fovea::interp::claim(Operation *op, Agent &agent, Slot &slot,
                                    StageUse use, WriteKind kind) {
   if (failed(checkWrite(op, agent, slot, use, kind)))

@@ -26,6 +26,10 @@ inline StageUse getAcquired(const Agent &agent) {
 /// and may change it; a dot comes after all dots that its role issued before.
 enum class WriteKind { Copy, Store, Dot };
 
+/// Checks that no dot in flight reads what the slot holds.
+llvm::LogicalResult checkChangeInPlace(mlir::Operation *op, Agent &agent,
+                                       const Slot &slot);
+
 /// Checks that nobody reads what the slot holds any more, and gives it to a
 /// stage, or to the agent if `use` is none. The contents are gone.
 llvm::LogicalResult claim(mlir::Operation *op, Agent &agent, Slot &slot,

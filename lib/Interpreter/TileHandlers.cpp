@@ -146,8 +146,11 @@ struct Box {
 
 static Box locateBox(Frame &frame, const MemRefView &memref,
                      OperandRange indices, ArrayRef<int64_t> dims,
-                     ArrayRef<int64_t> extents, std::optional<int64_t> limit) {
+                     ArrayRef<int64_t> extents, Value limitValue) {
   Box box;
+  std::optional<int64_t> limit;
+  if (limitValue)
+    limit = frame.getInteger(limitValue);
   for (unsigned t = 0; t < 2; ++t) {
     box.begin[t] = 0;
     box.end[t] = extents[t];
@@ -182,12 +185,9 @@ static Box locateBox(Frame &frame, const MemRefView &memref,
 std::shared_ptr<Array> fovea::interp::loadBox(Frame &frame, Value source,
                                               OperandRange indices,
                                               ArrayRef<int64_t> dims,
-                                              Value limitValue,
+                                              Value limit,
                                               RankedTensorType type) {
   const MemRefView &memref = frame.get(source).getMemRef();
-  std::optional<int64_t> limit;
-  if (limitValue)
-    limit = frame.getInteger(limitValue);
   Box box = locateBox(frame, memref, indices, dims, type.getShape(), limit);
   auto result = makeTile(frame, type);
   int64_t columns = type.getDimSize(1), bytes = getByteWidth(memref.kind);
@@ -221,10 +221,10 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
 }
 
 void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
-                             OperandRange indices, ArrayRef<int64_t> dims) {
+                             OperandRange indices, ArrayRef<int64_t> dims,
+                             Value limit) {
   const MemRefView &memref = frame.get(target).getMemRef();
-  Box box =
-      locateBox(frame, memref, indices, dims, value.getShape(), std::nullopt);
+  Box box = locateBox(frame, memref, indices, dims, value.getShape(), limit);
   if (box.isEmpty())
     return;
   int64_t columns = value.getShape()[1], bytes = getByteWidth(memref.kind);
@@ -244,7 +244,7 @@ void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
 static LogicalResult executeStore(Operation *op, Frame &frame) {
   auto store = cast<tile::StoreOp>(op);
   storeBox(frame, frame.getArray(store.getValue()), store.getTarget(),
-           store.getIndices(), store.getDims());
+           store.getIndices(), store.getDims(), store.getLimit());
   return success();
 }
 

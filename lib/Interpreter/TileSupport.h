@@ -43,9 +43,11 @@ std::shared_ptr<Array> loadBox(Frame &frame, mlir::Value source,
                                llvm::ArrayRef<int64_t> dims, mlir::Value limit,
                                mlir::RankedTensorType type);
 
-/// What `tile.store` writes: the part of the box that lies in the memref.
+/// What `tile.store` writes: the part of the box that lies in the memref and,
+/// along the rows, before `limit` (null for none).
 void storeBox(Frame &frame, const Array &value, mlir::Value target,
-              mlir::OperandRange indices, llvm::ArrayRef<int64_t> dims);
+              mlir::OperandRange indices, llvm::ArrayRef<int64_t> dims,
+              mlir::Value limit = {});
 
 /// acc + a * b, or acc + a * transposed b, as a tile of `type`.
 llvm::FailureOr<std::shared_ptr<Array>>

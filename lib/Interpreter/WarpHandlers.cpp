@@ -135,6 +135,45 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
   return success();
 }
 
+/// A copy of `contents` with zeros from row `from` on; null if it has them.
+static std::shared_ptr<Array> zeroRows(const Array &contents, int64_t from) {
+  int64_t rows = contents.getShape()[0], columns = contents.getShape()[1];
+  int64_t first = std::clamp<int64_t>(from, 0, rows) * columns,
+          count = rows * columns - first;
+  std::shared_ptr<Array> zeroed;
+  withStorage(contents.getStorage(), [&](auto like) {
+    using T = decltype(like);
+    if (llvm::all_of(ArrayRef(contents.data<T>() + first, count),
+                     [](T element) { return element == T(0); }))
+      return;
+    zeroed =
+        std::make_shared<Array>(contents.getShape(), contents.getStorage());
+    std::copy_n(contents.data<T>(), first, zeroed->data<T>());
+    std::fill_n(zeroed->data<T>() + first, count, T(0));
+  });
+  return zeroed;
+}
+
+/// Several warp groups may make the same rows zero, each for its own dots; the
+/// first to do so must find no dot that reads what was there.
+static LogicalResult executeZeroRows(Operation *op, Frame &frame) {
+  auto zero = cast<warp::ZeroRowsOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  Slot &slot = getView(frame, zero.getBuffer()).getSlot();
+  if (failed(checkRead(op, **agent, slot)))
+    return failure();
+  auto zeroed =
+      zeroRows(slot.contents.getArray(), frame.getInteger(zero.getFrom()));
+  if (!zeroed)
+    return success();
+  if (failed(checkChangeInPlace(op, **agent, slot)))
+    return failure();
+  slot.contents = RuntimeValue::array(std::move(zeroed));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Dots
 //===----------------------------------------------------------------------===//
@@ -295,6 +334,7 @@ void fovea::interp::registerWarpHandlers(InterpreterRegistry &registry) {
   registry.add<warp::StageOp>(executeStage);
   registry.add<warp::LocalLoadOp>(executeLocalLoad);
   registry.add<warp::CopyOp>(executeCopy);
+  registry.add<warp::ZeroRowsOp>(executeZeroRows);
   registry.add<warp::DotOp>(executeDot);
   registry.add<warp::AnyOp>(executeAny);
   registry.add<warp::DotWaitOp>(executeDotWait);

@@ -83,8 +83,7 @@ int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
 
 std::optional<ScheduleFields>
 fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
-  if (!problem.target->warpGroupDots || !problem.boxes ||
-      problem.elementBits != 16)
+  if (!problem.target->warpGroupDots || problem.elementBits != 16)
     return std::nullopt;
   // Small heads: softmax binds, and more warp groups hide more of it. Others:
   // two warp groups have the registers for the largest blocks.
@@ -158,9 +157,6 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
   if (!problem.target->warpGroupDots)
     return emitError() << "schedule has roles ('producer_registers'), which '"
                        << problem.target->name << "' does not support";
-  if (!problem.boxes)
-    return emitError() << "schedule has roles ('producer_registers'), but the "
-                          "copy engine can't copy this sequence form";
   int64_t groups = schedule.getWarps() / kGroupWarps;
   if (schedule.getWarps() % kGroupWarps != 0 || groups > 4)
     return emitError() << "schedule's 'warps' must be 4, 8, 12 or 16 where "

@@ -111,8 +111,9 @@ def reference(program: Program, q: Any, k: Any, v: Any, **others: Any) -> Any:
     PyTorch): the output, or (output, log-sum-exp) if the program has both, as
     arrays of f64.
 
-    ``others`` are captured tensors by their names, ``scale``, ``lengths``. Inputs
-    are rounded to the program's types first. Raises CompileError, TypeError.
+    ``others`` are captured tensors by their names, ``scale``, ``lengths``, ``cu_q``
+    and ``cu_k``. Inputs are rounded to the program's types first. Raises
+    CompileError, TypeError.
     """
     return _interpret(as_spec(program), {}, {"q": q, "k": k, "v": v, **others}, "attn", True, 0)
 
@@ -247,8 +248,8 @@ class Kernel:
         numpy or tensors of PyTorch: at level "attn" as it is written, at "tile" or
         "warp" as it was compiled that far, with the order of asynchronous events
         drawn from ``seed``. Gives the output, or (output, log-sum-exp); bf16 as
-        arrays of float32. ``others`` are captured tensors, ``scale``,
-        ``lengths``. Slow: meant for tests."""
+        arrays of float32. ``others`` are captured tensors, ``scale``, ``lengths``,
+        ``cu_q`` and ``cu_k``. Slow: meant for tests."""
         return _interpret(self._spec, self._options, {"q": q, "k": k, "v": v, **others}, level, False, seed)
 
     def loaded(self, device: int = _launch.CURRENT_DEVICE) -> _launch.LoadedKernel:
@@ -268,8 +269,8 @@ class Kernel:
     def launch(self, *, stream: int = 0, device: Optional[int] = None, **tensors: Any) -> None:
         """Launches on a CUDA stream, without waiting: ``q``, ``k``, ``v``, the
         outputs ``o`` and, if the program has it, ``lse``; captured tensors by their
-        names, ``scale``, ``lengths``. Tensors are PyTorch's, or have
-        ``__cuda_array_interface__`` or ``__dlpack__``, or are DeviceTensors.
+        names, ``scale``, ``lengths``, ``cu_q`` and ``cu_k``. Tensors are PyTorch's,
+        or have ``__cuda_array_interface__`` or ``__dlpack__``, or are DeviceTensors.
         Strides may be any that the metadata's constraints allow. ``stream`` is a
         CUstream's address. ``device`` is q's by default. Raises TypeError for
         wrong arguments, LaunchError for what the device or the sizes don't allow.

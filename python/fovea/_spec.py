@@ -15,6 +15,9 @@ from ._trace import trace
 from .errors import Error
 
 COORDINATES = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"))
+#: Sequence forms, and the operands that they add.
+SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "packed": ("cu_q", "cu_k")}
+RESERVED = {"q", "k", "v", "o", "lse", "scale", *(name for names in SEQUENCES.values() for name in names)}
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 
 
@@ -73,7 +76,7 @@ def make_spec(
     scale: Union[None, float, str] = None,
     lse: bool = True,
     layout: str = "bhsd",
-    lengths: bool = False,
+    sequences: str = "dense",
     captures: Mapping[str, Capture] = {},
     score_mod: Optional[RegionBuilder] = None,
     mask_mod: Optional[RegionBuilder] = None,
@@ -87,6 +90,8 @@ def make_spec(
         shape = [batch, head_count, length, dim] if layout == "bhsd" else [batch, length, head_count, dim]
         return tensor_type(shape, element)
 
+    if sequences == "packed":
+        batch = 1
     dv = head_dim if value_head_dim is None else value_head_dim
     q, k = tensor(heads, query_length, head_dim, dtype), tensor(kv_heads, key_length, head_dim, dtype)
     v, o = tensor(kv_heads, key_length, dv, dtype), tensor(heads, query_length, dv, output_dtype or dtype)
@@ -99,14 +104,16 @@ def make_spec(
         clauses.append(f"scale({float_literal(float(scale), 'f64')})")
     if layout != "bhsd":
         clauses.append(f"layout({layout})")
-    if lengths:
-        arguments.append(("%lengths", tensor_type([batch], "i32")))
-        clauses.append(f"lengths(%lengths : {arguments[-1][1]})")
+    names = SEQUENCES[sequences]
+    if names:
+        kind = tensor_type([batch if sequences == "lengths" else None], "i32")
+        arguments += [("%" + name, kind) for name in names]
+        clauses.append(f"{sequences}({', '.join('%' + name for name in names)} : {', '.join([kind] * len(names))})")
     if captures:
-        names = [f"%c{index}" for index in range(len(captures))]
+        captured = [f"%c{index}" for index in range(len(captures))]
         types = [capture.type for capture in captures.values()]
-        arguments += zip(names, types)
-        clauses.append(f"captures({', '.join(names)} : {', '.join(types)})")
+        arguments += zip(captured, types)
+        clauses.append(f"captures({', '.join(captured)} : {', '.join(types)})")
     results = [("%o", o)] + ([("%lse", tensor_type([batch, heads, query_length], "f32"))] if lse else [])
     result_names, result_types = ", ".join(n for n, _ in results), ", ".join(t for _, t in results)
 
@@ -147,7 +154,7 @@ def _size(what: str, value: Optional[int]) -> Optional[int]:
 def _capture(name: str, given: Any) -> Capture:
     if not isinstance(name, str) or not _NAME.match(name):
         raise ValueError(f"a capture's name must be an identifier, found {name!r}")
-    if name in ("q", "k", "v", "o", "lse", "scale", "lengths"):
+    if name in RESERVED:
         raise ValueError(f"a capture can't be named {name!r}, which is an argument of every kernel")
     if isinstance(given, Capture):
         return given
@@ -179,7 +186,7 @@ def attention(
     scale: Union[None, float, str] = None,
     lse: bool = True,
     layout: str = "bhsd",
-    lengths: bool = False,
+    sequences: str = "dense",
     captures: Optional[Mapping[str, Any]] = None,
     output_dtype: Any = None,
     name: str = "attention",
@@ -208,9 +215,13 @@ def attention(
     layout
         "bhsd": q is (batch, heads, query_length, head_dim); "bshd": (batch,
         query_length, heads, head_dim). Strides are facts of each call.
-    lengths
-        whether each call gives ``lengths``, an i32 tensor of (batch): so many
-        keys of each batch entry exist.
+    sequences
+        how sequences lie in memory. "dense": one in each batch entry. "lengths":
+        each call gives ``lengths``, an i32 tensor of (batch): so many keys of each
+        batch entry exist. "packed": the batch is one entry that holds sequences
+        end to end; each call gives ``cu_q`` and ``cu_k``, i32 tensors of (sequences
+        + 1): the first row of each sequence, and the end of the last. ``b`` is
+        then the sequence's number, ``q_idx`` and ``kv_idx`` count from its start.
     captures
         tensors that the functions read: {name: (dtype, shape)}. The functions
         take them as further parameters, by name. A size of None is left to the
@@ -233,6 +244,10 @@ def attention(
         raise ValueError(f"name must be an identifier, found {name!r}")
     if layout not in ("bhsd", "bshd"):
         raise ValueError(f"layout must be 'bhsd' or 'bshd', found {layout!r}")
+    if sequences not in SEQUENCES:
+        raise ValueError(f"sequences must be one of {', '.join(SEQUENCES)}, found {sequences!r}")
+    if sequences == "packed" and batch not in (None, 1):
+        raise ValueError(f"packed sequences are one batch entry, found batch {batch}")
     if _size("head_dim", head_dim) is None:
         raise ValueError("head_dim must be a positive integer, found None")
     if isinstance(scale, str) and scale != "runtime":
@@ -256,7 +271,7 @@ def attention(
         dtype=dtype_name(dtype), head_dim=head_dim, value_head_dim=_size("value_head_dim", value_head_dim),
         batch=_size("batch", batch), heads=_size("heads", heads), kv_heads=_size("kv_heads", kv_heads),
         query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
-        lse=lse, layout=layout, lengths=lengths, captures=declared, score_mod=regions.get("score_mod"),
+        lse=lse, layout=layout, sequences=sequences, captures=declared, score_mod=regions.get("score_mod"),
         mask_mod=regions.get("mask_mod"), name=name,
         output_dtype=None if output_dtype is None else dtype_name(output_dtype),
     )

@@ -76,6 +76,19 @@ def attention(variant, q, k, v, scale, captures, lengths, precision, rows=None, 
     return (o if precision == torch.float64 else o.to(v.dtype)), lse
 
 
+def packed_attention(variant, q, k, v, scale, captures, packed, precision):
+    """As `attention`, for sequences end to end; rows of none are NaN."""
+    o = torch.full((*q.shape[:3], v.shape[3]), torch.nan, dtype=precision, device=q.device)
+    o = o if precision == torch.float64 else o.to(v.dtype)
+    lse = torch.full(q.shape[:3], torch.nan, dtype=precision, device=q.device)
+    queries, keys = ([offsets.tolist() for offsets in packed])
+    for n in range(len(queries) - 1):
+        rows, columns = slice(queries[n], queries[n + 1]), slice(keys[n], keys[n + 1])
+        parts = q[:, :, rows], k[:, :, columns], v[:, :, columns]
+        o[:, :, rows], lse[:, :, rows] = attention(variant, *parts, scale, captures, None, precision)
+    return o, lse
+
+
 def product_magnitude(q, k, scale):
     """For each row the largest sum of magnitudes of the products in a score."""
     k = k.abs().float().repeat_interleave(q.shape[1] // k.shape[1], 1)
@@ -153,8 +166,8 @@ def _sample(size, count, generator, device):
 def compare_sample(variant, tensors, generator, batches=4, heads=4, rows=96):
     """As `compare`, for some rows of some heads; no result may be NaN. For
     variants without captures and lengths, which do not ask which head it is."""
-    if variant.captures or variant.lengths:
-        raise ValueError("a sample of a variant with captures or lengths")
+    if variant.captures or variant.lengths or variant.packed:
+        raise ValueError("a sample of a variant with captures, lengths or packed sequences")
     # Whole tensors are looked at a batch portion at a time: they may be large.
     portion = max(1, 2**28 // max(1, tensors.o[0].numel()))
     for first in range(0, tensors.o.shape[0], portion):

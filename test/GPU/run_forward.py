@@ -110,7 +110,7 @@ def memcheck_grid(count):
         Config("causal", "bf16", 64), Config("dense", "f16", 128, 0, "bshd"), Config("window", "bf16", 80),
         Config("alibi", "bf16", 64), Config("empty", "bf16", 64), Config("causal", "bf16", 64, 128),
         Config("prefix", "f16", 16), Config("lengths", "bf16", 64), Config("softcap", "bf16", 128, 0, "bshd"),
-        Config("dense", "bf16", 256),
+        Config("dense", "bf16", 256), Config("packed", "bf16", 64),
     ]  # fmt: skip
     return chosen[:count]
 
@@ -128,6 +128,9 @@ class Tensors:
         self.generator = generator
         dtype = torch.bfloat16 if config.dtype == "bf16" else torch.float16
         b, hq, hkv, sq, skv = case.sizes
+        variant = variants.VARIANTS[config.variant]
+        if variant.packed:
+            b = 1
         self.arguments = {}
         self.q = self.make_input("q", b, hq, sq, config.d, dtype)
         self.k = self.make_input("k", b, hkv, skv, config.d, dtype)
@@ -137,7 +140,6 @@ class Tensors:
         self.lse = self.lse_buffer[:, :, :sq]
         self.arguments["lse"] = self.lse
 
-        variant = variants.VARIANTS[config.variant]
         sizes = dict(zip(("B", "Hq", "Hkv", "Sq", "Skv"), case.sizes))
         self.captures = []
         for index, capture in enumerate(variant.captures):
@@ -152,11 +154,30 @@ class Tensors:
             self.beyond = (torch.arange(skv, device=device) >= self.lengths[:, None])[:, None, :, None]
             self.k.masked_fill_(self.beyond, torch.nan)
             self.v.masked_fill_(self.beyond, torch.nan)
+        self.packed = self.poisoned = None
+        if variant.packed:
+            self.pack(count=1 + int(torch.randint(0, 9, (1,), device=device, generator=generator)))
         self.scale = 1 / math.sqrt(config.d)
         if variant.runtime_scale:
             self.scale = 0.37
             self.arguments["scale"] = self.scale
         self.spoil()
+
+    def pack(self, count):
+        """Cuts queries and keys into sequences, some of them empty. Values of one
+        sequence are NaN, which must not reach the others."""
+        torch = self.torch
+        self.packed = []
+        for name, total in (("cu_q", self.q.shape[2]), ("cu_k", self.k.shape[2])):
+            inner = torch.randint(0, total + 1, (count - 1,), device=self.device, generator=self.generator)
+            ends = torch.tensor([0, total], device=self.device)
+            offsets = torch.cat([ends, inner]).sort().values.to(torch.int32)
+            self.packed.append(offsets)
+            self.arguments[name] = offsets
+        if count >= 3:
+            queries, keys = ([offsets.tolist() for offsets in self.packed])
+            self.v[:, :, keys[1] : keys[2]] = torch.nan
+            self.poisoned = slice(queries[1], queries[2])
 
     def lay_out(self, heads_first):
         """(B, H, S, D) to the kernel's layout, or back."""
@@ -247,9 +268,15 @@ def check_case(torch, reference, kernel, config, case, device, generator, stream
         must_be_nan, may_be_nan = reference.nan_in_values(
             variant, sizes, tensors.captures, device, 333, 3, config.value_dim
         )
-    arguments = (tensors.scale, tensors.captures, tensors.lengths)
-    exact, exact_lse = reference.attention(variant, tensors.q, tensors.k, v, *arguments, torch.float64)
-    plain, _ = reference.attention(variant, tensors.q, tensors.k, v, *arguments, torch.float32)
+    if tensors.poisoned is not None:
+        may_be_nan = torch.zeros(tensors.o.shape, dtype=torch.bool, device=device)
+        may_be_nan[:, :, tensors.poisoned] = True
+    attention, sequences = reference.attention, tensors.lengths
+    if variant.packed:
+        attention, sequences = reference.packed_attention, tensors.packed
+    arguments = (tensors.scale, tensors.captures, sequences)
+    exact, exact_lse = attention(variant, tensors.q, tensors.k, v, *arguments, torch.float64)
+    plain, _ = attention(variant, tensors.q, tensors.k, v, *arguments, torch.float32)
     if must_be_nan is not None:
         exact = exact.masked_fill(must_be_nan, torch.nan)
         may_be_nan = may_be_nan & ~must_be_nan

@@ -38,7 +38,7 @@ class TorchKernel:
 
         return Launch()
 
-    def __call__(self, stream=0, *, q, k, v, o, lse, scale=None, lengths=None, **captured):
+    def __call__(self, stream=0, *, q, k, v, o, lse, scale=None, lengths=None, cu_q=None, cu_k=None, **captured):
         variant = variants.VARIANTS[self.config.variant]
         if self.config.layout == "bshd":
             q, k, v, o = (tensor.transpose(1, 2) for tensor in (q, k, v, o))
@@ -46,7 +46,10 @@ class TorchKernel:
         if lengths is not None:
             v = v.nan_to_num(0.0)
         scale = scale or self.config.d**-0.5
-        results = reference.attention(variant, q, k, v, scale, captures, lengths, torch.float32)
+        if cu_q is not None:
+            results = reference.packed_attention(variant, q, k, v, scale, captures, (cu_q, cu_k), torch.float32)
+        else:
+            results = reference.attention(variant, q, k, v, scale, captures, lengths, torch.float32)
         o.copy_(results[0])
         lse.copy_(results[1])
         if self.spoil:

@@ -41,10 +41,18 @@ class Variant:
     mask: object = None
     score: object = None
     lengths: bool = False
+    packed: bool = False
     runtime_scale: bool = False
 
 
 CAUSAL = """%keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1"""
+
+CAUSAL_BOTTOM_RIGHT = """%m = attn.query_length
+      %n = attn.key_length
+      %x = arith.subi %i, %m : index
+      %y = arith.subi %j, %n : index
+      %keep = arith.cmpi sge, %x, %y : index
       attn.yield %keep : i1"""
 
 
@@ -63,12 +71,13 @@ VARIANTS = {
     "causal": Variant(mask_mod=CAUSAL, mask=lambda b, h, i, j, sizes, captures: i >= j),
     # Aligned to the bottom right: the last query sees all keys.
     "causalbr": Variant(
-        mask_mod="""%m = attn.query_length
-      %n = attn.key_length
-      %x = arith.subi %i, %m : index
-      %y = arith.subi %j, %n : index
-      %keep = arith.cmpi sge, %x, %y : index
-      attn.yield %keep : i1""",
+        mask_mod=CAUSAL_BOTTOM_RIGHT,
+        mask=lambda b, h, i, j, sizes, captures: i - sizes.Sq >= j - sizes.Skv,
+    ),
+    # Each sequence aligned to its own end.
+    "packed": Variant(
+        packed=True,
+        mask_mod=CAUSAL_BOTTOM_RIGHT,
         mask=lambda b, h, i, j, sizes, captures: i - sizes.Sq >= j - sizes.Skv,
     ),
     "window": Variant(
@@ -197,6 +206,9 @@ def emit(config, with_lse=True):
     if variant.lengths:
         arguments.append(("%n", f"tensor<{sizes['B']}xi32>"))
         clauses.append(f"lengths(%n : tensor<{sizes['B']}xi32>)")
+    if variant.packed:
+        arguments += [("%cu_q", "tensor<?xi32>"), ("%cu_k", "tensor<?xi32>")]
+        clauses.append("packed(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>)")
     coordinates = [f"%{name}: index" for name in "bhij"] + [f"%t{n}: {type}" for n, (_, type) in enumerate(captures)]
     if variant.score_mod:
         parameters = ", ".join(["%s: f32"] + coordinates)

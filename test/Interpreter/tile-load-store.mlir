@@ -8,7 +8,8 @@
 // Rows -1 to 1 and columns 2 to 5, stored from row -1 on: its first row drops.
 // CHECK-NEXT: 3 4 0 0
 // CHECK-NEXT: 7 8 0 0
-// Rows from 1 on, but only those below the limit 2.
+// Rows from 1 on, but only those below the limit 2; a store of zeros that ends
+// where it begins.
 // CHECK-NEXT: 5 6 7 8
 // CHECK-NEXT: 0 0 0 0
 // CHECK-NEXT: 0 0 0 0
@@ -31,6 +32,7 @@ gpu.module @m {
     %c = tile.load %x[%c0, %c1] dims [0, -1] : memref<3x4xf32> to tensor<4x1xf32, #tile.reg>
     tile.store %c, %row[%c0] dims [0, -1] : tensor<4x1xf32, #tile.reg>, memref<4xf32>
     %d = tile.load %x[%far, %far] dims [0, 1] : memref<3x4xf32> to tensor<3x4xf32, #tile.reg>
+    tile.store %d, %o[%c2, %c0] limit(%c2) dims [0, 1] : tensor<3x4xf32, #tile.reg>, memref<6x4xf32>
     tile.store %d, %o[%far, %c0] dims [0, 1] : tensor<3x4xf32, #tile.reg>, memref<6x4xf32>
     gpu.return
   }

@@ -34,7 +34,7 @@ def run_tool(build):
         tool = binaries / name
         if not tool.exists():
             pytest.skip(f"{name} is not built")
-        return subprocess.run([tool, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=120)
+        return subprocess.run([tool, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=300)
 
     return run
 
@@ -71,7 +71,7 @@ def run_python(package_environment):
     def run(text, *args, **environment):
         return subprocess.run(
             [sys.executable, "-c", text, *map(str, args)], env={**package_environment, **environment},
-            capture_output=True, text=True, timeout=120,
+            capture_output=True, text=True, timeout=300,
         )
 
     return run

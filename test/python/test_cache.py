@@ -131,7 +131,7 @@ def test_many_processes(package_environment, tmp_path):
         subprocess.Popen([sys.executable, "-c", PROGRAM.format(offset=n % 2)], env=environment, stdout=subprocess.PIPE)
         for n in range(4)
     ]
-    assert all(worker.wait(timeout=120) == 0 for worker in workers)
+    assert all(worker.wait(timeout=300) == 0 for worker in workers)
     for worker in workers:
         worker.stdout.close()
     # Nothing is left but the two kernels.

@@ -25,13 +25,13 @@ def causal(b, h, q, k):
 
 def test_import_is_light(run_python):
     result = run_python(
-        "import sys, time\nstart = time.perf_counter()\nimport fovea\n"
-        "print(time.perf_counter() - start, 'numpy' in sys.modules, 'torch' in sys.modules)"
+        "import sys, time\nstart = time.process_time()\nimport fovea\n"
+        "print(time.process_time() - start, 'numpy' in sys.modules, 'torch' in sys.modules)"
     )
     seconds, *heavy = result.stdout.split()
     assert heavy == ["False", "False"]
-    # 0.03 s on an idle machine.
-    assert float(seconds) < 1
+    # 0.03 s of a processor that does nothing else.
+    assert float(seconds) < 0.3
 
 
 def test_kernel(fovea):

@@ -100,7 +100,7 @@ def test_forms_of_the_program(fovea):
     for spec, extra in (
         (fovea.attention(scale=0.5, heads=4, kv_heads=2, batch=2, query_length=13, key_length=17, **common), {}),
         (fovea.attention(scale="runtime", **common), {"scale": 0.5}),
-        (fovea.attention(scale=0.5, lengths=True, **common), {"lengths": numpy.array([17, 17], numpy.int32)}),
+        (fovea.attention(scale=0.5, sequences="lengths", **common), {"lengths": numpy.array([17, 17], numpy.int32)}),
     ):
         check(fovea.reference(spec, q, k, v, **extra), expected, 1e-6)
     spec = fovea.attention(scale=0.5, layout="bshd", lse=False, output_dtype="f32", **common)
@@ -118,6 +118,26 @@ def test_lengths_of_sequences(fovea):
     check(fovea.reference(spec, q, k, v), expected, 1e-6)
     with pytest.raises(fovea.TraceError, match="only be asked while"):
         fovea.query_length()
+
+
+def test_packed_sequences(fovea):
+    def bottom_right(b, h, q, k):
+        return k - fovea.key_length() <= q - fovea.query_length()
+
+    spec = fovea.attention(mask_mod=bottom_right, dtype="f16", head_dim=16, sequences="packed")
+    q, k, v = package.random_inputs(batch=1)
+    cu_q, cu_k = numpy.array([0, 4, 5, 13]), numpy.array([0, 9, 9, 17])
+    found = fovea.reference(spec, q, k, v, cu_q=cu_q, cu_k=cu_k)
+    for n in range(3):
+        rows, keys = slice(cu_q[n], cu_q[n + 1]), slice(cu_k[n], cu_k[n + 1])
+        if keys.start == keys.stop:
+            assert (found[0][:, :, rows] == 0).all()
+            continue
+        length = keys.stop - keys.start - (rows.stop - rows.start)
+        expected = package.attention(
+            q[:, :, rows], k[:, :, keys], v[:, :, keys], mask_mod=lambda b, h, q, k: k - length <= q
+        )
+        check([part[:, :, rows] for part in found], expected, 1e-6)
 
 
 def test_rows_without_keys(fovea):
@@ -232,7 +252,8 @@ def test_masks_are_booleans(fovea):
 @pytest.mark.parametrize("arguments, message", [
     ({"head_dim": 0}, "head_dim must be a positive integer"), ({"heads": True}, "heads must be"),
     ({"dtype": "f7"}, "unknown dtype 'f7', expected one of f16"), ({"layout": "sbhd"}, "layout must be"),
-    ({"scale": float("inf")}, "finite"), ({"scale": "often"}, "'runtime'"), ({"name": "a b"}, "identifier"),
+    ({"scale": float("inf")}, "finite"), ({"sequences": "ragged"}, "one of dense, lengths, packed"), ({"sequences": "packed", "batch": 2}, "one batch entry"),
+    ({"scale": "often"}, "'runtime'"), ({"name": "a b"}, "identifier"),
     ({"captures": {"q": ("f32", (1,))}}, "can't be named 'q'"), ({"captures": {"a": 3}}, r"must be \(dtype, shape\)"),
     ({"captures": {"a": ("f32", (0,))}}, "positive integer or None"),
     ({"captures": {"a": ("bf16", ())}}, "must be f32, i32 or i64"),

@@ -25,8 +25,6 @@ struct ScheduleProblem {
   bool uneven = false;
   /// Elements have the exponents of f32 (bf16).
   bool wideExponent = true;
-  /// Whole boxes of the tensors are copied: the copy engine can do it.
-  bool boxes = false;
   /// The log-sum-exp is wanted, to full precision.
   bool lse = true;
 };

@@ -84,6 +84,36 @@ static MemRefType getMemRefType(RankedTensorType tensor,
   return MemRefType::get(shape, tensor.getElementType(), layout);
 }
 
+/// The number of work items, an expression in the sizes whose names it appends;
+/// sizes that the types say are constants.
+static AffineExpr getWorkItems(Builder &builder, ArrayRef<Argument> arguments,
+                               int64_t tileM,
+                               SmallVectorImpl<Attribute> &sizes) {
+  auto find = [&](StringRef name) {
+    return llvm::find_if(arguments,
+                         [&](const Argument &a) { return a.name == name; });
+  };
+  auto sizeOf = [&](const Argument &argument, int64_t kernelDim) -> AffineExpr {
+    auto tensor = cast<RankedTensorType>(argument.type);
+    int64_t dim = argument.order[kernelDim];
+    if (!tensor.isDynamicDim(dim))
+      return builder.getAffineConstantExpr(tensor.getDimSize(dim));
+    sizes.push_back(builder.getStringAttr(argument.dims[dim]));
+    return builder.getAffineSymbolExpr(sizes.size() - 1);
+  };
+  const Argument &output = *find("o"), *offsets = find("cu_q");
+  // Packed sequences: where each ends is the device's knowledge. This is no
+  // less than what the kernel counts.
+  if (offsets != arguments.end()) {
+    AffineExpr heads = sizeOf(output, 1), rows = sizeOf(output, 2);
+    return (rows.floorDiv(tileM) + sizeOf(*offsets, 0)) * heads;
+  }
+  // Each tile of queries, head and batch entry.
+  AffineExpr batch = sizeOf(output, 0), heads = sizeOf(output, 1),
+             rows = sizeOf(output, 2);
+  return rows.ceilDiv(tileM) * heads * batch;
+}
+
 namespace {
 struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
   using AttnToTileBase::AttnToTileBase;
@@ -166,22 +196,9 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   if (!kb.hasWideIndex)
     setIndexWidth(module, 32);
 
-  // One CTA for each tile of queries, head and batch entry; sizes that the
-  // types say are constants of the expression.
-  RankedTensorType output = cast<RankedTensorType>(arguments.back().type);
-  const Argument *out =
-      llvm::find_if(arguments, [](const Argument &a) { return a.name == "o"; });
-  output = cast<RankedTensorType>(out->type);
   SmallVector<Attribute> sizes;
-  auto sizeOf = [&](int64_t kernelDim) -> AffineExpr {
-    int64_t dim = out->order[kernelDim];
-    if (!output.isDynamicDim(dim))
-      return builder.getAffineConstantExpr(output.getDimSize(dim));
-    sizes.push_back(builder.getStringAttr(out->dims[dim]));
-    return builder.getAffineSymbolExpr(sizes.size() - 1);
-  };
-  AffineExpr batch = sizeOf(0), heads = sizeOf(1), rows = sizeOf(2);
-  AffineExpr blocks = rows.ceilDiv(chosen->getTileM()) * heads * batch;
+  AffineExpr items =
+      getWorkItems(builder, arguments, chosen->getTileM(), sizes);
   // What the kernel takes for granted about sizes, for its host to check.
   SmallVector<Attribute> constraints;
   for (const auto &[size, of] : op.getDimMultiples())
@@ -197,7 +214,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       builder, loc, SymbolRefAttr::get(kernel), builder.getStringAttr(target),
       *chosen, builder.getArrayAttr(tensors), builder.getArrayAttr(parameters),
       builder.getArrayAttr(sizes),
-      AffineMapAttr::get(AffineMap::get(0, sizes.size(), blocks)),
+      AffineMapAttr::get(AffineMap::get(0, sizes.size(), items)),
       builder.getI64IntegerAttr(32 * chosen->getWarps()),
       builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints),
       persistent, /*cluster=*/IntegerAttr());

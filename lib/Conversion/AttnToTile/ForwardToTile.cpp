@@ -30,9 +30,20 @@ public:
 private:
   LogicalResult chooseTiles();
   /// Whether tiles of queries differ in how many keys they visit.
-  bool isUneven() { return !op.getKvBounds().empty(); }
-  Value emitHeadsPerSection();
+  bool isUneven() {
+    return !op.getKvBounds().empty() || !isa<attn::DenseAttr>(op.getSequence());
+  }
+  /// Whether heads are taken in sections, the longest tiles first.
+  bool hasSections() {
+    return !op.getKvBounds().empty() &&
+           schedule.getWork() != tile::WorkSchedule::Single;
+  }
+  Value emitHeadsPerSection(Value keys);
   void emitCoordinates();
+  void emitBatchEntry();
+  void emitPackedSequence();
+  /// Row of memory that a sequence's row is.
+  Value toMemory(Value first, Value row);
   LogicalResult emitBounds();
   LogicalResult emitScores(Block &block);
   FailureOr<Value> emitMask(Value key, Value score);
@@ -52,7 +63,11 @@ private:
   Value q, k, v, o, lse;
   SmallVector<Value> captures;
   KernelBuilder::Work work;
-  Value keyHead, queries, keys, limit;
+  /// Lengths of the sequence, and where it lies: a batch index of the tensors
+  /// and the first rows there, null where they are 0.
+  Value keyHead, queries, keys, memoryBatch, firstQuery, firstKey;
+  /// Where the rows of this sequence end in memory, if others follow.
+  Value queryLimit, keyLimit;
   Value lower, upper, fullLower, fullUpper;
   Value queryTile;
 };
@@ -68,7 +83,7 @@ LogicalResult ForwardEmitter::chooseTiles() {
   if (!op.getSequence().isLowered())
     return op.emitError("sequence form '")
            << op.getSequence().getKeyword()
-           << "' is not lowered yet, only 'dense' and 'lengths' are";
+           << "' is not lowered yet, only 'dense', 'lengths' and 'packed' are";
   int64_t d = op.getQueryType().getDimSize(3),
           dv = op.getValueType().getDimSize(3);
   for (auto [name, size] : {std::pair("query", d), {"value", dv}})
@@ -82,7 +97,6 @@ LogicalResult ForwardEmitter::chooseTiles() {
                           valueHeadDim};
   problem.uneven = isUneven();
   problem.wideExponent = element.isBF16();
-  problem.boxes = isa<attn::DenseAttr>(op.getSequence());
   problem.lse = static_cast<bool>(op.getLse());
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
@@ -97,7 +111,7 @@ LogicalResult ForwardEmitter::chooseTiles() {
 
 /// The number of heads that are worked on together: enough to fill the chip,
 /// few enough for their keys and values to stay in L2.
-Value ForwardEmitter::emitHeadsPerSection() {
+Value ForwardEmitter::emitHeadsPerSection(Value keys) {
   OpBuilder &b = kb.builder;
   constexpr int64_t kMegabyte = 1 << 20;
   int64_t keyBytes =
@@ -133,20 +147,55 @@ void ForwardEmitter::emitCoordinates() {
   queries = kb.size(q, 2);
   keys = kb.size(k, 2);
   Value group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
-  KernelBuilder::WorkOrder order{schedule.getWork(), {}};
-  if (isUneven() && schedule.getWork() != tile::WorkSchedule::Single)
-    order.headsPerSection = emitHeadsPerSection();
-  work = kb.beginWork(q, rows, order);
+  if (isa<attn::PackedAttr>(op.getSequence()))
+    emitPackedSequence();
+  else
+    emitBatchEntry();
   keyHead = arith::DivUIOp::create(b, loc, work.head, group);
+}
 
-  if (isa<attn::LengthsAttr>(op.getSequence())) {
-    Value lengths = kb.operandArgument(op->getNumOperands() - 1);
-    Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
-    Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
-    Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
-    keys = arith::MinSIOp::create(b, loc, positive, keys);
-    limit = keys;
-  }
+/// Sequences that are entries of the batch.
+void ForwardEmitter::emitBatchEntry() {
+  OpBuilder &b = kb.builder;
+  KernelBuilder::WorkOrder order{schedule.getWork(), {}};
+  if (hasSections())
+    order.headsPerSection = emitHeadsPerSection(keys);
+  work = kb.beginWork(q, rows, order);
+  memoryBatch = work.batch;
+  if (!isa<attn::LengthsAttr>(op.getSequence()))
+    return;
+  Value lengths = kb.operandArgument(op->getNumOperands() - 1);
+  Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
+  Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
+  Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
+  keys = arith::MinSIOp::create(b, loc, positive, keys);
+  keyLimit = keys;
+}
+
+void ForwardEmitter::emitPackedSequence() {
+  OpBuilder &b = kb.builder;
+  unsigned last = op->getNumOperands() - 1;
+  auto headsPerSection = [&](Value keys) { return emitHeadsPerSection(keys); };
+  llvm::function_ref<Value(Value)> sections;
+  if (hasSections())
+    sections = headsPerSection;
+  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(last - 1),
+                                    kb.operandArgument(last), rows,
+                                    schedule.getWork(), sections);
+  work = tile.work;
+  memoryBatch = kb.constant(0);
+  queries = tile.queries;
+  keys = tile.keys;
+  firstQuery = tile.firstQuery;
+  firstKey = tile.firstKey;
+  queryLimit = arith::AddIOp::create(b, loc, firstQuery, queries);
+  keyLimit = arith::AddIOp::create(b, loc, firstKey, keys);
+}
+
+Value ForwardEmitter::toMemory(Value first, Value row) {
+  if (!first)
+    return row;
+  return arith::AddIOp::create(kb.builder, loc, first, row);
 }
 
 RegionContext ForwardEmitter::makeContext(Value key) {
@@ -250,8 +299,9 @@ LogicalResult ForwardEmitter::emitScores(Block &block) {
   OpBuilder &b = kb.builder;
   b.setInsertionPointToEnd(&block);
   Value key = block.getArgument(0), partial = block.getArgument(1);
-  Value keyTile =
-      kb.loadHead(k, work.batch, keyHead, key, 0, columns, headDim, limit);
+  // Keys past the last one are no concern: their scores are hidden.
+  Value keyTile = kb.loadHead(k, memoryBatch, keyHead, toMemory(firstKey, key),
+                              0, columns, headDim);
   Value score = tile::DotOp::create(b, loc, queryTile, keyTile,
                                     kb.splat(rows, columns, 0.0),
                                     /*transposeB=*/true);
@@ -300,7 +350,9 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   emitCoordinates();
   if (failed(emitBounds()))
     return failure();
-  queryTile = kb.loadHead(q, work.batch, work.head, work.row, 0, rows, headDim);
+  Value firstRow = toMemory(firstQuery, work.row);
+  queryTile =
+      kb.loadHead(q, memoryBatch, work.head, firstRow, 0, rows, headDim);
 
   std::optional<double> scale = op.getConstantScale();
   bool folds = op.getScoreMod().empty() && scale && *scale > 0;
@@ -317,8 +369,10 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   if (failed(emitScores(scores)))
     return failure();
   b.setInsertionPointToEnd(&values);
-  Value valueTile = kb.loadHead(v, work.batch, keyHead, values.getArgument(0),
-                                0, columns, valueHeadDim, limit);
+  // Their values have weight 0, and 0 * NaN is NaN: they are made zero.
+  Value valueTile = kb.loadHead(v, memoryBatch, keyHead,
+                                toMemory(firstKey, values.getArgument(0)), 0,
+                                columns, valueHeadDim, keyLimit);
   tile::YieldOp::create(b, loc, valueTile);
   b.setInsertionPointAfter(sum);
 
@@ -329,11 +383,13 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   if (!outElement.isF32())
     output = arith::TruncFOp::create(
         b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
-  SmallVector<Value> at = {work.batch, work.head, work.row, kb.constant(0)};
-  tile::StoreOp::create(b, loc, output, o, at, ArrayRef<int64_t>{2, 3});
+  SmallVector<Value> at = {memoryBatch, work.head, firstRow, kb.constant(0)};
+  tile::StoreOp::create(b, loc, output, o, at, queryLimit,
+                        ArrayRef<int64_t>{2, 3});
   if (lse)
     tile::StoreOp::create(b, loc, finish.getLse(), lse,
-                          ValueRange(at).drop_back(), ArrayRef<int64_t>{2, -1});
+                          ValueRange(at).drop_back(), queryLimit,
+                          ArrayRef<int64_t>{2, -1});
   kb.endWork();
   return schedule;
 }

@@ -61,9 +61,7 @@ Value KernelBuilder::loadHead(Value memref, Value batch, Value head, Value row,
                               memref, indices, limit, dims);
 }
 
-/// Heads of all batch entries in sections; in a section the last tiles of all
-/// heads first.
-static std::pair<Value, Value> decodeSections(OpBuilder &b, Location loc,
+std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,
                                               Value item, Value tiles,
                                               Value allHeads, Value perSection,
                                               Value lastTile) {

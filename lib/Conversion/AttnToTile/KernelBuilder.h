@@ -61,6 +61,30 @@ struct KernelBuilder {
   void endWork();
 };
 
+/// One tile of queries of a packed sequence; rows of a sequence count from 0.
+struct PackedTile {
+  /// The sequence's number is the batch entry that regions see.
+  KernelBuilder::Work work;
+  /// Where its rows begin in memory, and how many there are.
+  mlir::Value firstQuery, queries, firstKey, keys;
+};
+
+/// Starts the loop over tiles of packed sequences. `headsPerSection`, unless
+/// null, says how many heads of a sequence with so many keys are taken
+/// together, the last tiles first.
+PackedTile beginPackedWork(
+    KernelBuilder &kb, mlir::Value query, mlir::Value key,
+    mlir::Value queryOffsets, mlir::Value keyOffsets, int64_t tileM,
+    tile::WorkSchedule schedule,
+    llvm::function_ref<mlir::Value(mlir::Value keys)> headsPerSection);
+
+/// Heads in sections; in a section the last tiles of all heads first. Gives an
+/// item's tile and head.
+std::pair<mlir::Value, mlir::Value>
+decodeSections(mlir::OpBuilder &b, mlir::Location loc, mlir::Value item,
+               mlir::Value tiles, mlir::Value allHeads, mlir::Value perSection,
+               mlir::Value lastTile);
+
 /// Emit the body of a kernel; return the schedule that shaped it.
 mlir::FailureOr<tile::ScheduleAttr> buildForward(KernelBuilder &kb,
                                                  attn::ForwardOp op);

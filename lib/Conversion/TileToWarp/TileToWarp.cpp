@@ -8,6 +8,8 @@
 
 #include "fovea/Conversion/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
 namespace fovea {
@@ -62,6 +64,20 @@ static tile::DotOp findProduct(tile::DotOp sum) {
   return {};
 }
 
+/// Rows at or past the load's limit are zero, in the few blocks that have any.
+static void emitZeroRows(OpBuilder &b, tile::LoadOp load, Value buffer) {
+  Location loc = load.getLoc();
+  int64_t rows = load.getResult().getType().getDimSize(0);
+  Value from = arith::SubIOp::create(b, loc, load.getLimit(),
+                                     load.getIndices()[load.getDims()[0]]);
+  Value isRagged =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, from,
+                            arith::ConstantIndexOp::create(b, loc, rows));
+  auto branch = scf::IfOp::create(b, loc, isRagged, /*withElseRegion=*/false);
+  OpBuilder inside = branch.getThenBodyBuilder();
+  warp::ZeroRowsOp::create(inside, loc, buffer, from);
+}
+
 Value TileToWarpPass::getBuffer(tile::LoadOp load) {
   Value &buffer = buffers[load];
   if (buffer)
@@ -77,10 +93,14 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load) {
   builder.setInsertionPointToStart(&getOperation().getBody().front());
   buffer = warp::AllocOp::create(builder, load.getLoc(), type, IntegerAttr());
   builder.setInsertionPoint(load);
+  // The copy engine knows where the tensor ends, and no other limit.
+  Value limit = specialized ? Value() : load.getLimit();
   warp::CopyOp::create(builder, load.getLoc(), load.getSource(),
-                       load.getIndices(), load.getLimit(),
+                       load.getIndices(), limit,
                        /*condition=*/Value(), buffer, load.getDims(),
                        /*async=*/false);
+  if (limit != load.getLimit())
+    emitZeroRows(builder, load, buffer);
   ++numBuffers;
   return buffer;
 }

@@ -322,7 +322,7 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
       return failure();
     RankedTensorType tile = op.getValue().getType();
     BoxAccess access(rewriter, loc, *view, op.getIndices(), op.getDims(), tile,
-                     /*limit=*/Value());
+                     op.getLimit());
     if (canExchange(tile, *view, access)) {
       storeExchanged(rewriter, loc, adaptor.getValue(), access);
       rewriter.eraseOp(op);
@@ -373,7 +373,9 @@ struct GatherLowering : OpConversionPattern<tile::GatherOp> {
 
 /// A single element, the same for the whole CTA: as a tile of one.
 struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
-  using OpConversionPattern::OpConversionPattern;
+  ScalarLoadLowering(const TypeConverter &converter, MLIRContext *context,
+                     const Specialization &roles)
+      : OpConversionPattern(converter, context), roles(roles) {}
 
   LogicalResult
   matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
@@ -400,9 +402,16 @@ struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
         LLVM::GEPOp::create(rewriter, loc, view->pointer.getType(), memory,
                             view->pointer, ArrayRef<LLVM::GEPArg>{distance});
     Value value = emitLoad(rewriter, loc, {address, inside}, memory);
+    // Lengths and offsets bound loops: warps that compute must be seen to go
+    // through those as one.
+    const Role *role = roles.getRole(op);
+    if (role && !role->isSingleThread && element.isInteger(32))
+      value = emitUniform(rewriter, loc, value);
     rewriter.replaceOp(op, fromMemory(rewriter, loc, value, element));
     return success();
   }
+
+  const Specialization &roles;
 };
 
 struct DimLowering : OpConversionPattern<memref::DimOp> {
@@ -546,8 +555,10 @@ GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
 
 void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
-                                         tile::AbiOp abi) {
-  patterns.add<DimLowering, GatherLowering, LoadLowering, ScalarLoadLowering>(
+                                         tile::AbiOp abi,
+                                         const Specialization &roles) {
+  patterns.add<DimLowering, GatherLowering, LoadLowering>(
       converter, patterns.getContext());
+  patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles);
   patterns.add<StoreLowering>(converter, patterns.getContext(), abi);
 }

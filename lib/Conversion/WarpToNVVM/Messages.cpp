@@ -16,8 +16,6 @@ using namespace mlir;
 using namespace fovea;
 
 static constexpr int64_t kGroupWarps = 4, kSlotBytes = 4;
-// Barrier 0 is the whole CTA's.
-static constexpr int64_t kFirstBarrier = 1, kLastBarrier = 15;
 // Two counters of i32: numbers given out, CTAs that want no more.
 static constexpr int64_t kCounterBytes = 8;
 
@@ -241,5 +239,7 @@ LogicalResult fovea::lowerRoleMessages(gpu::GPUFuncOp kernel, tile::AbiOp abi,
   for (warp::MailboxOp op : mailboxes)
     if (failed(lowerMailbox(op, roles)))
       return failure();
+  if (failed(lowerZeroRows(kernel, roles, barrier)))
+    return failure();
   return lowerWork(kernel, abi, roles);
 }

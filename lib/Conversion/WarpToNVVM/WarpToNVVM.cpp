@@ -177,7 +177,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
   populateTilePatterns(patterns, converter);
-  populateGlobalMemoryPatterns(patterns, converter, abi);
+  populateGlobalMemoryPatterns(patterns, converter, abi, roles);
   populateSharedMemoryPatterns(patterns, converter, abi.getThreads());
   populateMmaSyncPatterns(patterns, converter);
   populateWgmmaPatterns(patterns, converter, roles, abi);

@@ -114,10 +114,18 @@ private:
 mlir::LogicalResult lowerRolePipelines(mlir::gpu::GPUFuncOp kernel,
                                        tile::AbiOp abi,
                                        const Specialization &roles);
-/// Turns, mailboxes and the counter of work items.
+/// Turns, rows that become zero, mailboxes and the counter of work items.
 mlir::LogicalResult lowerRoleMessages(mlir::gpu::GPUFuncOp kernel,
                                       tile::AbiOp abi,
                                       const Specialization &roles);
+
+/// Rows that become zero, by stores of a role's warp groups. `firstBarrier` is
+/// the first named barrier that nobody uses.
+mlir::LogicalResult lowerZeroRows(mlir::gpu::GPUFuncOp kernel,
+                                  const Specialization &roles,
+                                  int64_t firstBarrier);
+/// Barrier 0 is the whole CTA's.
+inline constexpr int64_t kFirstBarrier = 1, kLastBarrier = 15;
 
 /// What a role's operand in shared memory is: a buffer, and a stage of it
 /// unless null.
@@ -153,7 +161,7 @@ void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
 void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
-                                  tile::AbiOp abi);
+                                  tile::AbiOp abi, const Specialization &roles);
 /// `threads` of a CTA share the work of a copy.
 void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,

@@ -19,8 +19,8 @@ func.func @half(%q: tensor<1x1x?x128xf16>) -> tensor<1x1x?x128xf16> {
   return %o : tensor<1x1x?x128xf16>
 }
 
-// Rows that end anywhere are no boxes: mma.sync, and no roles.
-// CHECK: tile.abi @lengths target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
+// Sequences of different lengths take unequal time, too.
+// CHECK: tile.abi @lengths {{.*}} producer_registers = 40, {{.*}} work = dynamic, recurrence = lazy, tau = 32>
 func.func @lengths(%q: tensor<1x1x?x128xbf16>, %n: tensor<1xi32>) -> tensor<1x1x?x128xbf16> {
   %o = attn.forward %q, %q, %q lengths(%n : tensor<1xi32>) : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x1x?x128xbf16>
   return %o : tensor<1x1x?x128xbf16>

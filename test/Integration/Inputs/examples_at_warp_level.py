@@ -14,6 +14,7 @@ import sys
 SIZES = {"B": 2, "Hq": 4, "Hkv": 2, "Sq": 300, "Skv": 430}
 SPECIAL = {
     "alibi": {"capture0.0": 4},
+    "packed": {"B": 1, "N+1": 5},
     "prefix_lm": {"capture0.0": 2},
     "relative_bias": {"capture0.0": 4},
     "soft_cap_window_gqa": {"B": 1, "Hq": 32, "Hkv": 16, "Sq": 140, "Skv": 200},

@@ -706,5 +706,7 @@ SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
   if (getSequence().hasPagedKeys())
     return {{"Sq", kMaxSequenceLength}};
+  if (isa<PackedAttr>(getSequence()))
+    return {{"B", 1}, {"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
   return {{"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
 }

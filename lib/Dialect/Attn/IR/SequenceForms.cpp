@@ -70,7 +70,7 @@ SmallVector<StringRef> PackedAttr::getOperandNames() const {
 SmallVector<StringRef> PackedAttr::getOperandDims(unsigned) const {
   return {"N+1"};
 }
-bool PackedAttr::isLowered() const { return false; }
+bool PackedAttr::isLowered() const { return true; }
 LogicalResult
 PackedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
                            TypeRange types, int64_t batch) const {
@@ -85,6 +85,11 @@ PackedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
   if (types[0] != types[1])
     return emitError() << "'cu_q' and 'cu_k' must have one type, found "
                        << types[0] << " and " << types[1];
+  if (cast<RankedTensorType>(types[0]).getDimSize(0) == 0)
+    return emitError()
+           << "'cu_q' and 'cu_k' must have an entry more than there "
+              "are sequences, found "
+           << types[0];
   return success();
 }
 

@@ -148,18 +148,26 @@ static LogicalResult verifyBox(Operation *op, MemRefType memref,
   return success();
 }
 
+/// Checks a box's `limit`, if it has one.
+static LogicalResult verifyLimit(Operation *op, Value limit,
+                                 ArrayRef<int64_t> dims) {
+  if (limit && dims[0] == -1)
+    return op->emitOpError("limit needs a memref dimension in dims[0]");
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
   if (failed(verifyBox(*this, getSource().getType(), getIndices().size(),
                        getDims(), getResult().getType())))
     return failure();
-  if (getLimit() && getDims()[0] == -1)
-    return emitOpError("limit needs a memref dimension in dims[0]");
-  return success();
+  return verifyLimit(*this, getLimit(), getDims());
 }
 
 LogicalResult StoreOp::verify() {
-  return verifyBox(*this, getTarget().getType(), getIndices().size(), getDims(),
-                   getValue().getType());
+  if (failed(verifyBox(*this, getTarget().getType(), getIndices().size(),
+                       getDims(), getValue().getType())))
+    return failure();
+  return verifyLimit(*this, getLimit(), getDims());
 }
 
 LogicalResult GatherOp::verify() {

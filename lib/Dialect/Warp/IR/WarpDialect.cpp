@@ -181,6 +181,13 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult ZeroRowsOp::verify() {
+  if (getBuffer().getType().getRank() != 2)
+    return emitOpError("buffer must have rank 2, found ")
+           << getBuffer().getType();
+  return success();
+}
+
 LogicalResult LocalLoadOp::verify() {
   MemRefType source = getSource().getType();
   RankedTensorType result = getType();
@@ -364,6 +371,11 @@ using Effects =
 void CopyOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable());
   effects.emplace_back(MemoryEffects::Write::get(), &getTargetMutable());
+}
+
+void ZeroRowsOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), &getBufferMutable());
+  effects.emplace_back(MemoryEffects::Write::get(), &getBufferMutable());
 }
 
 void LocalLoadOp::getEffects(Effects &effects) {

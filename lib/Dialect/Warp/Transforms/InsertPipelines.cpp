@@ -37,6 +37,8 @@ private:
 static int64_t getDepth(ArrayRef<Operation *> readers, Value buffer,
                         tile::ScheduleAttr schedule) {
   for (Operation *reader : readers) {
+    if (isa<warp::ZeroRowsOp>(reader))
+      continue;
     auto dot = dyn_cast<warp::DotOp>(reader);
     if (!dot || dot.getA() == buffer)
       return schedule.getQueryStages();

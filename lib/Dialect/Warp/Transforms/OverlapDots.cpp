@@ -115,6 +115,11 @@ void TwoStages::findLateRoots() {
         lateRoots.insert(user);
     buffers.insert(getBuffer(dot.getB()));
   }
+  // What changes a product's operand stays ahead of it.
+  loop->walk([&](ZeroRowsOp zero) {
+    if (buffers.contains(getBuffer(zero.getBuffer())))
+      lateRoots.insert(inBody(zero));
+  });
   // A copy belongs to the pipeline whose stage was acquired last before it.
   Value acquired;
   for (Operation &op : *loop.getBody()) {

@@ -430,7 +430,8 @@ LogicalResult VerifyPipelinesPass::verify(Operation *op) {
     return verifySend(send);
   if (auto begin = dyn_cast<warp::BeginTurnOp>(op))
     return verifyTurn(begin);
-  if (isa<warp::LocalLoadOp, warp::DotOp, warp::DotIntoOp, warp::CopyOutOp>(op))
+  if (isa<warp::LocalLoadOp, warp::ZeroRowsOp, warp::DotOp, warp::DotIntoOp,
+          warp::CopyOutOp>(op))
     for (Value operand : op->getOperands())
       if (warp::isSharedBuffer(operand.getType()) &&
           failed(verifyRead(op, operand)))

@@ -114,3 +114,12 @@ func.func @paged_table(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v:
     : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
   return
 }
+
+// -----
+
+func.func @packed_empty(%q: tensor<1x4x?x64xbf16>, %n: tensor<0xi32>) {
+  // expected-error @+1 {{'cu_q' and 'cu_k' must have an entry more than there are sequences, found 'tensor<0xi32>'}}
+  %o = attn.forward %q, %q, %q packed(%n, %n : tensor<0xi32>, tensor<0xi32>)
+    : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}

@@ -197,3 +197,11 @@ func.func @f(%M: memref<?x?xf32>, %i: index, %k: tensor<8x1xi1, #tile.reg>) {
   %x = tile.gather %M[%i, %i] mask(%k : tensor<8x1xi1, #tile.reg>) : memref<?x?xf32>[index, index] to tensor<16x64xf32, #tile.reg>
   return
 }
+
+// -----
+
+func.func @store_limit(%x: tensor<1x64xf32, #tile.reg>, %M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{limit needs a memref dimension in dims[0]}}
+  tile.store %x, %M[%i, %i] limit(%i) dims [-1, 0] : tensor<1x64xf32, #tile.reg>, memref<?x?xf32>
+  return
+}

@@ -140,3 +140,19 @@ func.func @verb_stage(%p: !warp.pipeline<2>, %s: index, %z: i32) {
   warp.consumer_wait %p[%s, %z] : !warp.pipeline<2>
   return
 }
+
+// -----
+
+func.func @zero_rows_rank(%b: memref<2x16x16xbf16, #warp.shared<panel = 16>>, %n: index) {
+  // expected-error@+1 {{buffer must have rank 2, found 'memref<2x16x16xbf16, #warp.shared<panel = 16>>'}}
+  warp.zero_rows %b from %n : memref<2x16x16xbf16, #warp.shared<panel = 16>>
+  return
+}
+
+// -----
+
+func.func @zero_rows_global(%b: memref<16x16xbf16>, %n: index) {
+  // expected-error@+1 {{operand #0 must be static memref in shared memory}}
+  "warp.zero_rows"(%b, %n) : (memref<16x16xbf16>, index) -> ()
+  return
+}

@@ -21,6 +21,8 @@ func.func @movement(%k: memref<?x?x128xbf16>, %i: index, %n: index, %c: i1, %sta
   warp.copy %k[%i, %i, %i] dims [1, 2] to %view : memref<?x?x128xbf16> to !buffer
   // CHECK: warp.copy async %[[K]][%[[I]], %[[I]], %[[I]]] limit(%[[N]]) if(%[[C]]) dims [1, 2] to %[[VIEW]]
   warp.copy async %k[%i, %i, %i] limit(%n) if(%c) dims [1, 2] to %view : memref<?x?x128xbf16> to !buffer
+  // CHECK: warp.zero_rows %[[VIEW]] from %[[N]] : memref<64x128xbf16, #warp.shared<panel = 64>>
+  warp.zero_rows %view from %n : !buffer
   // CHECK: warp.local_load %[[VIEW]] : {{.*}} to tensor<64x128xbf16, #warp.mma_sync<warps = 4>>
   %tile = warp.local_load %view : !buffer to tensor<64x128xbf16, #warp.mma_sync<warps = 4>>
   return %tile : tensor<64x128xbf16, #warp.mma_sync<warps = 4>>

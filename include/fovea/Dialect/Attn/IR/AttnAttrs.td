@@ -50,7 +50,9 @@ def Attn_PackedAttr : Attn_SequenceForm<"Packed", "packed"> {
   let description = [{
     `packed(%cu_q, %cu_k : tensor<(N+1)xi32>, tensor<(N+1)xi32>)`: the batch
     dimension is 1; sequence `n` holds queries `cu_q[n]` to `cu_q[n+1]` and keys
-    `cu_k[n]` to `cu_k[n+1]`. Regions see `b = n` and positions from 0.
+    `cu_k[n]` to `cu_k[n+1]`. Regions see `b = n` and positions from 0. Offsets
+    ascend. Output rows of no sequence are not specified; kernels leave them as
+    they are. Sequences are worked on in their order.
   }];
 }
 

@@ -188,23 +188,33 @@ def Tile_GatherOp : Tile_Op<"gather", [
 }
 
 def Tile_StoreOp : Tile_Op<"store", [
+    AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "writes a tile into a box of a memref";
   let description = [{
-    The reverse of `tile.load`; elements outside the memref are dropped.
+    The reverse of `tile.load`; elements outside the memref are dropped, and
+    with `limit` those at or past it along the memref's dimension `dims[0]`.
 
     Example:
 
     ```mlir
-    tile.store %o, %O[%b, %h, %i, %c0] dims [2, 3]
+    tile.store %o, %O[%b, %h, %i, %c0] limit(%end) dims [2, 3]
       : tensor<128x64xbf16, #tile.reg>, memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
     ```
   }];
   let arguments = (ins Tile_AnyTile:$value, AnyMemRef:$target,
-                       Variadic<Index>:$indices, DenseI64ArrayAttr:$dims);
+                       Variadic<Index>:$indices, Optional<Index>:$limit,
+                       DenseI64ArrayAttr:$dims);
+  let builders = [OpBuilder<(ins "::mlir::Value":$value,
+                                "::mlir::Value":$target,
+                                "::mlir::ValueRange":$indices,
+                                "::llvm::ArrayRef<int64_t>":$dims), [{
+    build($_builder, $_state, value, target, indices,
+          /*limit=*/::mlir::Value(), dims);
+  }]>];
   let assemblyFormat = [{
-    $value `,` $target `[` $indices `]` `dims` $dims attr-dict
-    `:` type($value) `,` type($target)
+    $value `,` $target `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims
+    attr-dict `:` type($value) `,` type($target)
   }];
   let hasVerifier = 1;
 }

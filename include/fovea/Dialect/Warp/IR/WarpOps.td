@@ -111,6 +111,29 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Warp_ZeroRowsOp : Warp_OpWithEffects<"zero_rows"> {
+  let summary = "makes the last rows of a stage zero";
+  let description = [{
+    Rows `from` and on become 0: all of them if `from` is not positive, none if
+    the buffer has no more rows. For copies that can't end at a run-time row: a
+    sequence's last block of values goes on with what happens to follow it in
+    memory, and 0 * NaN is NaN.
+
+    Belongs to a role that reads the stage. Each of its warp groups writes the
+    rows before its own dots read them; all write the same, so none waits for
+    another. The dots that follow see the zeros.
+
+    Example:
+
+    ```mlir
+    warp.zero_rows %v0 from %n : memref<64x128xbf16, #warp.shared<panel = 64>>
+    ```
+  }];
+  let arguments = (ins Warp_SharedBuffer:$buffer, Index:$from);
+  let assemblyFormat = "$buffer `from` $from attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
 def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
   let summary = "reads a shared buffer into a register tile";
   let description = [{

@@ -1,0 +1,118 @@
+//===- ZeroRows.cpp - Rows of a stage that become zero ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static constexpr int64_t kGroupWarps = 4, kGroupThreads = 128, kChunkBytes = 16;
+
+/// What the stores of one thread have in common.
+namespace {
+struct ThreadRows {
+  Value address; // of the thread's chunk in its first row, i32
+  Value row;     // its first row
+  int64_t step;  // rows from one to the next
+};
+} // namespace
+
+/// A row of a panel is a row of 16-byte chunks in some order: all become zero,
+/// so the order does not matter.
+static ThreadRows emitThreadRows(OpBuilder &b, Location loc, SharedView view,
+                                 Value thread) {
+  int64_t rowBytes = view.getPanel() * view.type.getElementTypeBitWidth() / 8;
+  Value base = emitSharedAddress(b, loc, *view.buffer.getOffset());
+  if (view.stage)
+    base = arith::AddIOp::create(
+        b, loc, base,
+        arith::MulIOp::create(b, loc, view.stage,
+                              emitI32(b, loc, view.getStageBytes())));
+  Value distance =
+      arith::MulIOp::create(b, loc, thread, emitI32(b, loc, kChunkBytes));
+  int64_t chunks = rowBytes / kChunkBytes;
+  return {arith::AddIOp::create(b, loc, base, distance),
+          arith::DivUIOp::create(b, loc, thread, emitI32(b, loc, chunks)),
+          kGroupThreads / chunks};
+}
+
+/// The warp group's threads store side by side, meet, and only then do its dots
+/// read: the matrix units see what the fence made visible.
+static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
+                           int64_t firstBarrier) {
+  FailureOr<SharedView> view = getSharedView(op, op.getBuffer());
+  if (failed(view))
+    return failure();
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  int64_t rows = view->type.getDimSize(0), columns = view->type.getDimSize(1);
+  int64_t panel = view->getPanel();
+  int64_t panelBytes = rows * panel * view->type.getElementTypeBitWidth() / 8;
+  Value thread = arith::RemUIOp::create(b, loc, role.thread,
+                                        emitI32(b, loc, kGroupThreads));
+  ThreadRows mine = emitThreadRows(b, loc, *view, thread);
+  Value from = emitToI32(b, loc, op.getFrom()), zero = emitI32(b, loc, 0);
+  for (int64_t start = 0; start < rows; start += mine.step) {
+    Value row = arith::AddIOp::create(b, loc, mine.row, emitI32(b, loc, start));
+    Value wanted =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, row, from);
+    if (start + mine.step > rows)
+      wanted = arith::AndIOp::create(
+          b, loc, wanted,
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, row,
+                                emitI32(b, loc, rows)));
+    for (int64_t column = 0; column < columns; column += panel) {
+      int64_t distance =
+          column / panel * panelBytes + start * panelBytes / rows;
+      std::string text = "@$2 st.shared.v4.b32 [$0+" +
+                         std::to_string(distance) + "], {$1, $1, $1, $1};";
+      emitAsm(b, loc, text, "r,r,b,~{memory}", {mine.address, zero, wanted});
+    }
+  }
+  NVVM::FenceProxyOp::create(
+      b, loc, NVVM::ProxyKind::async_shared,
+      NVVM::SharedSpaceAttr::get(b.getContext(),
+                                 NVVM::SharedSpace::shared_cta));
+  Value barrier = arith::AddIOp::create(b, loc, role.emitGroup(b, loc),
+                                        emitI32(b, loc, firstBarrier));
+  emitAsm(b, loc, "bar.sync $0, " + std::to_string(kGroupThreads) + ";",
+          "r,~{memory}", barrier);
+  op.erase();
+  return success();
+}
+
+LogicalResult fovea::lowerZeroRows(gpu::GPUFuncOp kernel,
+                                   const Specialization &roles,
+                                   int64_t firstBarrier) {
+  llvm::MapVector<const Role *, SmallVector<warp::ZeroRowsOp>> byRole;
+  WalkResult walk = kernel.walk([&](warp::ZeroRowsOp op) -> WalkResult {
+    const Role *role = roles.getRole(op);
+    if (!role || role->isSingleThread || role->warps % kGroupWarps != 0)
+      return op.emitOpError("must stand in a role of whole warp groups");
+    byRole[role].push_back(op);
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  for (auto &[role, ops] : byRole) {
+    int64_t groups = role->warps / kGroupWarps;
+    if (firstBarrier + groups - 1 > kLastBarrier)
+      return ops.front().emitOpError("needs a named barrier for each of ")
+             << groups << " warp groups, a CTA has " << kLastBarrier
+             << " in all";
+    for (warp::ZeroRowsOp op : ops)
+      if (failed(lower(op, *role, firstBarrier)))
+        return failure();
+    firstBarrier += groups;
+  }
+  return success();
+}

@@ -1,0 +1,50 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file | FileCheck %s
+
+// Threads that copy know the limit.
+// CHECK-LABEL: gpu.func @threads
+// CHECK: warp.copy %arg0[{{.*}}] limit(%arg1)
+// CHECK-NOT: warp.zero_rows
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @threads target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @threads(%v: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %p = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %b = tile.load %v[%c0, %c0] limit(%n) dims [0, 1] : !memory to tensor<32x32xbf16, #tile.reg>
+    %d = tile.dot %p, %b, %zero : tensor<64x32xbf16, #tile.reg>, tensor<32x32xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+// The copy engine does not: rows past it become zero in the buffer, in blocks
+// that have such rows.
+// CHECK-LABEL: gpu.func @engine
+// CHECK: %[[V:.*]] = warp.alloc
+// CHECK: warp.copy %arg0[%[[AT:.*]], %{{.*}}] dims [0, 1] to %[[V]]
+// CHECK: %[[FROM:.*]] = arith.subi %arg1, %[[AT]] : index
+// CHECK: %[[ROWS:.*]] = arith.constant 32 : index
+// CHECK: %[[RAGGED:.*]] = arith.cmpi slt, %[[FROM]], %[[ROWS]] : index
+// CHECK: scf.if %[[RAGGED]] {
+// CHECK-NEXT: warp.zero_rows %[[V]] from %[[FROM]]
+// CHECK-NEXT: }
+// CHECK: warp.dot %{{.*}}, %[[V]]
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @engine target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @engine(%v: !memory, %n: index) kernel {
+    %c7 = arith.constant 7 : index
+    %c0 = arith.constant 0 : index
+    %p = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %b = tile.load %v[%c7, %c0] limit(%n) dims [0, 1] : !memory to tensor<32x32xbf16, #tile.reg>
+    %d = tile.dot %p, %b, %zero : tensor<64x32xbf16, #tile.reg>, tensor<32x32xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
+    gpu.return
+  }
+}

@@ -1,0 +1,73 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
+
+// The 128 threads of each warp group write 16 bytes at a time: 16 rows of a
+// panel of 128 bytes in one go, so two stores for the first 16 rows of 128
+// columns. Then the group alone meets, at a barrier of its own.
+// CHECK-LABEL: gpu.func @f
+// CHECK-DAG: %[[FIRST:.*]] = arith.constant 1 : i32
+// CHECK-DAG: %[[WARPS:.*]] = arith.constant 4 : i32
+// CHECK: "@$2 st.shared.v4.b32 [$0+0], {$1, $1, $1, $1};"
+// CHECK: "@$2 st.shared.v4.b32 [$0+4096], {$1, $1, $1, $1};"
+// CHECK: "@$2 st.shared.v4.b32 [$0+2048], {$1, $1, $1, $1};"
+// CHECK: "@$2 st.shared.v4.b32 [$0+6144], {$1, $1, $1, $1};"
+// CHECK-NOT: st.shared
+// CHECK: nvvm.fence.proxy {{.*}}async.shared
+// CHECK: %[[GROUP:.*]] = arith.divui %{{.*}}, %[[WARPS]] : i32
+// CHECK: %[[BARRIER:.*]] = arith.addi %[[GROUP]], %[[FIRST]] : i32
+// CHECK: "bar.sync $0, 128;", "r,~{memory}" %[[BARRIER]]
+!v = memref<2x32x128xbf16, #warp.shared<panel = 64>>
+!vs = memref<32x128xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 32, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([#tile.scalar<"stage", i32>, #tile.scalar<"n", i32>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(16384)
+  gpu.func @f(%s: i32, %n: i32) kernel {
+    %v = warp.alloc offset(0) : !v
+    warp.specialize captures(%v, %s, %n : !v, i32, i32)
+      role @compute warps(8) regs(240) {
+      ^bb0(%v0: !v, %s0: i32, %n0: i32):
+        %from = arith.index_cast %n0 : i32 to index
+        %vs = warp.stage %v0[%s0] : !v to !vs
+        warp.zero_rows %vs from %from : !vs
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
+  gpu.func @f(%n: index) kernel {
+    %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<panel = 64>>
+    // expected-error@+1 {{'warp.zero_rows' op must stand in a role of whole warp groups}}
+    warp.zero_rows %v from %n : memref<32x64xbf16, #warp.shared<panel = 64>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
+  gpu.func @f(%n: index) kernel {
+    %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<panel = 64>>
+    warp.specialize captures(%v, %n : memref<32x64xbf16, #warp.shared<panel = 64>>, index)
+      role @compute warps(2) regs(240) {
+      ^bb0(%v0: memref<32x64xbf16, #warp.shared<panel = 64>>, %n0: index):
+        // expected-error@+1 {{'warp.zero_rows' op must stand in a role of whole warp groups}}
+        warp.zero_rows %v0 from %n0 : memref<32x64xbf16, #warp.shared<panel = 64>>
+        warp.return
+      }
+      role @other warps(2) regs(240) {
+      ^bb0(%v0: memref<32x64xbf16, #warp.shared<panel = 64>>, %n0: index):
+        warp.return
+      }
+    gpu.return
+  }
+}

@@ -62,7 +62,7 @@ def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float]) -> 
         if isinstance(scale, torch.Tensor) or not math.isfinite(scale):
             raise ValueError(f"scale must be a finite number or None, found {scale!r}")
         scale = float(scale)
-    return Facts(query.dtype, query.device, query.shape[-1], value.shape[-1], scale, torch.is_grad_enabled())
+    return Facts(query.dtype, query.device, int(query.shape[-1]), int(value.shape[-1]), scale, torch.is_grad_enabled())
 
 
 def _options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]:

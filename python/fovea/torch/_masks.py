@@ -1,11 +1,11 @@
 """PyTorch's BlockMasks. Their mask_mod is what is computed; the compiler finds the
 blocks that it leaves out itself. The lists of blocks are only checked to say the
-same, once for each BlockMask."""
+same, once for each list."""
 
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
 
@@ -46,19 +46,43 @@ def _is_empty(block_mask: Any) -> bool:
 
 def check_lists(block_mask: Any) -> None:
     """Raises NotImplementedError for lists of blocks that are not those of the
-    mask_mod. Evaluates it everywhere, waits for the device; once for an object."""
-    known = _checked.get(id(block_mask))
-    if known is not None and known() is block_mask:
+    mask_mod. Evaluates it everywhere, waits for the device; once for each list,
+    and under torch.compile when that compiles."""
+    if _is_empty(block_mask):
         return
-    if not _is_empty(block_mask):
-        problem = _difference(block_mask)
-        if problem is not None:
-            raise NotImplementedError(
-                f"block_mask {problem}: its lists of blocks say more than its mask_mod, which alone is computed; write "
-                "what they say into mask_mod"
-            )
-    key = id(block_mask)
-    _checked[key] = weakref.ref(block_mask, lambda _: _checked.pop(key, None))
+    if torch.compiler.is_compiling() or not _is_checked(block_mask.kv_indices):
+        _check_lists(
+            mask_function(block_mask), block_mask.kv_num_blocks, block_mask.kv_indices, block_mask.full_kv_num_blocks,
+            block_mask.full_kv_indices, block_mask.BLOCK_SIZE, block_mask.seq_lengths,
+        )
+
+
+def _is_checked(indices: torch.Tensor) -> bool:
+    known = _checked.get(id(indices))
+    return known is not None and known() is indices
+
+
+def _check_lists(function: Optional[Callable], counts: torch.Tensor, indices: torch.Tensor,
+                 full_counts: Optional[torch.Tensor], full_indices: Optional[torch.Tensor], block_size: Tuple[int, int],
+                 lengths: Tuple[int, int]) -> bool:
+    blocks = -(-lengths[1] // block_size[1])
+    partial = _listed(counts, indices, blocks)
+    full = torch.zeros_like(partial)
+    if full_counts is not None and full_indices is not None:
+        full = _listed(full_counts, full_indices, blocks)
+    problem = _difference(function, partial, full, block_size, lengths)
+    if problem is not None:
+        raise NotImplementedError(
+            f"block_mask {problem}: its lists of blocks say more than its mask_mod, which alone is computed; write "
+            "what they say into mask_mod"
+        )
+    key = id(indices)
+    _checked[key] = weakref.ref(indices, lambda _, checked=_checked: checked.pop(key, None))
+    return True
+
+
+# Under torch.compile it runs while that compiles (torch.compiler.assume_constant_result).
+_check_lists._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _listed(counts: torch.Tensor, indices: torch.Tensor, columns: int) -> torch.Tensor:
@@ -76,17 +100,12 @@ def _blocks(rows: torch.Tensor, blocks: int, columns: int) -> torch.Tensor:
     return padded.unflatten(-1, (blocks, columns))
 
 
-def _difference(block_mask: Any) -> Optional[str]:
+def _difference(function: Optional[Callable], partial: torch.Tensor, full: torch.Tensor, block_size: Tuple[int, int],
+                lengths: Tuple[int, int]) -> Optional[str]:
+    """What lists say that a mask_mod does not."""
     from torch.nn.attention import flex_attention as flex
 
-    rows, columns = block_mask.BLOCK_SIZE
-    queries, keys = block_mask.seq_lengths
-    blocks = -(-keys // columns)
-    partial = _listed(block_mask.kv_num_blocks, block_mask.kv_indices, blocks)
-    full = torch.zeros_like(partial)
-    if block_mask.full_kv_num_blocks is not None:
-        full = _listed(block_mask.full_kv_num_blocks, block_mask.full_kv_indices, blocks)
-    function = mask_function(block_mask)
+    (rows, columns), (queries, keys), blocks = block_size, lengths, partial.shape[-1]
     if function is None:
         return None if bool((partial | full).all()) else "has no mask_mod, but leaves out blocks"
     batch, heads = (partial.shape[0], partial.shape[1]) if partial.dim() == 4 else (1, 1)

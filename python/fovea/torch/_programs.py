@@ -58,6 +58,8 @@ class _Bindings:
         self.names: List[Tuple[Dict[str, Any], str, Any]] = []
         self.functions: List[Tuple[Any, Any, Any]] = []
         self.tensors: List[Tuple[torch.Tensor, torch.Size]] = []
+        # A root must be free to go: the entry goes with it.
+        self._roots = {id(function) for function in functions}
         self._seen: Set[int] = set()
         self.complete = all([self._add(function) for function in functions])
 
@@ -83,7 +85,8 @@ class _Bindings:
             names: Set[str] = set()
         else:
             names = _global_names(function.__code__)
-        self.functions.append((function, function.__code__, function.__defaults__))
+        if id(function) not in self._roots:
+            self.functions.append((function, function.__code__, function.__defaults__))
         found = [function.__defaults__]
         for cell in function.__closure__ or ():
             try:
@@ -101,10 +104,10 @@ class _Bindings:
     def hold(self) -> bool:
         """Whether all is as it was."""
         for cell, value in self.cells:
-            if cell.cell_contents is not value:
+            if not _same(cell.cell_contents, value):
                 return False
         for scope, name, value in self.names:
-            if scope.get(name, _ABSENT) is not value:
+            if not _same(scope.get(name, _ABSENT), value):
                 return False
         for function, code, defaults in self.functions:
             if function.__code__ is not code or function.__defaults__ is not defaults:
@@ -113,6 +116,11 @@ class _Bindings:
             if tensor.shape != shape:
                 return False
         return True
+
+
+def _same(a: Any, b: Any) -> bool:
+    # torch.compile guards the identity of a function only where that is asked for as a number; else its code.
+    return id(a) == id(b) if isinstance(b, types.FunctionType) else a is b
 
 
 def _global_names(code: types.CodeType) -> Set[str]:
@@ -166,33 +174,83 @@ _entries: "collections.OrderedDict[Tuple, _Entry]" = collections.OrderedDict()
 _lock = threading.Lock()
 
 
-def _forget(key: Tuple) -> None:
-    with _lock:
-        _entries.pop(key, None)
+def _forget(key: Tuple, entries: Any = _entries, lock: Any = _lock) -> None:
+    with lock:
+        entries.pop(key, None)
+
+
+def _holds(entry: _Entry, functions: Tuple[Optional[Callable], ...]) -> bool:
+    """Whether an entry is of these functions, as they are now."""
+    for held, function in zip(entry.functions, functions):
+        if held is None:
+            if function is not None:
+                return False
+        elif held() is not function:
+            return False
+    return entry.bindings.hold()
+
+
+def _entry_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], *facts: Any) -> Tuple[_Entry, bool]:
+    """The functions' entry, traced at need, and whether it may be kept."""
+    functions = (score_mod, mask_mod)
+    key = (id(score_mod), id(mask_mod), facts)
+    entry = _entries.get(key)
+    if entry is not None and _holds(entry, functions):
+        return entry, True
+    # Before tracing: what changes meanwhile is noticed then.
+    bindings = _Bindings(functions)
+    program = build(score_mod, mask_mod, Facts(*facts))
+
+    def forget(_: Any, key: Tuple = key, forget: Any = _forget) -> None:
+        forget(key)
+
+    try:
+        held = tuple(None if function is None else weakref.ref(function, forget) for function in functions)
+    except TypeError:
+        return _Entry((), bindings, program), False
+    entry = _Entry(held, bindings, program)
+    if bindings.complete:
+        with _lock:
+            _entries[key] = entry
+            while len(_entries) > _MOST_ENTRIES:
+                _entries.popitem(last=False)
+    return entry, bindings.complete
+
+
+class _Compiled(NamedTuple):
+    score_mod: Optional[Callable]
+    mask_mod: Optional[Callable]
+    bindings: _Bindings
+    program: Program
+
+
+# What was looked up while compiling, as attributes: of a module torch.compile sees those that come later, too.
+_compiled = types.ModuleType("fovea.torch.compiled")
+
+
+def _while_compiling(score_mod: Optional[Callable], mask_mod: Optional[Callable], *facts: Any) -> str:
+    """The name in ``_compiled`` of what was found."""
+    entry, keeps = _entry_of(score_mod, mask_mod, *facts)
+    if not keeps:
+        raise NotImplementedError(
+            "under torch.compile a score_mod or mask_mod may refer to tensors, numbers, functions and tuples of them, by "
+            "closures and globals; what else this one refers to could change unnoticed"
+        )
+    name = f"entry{len(vars(_compiled))}"
+    setattr(_compiled, name, _Compiled(score_mod, mask_mod, entry.bindings, entry.program))
+    return name
+
+
+# torch.compile runs it while it compiles (torch.compiler.assume_constant_result, which imports all of torch._dynamo).
+_while_compiling._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def program_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts) -> Program:
     """The program of two functions, traced at need."""
-    key = (id(score_mod), id(mask_mod), facts)
-    entry = _entries.get(key)
-    functions = (score_mod, mask_mod)
-    if entry is not None and all(
-        function is None if held is None else held() is function for held, function in zip(entry.functions, functions)
-    ) and entry.bindings.hold():
-        return entry.program
-    # Before tracing: what changes meanwhile is noticed then.
-    bindings = _Bindings(functions)
-    program = build(score_mod, mask_mod, facts)
-    if bindings.complete:
-        try:
-            held = tuple(
-                None if function is None else weakref.ref(function, lambda _, key=key: _forget(key))
-                for function in functions
-            )
-        except TypeError:
-            return program
-        with _lock:
-            _entries[key] = _Entry(held, bindings, program)
-            while len(_entries) > _MOST_ENTRIES:
-                _entries.popitem(last=False)
-    return program
+    if torch.compiler.is_compiling():
+        compiled: _Compiled = getattr(_compiled, _while_compiling(score_mod, mask_mod, *facts))
+        # Looked at again, for guards: the next call's functions may be others, and refer to other tensors.
+        if not _same(score_mod, compiled.score_mod) or not _same(mask_mod, compiled.mask_mod) or not compiled.bindings.hold():
+            raise RuntimeError("a function has changed while it was compiled")
+        return compiled.program
+    return _entry_of(score_mod, mask_mod, *facts)[0].program

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Set, Tuple
 
 import torch
 
@@ -21,7 +21,30 @@ _LEVELS = {"interpret": "attn", "interpret:attn": "attn", "interpret:tile": "til
 # --- What is taken ------------------------------------------------------------
 
 
+#: Forms of calls that have been checked: that takes longer than all else that a call does.
+_good: Set[Tuple] = set()
+_MOST_GOOD = 4096
+
+
 def _check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gqa: bool, backend: str) -> None:
+    if torch.compiler.is_compiling():
+        _check_form(query, key, value, enable_gqa, backend)
+    else:
+        form = (query.shape, key.shape, value.shape, query.dtype, key.dtype, value.dtype, query.device, key.device,
+                value.device, enable_gqa, backend)
+        if form not in _good:
+            _check_form(query, key, value, enable_gqa, backend)
+            if len(_good) >= _MOST_GOOD:
+                _good.clear()
+            _good.add(form)
+    if torch.is_grad_enabled():
+        for name, tensor in (("query", query), ("key", key), ("value", value)):
+            if tensor.requires_grad:
+                raise NotImplementedError(
+                    f"{name} requires a gradient, and there is no backward pass yet; use torch.no_grad() or detach()")
+
+
+def _check_form(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gqa: bool, backend: str) -> None:
     tensors = (("query", query), ("key", key), ("value", value))
     for name, tensor in tensors:
         if tensor.dim() != 4:
@@ -30,9 +53,6 @@ def _check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_g
             raise ValueError(f"query, key and value must be of one dtype, found {query.dtype} and {tensor.dtype}")
         if tensor.device != query.device:
             raise ValueError(f"query, key and value must be on one device, found {query.device} and {tensor.device}")
-        if tensor.requires_grad and torch.is_grad_enabled():
-            raise NotImplementedError(
-                f"{name} requires a gradient, and there is no backward pass yet; use torch.no_grad() or detach()")
     kinds: Tuple[torch.dtype, ...] = (torch.bfloat16, torch.float16)
     if backend == "cuda":
         if query.device.type != "cuda":

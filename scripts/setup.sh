@@ -108,10 +108,6 @@ if [ ! -x .venv/bin/python ] || [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$wa
   "${pip[@]}" install -r scripts/requirements.txt ||
     fail "pip could not install scripts/requirements.txt: no network to PyPI?"
   complete=yes
-  # A build for the CPU alone comes before the one of the same version with CUDA, wherever there is one. What PyTorch
-  # needs is installed apart: an index that can't be reached costs time for each package.
-  "${pip[@]}" install --no-deps --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu \
-    -r scripts/requirements-torch.txt 2>/dev/null || true
   if ! "${pip[@]}" install -r scripts/requirements-torch.txt; then
     note "warning: PyTorch is not to be had; tests of fovea.torch will be skipped"
     complete=

@@ -98,8 +98,10 @@ def _options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]:
 def _run(program: Program, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, options: Tuple[str, str],
          backend: str) -> Tuple[torch.Tensor, torch.Tensor]:
     text = _op.remember(program.spec)
-    # Modes (fake tensors, tracing) must see an op; without one its dispatch is time for nothing.
-    if backend == "cuda" and not torch._C._len_torch_dispatch_stack() and type(query) is torch.Tensor:
+    # Modes (fake tensors, tracing) must see an op; without one its dispatch is time for nothing. torch.compile takes
+    # the first question for a constant and never meets the second.
+    if (backend == "cuda" and not torch.compiler.is_compiling() and not torch._C._len_torch_dispatch_stack()
+            and type(query) is torch.Tensor):
         return _op.launch(query, key, value, program.captures, text, *options)
     return torch.ops.fovea.attention(
         query, key, value, program.captures, text, *options, _LEVELS.get(backend, "attn"))

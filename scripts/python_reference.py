@@ -5,6 +5,7 @@ Usage: python_reference.py FOLDER-OF-THE-PACKAGE OUTPUT
 In a docstring, an indented block explains the line above it; doctests are code.
 """
 
+import ast
 import inspect
 import pathlib
 import re
@@ -85,6 +86,14 @@ def describe(name, thing):
         yield f"\n### `{name}{signature(thing)}`\n\n{to_markdown(thing.__doc__)}"
 
 
+def describe_unimported(name, path):
+    """The same of a module's public functions, by its source: it needs PyTorch."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+            yield f"\n### `{name}.{node.name}({ast.unparse(node.args)}){returns}`\n\n{to_markdown(ast.get_docstring(node))}"
+
+
 def main():
     folder, output = sys.argv[1:]
     sys.path.insert(0, folder)
@@ -100,6 +109,9 @@ def main():
         parts.append(f"\n## {title}")
         for name in chosen:
             parts.extend(describe(f"fovea.{name}", getattr(fovea, name)))
+    module = pathlib.Path(folder, "fovea", "torch")
+    parts.append("\n## With PyTorch\n\n" + to_markdown(ast.get_docstring(ast.parse((module / "__init__.py").read_text()))))
+    parts.extend(describe_unimported("fovea.torch", module / "_attention.py"))
     pathlib.Path(output).write_text("\n".join(parts).rstrip() + "\n")
 
 

@@ -106,14 +106,20 @@ class RegionBuilder:
         self.result: Optional[Value] = None
         self._known: Dict[Tuple, Value] = {}
         for argument in arguments:
-            name, rest = "%" + argument[0], argument[1:]
-            if len(rest) == 2:
-                shape, element = tuple(rest[0]), rest[1]
-                self.arguments.append(Value(name, tensor_type(shape, element), shape=shape, element=element))
-            elif rest[0] == "index":
-                self.arguments.append(Value(name, "index", 0, MAX_SEQUENCE))
-            else:
-                self.arguments.append(self._ranged(Value(name, rest[0])))
+            self.add_argument(argument)
+
+    def add_argument(self, argument: Tuple) -> Value:
+        """One more argument, after the others."""
+        name, rest = "%" + argument[0], argument[1:]
+        if len(rest) == 2:
+            shape, element = tuple(rest[0]), rest[1]
+            value = Value(name, tensor_type(shape, element), shape=shape, element=element)
+        elif rest[0] == "index":
+            value = Value(name, "index", 0, MAX_SEQUENCE)
+        else:
+            value = self._ranged(Value(name, rest[0]))
+        self.arguments.append(value)
+        return value
 
     # --- ops -----------------------------------------------------------------
 
@@ -252,6 +258,10 @@ class RegionBuilder:
         """An element of a captured tensor; indices are of type index."""
         names = ", ".join(index.name for index in indices)
         return self.op(f"tensor.extract {tensor.name}[{names}] : {tensor.type}", tensor.element)
+
+    def fused_multiply_add(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c of floats, rounded once."""
+        return self.op(f"math.fma {a.name}, {b.name}, {c.name} : {a.type}", a.type)
 
     def size(self, tensor: Value, dim: int) -> Value:
         """The extent of a captured tensor, an index."""

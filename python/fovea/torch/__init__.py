@@ -1,0 +1,14 @@
+"""PyTorch's attention, compiled by Fovea: its signatures, its BlockMasks, its
+functions, unchanged.
+
+    >>> from fovea.torch import flex_attention
+    >>> out = flex_attention(query, key, value, score_mod=soft_cap, block_mask=block_mask)  # doctest: +SKIP
+
+``flex_attention`` and ``scaled_dot_product_attention`` run on CUDA; what they call
+is ``torch.ops.fovea.attention``, an op that torch.compile keeps in its graph.
+"""
+
+from . import _aten  # noqa: F401 (its ops are registered)
+from ._attention import flex_attention, scaled_dot_product_attention
+
+__all__ = ["flex_attention", "scaled_dot_product_attention"]

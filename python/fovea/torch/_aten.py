@@ -1,0 +1,672 @@
+"""What ATen's ops become: PyTorch's rules for types and rounding, made explicit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+import torch
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as KIND, elementwise_dtypes
+
+from .._builder import Value
+from ._expressions import TYPES, Expression, constant, elementwise, reindexed, scalar
+from ._tracer import EMITTERS, Emitter, Tracer, fail
+
+#: Sums and the like of captured tensors' dimensions are written out up to this size.
+LONGEST_REDUCTION = 256
+
+def emitter(*names: str) -> Callable[[Emitter], Emitter]:
+    def add(function: Emitter) -> Emitter:
+        for name in names:
+            EMITTERS[name] = function
+        return function
+
+    return add
+
+
+# --- Types --------------------------------------------------------------------
+
+
+def apply(tracer: Tracer, function: Callable[..., Value], operands: Sequence[Any], kind: Any = KIND.DEFAULT
+          ) -> Expression:
+    """An elementwise op with PyTorch's promotion: operands are brought to the
+    dtype to compute in (halves compute as f32), the result to the promoted one."""
+    computation, result = elementwise_dtypes(*operands, type_promotion_kind=kind)
+    if computation not in TYPES or result not in TYPES:
+        fail(f"a kernel can't compute with {computation}")
+    if kind is KIND.ALWAYS_BOOL:
+        # Numbers are compared in the dtype that they have in common.
+        common = elementwise_dtypes(*operands, type_promotion_kind=KIND.DEFAULT)[1]
+    else:
+        common = computation
+    wanted = TYPES[computation]
+    expressions = [tracer.converted(tracer.converted(tracer.expression(one), common), computation) for one in operands]
+
+    def compute(*values: Value) -> Value:
+        return tracer.region.cast(function(*(tracer.region.cast(value, wanted) for value in values)), TYPES[result])
+
+    return elementwise(tracer.region, compute, expressions, result)
+
+
+# --- Arithmetic ---------------------------------------------------------------
+
+
+def _plain(names: Sequence[str], builder_name: str, kind: Any = KIND.DEFAULT) -> None:
+    """Ops that the builder has under a name, of all their tensors."""
+
+    def emit(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+        region = tracer.region
+        if len(args) == 1:
+            return apply(tracer, lambda a: region.unary(builder_name, a), args, kind)
+        return apply(tracer, lambda a, b: region.binary(builder_name, a, b), args[:2], kind)
+
+    emitter(*names)(emit)
+
+
+def _comparison(names: Sequence[str], predicate: str) -> None:
+    def emit(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+        return apply(tracer, lambda a, b: tracer.region.compare(predicate, a, b), args[:2], KIND.ALWAYS_BOOL)
+
+    emitter(*names)(emit)
+
+
+_plain(["maximum"], "max")
+_plain(["minimum"], "min")
+_plain(["bitwise_and", "__and__", "__iand__"], "and")
+_plain(["bitwise_or", "__or__", "__ior__"], "or")
+_plain(["bitwise_xor", "__xor__", "__ixor__"], "xor")
+_plain(["atan2"], "atan2", KIND.INT_TO_FLOAT)
+for _name in ("exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "tanh", "sin", "cos", "atan", "erf"):
+    _plain([_name], _name, KIND.INT_TO_FLOAT)
+for _aten, _mine in (("eq", "eq"), ("ne", "ne"), ("lt", "lt"), ("le", "le"), ("gt", "gt"), ("ge", "ge")):
+    _comparison([_aten], _mine)
+
+
+@emitter("add", "sub", "rsub", "subtract")
+def _add(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+    alpha = kwargs.get("alpha", args[2] if len(args) > 2 else 1)
+    a, b = args[:2] if name != "rsub" else (args[1], args[0])
+    if alpha != 1:
+        scaled = apply(tracer, lambda x, y: region.binary("mul", x, y), [args[1] if name != "rsub" else args[0], alpha])
+        other = tracer.symbol(scaled)
+        a, b = (a, other) if name != "rsub" else (a, other)
+    operation = "add" if name == "add" else "sub"
+
+    def compute(x: Value, y: Value) -> Value:
+        if x.type == "i1":  # booleans add up to a boolean; they can't be subtracted
+            return region.binary("or", x, y)
+        return region.binary(operation, x, y)
+
+    return apply(tracer, compute, [a, b])
+
+
+@emitter("mul", "multiply")
+def _mul(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+    return apply(tracer, lambda a, b: region.binary("and" if a.type == "i1" else "mul", a, b), args[:2])
+
+
+def _divisor(value: Value) -> None:
+    if value.constant == 0 and value.type not in ("f16", "bf16", "f32", "f64"):
+        fail("division of integers by zero")
+
+
+def _floor_divide(tracer: Tracer, a: Value, b: Value) -> Tuple[Value, Value]:
+    """Quotient and remainder as Python has them. Of floats, the quotient that was
+    rounded up to an integer is one too large; a fused multiply-add tells."""
+    region = tracer.region
+    _divisor(b)
+    if a.type not in ("f16", "bf16", "f32", "f64"):
+        return region.binary("floordiv", a, b), region.binary("mod", a, b)
+    zero, one = region.constant(0.0, a.type), region.constant(1.0, a.type)
+    divided = region.unary("floor", region.binary("div", a, b))
+
+    def remainder(quotient: Value) -> Value:
+        return region.fused_multiply_add(region.unary("neg", quotient), b, a)
+
+    left = remainder(divided)
+    opposite = region.binary("xor", region.compare("lt", left, zero), region.compare("lt", b, zero))
+    wrong = region.binary("and", region.compare("ne", left, zero), opposite)
+    quotient = region.select(wrong, region.binary("sub", divided, one), divided)
+    return quotient, region.select(wrong, remainder(quotient), left)
+
+
+def _truncated(tracer: Tracer, a: Value, b: Value) -> Value:
+    region = tracer.region
+    _divisor(b)
+    if a.type in ("f16", "bf16", "f32", "f64"):
+        return region.unary("trunc", region.binary("div", a, b))
+    return region.binary("truncdiv", a, b)
+
+
+@emitter("div", "divide", "true_divide")
+def _div(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    mode = kwargs.get("rounding_mode")
+    if mode == "floor":
+        return apply(tracer, lambda a, b: _floor_divide(tracer, a, b)[0], args[:2])
+    if mode == "trunc":
+        return apply(tracer, lambda a, b: _truncated(tracer, a, b), args[:2])
+    return apply(tracer, lambda a, b: tracer.region.binary("div", a, b), args[:2], KIND.INT_TO_FLOAT)
+
+
+@emitter("floor_divide")
+def _floordiv(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    return apply(tracer, lambda a, b: _floor_divide(tracer, a, b)[0], args[:2])
+
+
+@emitter("remainder")
+def _remainder(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    return apply(tracer, lambda a, b: _floor_divide(tracer, a, b)[1], args[:2])
+
+
+@emitter("fmod")
+def _fmod(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+
+    def compute(a: Value, b: Value) -> Value:
+        _divisor(b)
+        if a.type not in ("f16", "bf16", "f32", "f64"):
+            return region.binary("rem", a, b)
+        # The dividend's sign on the remainder of the absolute values.
+        rest = _floor_divide(tracer, region.unary("abs", a), region.unary("abs", b))[1]
+        return region.binary("copysign", rest, a)
+
+    return apply(tracer, compute, args[:2])
+
+
+@emitter("neg", "negative")
+def _neg(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    return apply(tracer, lambda a: tracer.region.unary("neg", a), args[:1])
+
+
+@emitter("abs", "absolute")
+def _abs(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    return apply(tracer, lambda a: a if a.type == "i1" else tracer.region.unary("abs", a), args[:1])
+
+
+@emitter("floor", "ceil", "trunc", "round")
+def _round(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    if kwargs.get("decimals", 0) != 0:
+        fail("round can't have decimals in a kernel")
+
+    def compute(a: Value) -> Value:
+        return tracer.region.unary(name, a) if a.type in ("f16", "bf16", "f32", "f64") else a
+
+    return apply(tracer, compute, args[:1])
+
+
+@emitter("sign", "sgn")
+def _sign(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+
+    def compute(a: Value) -> Value:
+        if a.type == "i1":
+            return a
+        zero, one, less = (region.constant(n, a.type) for n in (0, 1, -1))
+        below = region.select(region.compare("lt", a, zero), less, zero)
+        return region.select(region.compare("gt", a, zero), one, below)
+
+    return apply(tracer, compute, args[:1])
+
+
+@emitter("reciprocal")
+def _reciprocal(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+    return apply(tracer, lambda a: region.binary("div", region.constant(1.0, a.type), a), args[:1], KIND.INT_TO_FLOAT)
+
+
+@emitter("sigmoid")
+def _sigmoid(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+
+    def compute(a: Value) -> Value:
+        one = region.constant(1.0, a.type)
+        return region.binary("div", one, region.binary("add", one, region.unary("exp", region.unary("neg", a))))
+
+    return apply(tracer, compute, args[:1], KIND.INT_TO_FLOAT)
+
+
+@emitter("log10")
+def _log10(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+    factor = math.log10(2.0)
+    return apply(
+        tracer, lambda a: region.binary("mul", region.unary("log2", a), region.constant(factor, a.type)), args[:1],
+        KIND.INT_TO_FLOAT,
+    )
+
+
+@emitter("relu")
+def _relu(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+    return apply(tracer, lambda a: region.binary("max", a, region.constant(0, a.type)), args[:1])
+
+
+@emitter("tan")
+def _tan(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+    return apply(
+        tracer, lambda a: region.binary("div", region.unary("sin", a), region.unary("cos", a)), args[:1],
+        KIND.INT_TO_FLOAT,
+    )
+
+
+@emitter("clamp", "clip", "clamp_min", "clamp_max")
+def _clamp(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+    low, high = kwargs.get("min"), kwargs.get("max")
+    if name == "clamp_min":
+        low = args[1] if len(args) > 1 else low
+    elif name == "clamp_max":
+        high = args[1] if len(args) > 1 else high
+    else:
+        low = args[1] if len(args) > 1 else low
+        high = args[2] if len(args) > 2 else high
+    steps = [(operation, bound) for operation, bound in (("max", low), ("min", high)) if bound is not None]
+
+    def compute(a: Value, *bounds: Value) -> Value:
+        for (operation, _), bound in zip(steps, bounds):
+            a = region.binary(operation, a, bound)
+        return a
+
+    return apply(tracer, compute, [args[0], *(bound for _, bound in steps)])
+
+
+@emitter("fmax", "fmin")
+def _fmax(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """Of a NaN and a number, the number."""
+    region = tracer.region
+
+    def compute(a: Value, b: Value) -> Value:
+        if a.type not in ("f16", "bf16", "f32", "f64"):
+            return region.binary(name[1:], a, b)
+        result = region.select(region.compare("ne", b, b), a, region.binary(name[1:], a, b))
+        return region.select(region.compare("ne", a, a), b, result)
+
+    return apply(tracer, compute, args[:2])
+
+
+@emitter("pow", "float_power")
+def _pow(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+    base, exponent = args[:2]
+    known = tracer.expression(exponent).number
+    if known is not None and not isinstance(known, bool):
+        return apply(tracer, lambda a, b: _known_power(tracer, a, float(known)), [base, exponent])
+    known = tracer.expression(base).number
+    if known is None or not known > 0:
+        fail("a power must have an exponent that is known (an integer up to 64, 0.5 or -0.5) or a positive base that is")
+
+    def compute(a: Value, b: Value) -> Value:
+        if b.type not in ("f16", "bf16", "f32", "f64"):
+            fail("an integer can't be raised to an integer that is not known; make one a float")
+        scaled = b if known == 2 else region.binary("mul", b, region.constant(math.log2(known), b.type))
+        return region.unary("exp2", scaled)
+
+    return apply(tracer, compute, [base, exponent])
+
+
+def _known_power(tracer: Tracer, a: Value, exponent: float) -> Value:
+    region = tracer.region
+    floating = a.type in ("f16", "bf16", "f32", "f64")
+    if exponent.is_integer() and abs(exponent) <= 64 and (floating or exponent >= 0):
+        result, square, left = region.constant(1, a.type), a, abs(int(exponent))
+        first = True
+        while left:
+            if left & 1:
+                result, first = (square, False) if first else (region.binary("mul", result, square), False)
+            left >>= 1
+            square = region.binary("mul", square, square) if left else square
+        return region.binary("div", region.constant(1.0, a.type), result) if exponent < 0 else result
+    if floating and abs(exponent) == 0.5:
+        return region.unary("sqrt" if exponent > 0 else "rsqrt", a)
+    fail(f"a power must have an exponent that is an integer up to 64, 0.5 or -0.5, found {exponent}")
+
+
+# --- Booleans and bits --------------------------------------------------------
+
+
+@emitter("logical_and", "logical_or", "logical_xor")
+def _logical(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region, operation = tracer.region, name[len("logical_"):]
+    booleans = [tracer.converted(tracer.expression(one), torch.bool) for one in args[:2]]
+    return elementwise(region, lambda a, b: region.binary(operation, a, b), booleans, torch.bool)
+
+
+@emitter("logical_not")
+def _logical_not(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    boolean = tracer.converted(tracer.expression(args[0]), torch.bool)
+    return elementwise(tracer.region, lambda a: tracer.region.unary("not", a), [boolean], torch.bool)
+
+
+@emitter("bitwise_not")
+def _bitwise_not(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    return apply(tracer, lambda a: tracer.region.unary("not", a), args[:1])
+
+
+@emitter("bitwise_left_shift", "__lshift__", "bitwise_right_shift", "__rshift__")
+def _shift(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region, operation = tracer.region, "shl" if "left" in name or "lshift" in name else "shr"
+
+    def compute(a: Value, b: Value) -> Value:
+        if not 0 <= b.low <= b.high < 64:
+            fail("a shift must be by 0 to 63 bits")
+        return region.binary(operation, a, b)
+
+    return apply(tracer, compute, args[:2])
+
+
+@emitter("isnan", "isinf", "isfinite")
+def _classify(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+
+    def compute(a: Value) -> Value:
+        if a.type not in ("f16", "bf16", "f32", "f64"):
+            return region.constant(name == "isfinite", "i1")
+        if name == "isnan":
+            return region.compare("ne", a, a)
+        infinity = region.constant(math.inf, a.type)
+        return region.compare("eq" if name == "isinf" else "lt", region.unary("abs", a), infinity)
+
+    return apply(tracer, compute, args[:1], KIND.ALWAYS_BOOL)
+
+
+@emitter("where")
+def _where(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    if len(args) != 3:
+        fail("torch.where needs three operands in a kernel")
+    return _select(tracer, *args)
+
+
+def _select(tracer: Tracer, condition: Any, a: Any, b: Any) -> Expression:
+    region = tracer.region
+    test = tracer.converted(tracer.expression(condition), torch.bool)
+    dtype = elementwise_dtypes(a, b, type_promotion_kind=KIND.NO_OPMATH)[1]
+    values = [tracer.converted(tracer.expression(one), dtype) for one in (a, b)]
+    return elementwise(region, region.select, [test, *values], dtype)
+
+
+@emitter("masked_fill")
+def _masked_fill(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    source, mask, value = args
+    result = _select(tracer, mask, value, source)
+    return tracer.converted(result, tracer.expression(source).dtype)
+
+
+# --- Copies and constants -----------------------------------------------------
+
+
+@emitter("clone", "detach", "alias", "contiguous", "lift_fresh_copy", "detach_copy", "view_of")
+def _same(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    return tracer.expression(args[0])
+
+
+@emitter("_to_copy", "to", "convert_element_type")
+def _to_copy(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+    source = tracer.expression(args[0])
+    return source if dtype is None else tracer.converted(source, dtype)
+
+
+@emitter("lift_fresh")
+def _lift_fresh(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """A tensor that the function makes of numbers."""
+    tensor = args[0]
+    if tensor.dim() == 0 and tensor.dtype in TYPES:
+        return constant(tracer.region, tensor.item(), tensor.dtype)
+    return tracer.capture(tensor, made_here=True)
+
+
+def _filled(tracer: Tracer, shape: Sequence[int], number: Any, dtype: Optional[torch.dtype]) -> Expression:
+    if isinstance(number, torch.Tensor):
+        source = tracer.expression(number)
+    else:
+        natural = torch.get_default_dtype() if isinstance(number, float) else (
+            torch.bool if isinstance(number, bool) else torch.int64)
+        source = constant(tracer.region, number, natural)
+    made = tracer.converted(source, dtype or source.dtype)
+    return reindexed(made, shape, lambda _: ()) if tuple(shape) else made
+
+
+@emitter("full", "new_full")
+def _full(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    if name == "new_full":
+        return _filled(tracer, args[1], args[2], kwargs.get("dtype") or args[0].dtype)
+    return _filled(tracer, args[0], args[1], kwargs.get("dtype"))
+
+
+@emitter("full_like", "zeros_like", "ones_like", "new_zeros", "new_ones")
+def _like(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    number = args[1] if name == "full_like" else float("ones" in name)
+    shape = args[1] if name.startswith("new") else args[0].shape
+    return _filled(tracer, shape, number, kwargs.get("dtype") or args[0].dtype)
+
+
+@emitter("zeros", "ones")
+def _zeros(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    return _filled(tracer, args[0], float(name == "ones"), kwargs.get("dtype") or torch.get_default_dtype())
+
+
+@emitter("scalar_tensor")
+def _scalar_tensor(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    return _filled(tracer, (), args[0], kwargs.get("dtype") or torch.get_default_dtype())
+
+
+@emitter("arange")
+def _arange(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+    start, end, step = {1: (0, *args, 1), 2: (*args, 1), 3: tuple(args)}[len(args)]
+    step = kwargs.get("step", step)
+    dtype = kwargs.get("dtype") or (
+        torch.get_default_dtype() if any(isinstance(n, float) for n in (start, end, step)) else torch.int64)
+    kind = TYPES[dtype]
+
+    def read(indices: Tuple[Value, ...]) -> Value:
+        value = region.cast(indices[0], kind)
+        return region.binary("add", region.binary("mul", value, region.constant(step, kind)), region.constant(start, kind))
+
+    return Expression((max(0, math.ceil((end - start) / step)),), dtype, read)
+
+
+# --- Views and elements -------------------------------------------------------
+
+
+def _dimension(rank: int, dim: int) -> int:
+    return dim + rank if dim < 0 else dim
+
+
+def _wrapped(tracer: Tracer, index: Value, extent: int) -> Value:
+    """An index that counts from the end where it is negative."""
+    region = tracer.region
+    if index.low >= 0:
+        return index
+    shifted = region.binary("add", index, region.constant(extent, "index"))
+    if index.high < 0:
+        return shifted
+    return region.select(region.compare("lt", index, region.constant(0, "index")), shifted, index)
+
+
+@emitter("index")
+def _index(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """Elements by tensors of indices. Where all of them are scalars, as in
+    ``bias[h, q_idx]``, what is left are the dimensions that have none."""
+    region = tracer.region
+    source = tracer.expression(args[0])
+    given: List[Any] = [*args[1], *([None] * (len(source.shape) - len(args[1])))]
+    chosen = [dim for dim, one in enumerate(given) if one is not None]
+    found = {dim: tracer.expression(given[dim]) for dim in chosen}
+    for index in found.values():
+        if index.dtype not in (torch.int64, torch.int32, torch.int16, torch.int8):
+            fail(f"a tensor is indexed by {index.dtype} in a kernel, expected integers")
+    shape = torch.broadcast_shapes(*(index.shape for index in found.values()))
+    # Dimensions of the indices stand where the first one stood if they are neighbours, else first.
+    together = chosen == list(range(chosen[0], chosen[0] + len(chosen)))
+    lead = chosen[0] if together else 0
+    kept = [dim for dim, one in enumerate(given) if one is None]
+    full = [source.shape[dim] for dim in kept]
+    result = [*full[:lead], *shape, *full[lead:]]
+
+    def read(indices: Tuple[Value, ...]) -> Value:
+        own = indices[lead:lead + len(shape)]
+        rest = iter(indices[:lead] + indices[lead + len(shape):])
+        places = []
+        for dim, extent in enumerate(source.shape):
+            if dim in found:
+                where = region.cast(found[dim].at(region, own), "index")
+                places.append(_wrapped(tracer, where, extent))
+            else:
+                places.append(next(rest))
+        return source.read(tuple(places))
+
+    return Expression(result, source.dtype, read) if result else scalar(read(()), source.dtype)
+
+
+@emitter("select")
+def _select_one(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    source, dim, index = tracer.expression(args[0]), args[1], args[2]
+    dim = _dimension(len(source.shape), dim)
+    extent = source.shape[dim]
+    at = tracer.expression(index)
+    value = _wrapped(tracer, tracer.region.cast(at.read(()), "index"), extent)
+    shape = source.shape[:dim] + source.shape[dim + 1:]
+    return reindexed(source, shape, lambda own: own[:dim] + (value,) + own[dim:])
+
+
+@emitter("index_select")
+def _index_select(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    source, dim = tracer.expression(args[0]), args[1]
+    dim = _dimension(len(source.shape), dim)
+    return _index(tracer, name, (args[0], [None] * dim + [args[2].reshape(-1)]), {})
+
+
+@emitter("slice")
+def _slice(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region, source = tracer.region, tracer.expression(args[0])
+    dim = _dimension(len(source.shape), args[1] if len(args) > 1 else 0)
+    bounds = slice(*(args[place] if len(args) > place else None for place in (2, 3, 4)))
+    start, stop, step = bounds.indices(source.shape[dim])
+    shape = source.shape[:dim] + (len(range(start, stop, step)),) + source.shape[dim + 1:]
+
+    def place(own: Tuple[Value, ...]) -> Tuple[Value, ...]:
+        scaled = region.binary("mul", own[dim], region.constant(step, "index")) if step != 1 else own[dim]
+        moved = region.binary("add", scaled, region.constant(start, "index")) if start else scaled
+        return own[:dim] + (moved,) + own[dim + 1:]
+
+    return reindexed(source, shape, place)
+
+
+@emitter("permute", "transpose", "t", "numpy_T")
+def _permute(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    source = tracer.expression(args[0])
+    rank = len(source.shape)
+    if name == "permute":
+        order = [_dimension(rank, dim) for dim in args[1]]
+    else:
+        order = list(range(rank))
+        a, b = (_dimension(rank, dim) for dim in args[1:3]) if name == "transpose" else (0, rank - 1)
+        order[a], order[b] = order[b], order[a]
+    inverse = [order.index(dim) for dim in range(rank)]
+    return reindexed(source, [source.shape[dim] for dim in order], lambda own: tuple(own[dim] for dim in inverse))
+
+
+@emitter("unsqueeze")
+def _unsqueeze(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    source = tracer.expression(args[0])
+    dim = _dimension(len(source.shape) + 1, args[1])
+    return reindexed(source, source.shape[:dim] + (1,) + source.shape[dim:], lambda own: own[:dim] + own[dim + 1:])
+
+
+@emitter("squeeze")
+def _squeeze(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    source = tracer.expression(args[0])
+    rank = len(source.shape)
+    dims = range(rank) if len(args) < 2 else ([args[1]] if isinstance(args[1], int) else args[1])
+    gone = {_dimension(rank, dim) for dim in dims if source.shape[dim] == 1}
+    zero = tracer.region.constant(0, "index")
+
+    def place(own: Tuple[Value, ...]) -> Tuple[Value, ...]:
+        rest = iter(own)
+        return tuple(zero if dim in gone else next(rest) for dim in range(rank))
+
+    return reindexed(source, [extent for dim, extent in enumerate(source.shape) if dim not in gone], place)
+
+
+@emitter("expand", "broadcast_to")
+def _expand(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    source = tracer.expression(args[0])
+    added = len(args[1]) - len(source.shape)
+    shape = [source.shape[dim - added] if extent == -1 else extent for dim, extent in enumerate(args[1])]
+    region = tracer.region
+    if not shape:
+        return source
+    return Expression(shape, source.dtype, lambda own: source.at(region, own))
+
+
+@emitter("view", "reshape", "_unsafe_view", "_reshape_alias")
+def _view(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region, source = tracer.region, tracer.expression(args[0])
+    if args[1] and not isinstance(args[1], (list, tuple)):
+        fail(f"{name} to another dtype can't be part of a kernel")
+    count, shape = math.prod(source.shape), list(args[1])
+    if -1 in shape:
+        shape[shape.index(-1)] = count // max(1, -math.prod(shape))
+
+    def place(own: Tuple[Value, ...]) -> Tuple[Value, ...]:
+        flat = region.constant(0, "index")
+        for extent, index in zip(shape, own):
+            flat = region.binary("add", region.binary("mul", flat, region.constant(extent, "index")), index)
+        result: List[Value] = []
+        for extent in reversed(source.shape):
+            size = region.constant(max(extent, 1), "index")
+            result.append(region.binary("mod", flat, size))
+            flat = region.binary("floordiv", flat, size)
+        return tuple(reversed(result))
+
+    return reindexed(source, shape, place)
+
+
+# --- Reductions ---------------------------------------------------------------
+
+_REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "any": "or", "all": "and"}
+
+
+@emitter(*_REDUCTIONS)
+def _reduce(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """Written out, element by element: of dimensions that are short."""
+    region, source = tracer.region, tracer.expression(args[0])
+    rank = len(source.shape)
+    given = args[1] if len(args) > 1 else kwargs.get("dim")
+    keep = args[2] if len(args) > 2 else kwargs.get("keepdim", False)
+    dims = sorted({_dimension(rank, d) for d in ([given] if isinstance(given, int) else given or range(rank))})
+    count = math.prod(source.shape[dim] for dim in dims)
+    if not 0 < count <= LONGEST_REDUCTION:
+        fail(f"{name} is over {count} elements, expected 1 to {LONGEST_REDUCTION}: a kernel does it for every score")
+    if name in ("any", "all"):
+        dtype = torch.bool
+    elif name in ("sum", "prod"):
+        dtype = kwargs.get("dtype") or (source.dtype if source.dtype.is_floating_point else torch.int64)
+    else:
+        dtype = source.dtype
+    operand = tracer.converted(source, dtype)
+    # Halves add up in f32.
+    wide = "f32" if dtype in (torch.float16, torch.bfloat16) else TYPES[dtype]
+
+    def read(own: Tuple[Value, ...]) -> Value:
+        total: Optional[Value] = None
+        for number in range(count):
+            rest = iter(own if not keep else (index for dim, index in enumerate(own) if dim not in dims))
+            places: List[Value] = []
+            left = number
+            taken = {}
+            for dim in reversed(dims):
+                left, taken[dim] = divmod(left, source.shape[dim])
+            for dim in range(rank):
+                places.append(region.constant(taken[dim], "index") if dim in taken else next(rest))
+            value = region.cast(operand.read(tuple(places)), wide)
+            total = value if total is None else region.binary(_REDUCTIONS[name], total, value)
+        assert total is not None
+        return region.cast(total, TYPES[dtype])
+
+    shape = [1 if dim in dims else extent for dim, extent in enumerate(source.shape) if keep or dim not in dims]
+    return Expression(shape, dtype, read) if shape else scalar(read(()), dtype)

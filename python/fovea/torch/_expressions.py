@@ -1,0 +1,134 @@
+"""What a function computes while it is traced: tensors that are not there.
+
+An ``Expression`` is a tensor of PyTorch's by its shape, its dtype and a way to
+write down any one element of it. Captured tensors, what is computed from them
+whole, and scalars are all of this one kind, so ``bias[h].exp()[q_idx]`` costs no
+more than what is read in the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import torch
+
+from .._builder import RegionBuilder, Value
+
+#: MLIR's types of elements. int64 is index: its range is known where it is a coordinate.
+TYPES = {
+    torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64", torch.bool: "i1",
+    torch.int8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "index",
+}
+#: Types of elements in memory, of captured tensors.
+STORED = {
+    torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.bool: "i1", torch.int8: "i8",
+    torch.int32: "i32", torch.int64: "i64",
+}
+
+Reader = Callable[[Tuple[Value, ...]], Value]
+
+
+class Expression:
+    """A tensor: ``read`` writes down the element at indices of type index. A
+    scalar that is known has ``number``."""
+
+    __slots__ = ("shape", "dtype", "read", "number")
+
+    def __init__(self, shape: Sequence[int], dtype: torch.dtype, read: Reader, number: Any = None):
+        self.shape, self.dtype, self.read, self.number = tuple(shape), dtype, read, number
+
+    def at(self, region: RegionBuilder, indices: Tuple[Value, ...]) -> Value:
+        """The element that broadcasting puts at indices of a tensor of as many
+        dimensions or more."""
+        own = indices[len(indices) - len(self.shape):]
+        zero = region.constant(0, "index")
+        return self.read(tuple(zero if extent == 1 else index for index, extent in zip(own, self.shape)))
+
+
+class Captured(NamedTuple):
+    """A tensor that a function reads. ``scalar`` is one in host memory that goes
+    along as a number; ``constant`` one that was made while tracing."""
+
+    tensor: torch.Tensor
+    scalar: bool
+    constant: bool
+
+
+def constant(region: RegionBuilder, number: Any, dtype: torch.dtype) -> Expression:
+    value = region.constant(number, TYPES[dtype])
+    return Expression((), dtype, lambda _: value, number)
+
+
+def scalar(value: Value, dtype: torch.dtype) -> Expression:
+    return Expression((), dtype, lambda _: value)
+
+
+def elementwise(region: RegionBuilder, function: Callable[..., Value], operands: Sequence[Expression],
+                dtype: torch.dtype) -> Expression:
+    """`function` of elements of all operands, broadcast. Scalars are computed
+    now, others where they are read."""
+    shape = torch.broadcast_shapes(*(operand.shape for operand in operands))
+
+    def read(indices: Tuple[Value, ...]) -> Value:
+        return function(*(operand.at(region, indices) for operand in operands))
+
+    return Expression(shape, dtype, read) if shape else scalar(read(()), dtype)
+
+
+def reindexed(source: Expression, shape: Sequence[int], indices: Callable[[Tuple[Value, ...]], Tuple[Value, ...]]
+              ) -> Expression:
+    """A view: its elements are those of `source` at other indices."""
+    def read(own: Tuple[Value, ...]) -> Value:
+        return source.read(indices(own))
+
+    return Expression(shape, source.dtype, read) if shape else scalar(read(()), source.dtype)
+
+
+class Captures:
+    """The tensors that the regions of one program read, in order."""
+
+    def __init__(self, device: torch.device):
+        self.device = device
+        self.found: List[Captured] = []
+        self._numbers: Dict[int, int] = {}
+
+    def number_of(self, tensor: torch.Tensor, constant: bool) -> int:
+        """Which captured tensor this is; a new one is added."""
+        known = self._numbers.get(id(tensor))
+        if known is None:
+            host = tensor.dim() == 0 and tensor.device != self.device and tensor.device.type == "cpu"
+            known = self._numbers[id(tensor)] = len(self.found)
+            self.found.append(Captured(tensor, host, constant))
+        return known
+
+    def problem(self, tensor: torch.Tensor, constant: bool) -> Optional[str]:
+        """Why a kernel can't read a tensor, or None."""
+        host = tensor.device != self.device and tensor.device.type == "cpu" and tensor.dim() == 0
+        if tensor.dtype not in STORED:
+            kinds = ", ".join(str(dtype).rpartition(".")[2] for dtype in STORED)
+            return f"a captured tensor is of {tensor.dtype}, expected one of {kinds}"
+        if host and tensor.dtype not in (torch.float32, torch.int32, torch.int64):
+            return f"a captured scalar in host memory is of {tensor.dtype}, expected float32, int32 or int64"
+        if not host and not constant and tensor.device != self.device:
+            return f"a captured tensor is on {tensor.device}, query is on {self.device}"
+        if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
+            return "a captured tensor is not a plain strided one"
+        if tensor.requires_grad and torch.is_grad_enabled():
+            return "a captured tensor requires a gradient, which is not computed; detach it or use torch.no_grad()"
+        return None
+
+    def arguments(self) -> List[Tuple]:
+        """As arguments of a RegionBuilder. A scalar on the device is a tensor of
+        one element: its value must not be waited for."""
+        result: List[Tuple] = []
+        for index, (tensor, host, _) in enumerate(self.found):
+            shape = () if host else (None,) * max(tensor.dim(), 1)
+            result.append((f"c{index}", *((shape,) if shape else ()), STORED[tensor.dtype]))
+        return result
+
+    def declare(self, region: RegionBuilder) -> None:
+        """Gives a region those arguments that it lacks."""
+        known = {argument.name for argument in region.arguments}
+        for argument in self.arguments():
+            if "%" + argument[0] not in known:
+                region.add_argument(argument)

@@ -1,0 +1,154 @@
+"""``torch.ops.fovea.attention``: a program of attention as an op of PyTorch's.
+
+The op carries its program as text, so that a graph with it means the same in any
+process. On CUDA the kernel is compiled and loaded at first use, and launched on
+the current stream; nothing waits for the device. On the CPU the interpreter runs
+the program.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Dict, List, Sequence, Tuple
+
+import torch
+
+from .. import _kernel
+from .._launch import LoadedKernel
+from .._spec import Spec
+from ..errors import Error
+
+_SCHEMA = (
+    "attention(Tensor query, Tensor key, Tensor value, Tensor[] captures, str program, str schedule='auto', "
+    "str recurrence='auto', str level='attn') -> (Tensor, Tensor)"
+)
+
+#: Programs with the lines of Python that they come from, for diagnostics.
+_located: Dict[str, Spec] = {}
+
+
+def remember(spec: Spec) -> str:
+    """The program's text, as the op takes it."""
+    return _located.setdefault(spec.mlir, spec).mlir
+
+
+def _spec(program: str) -> Spec:
+    return _located.get(program) or Spec("attention", program, (), program)
+
+
+def outputs(query: torch.Tensor, value: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Memory for the output, its dimensions in memory ordered as the query's, and
+    for the log-sum-exp."""
+    batch, heads, length, dim = query.shape
+    value_dim = value.shape[-1]
+    if value_dim == dim:
+        o = torch.empty_like(query)
+    elif query.stride(1) < query.stride(2):
+        o = query.new_empty((batch, length, heads, value_dim)).transpose(1, 2)
+    else:
+        o = query.new_empty((batch, heads, length, value_dim))
+    return o, query.new_empty((batch, heads, length), dtype=torch.float32)
+
+
+def target_of(device: int) -> str:
+    """The chip to compile for. Raises Error for one that can't be."""
+    major, minor = torch.cuda.get_device_capability(device)
+    known = _kernel.targets()
+    for name in (f"sm_{major}{minor}a", f"sm_{major}{minor}"):
+        if name in known:
+            return name
+    raise Error(f"{torch.cuda.get_device_name(device)} has compute capability {major}.{minor}; kernels are for "
+                + ", ".join(known))
+
+
+try:
+    _current_stream = torch._C._cuda_getCurrentRawStream  # type: ignore[attr-defined]
+except AttributeError:
+    def _current_stream(device: int) -> int:
+        return torch.cuda.current_stream(device).cuda_stream
+
+
+class Launcher:
+    """A kernel on a device, with its arguments in the order that it wants."""
+
+    def __init__(self, kernel: LoadedKernel):
+        self.kernel, self.device = kernel, kernel.device
+        names = ["q", "k", "v", "o", "lse"]
+
+        def place(name: str) -> int:
+            return names.index(name) if name in names else len(names) + int(name[len("capture"):])
+
+        self.tensors = tuple(place(name) for name in kernel.tensors)
+        self.scalars = tuple(place(name) for name in kernel.scalars)
+        self.row, self.run = kernel._row.pack, kernel._run
+
+    def __call__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, captures: Sequence[torch.Tensor]
+                 ) -> Tuple[torch.Tensor, torch.Tensor]:
+        o, lse = outputs(query, value)
+        if not o.numel():
+            return o, lse
+        given = (query, key, value, o, lse, *captures)
+        words: List[Any] = []
+        for place in self.tensors:
+            tensor = given[place]
+            words.append(tensor.data_ptr())
+            shape = tensor.shape
+            if shape:
+                words += shape
+                words += tensor.stride()
+            else:
+                words += (1, 1)
+        for place in self.scalars:
+            words.append(given[place].item())
+        self.kernel.launch(_current_stream(self.device), words)
+        return o, lse
+
+
+_launchers: Dict[Tuple[str, str, str, int], Launcher] = {}
+_lock = threading.Lock()
+
+
+def launcher(program: str, schedule: str, recurrence: str, device: int) -> Launcher:
+    """Compiled and loaded at first use. Raises CompileError, LaunchError."""
+    key = (program, schedule, recurrence, device)
+    found = _launchers.get(key)
+    if found is None:
+        kernel = _kernel.compile(_spec(program), target_of(device), schedule=schedule, recurrence=recurrence)
+        made = Launcher(kernel.loaded(device))
+        with _lock:
+            found = _launchers.setdefault(key, made)
+    return found
+
+
+def launch(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, captures: Sequence[torch.Tensor], program: str,
+           schedule: str = "auto", recurrence: str = "auto", level: str = "attn") -> Tuple[torch.Tensor, torch.Tensor]:
+    """The op on CUDA."""
+    return launcher(program, schedule, recurrence, query.device.index)(query, key, value, captures)
+
+
+def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, captures: Sequence[torch.Tensor],
+              program: str, schedule: str = "auto", recurrence: str = "auto", level: str = "attn"
+              ) -> Tuple[torch.Tensor, torch.Tensor]:
+    """The op on the CPU: the program at a level, on its way to sm_80."""
+    named = {f"capture{index}": tensor.reshape(1) if not tensor.dim() else tensor
+             for index, tensor in enumerate(captures)}
+    options = {"target": "sm_80", "schedule": schedule, "recurrence": recurrence, "kernel": None}
+    spec = _spec(program)
+    spec = Spec(spec.name, spec.mlir, (), spec.located or spec.mlir, spec.file)
+    results = _kernel._interpret(spec, options, {"q": query, "k": key, "v": value, **named}, level, False, 0)
+    o, lse = outputs(query, value)
+    o.copy_(torch.from_numpy(results[0]))
+    lse.copy_(torch.from_numpy(results[1]))
+    return o, lse
+
+
+_library = torch.library.Library("fovea", "FRAGMENT")
+_library.define(_SCHEMA)
+_library.impl("attention", launch, "CUDA")
+_library.impl("attention", interpret, "CPU")
+
+
+@torch.library.register_fake("fovea::attention", lib=_library)
+def _fake(query: Any, key: Any, value: Any, captures: Any, program: str, schedule: str = "auto",
+          recurrence: str = "auto", level: str = "attn") -> Any:
+    return outputs(query, value)

@@ -1,0 +1,253 @@
+"""Traces functions written for FlexAttention into regions of ``attn.forward``.
+
+A function is called once, with tensors that hold nothing. A dispatch mode, as
+torch.fx has one, sees every ATen op that comes of it, also those on captured
+tensors alone, and writes down what it computes. Decompositions are PyTorch's.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .._builder import RegionBuilder, Value
+from ..errors import TraceError
+from ._expressions import TYPES, Captures, Expression, constant, elementwise, scalar
+
+Emitter = Callable[["Tracer", str, Sequence[Any], Dict[str, Any]], Any]
+
+_FOLDERS = tuple(
+    os.path.dirname(os.path.abspath(path)) + os.sep for path in (os.path.dirname(os.path.abspath(__file__)), torch.__file__)
+)
+_CONTROL = (
+    "its value is not known while the function is traced, so 'if', 'while', 'and', 'or', 'not', int(), float() and "
+    ".item() can't depend on it; use &, |, ~ and torch.where(condition, a, b)"
+)
+
+#: For each op that is known, by its name without the overload, what it becomes: of the tracer, the name and the
+#: arguments; a view or a number as it is. ``_aten`` fills it.
+EMITTERS: Dict[str, Emitter] = {}
+
+
+def user_place() -> Tuple[str, int]:
+    """The line that is being executed, of neither PyTorch nor Fovea."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_FOLDERS) and not name.startswith("<frozen"):
+            return name, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return "", 0
+
+
+def fail(message: str, place: Optional[Tuple[str, int]] = None) -> NoReturn:
+    """Raises a TraceError that names the user's line."""
+    filename, line = place or user_place()
+    raise TraceError(message, filename, line, linecache.getline(filename, line).strip())
+
+
+class Symbol(torch.Tensor):
+    """A tensor that stands for an Expression while a function is traced."""
+
+    expression: Expression
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, expression: Expression, device: torch.device) -> "Symbol":
+        made = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+            cls, expression.shape, dtype=expression.dtype, device=device
+        )
+        made.expression = expression
+        return made
+
+    def __repr__(self, **_: Any) -> str:
+        kind = str(self.dtype).rpartition(".")[2]
+        return f"<traced {kind}{list(self.shape) if self.shape else ''}>"
+
+    @classmethod
+    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        fail("a traced tensor is used outside of the function that it was traced in")
+
+
+# What is simpler in terms of other ops. None of these asks for a number.
+_DECOMPOSED = {
+    "silu", "gelu", "softplus", "hardtanh", "relu6", "hardsigmoid", "hardswish", "leaky_relu", "elu", "selu", "celu",
+    "mish", "log_sigmoid_forward", "logaddexp", "logaddexp2", "addcmul", "addcdiv", "lerp", "hypot", "sinc", "xlogy",
+    "dist", "deg2rad", "rad2deg", "frac", "heaviside", "nan_to_num", "logit", "hardshrink", "softshrink", "threshold",
+    "isposinf", "isneginf", "sinh", "cosh", "copysign", "fmod_", "square", "log_sigmoid", "tanhshrink", "mean",
+}
+
+
+def decomposition(function: Any) -> Optional[Callable]:
+    """PyTorch's own way to express an op by others, if it is a good one here."""
+    name = function._schema.name.split("::")[1]
+    if name not in _DECOMPOSED:
+        return None
+    from torch._decomp import decomposition_table
+
+    return decomposition_table.get(function)
+
+
+class Tracer(TorchDispatchMode):
+    """Records one function into ``region``."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # The default imports all of torch._dynamo at the first op.
+        return False
+
+    def __init__(self, region: RegionBuilder, captures: Captures):
+        super().__init__()
+        self.region, self.captures = region, captures
+
+    # --- Operands ------------------------------------------------------------
+
+    def symbol(self, expression: Expression) -> Symbol:
+        return Symbol(expression, self.captures.device)
+
+    def expression(self, value: Any) -> Expression:
+        """Of a tensor, traced or captured, or a number."""
+        if isinstance(value, Symbol):
+            return value.expression
+        if isinstance(value, torch.Tensor):
+            return self.capture(value)
+        if isinstance(value, bool):
+            return constant(self.region, value, torch.bool)
+        if isinstance(value, int):
+            if not -(1 << 63) <= value < 1 << 63:
+                fail(f"the integer {value} does not fit 64 bits")
+            return constant(self.region, value, torch.int64)
+        if isinstance(value, float):
+            return constant(self.region, value, torch.get_default_dtype())
+        fail(f"expected a tensor or a number, found {type(value).__name__}")
+
+    def capture(self, tensor: torch.Tensor, made_here: bool = False) -> Expression:
+        """Of a captured tensor."""
+        problem = self.captures.problem(tensor, made_here)
+        if problem is not None:
+            fail(problem)
+        number = self.captures.number_of(tensor, made_here)
+        self.captures.declare(self.region)
+        argument = self.region.arguments[len(self.region.arguments) - len(self.captures.found) + number]
+        wanted = TYPES[tensor.dtype]
+        if not argument.shape:
+            return scalar(self.region.cast(argument, wanted), tensor.dtype)
+        if not tensor.dim():
+            zero = self.region.constant(0, "index")
+            return scalar(self.region.cast(self.region.extract(argument, [zero]), wanted), tensor.dtype)
+
+        def read(indices: Tuple[Value, ...]) -> Value:
+            return self.region.cast(self.region.extract(argument, indices), wanted)
+
+        return Expression(tensor.shape, tensor.dtype, read)
+
+    def converted(self, source: Expression, dtype: torch.dtype) -> Expression:
+        """The same tensor in another dtype."""
+        if dtype not in TYPES:
+            fail(f"a kernel can't compute with {dtype}")
+        if source.dtype == dtype:
+            return source
+        if source.number is not None and not (isinstance(source.number, float) and not dtype.is_floating_point):
+            return constant(self.region, source.number, dtype)
+        return elementwise(self.region, lambda value: self.region.cast(value, TYPES[dtype]), [source], dtype)
+
+    # --- Ops -----------------------------------------------------------------
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        self.region.place = user_place()
+        namespace, name = function._schema.name.split("::")
+        emit = EMITTERS.get(name) if namespace in ("aten", "prims") else None
+        if emit is not None:
+            return self._result(emit(self, name, args, kwargs))
+        if name in ("_local_scalar_dense", "is_nonzero", "equal", "nonzero", "masked_select"):
+            fail(f"a number is asked of a traced tensor: {_CONTROL}")
+        base = EMITTERS.get(name[:-1]) if namespace == "aten" and name.endswith("_") else None
+        if base is not None:
+            return self._in_place(base, name[:-1], args, kwargs)
+        decomposed = decomposition(function)
+        if decomposed is not None:
+            with self:
+                return decomposed(*args, **kwargs)
+        fail(f"{function} can't be part of a kernel")
+
+    def _result(self, result: Any) -> Any:
+        return self.symbol(result) if isinstance(result, Expression) else result
+
+    def _in_place(self, emit: Callable, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
+        target = args[0]
+        if not isinstance(target, Symbol):
+            fail("a captured tensor can't be written")
+        result: Expression = emit(self, name, args, kwargs)
+        if result.shape != target.expression.shape:
+            fail(f"a result of shape {list(result.shape)} can't be written to a tensor of shape {list(target.shape)}")
+        target.expression = self.converted(result, target.dtype)
+        return target
+
+
+class _Indexing(TorchFunctionMode):
+    """Keeps ``t[i]`` an op where i is a tensor: of a scalar, Python's indexing
+    would ask for the number."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function is not torch.Tensor.__getitem__:
+            return function(*args, **(kwargs or {}))
+        tensor, index = args
+        items = list(index) if isinstance(index, tuple) else [index]
+        if not any(isinstance(item, Symbol) for item in items):
+            return function(tensor, index)
+        if any(isinstance(item, (Symbol, torch.Tensor)) and item.dtype == torch.bool for item in items):
+            fail("a tensor is indexed by a boolean in a kernel, expected integers")
+        # Plain indices first; tensors then stand at the dimensions that are left for them.
+        basic = tuple(slice(None) if isinstance(item, torch.Tensor) else item for item in items)
+        viewed = function(tensor, basic)
+        places: List[Optional[torch.Tensor]] = []
+        for item in items:
+            if item is Ellipsis:
+                consumed = sum(1 for other in items if other is not None and other is not Ellipsis)
+                places += [None] * (tensor.dim() - consumed)
+            elif isinstance(item, torch.Tensor):
+                places.append(item)
+            elif not isinstance(item, int) or isinstance(item, bool):
+                places.append(None)
+        if len(places) > viewed.dim():
+            fail(f"too many indices for a tensor of {tensor.dim()} dimensions: {len(items)}")
+        return torch.ops.aten.index.Tensor(viewed, places)
+
+
+def _where_defined(function: Any) -> Tuple[str, int]:
+    while hasattr(function, "func"):
+        function = function.func
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code else ("", 0)
+
+
+def trace(function: Callable, role: str, captures: Captures) -> RegionBuilder:
+    """The region of a function: "score_mod" of (score, b, h, q_idx, kv_idx), or
+    "mask_mod" of the last four. Coordinates are int64, as in eager PyTorch."""
+    names: List[Tuple] = [(name, "index") for name in ("b", "h", "i", "j")]
+    region = RegionBuilder(([("s", "f32")] if role == "score_mod" else []) + names)
+    tracer = Tracer(region, captures)
+    dtypes = {"f32": torch.float32, "index": torch.int64}
+    arguments = [tracer.symbol(scalar(value, dtypes[value.type])) for value in region.arguments]
+    with tracer, _Indexing():
+        result = function(*arguments)
+    place = _where_defined(function)
+    region.place = place if place[0] else None
+    if not isinstance(result, (torch.Tensor, bool, int, float)):
+        fail(f"{role} must return a tensor, found {type(result).__name__}", place)
+    found = tracer.expression(result)
+    if found.shape not in ((), (1,)):
+        fail(f"{role} must return a single element, found a tensor of shape {list(found.shape)}", place)
+    if role == "mask_mod" and found.dtype != torch.bool:
+        fail(f"mask_mod must return a boolean, found {found.dtype}", place)
+    value = found.at(region, (region.constant(0, "index"),) * len(found.shape))
+    region.finish(region.cast(value, "i1" if role == "mask_mod" else "f32"))
+    return region

@@ -1,0 +1,305 @@
+"""fovea.torch beside PyTorch's compiled FlexAttention on a GPU: results and times.
+
+    PYTHONPATH=python python test/GPU/run_torch.py --libraries build-portable/lib --json torch.json
+
+PyTorch's own examples: each output may be at most twice as far from attention in
+f64 as the compiled FlexAttention's (two units in the last place of the dtype, if
+that is more). Times are medians of single calls by events, after warming up.
+Also: a call captured in a CUDA graph, a model under torch.compile, the first
+call's time with nothing cached and from the disk, the host's time for a call
+beside a bare launch. The last line is `N passed, N failed`.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+from torch.nn.attention.flex_attention import and_masks, create_block_mask, flex_attention, or_masks
+
+import kernels
+
+BATCH, HEADS, LENGTH, DIM = 4, 16, 4096, 128
+
+FIRST = """
+import sys, time
+import torch
+from torch.nn.attention import flex_attention as _
+import fovea.torch
+q, k, v = (torch.randn(1, 8, 512, 128, device="cuda").bfloat16() for _ in range(3))
+slopes = torch.randn(8, device="cuda")
+torch.cuda.synchronize()
+def soft_cap(score, b, h, q_idx, kv_idx):
+    return 20 * torch.tanh(score / 20) + slopes[h]
+times = []
+for _ in range(2):
+    start = time.perf_counter()
+    fovea.torch.flex_attention(q, k, v, soft_cap)
+    torch.cuda.synchronize()
+    times.append(1000 * (time.perf_counter() - start))
+print(*times)
+"""
+
+
+# --- PyTorch's examples -------------------------------------------------------
+
+
+def causal(b, h, q_idx, kv_idx):
+    return q_idx >= kv_idx
+
+
+def relative_position(score, b, h, q_idx, kv_idx):
+    return score + (q_idx - kv_idx)
+
+
+def soft_cap(score, b, h, q_idx, kv_idx):
+    return 20 * torch.tanh(score / 20)
+
+
+def sliding_window(b, h, q_idx, kv_idx):
+    return q_idx - kv_idx <= 1024
+
+
+def natten(b, h, q_idx, kv_idx):
+    width, kernel = 64, 13
+    q_x, q_y, kv_x, kv_y = q_idx // width, q_idx % width, kv_idx // width, kv_idx % width
+    center_x = q_x.clamp(kernel // 2, (width - 1) - kernel // 2)
+    center_y = q_y.clamp(kernel // 2, (width - 1) - kernel // 2)
+    return ((center_x - kv_x).abs() <= kernel // 2) & ((center_y - kv_y).abs() <= kernel // 2)
+
+
+def examples():
+    """(name, score_mod, mask_mod, key heads)."""
+    slopes = torch.exp2(-torch.arange(1, HEADS + 1, device="cuda") * 8.0 / HEADS)
+    lengths = torch.tensor([700, 1300, 96, 2000], device="cuda")
+    documents = torch.repeat_interleave(torch.arange(4, device="cuda"), lengths)
+    prefixes = torch.tensor([1024, 2048, 17, 512], device="cuda")
+
+    def alibi(score, b, h, q_idx, kv_idx):
+        return score + slopes[h] * (kv_idx - q_idx)
+
+    def prefix(b, h, q_idx, kv_idx):
+        return kv_idx <= prefixes[b]
+
+    def document(b, h, q_idx, kv_idx):
+        return documents[q_idx] == documents[kv_idx]
+
+    yield "dense", None, None, HEADS
+    yield "causal", None, causal, HEADS
+    yield "relative position", relative_position, None, HEADS
+    yield "ALiBi", alibi, causal, HEADS
+    yield "soft cap", soft_cap, None, HEADS
+    yield "sliding window", None, and_masks(causal, sliding_window), HEADS
+    yield "prefix LM", None, or_masks(prefix, causal), HEADS
+    yield "document", None, and_masks(document, causal), HEADS
+    yield "NATTEN", None, natten, HEADS
+    yield "GQA, causal", None, causal, HEADS // 4
+
+
+# --- Results ------------------------------------------------------------------
+
+
+def exact(q, k, v, score_mod, mask_mod):
+    """Output and log-sum-exp in f64, head by head."""
+    outputs, lses = torch.empty_like(q, dtype=torch.float64), torch.empty(q.shape[:3], dtype=torch.float64, device="cuda")
+    i = torch.arange(q.shape[2], device="cuda")[:, None]
+    j = torch.arange(k.shape[2], device="cuda")[None, :]
+    for b in range(q.shape[0]):
+        for h in range(q.shape[1]):
+            kv = h // (q.shape[1] // k.shape[1])
+            scores = q[b, h].double() @ k[b, kv].double().mT / q.shape[-1] ** 0.5
+            place = torch.tensor(b, device="cuda"), torch.tensor(h, device="cuda")
+            if score_mod:
+                scores = score_mod(scores, *place, i, j)
+            if mask_mod:
+                scores = scores.masked_fill(~mask_mod(*place, i, j), -float("inf"))
+            lses[b, h] = torch.logsumexp(scores, -1)
+            outputs[b, h] = torch.softmax(scores, -1).nan_to_num() @ v[b, kv].double()
+    return outputs, lses
+
+
+def median_us(run, count=40):
+    for _ in range(10):
+        run()
+    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(count)]
+    for start, end in events:
+        start.record()
+        run()
+        end.record()
+    torch.cuda.synchronize()
+    return statistics.median(start.elapsed_time(end) * 1000 for start, end in events)
+
+
+def check(name, score_mod, mask_mod, kv_heads, compiled, ours):
+    generator = torch.Generator("cuda").manual_seed(0)
+    q, k, v = (torch.randn(BATCH, n, LENGTH, DIM, device="cuda", generator=generator).bfloat16()
+               for n in (HEADS, kv_heads, kv_heads))
+    block_mask = None
+    if mask_mod is not None:
+        block_mask = create_block_mask(mask_mod, BATCH if name == "prefix LM" else None, None, LENGTH, LENGTH)
+    arguments = dict(score_mod=score_mod, block_mask=block_mask, enable_gqa=kv_heads != HEADS, return_lse=True)
+    torch.compiler.reset()
+    theirs_o, theirs_lse = compiled(q, k, v, **arguments)
+    o, lse = ours(q, k, v, **arguments)
+    o_exact, lse_exact = exact(q, k, v, score_mod, mask_mod)
+
+    def error(found, expected):
+        return (found.double() - expected).nan_to_num().abs().max().item()
+
+    result = {"name": name, "error": error(o, o_exact), "error_torch": error(theirs_o, o_exact),
+              "lse_error": error(lse, lse_exact), "lse_error_torch": error(theirs_lse, lse_exact)}
+    unit = o_exact.abs().max().item() * 2.0**-8
+    result["ok"] = (result["error"] <= max(2 * result["error_torch"], 2 * unit)
+                    and result["lse_error"] <= max(2 * result["lse_error_torch"], 1e-4) and not o.isnan().any().item())
+    del theirs_o, o, o_exact, lse_exact
+    arguments["return_lse"] = False
+    result["us"] = median_us(lambda: ours(q, k, v, **arguments))
+    result["us_torch"] = median_us(lambda: compiled(q, k, v, **arguments))
+    result["faster"] = result["us_torch"] / result["us"]
+    return result
+
+
+# --- The rest -----------------------------------------------------------------
+
+
+def check_graph(ours):
+    """A call captured once, replayed on new data."""
+    q, k, v = (torch.randn(2, 4, 512, 64, device="cuda").half() for _ in range(3))
+    offset = torch.tensor(3, device="cuda")
+
+    def shifted(b, h, q_idx, kv_idx):
+        return q_idx + offset >= kv_idx
+
+    ours(q, k, v, block_mask=shifted)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        o = ours(q, k, v, block_mask=shifted)
+    q.copy_(torch.randn_like(q))
+    offset.fill_(40)
+    graph.replay()
+    torch.cuda.synchronize()
+    return (o.double() - exact(q, k, v, None, shifted)[0]).abs().max().item() < 2e-3
+
+
+def check_compile(ours):
+    """A model under torch.compile, by inductor, without a break in its graph."""
+    q, k, v = (torch.randn(2, 4, 512, 64, device="cuda").half() for _ in range(3))
+    block_mask = create_block_mask(causal, None, None, 512, 512)
+
+    def model(q, k, v):
+        return ours(q * 2, k, v, soft_cap, block_mask).relu()
+
+    found = torch.compile(model, fullgraph=True)(q, k, v)
+    return (found - model(q, k, v)).abs().max().item() < 2e-3
+
+
+def host_us(run, count=500):
+    best = float("inf")
+    for _ in range(8):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(count):
+            run()
+        best = min(best, (time.perf_counter() - start) / count * 1e6)
+        torch.cuda.synchronize()
+    return best
+
+
+def overheads(fovea, ours):
+    """The host's time for a call, beside that of a launch of a packed row."""
+    from fovea.torch import _op
+
+    q, k, v = (torch.randn(1, 1, 16, 64, device="cuda").half() for _ in range(3))
+    slopes = torch.ones(1, device="cuda")
+
+    def alibi(score, b, h, q_idx, kv_idx):
+        return score + slopes[h] * (kv_idx - q_idx)
+
+    before = set(_op._launchers)
+    o, lse = ours(q, k, v, alibi, return_lse=True)
+    launcher = _op._launchers[(set(_op._launchers) - before).pop()]
+    given = (q, k, v, o, lse, slopes)
+    words = []
+    for place in launcher.tensors:
+        words += [given[place].data_ptr(), *given[place].shape, *given[place].stride()]
+    packed = launcher.row(*words)
+    bare = host_us(lambda: launcher.run(launcher.kernel._handle, 0, packed, len(packed) // 8))
+    block_mask = create_block_mask(causal, None, None, 16, 16)
+    return {
+        "bare_us": bare, "call_us": host_us(lambda: ours(q, k, v, alibi)),
+        "call_with_block_mask_us": host_us(lambda: ours(q, k, v, alibi, block_mask)),
+        "outputs_us": host_us(lambda: _op.outputs(q, v)),
+        "sdpa_us": host_us(lambda: fovea.torch.scaled_dot_product_attention(q, k, v, is_causal=True)),
+        "torch_sdpa_us": host_us(lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)),
+    }
+
+
+def first_calls():
+    """Milliseconds of the first and the second call of a process."""
+    result = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for what in ("nothing cached", "from the disk cache"):
+            environment = {**os.environ, "XDG_CACHE_HOME": folder}
+            done = subprocess.run([sys.executable, "-c", FIRST], env=environment, capture_output=True, text=True)
+            if done.returncode:
+                sys.exit(done.stderr)
+            result[what] = [float(word) for word in done.stdout.split()]
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--libraries", help="folder with libFovea.so and libFoveaRuntime.so")
+    parser.add_argument("--json", type=pathlib.Path, help="file to write the results to")
+    parser.add_argument("--only", help="part of the names of the examples to run, without the rest")
+    args = parser.parse_args()
+    if args.libraries:
+        os.environ["FOVEA_LIBRARY_PATH"] = str(pathlib.Path(args.libraries).resolve())
+    ptxas = kernels.find_ptxas()
+    if ptxas:
+        os.environ["PATH"] += os.pathsep + str(pathlib.Path(ptxas).parent)
+    import fovea
+    import fovea.torch
+
+    ours, compiled = fovea.torch.flex_attention, torch.compile(flex_attention)
+    print(torch.cuda.get_device_name(), "torch", torch.__version__, "ptxas:", fovea.find_ptxas())
+    results, outcomes = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "examples": []}, []
+    print(f"{'':18} {'error':>9} {'torch':>9} {'lse':>9} {'torch':>9} {'us':>8} {'torch':>8} {'faster':>6}")
+    torch.set_grad_enabled(False)
+    for example in examples():
+        if args.only and args.only not in example[0]:
+            continue
+        try:
+            row = check(*example, compiled, ours)
+        except Exception as error:  # noqa: BLE001 (the other examples still count)
+            print(f"{example[0]:18} FAILED {type(error).__name__}: {error}")
+            outcomes.append(False)
+            continue
+        results["examples"].append(row)
+        outcomes.append(row["ok"])
+        print(f"{row['name']:18} {row['error']:9.2e} {row['error_torch']:9.2e} {row['lse_error']:9.2e} "
+              f"{row['lse_error_torch']:9.2e} {row['us']:8.1f} {row['us_torch']:8.1f} {row['faster']:6.2f}"
+              f"{'' if row['ok'] else '  FAILED'}", flush=True)
+    if not args.only:
+        for name, run in (("CUDA graph", check_graph), ("torch.compile", check_compile)):
+            outcomes.append(run(ours))
+            print("ok    " if outcomes[-1] else "FAILED", name)
+        results["host"] = overheads(fovea, ours)
+        print("host:", ", ".join(f"{key} {value:.1f}" for key, value in results["host"].items()))
+        results["first"] = first_calls()
+        for what, times in results["first"].items():
+            print(f"{what}: first call {times[0]:.0f} ms, second {times[1]:.2f} ms")
+    if args.json:
+        args.json.write_text(json.dumps(results, indent=1))
+    print(f"{sum(outcomes)} passed, {len(outcomes) - sum(outcomes)} failed")
+    return 0 if all(outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

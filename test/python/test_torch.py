@@ -1,0 +1,370 @@
+"""fovea.torch: functions of FlexAttention's mean what PyTorch computes; what can't
+be taken is refused with the reason."""
+
+import warnings
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+flex = pytest.importorskip("torch.nn.attention.flex_attention")
+
+import torch_variants as variants  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def ours(fovea):
+    import fovea.torch
+
+    return fovea.torch
+
+
+def inputs(dtype=torch.float32, dim=variants.DIM, value_dim=variants.DIM, heads=variants.HEADS,
+           kv_heads=variants.KV_HEADS, queries=variants.QUERIES, keys=variants.KEYS):
+    generator = torch.Generator().manual_seed(1)
+    shapes = ((variants.BATCH, heads, queries, dim), (variants.BATCH, kv_heads, keys, dim),
+              (variants.BATCH, kv_heads, keys, value_dim))
+    return tuple(torch.randn(shape, generator=generator).to(dtype) for shape in shapes)
+
+
+def eager(query, key, value, score_mod=None, mask_mod=None, **options):
+    """PyTorch's own, which warns that it is slow."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        block_mask = mask_mod
+        if callable(mask_mod):
+            block_mask = flex.create_block_mask(mask_mod, variants.BATCH, variants.HEADS, query.shape[2], key.shape[2],
+                                                device="cpu", BLOCK_SIZE=16)
+        options = {"enable_gqa": True, **options}
+        return flex.flex_attention(query, key, value, score_mod, block_mask, return_lse=True, **options), block_mask
+
+
+def check(found, expected, tolerance):
+    for a, b in zip(found, expected):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        torch.testing.assert_close(a.double(), b.double(), rtol=tolerance, atol=tolerance)
+
+
+NAMES = [("mask_mod", name) for name in variants.MASKS] + [("score_mod", name) for name in variants.SCORES]
+
+
+@pytest.mark.parametrize("role, name", NAMES)
+def test_means_what_pytorch_computes(ours, role, name):
+    function = (variants.MASKS if role == "mask_mod" else variants.SCORES)[name]
+    q, k, v = inputs()
+    expected, block_mask = eager(q, k, v, **{role: function})
+    found = ours.flex_attention(
+        q, k, v, block_mask=block_mask, enable_gqa=True, return_lse=True, backend="interpret",
+        **({"score_mod": function} if role == "score_mod" else {}),
+    )
+    check(found, expected, 3e-5)
+
+
+@pytest.mark.parametrize("role, name, level", [
+    ("score_mod", "alibi", "tile"), ("score_mod", "quotients", "tile"), ("score_mod", "bias_of_halves", "warp"),
+    ("score_mod", "casts", "tile"), ("mask_mod", "document_causal", "warp"), ("mask_mod", "natten", "tile"),
+    ("mask_mod", "near", "tile"),
+])
+def test_kernels_compute_it(ours, role, name, level):
+    function = (variants.MASKS if role == "mask_mod" else variants.SCORES)[name]
+    q, k, v = inputs(torch.float16)
+    expected, _ = eager(q.float(), k.float(), v.float(), **{role: function})
+    given = {"score_mod": function} if role == "score_mod" else {"block_mask": function}
+    o, lse = ours.flex_attention(q, k, v, enable_gqa=True, return_lse=True, backend=f"interpret:{level}", **given)
+    check((o.float(), lse), expected, 5e-3)
+
+
+@pytest.mark.parametrize("name", ["quotients", "functions", "casts", "powers", "negative_index", "near", "tiled_natten",
+                                  "packed_positions", "dilated_negative"])
+def test_compiles_for_hopper(fovea, ours, name):
+    from fovea.torch._programs import Facts, build
+
+    facts = Facts(torch.bfloat16, torch.device("cpu"), 64, 64, None, False)
+    program = build(variants.SCORES.get(name), variants.MASKS.get(name), facts)
+    assert ".entry attention(" in fovea.compile(program.spec, target="sm_90a", cache=False).ptx
+
+
+def run(ours, *functions, tensors=None, **options):
+    return ours.flex_attention(*(tensors or inputs()), *functions, enable_gqa=True, backend="interpret", **options)
+
+
+# --- Options ------------------------------------------------------------------
+
+
+def test_forms_of_the_call(ours):
+    q, k, v = inputs(value_dim=24)
+    (o, lse), _ = eager(q, k, v, variants.soft_cap, scale=0.3)
+    check([run(ours, variants.soft_cap, tensors=(q, k, v), scale=0.3)], [o], 1e-5)
+    found, aux = run(ours, variants.soft_cap, tensors=(q, k, v), scale=0.3, return_aux=flex.AuxRequest(lse=True))
+    check([found, aux.lse], [o, lse], 1e-5)
+    # Memory of the output is ordered as the query's.
+    q = q.transpose(1, 2).contiguous().transpose(1, 2)
+    assert run(ours, tensors=(q, k, v)).stride(1) < run(ours, tensors=(q, k, v)).stride(2)
+    run(ours, kernel_options={"BLOCK_M": 64, "num_warps": 4, "recurrence": "deferred"})
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"is_causal": True}, {"scale": 0.2}, {"attn_mask": variants.KEEP[:1]}, {"attn_mask": variants.KEEP[:, None, None]},
+    {"attn_mask": variants.draw(variants.QUERIES, variants.KEYS)},
+    {"attn_mask": variants.draw(variants.BATCH, variants.HEADS, variants.QUERIES, variants.KEYS)},
+])
+def test_scaled_dot_product_attention(ours, options):
+    q, k, v = inputs(value_dim=24)
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True, **options)
+    found = ours.scaled_dot_product_attention(q, k, v, enable_gqa=True, backend="interpret", **options)
+    check([found], [expected], 1e-5)
+
+
+def test_scaled_dot_product_attention_of_three_dimensions(ours):
+    q, k, v = (x[:, 0] for x in inputs(kv_heads=variants.HEADS))
+    mask = variants.draw(variants.BATCH, variants.QUERIES, variants.KEYS) > 0
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    check([ours.scaled_dot_product_attention(q, k, v, attn_mask=mask, backend="interpret")], [expected], 1e-5)
+
+
+# --- What functions refer to ----------------------------------------------------
+
+
+def test_captured_tensors_are_read_at_each_call(ours):
+    slopes = torch.zeros(variants.HEADS)
+
+    def biased(score, b, h, q_idx, kv_idx):
+        return score + slopes[h] * kv_idx
+
+    before = run(ours, biased)
+    slopes += 1
+    expected = eager(*inputs(), biased)[0][0]
+    check([run(ours, biased)], [expected], 1e-5)
+    assert not torch.allclose(before, expected, atol=1e-2)
+    slopes = torch.full((variants.HEADS,), -0.5)  # noqa: F841 (another tensor in the same cell)
+    check([run(ours, biased)], [eager(*inputs(), biased)[0][0]], 1e-5)
+
+
+def test_what_changes_is_traced_again(ours):
+    class Window:
+        size = 3
+
+        def mask(self, b, h, q_idx, kv_idx):
+            return (q_idx - kv_idx).abs() <= self.size
+
+    window, inner = Window(), [variants.causal]
+    functions = [lambda b, h, q, k: window.mask(b, h, q, k), lambda b, h, q, k: inner[0](b, h, q, k), variants.sliding_window]
+    before = [run(ours, None, function) for function in functions]
+    window.size, inner[0], variants.WINDOW = 7, variants.by_head, 2
+    try:
+        for function, old in zip(functions, before):
+            found = run(ours, None, function)
+            check([found], [eager(*inputs(), mask_mod=function)[0][0]], 1e-5)
+            assert not torch.allclose(found, old, atol=1e-2)
+    finally:
+        variants.WINDOW = 6
+
+
+def test_functions_are_traced_once(ours, monkeypatch):
+    from fovea.torch import _programs
+
+    calls = []
+    original = _programs.build
+    monkeypatch.setattr(_programs, "build", lambda *args: calls.append(1) or original(*args))
+    offset, causal = torch.tensor(2), variants.causal
+
+    def near_diagonal(b, h, q_idx, kv_idx):
+        return causal(b, h, q_idx, kv_idx + offset)
+
+    for queries in (5, 9, 30):  # and all lengths have one program
+        q, k, v = inputs(queries=queries)
+        check([run(ours, None, near_diagonal, tensors=(q, k, v))], [eager(q, k, v, mask_mod=near_diagonal)[0][0]], 1e-5)
+    assert len(calls) == 1
+
+
+def test_what_was_traced_goes_with_its_function(ours):
+    import gc
+    import weakref
+
+    def once():
+        bias = torch.ones(3)
+        run(ours, lambda score, b, h, q_idx, kv_idx: score + bias[0])
+        return weakref.ref(bias)
+
+    bias = once()
+    gc.collect()
+    assert bias() is None
+
+
+# --- BlockMasks -----------------------------------------------------------------
+
+
+def block_mask_of(mask, **change):
+    made = flex.create_block_mask(mask, None, None, 64, 64, device="cpu", BLOCK_SIZE=16)
+    for name, value in change.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_lists_that_say_more(ours):
+    tensors = inputs(queries=64, keys=64)
+    check([run(ours, None, block_mask_of(variants.causal), tensors=tensors)],
+          [run(ours, None, variants.causal, tensors=tensors)], 0)
+    check([run(ours, None, block_mask_of(flex.noop_mask), tensors=tensors)], [run(ours, tensors=tensors)], 0)
+    full = block_mask_of(variants.causal)
+    for mask, message in (
+        (block_mask_of(variants.causal, kv_num_blocks=torch.zeros_like(full.kv_num_blocks)), "leaves out blocks that"),
+        (block_mask_of(variants.causal, full_kv_num_blocks=full.full_kv_num_blocks + 1), "lists blocks as full"),
+        (block_mask_of(flex.noop_mask, full_kv_num_blocks=torch.ones_like(full.kv_num_blocks)), "has no mask_mod"),
+    ):
+        with pytest.raises(NotImplementedError, match=message):
+            run(ours, None, mask, tensors=tensors)
+    with pytest.raises(ValueError, match="created for 64 queries and 64 keys, found 33 and 40"):
+        run(ours, None, full)
+
+
+# --- As an op -------------------------------------------------------------------
+
+
+def test_stays_in_the_graph(ours):
+    graphs = []
+
+    def keep(graph, _):
+        graphs.append(graph)
+        return graph
+
+    def model(q, k, v, function):
+        return ours.flex_attention(q * 2, k, v, function, block_mask, enable_gqa=True, backend="interpret") + 1
+
+    def make(slopes):
+        return lambda score, b, h, q_idx, kv_idx: score + slopes[h] * kv_idx
+
+    block_mask = flex.create_block_mask(variants.causal, None, None, variants.QUERIES, variants.KEYS, device="cpu")
+    compiled = torch.compile(model, backend=keep, fullgraph=True)
+    with torch.no_grad():
+        for _ in range(3):  # the same code, other tensors
+            function = make(torch.randn(variants.HEADS))
+            check([compiled(*inputs(), function)], [model(*inputs(), function)], 1e-6)
+    targets = [node.target for node in graphs[0].graph.nodes]
+    assert torch.ops.fovea.attention in targets or torch.ops.fovea.attention.default in targets
+
+
+def test_op(ours):
+    from fovea.torch import _op
+    from fovea.torch._programs import Facts, build
+
+    q, k, v = inputs(torch.float16)
+    program = build(variants.alibi, None, Facts(torch.float16, q.device, variants.DIM, variants.DIM, None, False))
+    arguments = (q, k, v, program.captures, _op.remember(program.spec))
+    torch.library.opcheck(torch.ops.fovea.attention.default, arguments, test_utils=("test_schema", "test_faketensor"))
+
+
+# --- Errors ---------------------------------------------------------------------
+
+
+def branches(score, b, h, q_idx, kv_idx):
+    if q_idx > kv_idx:
+        return score
+    return -score
+
+
+def asks(score, b, h, q_idx, kv_idx):
+    return score * q_idx.item()
+
+
+def sorts(score, b, h, q_idx, kv_idx):
+    return score + torch.sort(variants.TABLE[h]).values[0]
+
+
+def writes(score, b, h, q_idx, kv_idx):
+    variants.SLOPES.add_(1)
+    return score
+
+
+def whole(score, b, h, q_idx, kv_idx):
+    return score + variants.TABLE[h]
+
+
+def float_index(score, b, h, q_idx, kv_idx):
+    return score + variants.SLOPES[score]
+
+
+def by_zero(score, b, h, q_idx, kv_idx):
+    return score + q_idx // 0
+
+
+def traced_power(score, b, h, q_idx, kv_idx):
+    return score**score
+
+
+def complex_tensor(score, b, h, q_idx, kv_idx):
+    return score + torch.ones(4, dtype=torch.complex64)[h].real
+
+
+def long_sum(score, b, h, q_idx, kv_idx):
+    return score + variants.BIAS.sum()
+
+
+@pytest.mark.parametrize("function, message", [
+    (branches, "a number is asked of a traced tensor"), (asks, "a number is asked of a traced tensor"),
+    (sorts, "aten.sort"), (writes, "a captured tensor can't be written"),
+    (float_index, "indexed by torch.float32"), (by_zero, "division of integers by zero"),
+    (traced_power, "a power must have an exponent that is known"), (complex_tensor, "complex64"),
+    (long_sum, "sum is over 1320 elements"),
+])
+def test_functions_that_are_refused(fovea, ours, function, message):
+    with pytest.raises(fovea.TraceError, match=message) as caught:
+        run(ours, function)
+    first = function.__code__.co_firstlineno
+    assert caught.value.filename == __file__ and first < caught.value.lineno <= first + 3
+
+
+def test_results_that_are_refused(fovea, ours):
+    with pytest.raises(fovea.TraceError, match=r"single element, found a tensor of shape \[33\]"):
+        run(ours, whole)
+    with pytest.raises(fovea.TraceError, match="mask_mod must return a boolean, found torch.int64"):
+        run(ours, None, lambda b, h, q_idx, kv_idx: q_idx)
+    with pytest.raises(fovea.TraceError, match="must return a tensor, found NoneType"):
+        run(ours, lambda score, b, h, q_idx, kv_idx: None)
+    kept = []
+    run(ours, lambda score, b, h, q_idx, kv_idx: kept.append(score) or score)
+    with pytest.raises(fovea.TraceError, match="outside of the function"):
+        kept[0] + 1
+
+
+def test_arguments_that_are_refused(ours):
+    q, k, v = inputs()
+
+    def refuse(kind, message, tensors=(q, k, v), **options):
+        options = {"enable_gqa": True, "backend": "interpret", **options}
+        with pytest.raises(kind, match=message):
+            ours.flex_attention(*tensors, **options)
+
+    refuse(NotImplementedError, "query is on cpu, kernels run on CUDA", backend="cuda")
+    refuse(NotImplementedError, "query is of torch.float64", tensors=(q.double(), k.double(), v.double()))
+    refuse(ValueError, "must be of one dtype", tensors=(q, k.half(), v))
+    refuse(ValueError, "must have 4 dimensions", tensors=(q[0], k, v))
+    refuse(ValueError, "one head_dim, found 16 and 8", tensors=(q, k[..., :8], v))
+    refuse(ValueError, "that needs enable_gqa=True", enable_gqa=False)
+    refuse(ValueError, "multiple of key heads", tensors=(q[:, :3], k, v))
+    refuse(NotImplementedError, "the same batch size", tensors=(q[:1], k, v))
+    refuse(ValueError, "key and value must agree", tensors=(q, k, v[:, :, :5]))
+    refuse(NotImplementedError, "requires a gradient", tensors=(q.clone().requires_grad_(), k, v))
+    refuse(NotImplementedError, "max_scores", return_aux=flex.AuxRequest(max_scores=True))
+    refuse(ValueError, "kernel_options has no 'tile'", kernel_options={"tile": 3})
+    refuse(ValueError, "backend must be", backend="triton")
+    refuse(ValueError, "scale must be a finite number", scale=float("nan"))
+    refuse(TypeError, "score_mod must be a function", score_mod=3)
+    refuse(TypeError, "block_mask must be a function or a BlockMask", block_mask=torch.ones(3))
+    bias = torch.ones(3, requires_grad=True)
+    refuse(Exception, "captured tensor requires a gradient", score_mod=lambda s, b, h, i, j: s + bias[0])
+    for message, options in (
+        ("dropout_p must be 0, found 0.5", {"dropout_p": 0.5}),
+        ("can't both be given", {"is_causal": True, "attn_mask": variants.KEEP[0]}),
+        ("attn_mask must broadcast to", {"attn_mask": variants.KEEP[0][:7]}),
+        ("attn_mask is of torch.int16", {"attn_mask": variants.KEEP[0].short()}),
+    ):
+        with pytest.raises((NotImplementedError, ValueError), match=message):
+            ours.scaled_dot_product_attention(q, k, v, enable_gqa=True, backend="interpret", **options)
+
+
+def test_programs_that_are_refused_name_the_line(fovea, ours):
+    wide = torch.ones(3, dtype=torch.int64)
+    assert fovea.CompileError is not None and wide is not None
+    q, k, v = inputs()
+    with pytest.raises(fovea.CompileError):
+        ours.flex_attention(q[..., :3], k[..., :3], v[..., :3], enable_gqa=True, backend="interpret:warp")

@@ -16,6 +16,16 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
+/// Whether `op`, and what it holds, does no more than read: every role may have
+/// a copy.
+static bool onlyReads(Operation *op) {
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+      getEffectsRecursively(op);
+  return effects && llvm::all_of(*effects, [](const auto &effect) {
+           return isa<MemoryEffects::Read>(effect.getEffect());
+         });
+}
+
 //===----------------------------------------------------------------------===//
 // What is needed
 //===----------------------------------------------------------------------===//
@@ -135,8 +145,7 @@ LogicalResult RoleSlicer::analyze(Block &block) {
       needCarried(def, result.getResultNumber());
       continue;
     }
-    if (!isMemoryEffectFree(def) &&
-        !hasSingleEffect<MemoryEffects::Read>(def) && !owns(def))
+    if (!onlyReads(def) && !owns(def))
       return def->emitError("one role needs a result that another one has");
     markLive(def);
   }

@@ -37,6 +37,7 @@ fovea_tools = [
     "fovea-embed",
     "fovea-guard-test",
     "fovea-lsp-server",
+    "fovea-mask-test",
     "fovea-opt",
     "fovea-reduce",
     "fovea-run",

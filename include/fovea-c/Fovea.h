@@ -153,6 +153,8 @@ typedef struct FoveaOptions {
   const char *recurrence;
   /** The kernel that is meant, by its function's name. The only one. */
   const char *kernel;
+  /** Not 0: tanh within 1e-6, not by the chip's approximation (2^-11). */
+  int accurate_tanh;
 } FoveaOptions;
 
 /** A compiled kernel. It does not need the context any more. */

@@ -1,4 +1,4 @@
-//===- ArithIntervals.cpp - Interval models of arith ops --------*- C++ -*-===//
+//===- ArithIntervals.cpp - Intervals of sums and quotients -----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,49 +6,62 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Analysis/IntervalOpInterface.h"
+#include "IntervalModels.h"
 
-#include "mlir/IR/DialectRegistry.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fovea;
 
-#include "fovea/Analysis/IntervalOpInterface.cpp.inc"
+//===----------------------------------------------------------------------===//
+// Unsigned numbers
+//===----------------------------------------------------------------------===//
+
+FailureOr<Interval> fovea::toUnsigned(IntervalBuilder &b, Type type,
+                                      Interval x) {
+  if (b.isNonNegative(x))
+    return x;
+  if (type.isIndex() || type.getIntOrFloatBitWidth() > 32)
+    return failure();
+  Value zero = b.constant(0);
+  Value modulus = b.constant(int64_t(1) << type.getIntOrFloatBitWidth());
+  Value isLowNegative = b.lt(x.lo, zero);
+  if (x.isPoint()) {
+    Value value = b.select(isLowNegative, b.add(x.lo, modulus), x.lo);
+    return Interval{value, value};
+  }
+  // An interval across zero has both 0 and the largest number.
+  Value isHighNegative = b.lt(x.hi, zero);
+  Value wrapped = b.select(isHighNegative, b.add(x.lo, modulus), zero);
+  Value largest = b.sub(modulus, b.constant(1));
+  Value low = b.select(isLowNegative, wrapped, x.lo);
+  Value high = b.select(isHighNegative, b.add(x.hi, modulus),
+                        b.select(isLowNegative, largest, x.hi));
+  return Interval{b.max(low, zero), b.max(high, zero)};
+}
+
+Interval fovea::fromUnsigned(IntervalBuilder &b, Type type, Interval x) {
+  if (isWide(type))
+    return x;
+  int64_t half = int64_t(1) << (type.getIntOrFloatBitWidth() - 1);
+  if (b.getRanges().getMax(x.hi) < half)
+    return x;
+  Value modulus = b.constant(2 * half), limit = b.constant(half);
+  Value isLowBig = b.le(limit, x.lo), isHighBig = b.le(limit, x.hi);
+  auto wrap = [&](Value isBig, Value v) {
+    return b.select(isBig, b.sub(v, modulus), v);
+  };
+  if (x.isPoint()) {
+    Value value = wrap(isLowBig, x.lo);
+    return Interval{value, value};
+  }
+  // With ends on both sides of the middle it holds all values of the type.
+  Value isSplit = b.logicalAnd(isHighBig, b.logicalNot(isLowBig));
+  return {b.select(isSplit, b.constant(-half), wrap(isLowBig, x.lo)),
+          b.select(isSplit, b.constant(half - 1), wrap(isHighBig, x.hi))};
+}
 
 namespace {
-
-/// `interval` if no value in it wraps in `type`.
-FailureOr<Interval> checkFits(IntervalBuilder &b, Type type,
-                              Interval interval) {
-  StaticRanges &ranges = b.getRanges();
-  // 64-bit arithmetic does not overflow, by contract.
-  if (!type.isIndex() && !type.isInteger(64) &&
-      !fitsType(type, ranges.getMin(interval.lo), ranges.getMax(interval.hi)))
-    return failure();
-  return interval;
-}
-
-/// True if `a op b`, computed exactly by `exact`, can't wrap in `type`. The
-/// operands of types below 64 bits are below 32 bits or refused, so that the
-/// exact result is an int64_t.
-template <typename Exact>
-bool isExact(StaticRanges &ranges, Type type, Value a, Value b, Exact exact) {
-  if (type.isIndex() || type.isInteger(64))
-    return true;
-  if (type.getIntOrFloatBitWidth() > 32)
-    return false;
-  for (int64_t x : {ranges.getMin(a), ranges.getMax(a)})
-    for (int64_t y : {ranges.getMin(b), ranges.getMax(b)})
-      if (int64_t result = exact(x, y); !fitsType(type, result, result))
-        return false;
-  return true;
-}
-
-/// Base of the models: `Model` implements what it can.
-template <typename Model, typename Op>
-using ModelOf = FoveaIntervalOpInterface::ExternalModel<Model, Op>;
 
 //===----------------------------------------------------------------------===//
 // Sums and products
@@ -58,7 +71,7 @@ struct AddModel : ModelOf<AddModel, arith::AddIOp> {
   FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
                                     ArrayRef<Interval> x) const {
     auto emit = [&](Value p, Value q) { return b.add(p, q); };
-    return checkFits(b, op->getResult(0).getType(), b.onEnds(x[0], x[1], emit));
+    return b.fit(op->getResult(0).getType(), b.onEnds(x[0], x[1], emit));
   }
   FailureOr<AffineSum> getAffineSum(Operation *op, StaticRanges &ranges) const {
     Value a = op->getOperand(0), b = op->getOperand(1);
@@ -72,10 +85,9 @@ struct AddModel : ModelOf<AddModel, arith::AddIOp> {
 struct SubModel : ModelOf<SubModel, arith::SubIOp> {
   FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
                                     ArrayRef<Interval> x) const {
-    Interval flipped = {x[1].hi, x[1].lo};
     auto emit = [&](Value p, Value q) { return b.sub(p, q); };
-    return checkFits(b, op->getResult(0).getType(),
-                     b.onEnds(x[0], flipped, emit));
+    return b.fit(op->getResult(0).getType(),
+                 b.onEnds(x[0], x[1].flipped(), emit));
   }
   FailureOr<AffineSum> getAffineSum(Operation *op, StaticRanges &ranges) const {
     Value a = op->getOperand(0), b = op->getOperand(1);
@@ -86,25 +98,27 @@ struct SubModel : ModelOf<SubModel, arith::SubIOp> {
   }
 };
 
+/// The products, which `type` may not be able to hold.
+Interval multiply(IntervalBuilder &b, Interval x, Interval y) {
+  StaticRanges &ranges = b.getRanges();
+  auto emit = [&](Value p, Value q) { return b.mul(p, q); };
+  if (b.isNonNegative(x) && b.isNonNegative(y))
+    return b.onEnds(x, y, emit);
+  if (!y.isPoint())
+    std::swap(x, y);
+  if (!y.isPoint())
+    return b.hull({emit(x.lo, y.lo), emit(x.lo, y.hi), emit(x.hi, y.lo),
+                   emit(x.hi, y.hi)});
+  Interval result = b.onEnds(x, y, emit);
+  return ranges.getMax(y.lo) <= 0     ? result.flipped()
+         : ranges.isNonNegative(y.lo) ? result
+                                      : b.sorted(result);
+}
+
 struct MulModel : ModelOf<MulModel, arith::MulIOp> {
   FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
                                     ArrayRef<Interval> x) const {
-    Interval factor = x[1], other = x[0];
-    if (!factor.isPoint())
-      std::swap(factor, other);
-    StaticRanges &ranges = b.getRanges();
-    Type type = op->getResult(0).getType();
-    auto emit = [&](Value p, Value q) { return b.mul(p, q); };
-    bool isPositive =
-        b.isNonNegative(factor) && (factor.isPoint() || b.isNonNegative(other));
-    if (isPositive)
-      return checkFits(b, type, b.onEnds(other, factor, emit));
-    if (!factor.isPoint())
-      return failure();
-    Interval result = b.onEnds({other.hi, other.lo}, factor, emit);
-    if (ranges.getMax(factor.lo) > 0 && !other.isPoint())
-      result = {b.min(result.lo, result.hi), b.max(result.lo, result.hi)};
-    return checkFits(b, type, result);
+    return b.fit(op->getResult(0).getType(), multiply(b, x[0], x[1]));
   }
   FailureOr<AffineSum> getAffineSum(Operation *op, StaticRanges &ranges) const {
     Value a = op->getOperand(0), b = op->getOperand(1);
@@ -118,38 +132,9 @@ struct MulModel : ModelOf<MulModel, arith::MulIOp> {
   }
 };
 
-struct ShlModel : ModelOf<ShlModel, arith::ShLIOp> {
-  FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
-                                    ArrayRef<Interval> x) const {
-    std::optional<int64_t> shift = getShift(op, b.getRanges());
-    if (!shift)
-      return failure();
-    Value factor = b.constant(int64_t(1) << *shift);
-    auto emit = [&](Value p, Value q) { return b.mul(p, q); };
-    return checkFits(b, op->getResult(0).getType(),
-                     b.onEnds(x[0], {factor, factor}, emit));
-  }
-  FailureOr<AffineSum> getAffineSum(Operation *op, StaticRanges &ranges) const {
-    std::optional<int64_t> shift = getShift(op, ranges);
-    Value a = op->getOperand(0);
-    auto exact = [&](int64_t x, int64_t) { return x * (int64_t(1) << *shift); };
-    if (!shift || !isExact(ranges, a.getType(), a, a, exact))
-      return failure();
-    return AffineSum{{{a, int64_t(1) << *shift}}};
-  }
-
-private:
-  static std::optional<int64_t> getShift(Operation *op, StaticRanges &ranges) {
-    std::optional<int64_t> shift = ranges.getConstant(op->getOperand(1));
-    return shift && *shift >= 0 && *shift < 31 ? shift : std::nullopt;
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // Quotients and remainders
 //===----------------------------------------------------------------------===//
-
-enum class Rounding { Floor, Ceil, Trunc };
 
 Value emitDivision(IntervalBuilder &b, Rounding rounding, Value p, Value q) {
   switch (rounding) {
@@ -163,31 +148,37 @@ Value emitDivision(IntervalBuilder &b, Rounding rounding, Value p, Value q) {
   llvm_unreachable("unknown rounding");
 }
 
-/// Quotients grow with the dividend if the divisor is positive.
-FailureOr<Interval> divideInterval(IntervalBuilder &b, Rounding rounding,
-                                   Interval dividend, Interval divisor) {
+} // namespace
+
+FailureOr<Interval> fovea::divide(IntervalBuilder &b, Rounding rounding,
+                                  Interval x, Interval y) {
   StaticRanges &ranges = b.getRanges();
-  if (ranges.getConstant(divisor.lo) == 0 && divisor.isPoint())
-    return failure();
   auto emit = [&](Value p, Value q) { return emitDivision(b, rounding, p, q); };
-  if (!divisor.isPoint()) {
-    if (!b.isNonNegative(dividend) || ranges.getMin(divisor.lo) < 1)
+  bool isPositive = ranges.getMin(y.lo) >= 1;
+  if (y.isPoint()) {
+    if (ranges.getConstant(y.lo) == 0)
       return failure();
-    return Interval{emit(dividend.lo, divisor.hi),
-                    emit(dividend.hi, divisor.lo)};
+    Interval result = b.onEnds(x, y, emit);
+    // Quotients grow with the dividend if the divisor is positive.
+    return isPositive                ? result
+           : ranges.getMax(y.lo) < 0 ? result.flipped()
+                                     : b.sorted(result);
   }
-  Interval result = b.onEnds(dividend, divisor, emit);
-  if (ranges.getMin(divisor.lo) >= 1 || dividend.isPoint())
-    return result;
-  if (ranges.getMax(divisor.lo) <= 0)
-    return Interval{result.hi, result.lo};
-  return Interval{b.min(result.lo, result.hi), b.max(result.lo, result.hi)};
+  if (isPositive && b.isNonNegative(x))
+    return Interval{emit(x.lo, y.hi), emit(x.hi, y.lo)};
+  if (isPositive || ranges.getMax(y.hi) < 0)
+    return b.hull({emit(x.lo, y.lo), emit(x.lo, y.hi), emit(x.hi, y.lo),
+                   emit(x.hi, y.hi)});
+  // Whatever it is divided by, nothing gets larger.
+  if (ranges.getMin(x.lo) == INT64_MIN)
+    return failure();
+  Value zero = b.constant(0);
+  Value largest = b.max(b.max(x.hi, b.sub(zero, x.lo)), zero);
+  return Interval{b.sub(zero, largest), largest};
 }
 
-/// `dividend / c <= bound` as a bound on the dividend, for `c >= 1`. Fails if
-/// the product of bound and divisor might overflow.
-FailureOr<Value> invertDivision(IntervalBuilder &b, Rounding rounding,
-                                bool upper, Value bound, Value divisor) {
+FailureOr<Value> fovea::invertDivision(IntervalBuilder &b, Rounding rounding,
+                                       bool upper, Value bound, Value divisor) {
   StaticRanges &ranges = b.getRanges();
   int64_t limit = int64_t(1) << 62, product;
   for (int64_t end : {ranges.getMin(bound), ranges.getMax(bound)})
@@ -207,16 +198,29 @@ FailureOr<Value> invertDivision(IntervalBuilder &b, Rounding rounding,
   return b.select(away, widened, least);
 }
 
+namespace {
+
 template <typename Op, Rounding rounding, bool isUnsigned>
 struct DivModel : ModelOf<DivModel<Op, rounding, isUnsigned>, Op> {
   FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
                                     ArrayRef<Interval> x) const {
-    if (isUnsigned && !(b.isNonNegative(x[0]) && b.isNonNegative(x[1])))
+    Type type = op->getResult(0).getType();
+    if (isCondition(type))
       return failure();
-    FailureOr<Interval> result = divideInterval(b, rounding, x[0], x[1]);
+    if (!isUnsigned) {
+      FailureOr<Interval> result = divide(b, rounding, x[0], x[1]);
+      if (failed(result))
+        return failure();
+      return b.fit(type, *result);
+    }
+    FailureOr<Interval> dividend = toUnsigned(b, type, x[0]);
+    FailureOr<Interval> divisor = toUnsigned(b, type, x[1]);
+    if (failed(dividend) || failed(divisor))
+      return failure();
+    FailureOr<Interval> result = divide(b, rounding, *dividend, *divisor);
     if (failed(result))
       return failure();
-    return checkFits(b, op->getResult(0).getType(), *result);
+    return fromUnsigned(b, type, *result);
   }
   FailureOr<OperandBound> invertBound(Operation *op, IntervalBuilder &b,
                                       ArrayRef<Interval> x, bool upper,
@@ -237,269 +241,88 @@ struct DivModel : ModelOf<DivModel<Op, rounding, isUnsigned>, Op> {
   }
 };
 
-/// Shifts to the right by a constant: divisions by a power of two, rounded
-/// down.
-template <typename Op, bool isUnsigned>
-struct ShrModel : ModelOf<ShrModel<Op, isUnsigned>, Op> {
-  FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
-                                    ArrayRef<Interval> x) const {
-    std::optional<int64_t> shift = b.getRanges().getConstant(op->getOperand(1));
-    if (!shift || *shift < 0 || *shift >= 31 ||
-        (isUnsigned && !b.isNonNegative(x[0])))
-      return failure();
-    Value divisor = b.constant(int64_t(1) << *shift);
-    return divideInterval(b, Rounding::Floor, x[0], {divisor, divisor});
+/// The largest magnitude of a divisor's values.
+Value getMagnitude(IntervalBuilder &b, Interval x) {
+  StaticRanges &ranges = b.getRanges();
+  if (ranges.isNonNegative(x.lo))
+    return x.hi;
+  // No 64-bit number has the magnitude of the least one; the next one's serves,
+  // since remainders are below both.
+  Value low = b.max(x.lo, b.constant(-INT64_MAX));
+  Value flipped = b.sub(b.constant(0), low);
+  return ranges.getMax(x.hi) <= 0 ? flipped : b.max(x.hi, flipped);
+}
+
+/// Remainders of the dividend's sign, as `remsi` has them.
+FailureOr<Interval> remainder(IntervalBuilder &b, Interval x, Interval y) {
+  StaticRanges &ranges = b.getRanges();
+  if (y.isPoint() && ranges.getConstant(y.lo) == 0)
+    return failure();
+  if (x.isPoint() && y.isPoint()) {
+    Value value = b.rem(x.lo, y.lo);
+    return Interval{value, value};
   }
-  FailureOr<OperandBound> invertBound(Operation *op, IntervalBuilder &b,
-                                      ArrayRef<Interval>, bool upper,
-                                      Value bound) const {
-    StaticRanges &ranges = b.getRanges();
-    std::optional<int64_t> shift = ranges.getConstant(op->getOperand(1));
-    Value dividend = op->getOperand(0);
-    if (!shift || *shift < 0 || *shift >= 31 ||
-        (isUnsigned && !ranges.isNonNegative(dividend)))
-      return failure();
-    FailureOr<Value> inverse = invertDivision(b, Rounding::Floor, upper, bound,
-                                              b.constant(int64_t(1) << *shift));
-    if (failed(inverse))
-      return failure();
-    return OperandBound{dividend, *inverse};
-  }
-};
+  Value divisor = getMagnitude(b, y);
+  Value zero = b.constant(0), largest = b.sub(divisor, b.constant(1));
+  Interval wide = {zero, b.min(b.max(x.hi, zero), largest)};
+  if (!b.isNonNegative(x))
+    wide.lo = b.max(b.min(x.lo, zero), b.sub(zero, largest));
+  if (!y.isPoint())
+    return wide;
+  // Between two multiples of the divisor remainders grow with the dividend.
+  Value same = b.equal(b.truncDiv(x.lo, divisor), b.truncDiv(x.hi, divisor));
+  return Interval{b.select(same, b.rem(x.lo, divisor), wide.lo),
+                  b.select(same, b.rem(x.hi, divisor), wide.hi)};
+}
 
 template <typename Op, bool isUnsigned>
 struct RemModel : ModelOf<RemModel<Op, isUnsigned>, Op> {
   FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
                                     ArrayRef<Interval> x) const {
-    Interval dividend = x[0], divisor = x[1];
-    bool isNonNegative = b.isNonNegative(dividend);
-    if (!divisor.isPoint() ||
-        (isUnsigned && !(isNonNegative && b.isNonNegative(divisor))))
+    Type type = op->getResult(0).getType();
+    if (isCondition(type))
       return failure();
-    if (dividend.isPoint()) {
-      Value value = b.rem(dividend.lo, divisor.lo);
-      return Interval{value, value};
-    }
-    if (b.getRanges().getMin(divisor.lo) < 1)
+    if (!isUnsigned)
+      return remainder(b, x[0], x[1]);
+    FailureOr<Interval> divisor = toUnsigned(b, type, x[1]);
+    FailureOr<Interval> dividend = toUnsigned(b, type, x[0]);
+    if (failed(divisor))
       return failure();
-    // The remainder has the dividend's sign and is no larger than it.
-    Value zero = b.constant(0), largest = b.sub(divisor.lo, b.constant(1));
-    Value hi = b.min(b.max(dividend.hi, zero), largest);
-    if (isNonNegative)
-      return Interval{zero, hi};
-    return Interval{b.max(b.min(dividend.lo, zero), b.sub(zero, largest)), hi};
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// Minimum, maximum, conversions, constants
-//===----------------------------------------------------------------------===//
-
-template <typename Op, bool isMin, bool isUnsigned>
-struct MinMaxModel : ModelOf<MinMaxModel<Op, isMin, isUnsigned>, Op> {
-  FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
-                                    ArrayRef<Interval> x) const {
-    if (isUnsigned && !(b.isNonNegative(x[0]) && b.isNonNegative(x[1])))
-      return failure();
-    return b.onEnds(x[0], x[1], [&](Value p, Value q) {
-      return isMin ? b.min(p, q) : b.max(p, q);
-    });
-  }
-};
-
-/// Conversions that keep the value; `isUnsigned` ones those of non-negative
-/// values.
-template <typename Op, bool isUnsigned>
-struct CastModel : ModelOf<CastModel<Op, isUnsigned>, Op> {
-  FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
-                                    ArrayRef<Interval> x) const {
-    Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
-    if (from.isInteger(1) && isUnsigned) {
-      auto widen = [&](Value condition) {
-        return b.select(condition, b.constant(1), b.constant(0));
-      };
-      Value lo = widen(x[0].lo);
-      return Interval{lo, x[0].isPoint() ? lo : widen(x[0].hi)};
-    }
-    StaticRanges &ranges = b.getRanges();
-    if (from.isInteger(1) || to.isInteger(1) ||
-        (isUnsigned && !b.isNonNegative(x[0])) ||
-        !fitsType(to, ranges.getMin(x[0].lo), ranges.getMax(x[0].hi)))
-      return failure();
-    return x[0];
-  }
-  FailureOr<AffineSum> getAffineSum(Operation *op, StaticRanges &ranges) const {
-    Value from = op->getOperand(0);
-    Type to = op->getResult(0).getType();
-    if (from.getType().isInteger(1) || to.isInteger(1) ||
-        (isUnsigned && !ranges.isNonNegative(from)) ||
-        !fitsType(to, ranges.getMin(from), ranges.getMax(from)))
-      return failure();
-    return AffineSum{{{from, 1}}};
-  }
-};
-
-struct ConstantModel : ModelOf<ConstantModel, arith::ConstantOp> {
-  FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
-                                    ArrayRef<Interval>) const {
-    APInt value;
-    if (!matchPattern(op, m_ConstantInt(&value)) || value.getBitWidth() > 64)
-      return failure();
-    Value end = op->getResult(0).getType().isInteger(1)
-                    ? b.boolean(value.isOne())
-                    : b.constant(value.getSExtValue());
-    return Interval{end, end};
-  }
-  FailureOr<AffineSum> getAffineSum(Operation *op, StaticRanges &) const {
-    APInt value;
-    if (!matchPattern(op, m_ConstantInt(&value)) || value.getBitWidth() > 64)
-      return failure();
-    return AffineSum{{}, value.getSExtValue()};
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// Conditions
-//===----------------------------------------------------------------------===//
-
-struct CmpModel : ModelOf<CmpModel, arith::CmpIOp> {
-  FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
-                                    ArrayRef<Interval> x) const {
-    using Predicate = arith::CmpIPredicate;
-    if (op->getOperand(0).getType().isInteger(1))
-      return failure();
-    Interval p = x[0], q = x[1];
-    bool isNonNegative = b.isNonNegative(p) && b.isNonNegative(q);
-    switch (cast<arith::CmpIOp>(op).getPredicate()) {
-    case Predicate::eq:
-      return equal(b, p, q);
-    case Predicate::ne: {
-      Interval same = equal(b, p, q);
-      return Interval{b.logicalNot(same.hi), b.logicalNot(same.lo)};
-    }
-    case Predicate::sge:
-      std::swap(p, q);
-      [[fallthrough]];
-    case Predicate::sle:
-      return Interval{b.le(p.hi, q.lo), b.le(p.lo, q.hi)};
-    case Predicate::sgt:
-      std::swap(p, q);
-      [[fallthrough]];
-    case Predicate::slt:
-      return Interval{b.lt(p.hi, q.lo), b.lt(p.lo, q.hi)};
-    case Predicate::uge:
-      std::swap(p, q);
-      [[fallthrough]];
-    case Predicate::ule:
-      if (!isNonNegative)
+    if (succeeded(dividend)) {
+      FailureOr<Interval> result = remainder(b, *dividend, *divisor);
+      if (failed(result))
         return failure();
-      return Interval{b.le(p.hi, q.lo), b.le(p.lo, q.hi)};
-    case Predicate::ugt:
-      std::swap(p, q);
-      [[fallthrough]];
-    case Predicate::ult:
-      if (!isNonNegative)
-        return failure();
-      return Interval{b.lt(p.hi, q.lo), b.lt(p.lo, q.hi)};
+      return fromUnsigned(b, type, *result);
     }
-    llvm_unreachable("unknown predicate");
-  }
-
-private:
-  static Interval equal(IntervalBuilder &b, Interval p, Interval q) {
-    return {b.logicalAnd(b.le(p.hi, q.lo), b.le(q.hi, p.lo)),
-            b.logicalAnd(b.le(p.lo, q.hi), b.le(q.lo, p.hi))};
-  }
-};
-
-template <typename Op>
-struct LogicModel : ModelOf<LogicModel<Op>, Op> {
-  FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
-                                    ArrayRef<Interval> x) const {
-    if (!op->getResult(0).getType().isInteger(1))
+    // A negative number of 64 bits is a large one; remainders stay small.
+    Value zero = b.constant(0);
+    auto clamp = [&](Value v) { return b.max(v, zero); };
+    FailureOr<Interval> result =
+        remainder(b, {clamp(x[0].lo), clamp(x[0].hi)}, *divisor);
+    if (failed(result))
       return failure();
-    return b.onEnds(x[0], x[1], [&](Value p, Value q) {
-      return std::is_same_v<Op, arith::AndIOp> ? b.logicalAnd(p, q)
-                                               : b.logicalOr(p, q);
-    });
-  }
-};
-
-struct XorModel : ModelOf<XorModel, arith::XOrIOp> {
-  FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
-                                    ArrayRef<Interval> x) const {
-    if (!op->getResult(0).getType().isInteger(1))
-      return failure();
-    // Certainly one is true and the other false; possibly so.
-    auto differ = [&](Value p, Value notQ, Value notP, Value q) {
-      return b.logicalOr(b.logicalAnd(p, notQ), b.logicalAnd(notP, q));
-    };
-    Value lo =
-        differ(x[0].lo, b.logicalNot(x[1].hi), b.logicalNot(x[0].hi), x[1].lo);
-    Value hi =
-        differ(x[0].hi, b.logicalNot(x[1].lo), b.logicalNot(x[0].lo), x[1].hi);
-    return Interval{lo, hi};
-  }
-};
-
-struct SelectModel : ModelOf<SelectModel, arith::SelectOp> {
-  FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
-                                    ArrayRef<Interval> x) const {
-    Interval condition = x[0], p = x[1], q = x[2];
-    if (condition.isPoint()) {
-      auto emit = [&](Value s, Value t) {
-        return b.select(condition.lo, s, t);
-      };
-      return b.onEnds(p, q, emit);
-    }
-    bool isCondition = op->getResult(0).getType().isInteger(1);
-    Value lower = isCondition ? b.logicalAnd(p.lo, q.lo) : b.min(p.lo, q.lo);
-    Value upper = isCondition ? b.logicalOr(p.hi, q.hi) : b.max(p.hi, q.hi);
-    auto choose = [&](Value certain, Value either, Value otherwise) {
-      return b.select(condition.lo, certain,
-                      b.select(condition.hi, either, otherwise));
-    };
-    return Interval{choose(p.lo, lower, q.lo), choose(p.hi, upper, q.hi)};
+    Value isKnown = b.le(zero, x[0].lo);
+    Value largest = b.sub(divisor->hi, b.constant(1));
+    return Interval{b.select(isKnown, result->lo, zero),
+                    b.select(isKnown, result->hi, largest)};
   }
 };
 
 } // namespace
 
-void fovea::registerIntervalModels(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
-    using namespace arith;
-    AddIOp::attachInterface<AddModel>(*context);
-    SubIOp::attachInterface<SubModel>(*context);
-    MulIOp::attachInterface<MulModel>(*context);
-    ShLIOp::attachInterface<ShlModel>(*context);
-    DivSIOp::attachInterface<DivModel<DivSIOp, Rounding::Trunc, false>>(
-        *context);
-    DivUIOp::attachInterface<DivModel<DivUIOp, Rounding::Floor, true>>(
-        *context);
-    FloorDivSIOp::attachInterface<
-        DivModel<FloorDivSIOp, Rounding::Floor, false>>(*context);
-    CeilDivSIOp::attachInterface<DivModel<CeilDivSIOp, Rounding::Ceil, false>>(
-        *context);
-    CeilDivUIOp::attachInterface<DivModel<CeilDivUIOp, Rounding::Ceil, true>>(
-        *context);
-    ShRSIOp::attachInterface<ShrModel<ShRSIOp, false>>(*context);
-    ShRUIOp::attachInterface<ShrModel<ShRUIOp, true>>(*context);
-    RemSIOp::attachInterface<RemModel<RemSIOp, false>>(*context);
-    RemUIOp::attachInterface<RemModel<RemUIOp, true>>(*context);
-    MinSIOp::attachInterface<MinMaxModel<MinSIOp, true, false>>(*context);
-    MaxSIOp::attachInterface<MinMaxModel<MaxSIOp, false, false>>(*context);
-    MinUIOp::attachInterface<MinMaxModel<MinUIOp, true, true>>(*context);
-    MaxUIOp::attachInterface<MinMaxModel<MaxUIOp, false, true>>(*context);
-    IndexCastOp::attachInterface<CastModel<IndexCastOp, false>>(*context);
-    IndexCastUIOp::attachInterface<CastModel<IndexCastUIOp, true>>(*context);
-    ExtSIOp::attachInterface<CastModel<ExtSIOp, false>>(*context);
-    ExtUIOp::attachInterface<CastModel<ExtUIOp, true>>(*context);
-    TruncIOp::attachInterface<CastModel<TruncIOp, false>>(*context);
-    ConstantOp::attachInterface<ConstantModel>(*context);
-    CmpIOp::attachInterface<CmpModel>(*context);
-    AndIOp::attachInterface<LogicModel<AndIOp>>(*context);
-    OrIOp::attachInterface<LogicModel<OrIOp>>(*context);
-    XOrIOp::attachInterface<XorModel>(*context);
-    SelectOp::attachInterface<SelectModel>(*context);
-  });
+void fovea::attachArithmeticModels(MLIRContext *context) {
+  using namespace arith;
+  AddIOp::attachInterface<AddModel>(*context);
+  SubIOp::attachInterface<SubModel>(*context);
+  MulIOp::attachInterface<MulModel>(*context);
+  DivSIOp::attachInterface<DivModel<DivSIOp, Rounding::Trunc, false>>(*context);
+  DivUIOp::attachInterface<DivModel<DivUIOp, Rounding::Floor, true>>(*context);
+  FloorDivSIOp::attachInterface<DivModel<FloorDivSIOp, Rounding::Floor, false>>(
+      *context);
+  CeilDivSIOp::attachInterface<DivModel<CeilDivSIOp, Rounding::Ceil, false>>(
+      *context);
+  CeilDivUIOp::attachInterface<DivModel<CeilDivUIOp, Rounding::Ceil, true>>(
+      *context);
+  RemSIOp::attachInterface<RemModel<RemSIOp, false>>(*context);
+  RemUIOp::attachInterface<RemModel<RemUIOp, true>>(*context);
 }

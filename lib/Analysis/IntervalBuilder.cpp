@@ -80,6 +80,13 @@ Value IntervalBuilder::toIndex(Value value) {
                                                   value);
 }
 
+Value IntervalBuilder::wrap(Type type, Value index) {
+  if (fitsType(type, ranges.getMin(index), ranges.getMax(index)))
+    return index;
+  Value bits = constant(64 - type.getIntOrFloatBitWidth());
+  return shr(shl(index, bits), bits);
+}
+
 Value IntervalBuilder::add(Value a, Value b) {
   return create<arith::AddIOp>(a, b);
 }
@@ -121,7 +128,9 @@ Value IntervalBuilder::ceilDiv(Value a, Value b) {
   std::optional<int64_t> divisor = ranges.getConstant(b);
   if (divisor && *divisor == 1)
     return a;
-  if (divisor && *divisor > 0)
+  int64_t sum;
+  if (divisor && *divisor > 0 &&
+      !llvm::AddOverflow(ranges.getMax(a), *divisor, sum))
     return floorDiv(add(a, constant(*divisor - 1)), b);
   return create<arith::CeilDivSIOp>(a, b);
 }
@@ -136,6 +145,22 @@ Value IntervalBuilder::rem(Value a, Value b) {
   if (ranges.isNonNegative(a) && ranges.isNonNegative(b))
     return create<arith::RemUIOp>(a, b);
   return create<arith::RemSIOp>(a, b);
+}
+
+Value IntervalBuilder::shl(Value a, Value b) {
+  return create<arith::ShLIOp>(a, b);
+}
+Value IntervalBuilder::shr(Value a, Value b) {
+  return create<arith::ShRSIOp>(a, b);
+}
+Value IntervalBuilder::bitAnd(Value a, Value b) {
+  return create<arith::AndIOp>(a, b);
+}
+Value IntervalBuilder::bitOr(Value a, Value b) {
+  return create<arith::OrIOp>(a, b);
+}
+Value IntervalBuilder::bitXor(Value a, Value b) {
+  return create<arith::XOrIOp>(a, b);
 }
 
 /// The comparison's outcome if the ranges decide it.
@@ -188,4 +213,62 @@ Value IntervalBuilder::logicalNot(Value a) {
 
 Value IntervalBuilder::select(Value condition, Value a, Value b) {
   return builder.createOrFold<arith::SelectOp>(loc, condition, a, b);
+}
+
+//===----------------------------------------------------------------------===//
+// Intervals
+//===----------------------------------------------------------------------===//
+
+Interval IntervalBuilder::hull(ArrayRef<Value> values) {
+  Interval result = {values.front(), values.front()};
+  for (Value value : values.drop_front())
+    result = {min(result.lo, value), max(result.hi, value)};
+  return result;
+}
+
+Interval IntervalBuilder::differ(Interval a, Interval b) {
+  if (a.isPoint() && b.isPoint()) {
+    Value value = bitXor(a.lo, b.lo);
+    return {value, value};
+  }
+  // Certainly one is true and the other false; possibly so.
+  auto oneOf = [&](Value p, Value notQ, Value notP, Value q) {
+    return logicalOr(logicalAnd(p, notQ), logicalAnd(notP, q));
+  };
+  return {oneOf(a.lo, logicalNot(b.hi), logicalNot(a.hi), b.lo),
+          oneOf(a.hi, logicalNot(b.lo), logicalNot(a.lo), b.hi)};
+}
+
+FailureOr<Interval> IntervalBuilder::fit(Type type, Interval interval) {
+  if (type.isInteger(1))
+    return failure();
+  int64_t least = ranges.getMin(interval.lo), most = ranges.getMax(interval.hi);
+  constexpr int64_t kFar = int64_t(1) << 62;
+  bool isExact = least >= -kFar && most <= kFar;
+  if (type.isIndex() || type.isInteger(64)) {
+    if (interval.isAttained() || isExact)
+      return interval;
+    return failure();
+  }
+  if (!isExact)
+    return failure();
+  if (fitsType(type, least, most))
+    return interval;
+  if (interval.isPoint()) {
+    Value wrapped = wrap(type, interval.lo);
+    return Interval{wrapped, wrapped};
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  Value first = constant(llvm::minIntN(width));
+  Value last = constant(llvm::maxIntN(width));
+  Value fits = logicalAnd(le(first, interval.lo), le(interval.hi, last));
+  auto choose = [&](Value end, Value otherwise) {
+    Value chosen = select(fits, end, otherwise);
+    // Bounds that inference does not see; a folded select stands elsewhere too.
+    if (auto op = chosen.getDefiningOp<arith::SelectOp>();
+        op && op.getCondition() == fits)
+      ranges.set(chosen, llvm::minIntN(width), llvm::maxIntN(width));
+    return chosen;
+  };
+  return Interval{choose(interval.lo, first), choose(interval.hi, last)};
 }

@@ -34,6 +34,7 @@ LogicalResult fovea::readOptions(FoveaContext *context,
     result.schedule = known.schedule;
   if (known.kernel)
     kernel = known.kernel;
+  result.accurateTanh = known.accurate_tanh != 0;
   std::string recurrence = known.recurrence ? known.recurrence : "auto";
   if (recurrence == "auto")
     return success();

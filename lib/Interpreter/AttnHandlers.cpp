@@ -6,8 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockLists.h"
 #include "Elementwise.h"
 #include "MatMul.h"
+#include "Philox.h"
 #include "Sequences.h"
 #include "TileSupport.h"
 #include "fovea/Interpreter/Handlers.h"
@@ -71,6 +73,8 @@ public:
         queryRows(query.getShape(), op.getLayout()),
         keyRows(key.getShape(), op.getLayout()),
         valueRows(value.getShape(), op.getLayout()) {
+    if (op.getSinks())
+      sinks = &frame.getArray(op.getSinks());
     scale = op.getScaleValue()
                 ? T(frame.get(op.getScaleValue()).template getScalar<T>())
                 : T(*op.getConstantScale());
@@ -92,10 +96,12 @@ private:
   SmallVector<RuntimeValue> getCoordinates(const RowBlock &block) const;
   LogicalResult evaluateMask(const RowBlock &block, Frame &inner,
                              RuntimeValue &mask);
+  void hideUnlisted(const RowBlock &block, RuntimeValue &mask);
   LogicalResult evaluateBlock(const RowBlock &block, Frame &inner);
   LogicalResult checkBounds(const RowBlock &block, Frame &inner);
   LogicalResult checkClassification(const RowBlock &block, Frame &inner);
   std::shared_ptr<Array> computeScores(const RowBlock &block) const;
+  void dropWeights(const RowBlock &block, T *weights);
   void writeRow(const RowBlock &block, int64_t row, const T *values, T lse);
   void sumValues(const RowBlock &block, const Lanes<int64_t> &mask,
                  const T *weights, T *sums) const;
@@ -104,6 +110,7 @@ private:
   Frame &frame;
   const Array &query, &key, &value;
   RowIndex queryRows, keyRows, valueRows;
+  const Array *sinks = nullptr;
   std::shared_ptr<Array> output, lse;
   T scale;
 };
@@ -132,14 +139,39 @@ LogicalResult ForwardEvaluation<T>::evaluateMask(const RowBlock &block,
                                                  Frame &inner,
                                                  RuntimeValue &mask) {
   mask = RuntimeValue::integer(1);
-  if (op.getMaskMod().empty())
-    return success();
-  SmallVector<RuntimeValue> results;
-  inner.setActiveLanes({});
-  if (failed(runRegion(inner, op.getMaskMod(), getCoordinates(block), results)))
-    return failure();
-  mask = results.front();
+  if (!op.getMaskMod().empty()) {
+    SmallVector<RuntimeValue> results;
+    inner.setActiveLanes({});
+    if (failed(
+            runRegion(inner, op.getMaskMod(), getCoordinates(block), results)))
+      return failure();
+    mask = results.front();
+  }
+  if (op.hasBlocks())
+    hideUnlisted(block, mask);
   return success();
+}
+
+/// What mask_mod says holds in partial blocks only.
+template <typename T>
+void ForwardEvaluation<T>::hideUnlisted(const RowBlock &block,
+                                        RuntimeValue &mask) {
+  int64_t keys = block.sequence->keys.size();
+  SmallVector<int64_t, 2> shape = {block.count, keys};
+  Lanes<int64_t> lanes(mask, shape);
+  auto listed = std::make_shared<Array>(shape, Storage::Int);
+  BlockLists lists(op, frame);
+  for (int64_t i = 0; i < block.count; ++i) {
+    SmallVector<BlockLists::Listing> row =
+        lists.getRow(block.sequence->batch, block.head, block.first + i, keys);
+    for (int64_t j = 0; j < keys; ++j) {
+      BlockLists::Listing listing = row[j / op.getKeyBlock()];
+      listed->template data<int64_t>()[i * keys + j] =
+          listing == BlockLists::Full || (listing == BlockLists::Partial &&
+                                          lanes.row(i)[j * lanes.columnStride]);
+    }
+  }
+  mask = RuntimeValue::array(std::move(listed));
 }
 
 template <typename T>
@@ -208,6 +240,27 @@ void ForwardEvaluation<T>::writeRow(const RowBlock &block, int64_t row,
 }
 
 template <typename T>
+void ForwardEvaluation<T>::dropWeights(const RowBlock &block, T *weights) {
+  if (!op.getDropoutAttr())
+    return;
+  uint64_t dropped = op.getDroppedShare(),
+           steps = attn::ForwardOp::kDropoutSteps;
+  uint64_t offset = frame.getInteger(op.getDropoutOffset());
+  uint64_t key = uint64_t(frame.getInteger(op.getDropoutSeed())) ^
+                 (offset & ~uint64_t(0xFFFFFFFF));
+  uint32_t head = block.sequence->entry * queryRows.heads + block.head;
+  uint64_t stream = head | offset << 32;
+  T factor = T(steps) / T(steps - dropped);
+  int64_t keys = block.sequence->keys.size();
+  for (int64_t i = 0; i < block.count; ++i)
+    for (int64_t j = 0; j < keys; ++j) {
+      T &weight = weights[i * keys + j];
+      bool isKept = randomAt(key, stream, block.first + i, j) >= dropped;
+      weight = isKept ? weight * factor : T(0);
+    }
+}
+
+template <typename T>
 LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
                                                   Frame &inner) {
   int64_t keys = block.sequence->keys.size(), width = valueRows.width;
@@ -239,6 +292,8 @@ LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
                  : kNegativeInfinity<T>;
       largest = maximum(largest, p[j]);
     }
+    T sink = sinks ? sinks->data<T>()[block.head] : kNegativeInfinity<T>;
+    largest = maximum(largest, sink);
     if (largest == kNegativeInfinity<T>) {
       std::fill_n(p, keys, T(0));
       lseValues[i] = kNegativeInfinity<T>;
@@ -248,10 +303,12 @@ LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
       p[j] = p[j] == kNegativeInfinity<T> ? T(0) : std::exp(p[j] - largest);
       sum += p[j];
     }
+    sum += std::exp(sink - largest);
     for (int64_t j = 0; j < keys; ++j)
       p[j] /= sum;
     lseValues[i] = largest + std::log(sum);
   }
+  dropWeights(block, weights.get());
   if (frame.getPrecision() == Precision::Typed)
     roundTo(*getElementKind(op.getValueType().getElementType()), weights.get(),
             block.count * keys);
@@ -379,8 +436,13 @@ LogicalResult ForwardEvaluation<T>::run() {
     return frame.fail(op) << "the number of query heads must be a multiple of "
                              "the number of key heads, found "
                           << queryRows.heads << " and " << keyRows.heads;
+  if (sinks && sinks->getNumElements() != queryRows.heads)
+    return frame.fail(op) << "'sinks' must have " << queryRows.heads
+                          << " entries, found " << sinks->getNumElements();
   auto sequences = locateSequences(op, frame);
   if (failed(sequences))
+    return failure();
+  if (op.hasBlocks() && failed(BlockLists(op, frame).check(keyRows.positions)))
     return failure();
 
   SmallVector<int64_t, 4> outputShape(query.getShape());

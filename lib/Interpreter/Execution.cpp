@@ -116,6 +116,18 @@ static FailureOr<int64_t> evaluateGrid(tile::AbiOp abi, const DimSizes &sizes) {
   return countBlocks(abi, blocks);
 }
 
+/// Whether all CTAs of a cluster run the kernel together, as one program: it
+/// counts clusters, or leaves to its lowering what it counts.
+static bool isOfCluster(FunctionOpInterface kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return isa<gpu::ClusterIdOp, gpu::ClusterDimOp, tile::ForeachWorkOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
                                        const InterpreterRegistry &registry,
                                        ArrayRef<Argument> inputs,
@@ -141,6 +153,8 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
   FailureOr<int64_t> blocks = evaluateGrid(abi, sizes);
   if (failed(blocks))
     return failure();
+  if (isOfCluster(kernel))
+    *blocks /= abi.getCluster();
 
   Frame frame(registry, precision);
   if (succeeded(

@@ -32,4 +32,7 @@ static void addGridQuery(InterpreterRegistry &registry,
 void fovea::interp::registerGPUHandlers(InterpreterRegistry &registry) {
   addGridQuery<gpu::BlockIdOp>(registry, &GridPosition::block);
   addGridQuery<gpu::GridDimOp>(registry, &GridPosition::grid);
+  // What counts clusters is executed once for all CTAs of each.
+  addGridQuery<gpu::ClusterIdOp>(registry, &GridPosition::block);
+  addGridQuery<gpu::ClusterDimOp>(registry, &GridPosition::grid);
 }

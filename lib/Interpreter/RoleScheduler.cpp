@@ -23,6 +23,21 @@ FailureOr<Agent *> fovea::interp::getAgent(Operation *op, Frame &frame) {
   return failure();
 }
 
+RowRange fovea::interp::getHeldRows(Frame &frame, RankedTensorType tile) {
+  RowRange all = {0, tile.getDimSize(0)};
+  auto *environment = frame.getEnvironment<WarpEnvironment>();
+  auto layout = dyn_cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  if (!environment || !layout || !environment->agent->party.role)
+    return all;
+  const Party &party = environment->agent->party;
+  auto op = cast<warp::SpecializeOp>(party.role->getParentOp());
+  int64_t groups = countGroups(op, party.role->getRegionNumber());
+  int64_t rows = layout.getGroupRows(tile.getShape());
+  if (rows * groups != all.count)
+    return all;
+  return {party.group * rows, rows};
+}
+
 Agent::Agent(const Frame &like, Party party, Cta &cta)
     : party(party), environment{this}, cta(cta),
       frame(like.getRegistry(), like.getPrecision()) {

@@ -10,6 +10,7 @@
 #define FOVEA_LIB_INTERPRETER_ROLESCHEDULER_H
 
 #include "SharedMemoryModel.h"
+#include "TileSupport.h"
 #include "fovea/Interpreter/Handlers.h"
 
 #include <random>
@@ -154,6 +155,10 @@ private:
   bool hadRoles = false;
   Frame *failed = nullptr;
 };
+
+/// The rows of a tile that whoever executes the frame holds: all, or, in a role
+/// whose warp groups part them by the tile's layout, those of a group.
+RowRange getHeldRows(Frame &frame, mlir::RankedTensorType tile);
 
 /// The agent that a frame belongs to; records an error outside kernels.
 llvm::FailureOr<Agent *> getAgent(mlir::Operation *op, Frame &frame);

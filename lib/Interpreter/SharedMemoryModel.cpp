@@ -25,7 +25,8 @@ int64_t fovea::interp::countGroups(warp::SpecializeOp op, unsigned role) {
   });
   if (walk.wasInterrupted())
     return 1;
-  return std::max<int64_t>(op.getWarps()[role] / kGroupWarps, 1);
+  return std::max<int64_t>(op.getWarps()[role] / kGroupWarps, 1) *
+         op.getCluster();
 }
 
 std::string Party::describe() const {

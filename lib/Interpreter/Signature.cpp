@@ -67,6 +67,7 @@ FailureOr<Signature> Signature::get(func::FuncOp function) {
   llvm::SmallDenseSet<Value> named;
   signature.multiples.assign(kernel.getDimMultiples());
   signature.limits.assign(kernel.getDimLimits());
+  signature.covers.assign(kernel.getDimCovers());
   for (auto [index, operand] : llvm::enumerate(kernel->getOperands())) {
     auto argument = dyn_cast<BlockArgument>(operand);
     if (!argument)
@@ -123,6 +124,12 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
       signature.multiples.emplace_back(multiple.getSize(), multiple.getOf());
     else if (auto atMost = dyn_cast<tile::AtMostAttr>(attr))
       signature.limits.emplace_back(atMost.getSize(), atMost.getLimit());
+    else if (auto covers = dyn_cast<tile::CoversAttr>(attr))
+      signature.covers.push_back(
+          {covers.getSize().str(), covers.getBlock(), covers.getOf().str()});
+    else if (auto atLeast = dyn_cast<tile::AtLeastAttr>(attr);
+             atLeast && atLeast.getLimit() <= 1)
+      continue; // No size may be 0.
     else
       return abi.emitError("cannot run a kernel with the constraint ") << attr;
   }
@@ -220,6 +227,18 @@ LogicalResult fovea::interp::checkInputs(
       continue;
     emitError("dimension " + Twine(name) + " must be at most " + Twine(limit) +
               ", found " + Twine(size->second));
+    return failure();
+  }
+  for (const attn::DimCover &cover : signature.covers) {
+    auto size = sizes.find(cover.dim), of = sizes.find(cover.of);
+    if (size == sizes.end() || of == sizes.end())
+      continue;
+    int64_t least = llvm::divideCeil(of->second, cover.block);
+    if (size->second >= least)
+      continue;
+    emitError("dimension " + Twine(cover.dim) + " must be at least " +
+              Twine(least) + ", the blocks of " + Twine(cover.block) + " in " +
+              cover.of + ", found " + Twine(size->second));
     return failure();
   }
   return success();

@@ -49,13 +49,27 @@ public:
                        Next &next) override {
     if (!terminator) {
       start(frame);
+      if (op.isVisiting())
+        return startVisit(frame, next);
       if (isEmpty(frame) && !op.getDescending())
         return finish(next);
       return startBlock(frame, next);
     }
     Region *ended = terminator->getParentRegion();
+    if (ended == &op.getVisit()) {
+      takeVisit(frame, yielded, next);
+      return success();
+    }
     if (ended == &op.getScores()) {
-      if (isEmpty(frame) && failed(checkHidden(frame, yielded[0].getArray())))
+      if (isEmpty(frame) &&
+          failed(checkHidden(frame, yielded[0].getArray(),
+                             "no block lies below upper, but not all scores of "
+                             "the one visited are -inf")))
+        return failure();
+      if (!isVisible(frame) &&
+          failed(checkHidden(frame, yielded[0].getArray(),
+                             "the block is not visible, but not all of its "
+                             "scores are -inf")))
         return failure();
       takeScores(frame, yielded[0].getArray());
       next.values.push_back(RuntimeValue::integer(block));
@@ -76,6 +90,10 @@ public:
       return success();
     }
     takeValues(frame, yielded[0].getArray());
+    if (op.isVisiting()) {
+      ++position;
+      return startVisit(frame, next);
+    }
     int64_t step = op.getStep();
     bool isOutside = op.getDescending() ? llvm::SubOverflow(block, step, block)
                                         : llvm::AddOverflow(block, step, block);
@@ -99,7 +117,10 @@ private:
   }
 
   void start(Frame &frame) {
-    block = frame.getInteger(op.getLower());
+    for (Value init : op.getInits())
+      visited.push_back(frame.get(init));
+    if (!op.isVisiting())
+      block = frame.getInteger(op.getLower());
     if (op.getDescending() && !isEmpty(frame)) {
       // Unsigned, since the distance of two keys may exceed their type.
       uint64_t keys = uint64_t(frame.getInteger(op.getUpper())) - block;
@@ -118,7 +139,29 @@ private:
     });
   }
 
+  /// Asks for the block at `position`, if there is one.
+  LogicalResult startVisit(Frame &frame, Next &next) {
+    if (position >= frame.getInteger(op.getCount()))
+      return finish(next);
+    next.region = &op.getVisit();
+    next.values = {RuntimeValue::integer(position)};
+    llvm::append_range(next.values, visited);
+    return success();
+  }
+
+  void takeVisit(Frame &frame, MutableArrayRef<RuntimeValue> yielded,
+                 Next &next) {
+    block = yielded.front().getInteger();
+    visited.assign(yielded.begin() + 1, yielded.end());
+    bool isPartial = position < frame.getInteger(op.getMasked());
+    next.region = &op.getScores();
+    next.values = {RuntimeValue::integer(block),
+                   RuntimeValue::integer(isPartial)};
+  }
+
   bool isEmpty(Frame &frame) {
+    if (op.isVisiting())
+      return false;
     return frame.getInteger(op.getLower()) >= frame.getInteger(op.getUpper());
   }
 
@@ -128,8 +171,16 @@ private:
     return success();
   }
 
-  /// Where there are no keys, a mask must say so.
-  LogicalResult checkHidden(Frame &frame, const Array &scores) {
+  bool isVisible(Frame &frame) {
+    return op.getVisible().empty() ||
+           (block + int64_t(op.getStep()) >
+                frame.getInteger(op.getVisible()[0]) &&
+            block < frame.getInteger(op.getVisible()[1]));
+  }
+
+  /// Where nothing is to be seen, a mask must say so.
+  LogicalResult checkHidden(Frame &frame, const Array &scores,
+                            StringRef message) {
     bool isHidden = false;
     withFloats(frame, [&](auto like) {
       using T = decltype(like);
@@ -139,8 +190,7 @@ private:
     });
     if (isHidden)
       return success();
-    return frame.fail(op) << "no block lies below upper, but not all scores of "
-                             "the one visited are -inf";
+    return frame.fail(op) << message;
   }
 
   LogicalResult startBlock(Frame &frame, Next &next) {
@@ -204,7 +254,8 @@ private:
   }
 
   tile::SoftmaxSumOp op;
-  int64_t block = 0;
+  int64_t block = 0, position = 0;
+  SmallVector<RuntimeValue> visited;
   bool isFirst = true;
   std::shared_ptr<Array> m, l, acc, weights;
 };
@@ -250,13 +301,17 @@ static LogicalResult executeFinish(Operation *op, Frame &frame) {
     const T *m = frame.getArray(finish.getM()).data<T>();
     const T *l = frame.getArray(finish.getL()).data<T>();
     const T *acc = frame.getArray(finish.getAcc()).data<T>();
+    const T *sinks =
+        finish.getSink() ? frame.getArray(finish.getSink()).data<T>() : nullptr;
+    constexpr T kNone = -std::numeric_limits<T>::infinity();
     int64_t width = output->getShape()[1];
     for (int64_t r = 0; r < output->getShape()[0]; ++r) {
-      bool isEmpty = l[r] == 0;
-      lse->data<T>()[r] =
-          isEmpty ? -std::numeric_limits<T>::infinity() : m[r] + std::log(l[r]);
+      T sink = sinks ? sinks[r] : kNone, reference = maximum(m[r], sink);
+      T share = sinks ? weightOf(m[r], reference) : T(1);
+      T sum = l[r] * share + weightOf(sink, reference);
+      lse->data<T>()[r] = sum == 0 ? kNone : reference + std::log(sum);
       for (int64_t c = r * width; c < (r + 1) * width; ++c)
-        output->data<T>()[c] = isEmpty ? T(0) : acc[c] / l[r];
+        output->data<T>()[c] = l[r] == 0 ? T(0) : acc[c] * share / sum;
     }
   });
   frame.set(finish.getOutput(), RuntimeValue::array(std::move(output)));

@@ -8,6 +8,8 @@
 
 #include "Elementwise.h"
 #include "MatMul.h"
+#include "Philox.h"
+#include "RoleScheduler.h"
 #include "TileSupport.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Interpreter/Handlers.h"
@@ -26,6 +28,28 @@ static LogicalResult executeIota(Operation *op, Frame &frame) {
   for (int64_t i = 0; i < result->getNumElements(); ++i)
     result->data<int64_t>()[i] = i;
   frame.set(iota.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+static LogicalResult executeRamp(Operation *op, Frame &frame) {
+  auto ramp = cast<tile::RampOp>(op);
+  auto result = makeTile(frame, ramp.getResult().getType());
+  double start = frame.get(ramp.getStart()).getReal(),
+         step = frame.get(ramp.getStep()).getReal();
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    for (int64_t i = 0; i < result->getNumElements(); ++i)
+      result->data<T>()[i] = T(start + i * step);
+  });
+  frame.set(ramp.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+static LogicalResult executeHeldRows(Operation *op, Frame &frame) {
+  auto held = cast<tile::HeldRowsOp>(op);
+  RowRange rows = getHeldRows(frame, held.getTile());
+  frame.set(held.getFirst(), RuntimeValue::integer(rows.first));
+  frame.set(held.getCount(), RuntimeValue::integer(rows.count));
   return success();
 }
 
@@ -222,9 +246,13 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
 
 void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
                              OperandRange indices, ArrayRef<int64_t> dims,
-                             Value limit) {
+                             Value limit, std::optional<RowRange> rows) {
   const MemRefView &memref = frame.get(target).getMemRef();
   Box box = locateBox(frame, memref, indices, dims, value.getShape(), limit);
+  if (rows) {
+    box.begin[0] = std::max(box.begin[0], rows->first);
+    box.end[0] = std::min(box.end[0], rows->first + rows->count);
+  }
   if (box.isEmpty())
     return;
   int64_t columns = value.getShape()[1], bytes = getByteWidth(memref.kind);
@@ -243,8 +271,29 @@ void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
 
 static LogicalResult executeStore(Operation *op, Frame &frame) {
   auto store = cast<tile::StoreOp>(op);
+  // A warp group stores the rows that it holds; of others it need not know.
+  RowRange rows = getHeldRows(frame, store.getValue().getType());
   storeBox(frame, frame.getArray(store.getValue()), store.getTarget(),
-           store.getIndices(), store.getDims(), store.getLimit());
+           store.getIndices(), store.getDims(), store.getLimit(), rows);
+  return success();
+}
+
+static LogicalResult executeRandom(Operation *op, Frame &frame) {
+  auto random = cast<tile::RandomOp>(op);
+  int64_t first[] = {frame.getInteger(random.getRow()),
+                     frame.getInteger(random.getColumn())};
+  for (int64_t position : first)
+    if (position < 0 || position % 16 != 0)
+      return frame.fail(op)
+             << "positions must be multiples of 16, found " << position;
+  uint64_t key = frame.getInteger(random.getKey()),
+           stream = frame.getInteger(random.getStream());
+  auto result = makeTile(frame, random.getType());
+  int64_t columns = result->getShape()[1];
+  for (int64_t n = 0; n < result->getNumElements(); ++n)
+    result->data<int64_t>()[n] =
+        randomAt(key, stream, first[0] + n / columns, first[1] + n % columns);
+  frame.set(random.getResult(), RuntimeValue::array(std::move(result)));
   return success();
 }
 
@@ -386,10 +435,13 @@ private:
 
 void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
+  registry.add<tile::RampOp>(executeRamp);
+  registry.add<tile::HeldRowsOp>(executeHeldRows);
   registry.add<tile::BroadcastOp>(executeBroadcast);
   registry.add<tile::ReduceOp>(executeReduce);
   registry.add<tile::DotOp>(executeDot);
   registry.add<tile::LoadOp>(executeLoad);
+  registry.add<tile::RandomOp>(executeRandom);
   registry.add<tile::StoreOp>(executeStore);
   registry.add<tile::GatherOp>(executeGather);
   registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();

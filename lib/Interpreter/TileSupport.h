@@ -14,6 +14,8 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <optional>
+
 namespace fovea::interp {
 
 /// A tile whose elements are not set yet.
@@ -43,11 +45,16 @@ std::shared_ptr<Array> loadBox(Frame &frame, mlir::Value source,
                                llvm::ArrayRef<int64_t> dims, mlir::Value limit,
                                mlir::RankedTensorType type);
 
+/// Some neighbouring rows of a tile.
+struct RowRange {
+  int64_t first, count;
+};
+
 /// What `tile.store` writes: the part of the box that lies in the memref and,
-/// along the rows, before `limit` (null for none).
+/// along the rows, before `limit` (null for none); only `rows`, if given.
 void storeBox(Frame &frame, const Array &value, mlir::Value target,
               mlir::OperandRange indices, llvm::ArrayRef<int64_t> dims,
-              mlir::Value limit = {});
+              mlir::Value limit = {}, std::optional<RowRange> rows = {});
 
 /// acc + a * b, or acc + a * transposed b, as a tile of `type`.
 llvm::FailureOr<std::shared_ptr<Array>>

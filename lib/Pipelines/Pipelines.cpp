@@ -31,6 +31,7 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   AttnToTileOptions attnToTile;
   attnToTile.target = options.target;
   attnToTile.schedule = options.schedule;
+  attnToTile.accurateTanh = options.accurateTanh;
   pm.addPass(createAttnToTile(attnToTile));
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernel.addPass(createCanonicalizerPass());
@@ -63,12 +64,11 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(tile::createSinkCoordinates());
   kernel.addPass(warp::createWarpAssignLayouts());
   kernel.addPass(warp::createWarpSplitSoftmax());
-  kernel.addPass(warp::createWarpSplitMaskedLoops());
-  kernel.addPass(createCanonicalizerPass());
-  kernel.addPass(createCSEPass());
   kernel.addPass(warp::createWarpLowerVotes());
   kernel.addPass(warp::createWarpPingPong());
   kernel.addPass(warp::createWarpSpecialize());
+  // Only who computes asks for masks; who copies keeps one loop.
+  kernel.addPass(warp::createWarpSplitMaskedLoops());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createSinkCoordinates());

@@ -51,6 +51,20 @@ static constexpr Simplification kSimplifications[] = {
       return success();
     },
     [](ForwardOp op) -> LogicalResult {
+      if (!op.getSinks())
+        return failure();
+      op.getSinksMutable().clear();
+      return success();
+    },
+    [](ForwardOp op) -> LogicalResult {
+      if (!op.getDropoutAttr())
+        return failure();
+      op.getDropoutSeedMutable().clear();
+      op.getDropoutOffsetMutable().clear();
+      op.removeDropoutAttr();
+      return success();
+    },
+    [](ForwardOp op) -> LogicalResult {
       if (!op.getScaleValue() && !op.getScaleAttr())
         return failure();
       op.getScaleValueMutable().clear();

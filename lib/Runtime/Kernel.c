@@ -451,6 +451,21 @@ static fovea_status check_constraints(const call *c) {
         return VIOLATED("'%s' must be at most %lld, found %lld", name,
                         (long long)constraint->limit, (long long)size);
       break;
+    case FOVEA_CONSTRAINT_AT_LEAST:
+      if (size < constraint->limit)
+        return VIOLATED("'%s' must be at least %lld, found %lld", name,
+                        (long long)constraint->limit, (long long)size);
+      break;
+    case FOVEA_CONSTRAINT_COVERS: {
+      int64_t of = c->sizes[constraint->of], block = constraint->limit;
+      int64_t least = of / block + (of % block != 0);
+      if (size < least)
+        return VIOLATED("'%s' must be at least %lld, the blocks of %lld in "
+                        "'%s', found %lld",
+                        name, (long long)least, (long long)block,
+                        m->sizes[constraint->of].name, (long long)size);
+      break;
+    }
     }
   }
   return FOVEA_OK;

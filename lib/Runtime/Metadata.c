@@ -468,6 +468,19 @@ static fovea_status read_constraint(reader *r, int object) {
     c->kind = FOVEA_CONSTRAINT_AT_MOST;
     return as_integer(r, find(r, object, "limit"), "limit", &c->limit);
   }
+  if (strcmp(kind, "at_least") == 0) {
+    c->kind = FOVEA_CONSTRAINT_AT_LEAST;
+    return as_integer(r, find(r, object, "limit"), "limit", &c->limit);
+  }
+  if (strcmp(kind, "covers") == 0) {
+    c->kind = FOVEA_CONSTRAINT_COVERS;
+    TRY(size_member(r, object, "of", &c->of));
+    TRY(as_integer(r, find(r, object, "block"), "block", &c->limit));
+    if (c->limit < 1)
+      return FAIL("a constraint's 'block' must be positive, found %lld",
+                  (long long)c->limit);
+    return FOVEA_OK;
+  }
   return FAIL("a constraint has the unknown kind '%s'", kind);
 }
 

@@ -115,7 +115,9 @@ typedef struct fovea_expr {
 
 typedef enum fovea_constraint_kind {
   FOVEA_CONSTRAINT_MULTIPLE,
-  FOVEA_CONSTRAINT_AT_MOST
+  FOVEA_CONSTRAINT_AT_MOST,
+  FOVEA_CONSTRAINT_AT_LEAST,
+  FOVEA_CONSTRAINT_COVERS
 } fovea_constraint_kind;
 
 typedef struct fovea_constraint {

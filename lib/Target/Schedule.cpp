@@ -45,6 +45,7 @@ static constexpr NumericField kNumericFields[] = {
     {"tau", &ScheduleFields::tau},
     {"sum_by_dot", &ScheduleFields::sumByDot},
     {"cluster", &ScheduleFields::cluster},
+    {"score_stages", &ScheduleFields::scoreStages},
 };
 
 /// Sets `field` to the case that `text` names.
@@ -93,7 +94,7 @@ ScheduleFields::get(MLIRContext *context,
       emitError, context, tileM, tileN, warps, stages, queryInRegisters,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
-      cluster);
+      cluster, scoreStages);
 }
 
 //===----------------------------------------------------------------------===//
@@ -126,6 +127,45 @@ static constexpr MmaSyncEntry kMmaSyncTable[] = {
 // Choice
 //===----------------------------------------------------------------------===//
 
+/// The largest multiple of 16 up to `most` that divides `block`; `most` if
+/// there is none.
+static int64_t largestDividing(int64_t most, int64_t block) {
+  for (int64_t size = most; size >= 16; size -= 16)
+    if (block % size == 0)
+      return size;
+  return most;
+}
+
+/// Lets tiles divide the blocks that are visited, a warp taking no more rows
+/// than before.
+static void fitToBlocks(const ScheduleProblem &problem,
+                        ScheduleFields &fields) {
+  fields.tileM = largestDividing(fields.tileM, problem.queryBlock);
+  fields.tileN = largestDividing(fields.tileN, problem.keyBlock);
+  while (fields.tileM % (16 * fields.warps) != 0)
+    --fields.warps;
+}
+
+static LogicalResult checkBlocks(const ScheduleProblem &problem,
+                                 ScheduleAttr schedule,
+                                 function_ref<InFlightDiagnostic()> emitError) {
+  std::tuple<StringRef, int64_t, int64_t> sizes[] = {
+      {"tile_m", schedule.getClusterRows(), problem.queryBlock},
+      {"tile_n", schedule.getTileN(), problem.keyBlock}};
+  for (auto [name, tile, block] : sizes) {
+    if (block % 16 != 0)
+      return emitError() << "blocks of queries and keys must be multiples of "
+                            "16, found size = ["
+                         << problem.queryBlock << ", " << problem.keyBlock
+                         << ']';
+    if (block % tile != 0)
+      return emitError() << "schedule's '" << name
+                         << "' must divide the blocks of " << block
+                         << ", found " << tile;
+  }
+  return success();
+}
+
 int64_t fovea::getSharedMemory(const ScheduleProblem &problem,
                                ScheduleAttr schedule) {
   if (schedule.isSpecialized())
@@ -142,6 +182,13 @@ checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
               function_ref<InFlightDiagnostic()> emitError) {
   if (schedule.isSpecialized())
     return checkWarpGroupSchedule(problem, schedule, emitError);
+  if (schedule.getScoreStages() != 0)
+    return emitError() << "schedule's 'score_stages' needs roles "
+                          "('producer_registers')";
+  if (schedule.getCluster() != 1)
+    return emitError() << "schedule's 'cluster' must be 1 without roles "
+                          "('producer_registers'), found "
+                       << schedule.getCluster();
   int64_t rows = 16 * schedule.getWarps();
   if (schedule.getWarps() > 16)
     return emitError() << "schedule's 'warps' must be at most 16, found "
@@ -193,6 +240,12 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
     fields = llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
                return headDim <= candidate.headDim;
              })->get();
+  if (fields.producerRegisters == 0)
+    fitToBlocks(problem, fields);
+
+  // Few rows: no more than one warp's instruction needs for each warp.
+  if (problem.rows != 0 && fields.producerRegisters == 0)
+    fields.tileM = std::min(fields.tileM, 16 * fields.warps);
 
   if (overrides != "auto") {
     SmallVector<StringRef> parts;
@@ -209,11 +262,13 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
     if (fields.producerRegisters == 0 && !asksForSums)
       fields.sumByDot = 0;
   }
-  // Sums of rounded weights are too rough for a log-sum-exp.
-  if (problem.lse)
+  // Sums of rounded weights are too rough for a log-sum-exp, and not those of
+  // the weights that were dropped.
+  if (problem.lse || problem.dropout)
     fields.sumByDot = 0;
   ScheduleAttr schedule = fields.get(context, emitError);
-  if (!schedule || failed(checkSchedule(problem, schedule, emitError)))
+  if (!schedule || failed(checkBlocks(problem, schedule, emitError)) ||
+      failed(checkSchedule(problem, schedule, emitError)))
     return failure();
   return schedule;
 }

@@ -51,10 +51,16 @@ static int64_t padColumns(int64_t columns) {
   return llvm::alignTo(columns, warp::getBoxPanelColumns(columns));
 }
 
-/// Registers of a thread for the accumulator, the scores and the weights.
-static int64_t getTileRegisters(int64_t valueHeadDim, int64_t tileN,
-                                bool sumByDot) {
-  return valueHeadDim / 2 + tileN / 2 + tileN / 4 + (sumByDot ? 4 : 0);
+/// Registers of a thread for the accumulator, the scores and the weights, and
+/// for what is added to the scores: loads in flight, of which ptxas keeps about
+/// half where each score needs one.
+static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
+                                bool sumByDot, int64_t scoreStages) {
+  int64_t loads = problem.loadsPerScore ? tileN / 4 : 0;
+  if (scoreStages != 0)
+    loads = std::max(loads, tileN * problem.scoreBits / 64);
+  return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 + loads +
+         (sumByDot ? 4 : 0);
 }
 
 /// Columns of ones can go on with a value's only panel, which must be full.
@@ -65,61 +71,40 @@ static bool canSumByDot(const ScheduleProblem &problem) {
 static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
                               int64_t tileN, int64_t queryStages,
                               int64_t keyStages, int64_t valueStages,
-                              bool sumByDot) {
+                              bool sumByDot, int64_t scoreStages) {
   int64_t d = padColumns(problem.headDim),
           dv = padColumns(problem.valueHeadDim);
   int64_t elements =
       queryStages * tileM * d + tileN * (keyStages * d + valueStages * dv);
   return elements * problem.elementBits / 8 + kSharedExtra +
-         (sumByDot ? kOnesBytes : 0);
+         (sumByDot ? kOnesBytes : 0) +
+         scoreStages * tileM * padColumns(tileN) * problem.scoreBits / 8;
 }
 
 int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
                                         ScheduleAttr schedule) {
   return getSharedBytes(problem, schedule.getTileM(), schedule.getTileN(),
                         schedule.getQueryStages(), schedule.getKeyDepth(),
-                        schedule.getStages(), schedule.getSumByDot());
+                        schedule.getStages(), schedule.getSumByDot(),
+                        schedule.getScoreStages());
 }
 
-std::optional<ScheduleFields>
-fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
-  if (!problem.target->warpGroupDots || problem.elementBits != 16)
-    return std::nullopt;
-  // Small heads: softmax binds, and more warp groups hide more of it. Others:
-  // two warp groups have the registers for the largest blocks.
-  int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  bool isSmall = headDim <= 64;
-  int64_t groups = isSmall ? 4 : 2;
-  ScheduleFields fields;
-  fields.warps = groups * kGroupWarps;
-  fields.tileM = groups * kGroupRows;
-  Budget budget = getBudget(groups);
-  fields.producerRegisters = budget.producer;
-  fields.consumerRegisters = budget.consumer;
-  fields.overlap = fields.pingPong = 1;
-  fields.recurrence = tile::RecurrenceKind::Lazy;
-  fields.tau = 32;
-  // Weights reach 2^tau, which f16 does not.
-  if (!problem.wideExponent)
-    fields.tau = 8;
-  fields.softmaxPart = isSmall ? 50 : 25;
-  // Small heads, where softmax binds, gain by fewer additions. Narrower values
-  // waste more of each product on the ones.
-  fields.sumByDot = !problem.lse && isSmall && problem.valueHeadDim == 64;
-  fields.work =
-      problem.uneven ? tile::WorkSchedule::Dynamic : tile::WorkSchedule::Static;
-
+/// Fills in the widest block that fits, and the stages that then fit.
+static bool fillTile(const ScheduleProblem &problem, Budget budget,
+                     bool isSmall, ScheduleFields &fields) {
   auto fits = [&](int64_t tileN, int64_t queryStages, int64_t keyStages,
                   int64_t valueStages) {
     return getSharedBytes(problem, fields.tileM, tileN, queryStages, keyStages,
-                          valueStages,
-                          fields.sumByDot) <= problem.target->sharedMemory;
+                          valueStages, fields.sumByDot,
+                          fields.scoreStages) <= problem.target->sharedMemory;
   };
   // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
-  bool isLarge = headDim > 192;
+  bool isLarge = std::max(problem.headDim, problem.valueHeadDim) > 192;
   int64_t widest = isSmall || (isLarge && problem.uneven) ? 64 : 128;
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
-    if (getTileRegisters(problem.valueHeadDim, tileN, fields.sumByDot) +
+    if (problem.keyBlock % tileN != 0)
+      continue;
+    if (getTileRegisters(problem, tileN, fields.sumByDot, fields.scoreStages) +
             kOtherRegisters >
         budget.consumer)
       continue;
@@ -145,9 +130,74 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
           fits(tileN, queryStages, fields.keyStages, fields.stages + 1))
         ++fields.stages;
     }
-    return fields;
+    return true;
   }
+  return false;
+}
+
+std::optional<ScheduleFields>
+fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
+  if (!problem.target->warpGroupDots || problem.elementBits != 16)
+    return std::nullopt;
+  // Small heads: softmax binds, and more warp groups hide more of it. Others:
+  // two warp groups have the registers for the largest blocks.
+  int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  // Random numbers take registers, and bind more than either.
+  bool isSmall = headDim <= 64 && !problem.dropout;
+  int64_t groups = isSmall ? 4 : 2;
+  if (problem.rows != 0)
+    groups =
+        std::min<int64_t>(groups, llvm::divideCeil(problem.rows, kGroupRows));
+  while (groups > 0 && problem.queryBlock % (groups * kGroupRows) != 0)
+    --groups;
+  if (groups == 0 || problem.keyBlock % 16 != 0)
+    return std::nullopt;
+  ScheduleFields fields;
+  fields.warps = groups * kGroupWarps;
+  fields.tileM = groups * kGroupRows;
+  Budget budget = getBudget(groups);
+  fields.producerRegisters = budget.producer;
+  fields.consumerRegisters = budget.consumer;
+  fields.overlap = 1;
+  fields.pingPong = groups > 1;
+  fields.recurrence = tile::RecurrenceKind::Lazy;
+  fields.tau = 32;
+  // Weights reach 2^tau, which f16 does not.
+  if (!problem.wideExponent)
+    fields.tau = 8;
+  fields.softmaxPart = isSmall ? 50 : 25;
+  // Exponentials that are both summed and changed would be computed twice.
+  if (problem.dropout)
+    fields.softmaxPart = 100;
+  // Small heads, where softmax binds, gain by fewer additions. Narrower values
+  // waste more of each product on the ones.
+  fields.sumByDot = !problem.lse && isSmall && problem.valueHeadDim == 64;
+  fields.work =
+      problem.uneven ? tile::WorkSchedule::Dynamic : tile::WorkSchedule::Static;
+
+  // One block of them is in use while the next one arrives.
+  fields.scoreStages = problem.scoreBits ? 2 : 0;
+  if (fillTile(problem, budget, isSmall, fields))
+    return fields;
+  fields.scoreStages = 0;
+  if (problem.scoreBits && fillTile(problem, budget, isSmall, fields))
+    return fields;
   return std::nullopt;
+}
+
+/// Each CTA copies a part of every block's rows for all; whole repetitions of
+/// the swizzle.
+static LogicalResult
+checkCluster(ScheduleAttr schedule,
+             function_ref<InFlightDiagnostic()> emitError) {
+  int64_t cluster = schedule.getCluster();
+  if (cluster != 1 && cluster != 2)
+    return emitError() << "schedule's 'cluster' must be 1 or 2, found "
+                       << cluster;
+  if (cluster > 1 && schedule.getWork() == tile::WorkSchedule::Dynamic)
+    return emitError() << "schedule's 'cluster' " << cluster
+                       << " needs 'work' single or static";
+  return success();
 }
 
 LogicalResult
@@ -180,9 +230,8 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
       return emitError() << "schedule's '" << name << "' must be a multiple of "
                          << kBudgetStep << " from " << kLeastBudget
                          << " on, found " << registers;
-  if (schedule.getCluster() != 1)
-    return emitError() << "schedule's 'cluster' must be 1, found "
-                       << schedule.getCluster();
+  if (failed(checkCluster(schedule, emitError)))
+    return failure();
   if (schedule.getChain() == 1 && schedule.getQueryStages() != 2)
     return emitError() << "schedule's 'chain' 1 needs 'query_stages' 2, found "
                        << schedule.getQueryStages();
@@ -196,8 +245,8 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
                        << problem.valueHeadDim;
 
   int64_t registers =
-      getTileRegisters(problem.valueHeadDim, schedule.getTileN(),
-                       schedule.getSumByDot()) +
+      getTileRegisters(problem, schedule.getTileN(), schedule.getSumByDot(),
+                       schedule.getScoreStages()) +
       kOtherRegisters;
   if (registers > schedule.getConsumerRegisters())
     return emitError() << "schedule needs about " << registers

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from . import _launch, _library, cache as disk
 from ._arrays import as_tensors, from_tensor, to_host
-from ._library import Context, Options, RunOptions, encode
+from ._library import Context, Options, RunOptions
 from ._spec import Program, Spec, as_spec
 from ._version import VERSION
 from .errors import CompileError, Error
@@ -63,14 +63,21 @@ def find_ptxas() -> Optional[str]:
     return None
 
 
-def _options(options: Mapping[str, Optional[str]]) -> Options:
-    return Options(ctypes.sizeof(Options), *(encode(options.get(field[0])) for field in Options._fields_[1:]))
+#: How a kernel is compiled: the arguments of ``compile`` by name.
+Choices = Mapping[str, Union[None, bool, str]]
+
+
+def _options(choices: Choices) -> Options:
+    result = Options(ctypes.sizeof(Options))
+    for name, value in choices.items():
+        setattr(result, name, value.encode() if isinstance(value, str) else value)
+    return result
 
 
 # --- Running in the interpreter -----------------------------------------------
 
 
-def _interpret(spec: Spec, options: Mapping[str, Optional[str]], arrays: Mapping[str, Any], level: str, exact: bool,
+def _interpret(spec: Spec, options: Choices, arrays: Mapping[str, Any], level: str, exact: bool,
                seed: int) -> Any:
     if level not in ("attn", "tile", "warp"):
         raise ValueError(f"level must be 'attn', 'tile' or 'warp', found {level!r}")
@@ -129,7 +136,7 @@ class Kernel:
     of captured tensors, ``mlir`` the program that it was compiled from.
     """
 
-    def __init__(self, spec: Spec, options: Mapping[str, Optional[str]], ptx: bytes, metadata: bytes,
+    def __init__(self, spec: Spec, options: Choices, ptx: bytes, metadata: bytes,
                  cubin: Optional[bytes] = None, key: Optional[str] = None):
         self._spec, self._options, self._key = spec, dict(options), key
         self._ptx, self._metadata, self._cubin = ptx, metadata, cubin
@@ -300,12 +307,12 @@ def _library_identity() -> List[Any]:
     return [VERSION, facts.st_size, facts.st_mtime_ns]
 
 
-def _cache_key(spec: Spec, options: Mapping[str, Optional[str]]) -> str:
+def _cache_key(spec: Spec, options: Choices) -> str:
     facts = [_MAGIC.decode(), _library_identity(), spec.name, spec.mlir, spec.captures, sorted(options.items())]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def _compile(spec: Spec, options: Mapping[str, Optional[str]], key: Optional[str]) -> Kernel:
+def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:
     c_options = _options(options)
     with Context() as context:
         module = context.parse(spec.located, spec.file)
@@ -335,6 +342,7 @@ def compile(
     schedule: str = "auto",
     recurrence: str = "auto",
     kernel: Optional[str] = None,
+    accurate_tanh: bool = False,
     cache: bool = True,
 ) -> Kernel:
     """Compiles a program for a chip. Needs neither a GPU nor PyTorch.
@@ -351,6 +359,9 @@ def compile(
         (docs/Tile.md).
     kernel
         which function is meant, if the program has several.
+    accurate_tanh
+        whether tanh is within 1e-6, not the chip's approximation, which is off by
+        up to 2^-11 of the result.
     cache
         whether a kernel compiled before may be taken, from memory or disk, and
         this one kept (see ``fovea.cache``).
@@ -359,7 +370,10 @@ def compile(
     for a file that can't be read.
     """
     spec = as_spec(program)
-    options = {"target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel}
+    options = {
+        "target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel,
+        "accurate_tanh": bool(accurate_tanh),
+    }
     if not cache:
         return _compile(spec, options, None)
     key = _cache_key(spec, options)

@@ -37,7 +37,7 @@ CDiagnostic._fields_ = [
 class Options(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("target", c_char_p), ("schedule", c_char_p), ("recurrence", c_char_p),
-        ("kernel", c_char_p),
+        ("kernel", c_char_p), ("accurate_tanh", c_int),
     ]
 
 
@@ -154,10 +154,6 @@ def check(status: int) -> None:
         raise LaunchError(
             library.fovea_status_name(status).decode(), library.fovea_last_error().decode(errors="replace")
         )
-
-
-def encode(text: Optional[str]) -> Optional[bytes]:
-    return None if text is None else text.encode()
 
 
 def _diagnostic(source: CDiagnostic) -> Diagnostic:

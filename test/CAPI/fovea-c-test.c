@@ -8,7 +8,7 @@
 \*===----------------------------------------------------------------------===*/
 /**
  * usage: fovea-c-test FILE [--target=NAME] [--schedule=TEXT]
- *          [--recurrence=NAME] [--kernel=NAME] COMMAND...
+ *          [--recurrence=NAME] [--kernel=NAME] [--accurate-tanh] COMMAND...
  *
  * Commands: version, targets, print, signature, verify, pass=PIPELINE,
  * emit=NUMBER, compile, assemble=PTXAS, run=LEVEL, exact, null, threads=N.
@@ -242,6 +242,8 @@ int main(int argc, char **argv) {
       options.recurrence = value;
     else if ((value = value_of(argv[i], "--kernel=")))
       options.kernel = value;
+    else if (strcmp(argv[i], "--accurate-tanh") == 0)
+      options.accurate_tanh = 1;
     else
       execute(context, module, argv[i]);
   }

@@ -116,7 +116,8 @@ def compile_all(configs, folder, compiler, target, chip, jobs, options=()):
 
     def work(config):
         try:
-            return compile_one(config.name, variants.emit(config), folder, compiler, target, chip, ptxas, options)
+            own = [*options, *variants.VARIANTS[config.variant].options]
+            return compile_one(config.name, variants.emit(config), folder, compiler, target, chip, ptxas, own)
         except (CompileError, subprocess.TimeoutExpired, OSError) as error:
             return error
 

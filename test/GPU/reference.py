@@ -50,7 +50,46 @@ def coordinates(sizes, device, rows=None):
     return result
 
 
-def attention(variant, q, k, v, scale, captures, lengths, precision, rows=None, queries=None):
+def _philox(counter, key):
+    """Philox 4x32-10: four words, of four words and two, in i64 tensors and
+    numbers."""
+    mask = 0xFFFFFFFF
+
+    def multiply(x, factor):
+        low = x * (factor & 0xFFFF)
+        rest = x * (factor >> 16) + (low >> 16)
+        return rest >> 16, ((rest & 0xFFFF) << 16) | (low & 0xFFFF)
+
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(10):
+        high0, low0 = multiply(c0, 0xD2511F53)
+        high2, low2 = multiply(c2, 0xCD9E8D57)
+        c0, c1, c2, c3 = high2 ^ c1 ^ k0, low2, high0 ^ c3 ^ k1, low0
+        k0, k1 = (k0 + 0x9E3779B9) & mask, (k1 + 0xBB67AE85) & mask
+    return c0, c1, c2, c3
+
+
+def random_numbers(seed, offset, b, h, i, j, heads):
+    """What attn.forward's dropout draws for each weight, from 0 to 65535."""
+    mask = 0xFFFFFFFF
+    counter = (4 * (j // 16) + j % 8 // 2, 8 * (i // 16) + i % 8, b * heads + h, torch.tensor(offset & mask, device=i.device))
+    words = _philox(torch.broadcast_tensors(*counter), (seed & mask, ((seed >> 32) ^ (offset >> 32)) & mask))
+    index = 2 * (i // 8 % 2) + j // 8 % 2
+    word = torch.where(index < 2, torch.where(index == 0, words[0], words[1]), torch.where(index == 2, words[2], words[3]))
+    return torch.where(j % 2 == 0, word & 0xFFFF, word >> 16)
+
+
+@dataclasses.dataclass
+class Extras:
+    """What joins or leaves the softmax besides the scores."""
+
+    sinks: object = None
+    seed: int = 0
+    offset: int = 0
+
+
+def attention(variant, q, k, v, scale, captures, lengths, precision, rows=None, queries=None, extras=None):
     """(O, LSE) of tensors (B, H, S, D). `precision` torch.float64 is the
     meaning; torch.float32 the straightforward evaluation in v's type. If q is a
     sample of a longer sequence, `rows` are its positions of `queries`."""
@@ -64,12 +103,21 @@ def attention(variant, q, k, v, scale, captures, lengths, precision, rows=None, 
     if mask is not None:
         s = torch.where(mask, s, torch.full((), -torch.inf, dtype=s.dtype, device=s.device))
     m = s.amax(-1, keepdim=True) if sizes.Skv else s.new_full((*s.shape[:-1], 1), -torch.inf)
+    sinks = extras.sinks.to(s.dtype).view(1, -1, 1, 1) if variant.sinks else None
+    if variant.sinks:
+        m = torch.maximum(m, sinks)
     m = torch.where(m == -torch.inf, torch.zeros_like(m), m)
     p = torch.exp(s - m)
     del s
     total = p.sum(-1, keepdim=True)
+    if variant.sinks:
+        total = total + torch.exp(sinks - m)
     lse = (m + total.log()).squeeze(-1)
     p = torch.where(total == 0, p, p / total)
+    if variant.dropout:
+        dropped = round(variant.dropout * 65536)
+        numbers = random_numbers(extras.seed, extras.offset, *coordinates(sizes, q.device, rows), sizes.Hq)
+        p = torch.where(numbers >= dropped, p * (65536 / (65536 - dropped)), torch.zeros_like(p))
     if precision != torch.float64:
         p = p.to(v.dtype)
     o = p.to(precision) @ v.to(precision).repeat_interleave(group, 1)
@@ -166,8 +214,8 @@ def _sample(size, count, generator, device):
 def compare_sample(variant, tensors, generator, batches=4, heads=4, rows=96):
     """As `compare`, for some rows of some heads; no result may be NaN. For
     variants without captures and lengths, which do not ask which head it is."""
-    if variant.captures or variant.lengths or variant.packed:
-        raise ValueError("a sample of a variant with captures, lengths or packed sequences")
+    if variant.captures or variant.lengths or variant.packed or variant.sinks or variant.dropout or variant.blocks:
+        raise ValueError("a sample of a variant that asks which head it is")
     # Whole tensors are looked at a batch portion at a time: they may be large.
     portion = max(1, 2**28 // max(1, tensors.o[0].numel()))
     for first in range(0, tensors.o.shape[0], portion):

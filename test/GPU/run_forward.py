@@ -56,6 +56,8 @@ def kernel_grid(quick=False):
     others = [name for name in variants.VARIANTS if name not in variants.REQUIRED]
     grid += [Config(name, dtype, d) for name in others for dtype, d in (("bf16", 64), ("f16", 128), ("bf16", 80))]
     grid += [Config("causal", "bf16", d, dv) for d, dv in ((64, 128), (192, 128), (96, 64), (128, 256))]
+    # One query a sequence: query heads that share keys are the rows.
+    grid += [Config(name, "bf16", 128, 0, "bhsd", (3, 32, 4, 1, 1000)) for name in ("dense", "lengths", "alibi", "sinks")]
     if not quick:
         grid += [Config("dense", dtype, d) for dtype in ("bf16", "f16") for d in (24, 40, 56, 72, 112, 160, 192, 224)]
         grid += [Config("causal", "bf16", 64, 0, layout, (2, 8, 2, 300, 300)) for layout in ("bhsd", "bshd")]
@@ -110,7 +112,8 @@ def memcheck_grid(count):
         Config("causal", "bf16", 64), Config("dense", "f16", 128, 0, "bshd"), Config("window", "bf16", 80),
         Config("alibi", "bf16", 64), Config("empty", "bf16", 64), Config("causal", "bf16", 64, 128),
         Config("prefix", "f16", 16), Config("lengths", "bf16", 64), Config("softcap", "bf16", 128, 0, "bshd"),
-        Config("dense", "bf16", 256), Config("packed", "bf16", 64),
+        Config("dense", "bf16", 256), Config("packed", "bf16", 64), Config("blocksparse", "bf16", 128),
+        Config("blockmask", "bf16", 64),
     ]  # fmt: skip
     return chosen[:count]
 
@@ -143,9 +146,23 @@ class Tensors:
         sizes = dict(zip(("B", "Hq", "Hkv", "Sq", "Skv"), case.sizes))
         self.captures = []
         for index, capture in enumerate(variant.captures):
-            tensor = 0.5 * torch.rand([sizes[dim] for dim in capture.dims], device=device, generator=generator)
+            shape = [sizes[dim] for dim in capture.dims]
+            # Rows of matrices start at multiples of 16 bytes, as the copy engine
+            # needs it.
+            rows = shape[:-1] + [-(-shape[-1] // 8) * 8] if len(shape) > 1 else shape
+            tensor = torch.rand(rows, device=device, generator=generator)
+            if capture.dtype == "i32":
+                tensor = (tensor < 1 / variants.DOCUMENT).cumsum(-1, dtype=torch.int32)
+            elif capture.dtype == "bf16":
+                tensor = (4 * tensor - 2).to(torch.bfloat16)
+            else:
+                tensor *= 0.5
+            if shape:
+                tensor = tensor[..., : shape[-1]]
             self.captures.append(tensor)
             self.arguments[f"capture{index}"] = tensor
+        if variant.blocks:
+            self.make_lists(variant.blocks)
         self.lengths = self.beyond = None
         if variant.lengths:
             self.lengths = torch.randint(0, skv + 1, (b,), device=device, generator=generator, dtype=torch.int32)
@@ -157,11 +174,38 @@ class Tensors:
         self.packed = self.poisoned = None
         if variant.packed:
             self.pack(count=1 + int(torch.randint(0, 9, (1,), device=device, generator=generator)))
+        import reference
+
+        self.extras = reference.Extras()
+        if variant.sinks:
+            sinks = 2 * torch.randn(hq, device=device, generator=generator)
+            self.extras.sinks = self.arguments["sinks"] = sinks
+        if variant.dropout:
+            self.extras.seed, self.extras.offset = 0x123456789ABCDEF, 0x700000005
+            self.arguments["dropout_seed"] = self.extras.seed
+            self.arguments["dropout_offset"] = self.extras.offset
         self.scale = 1 / math.sqrt(config.d)
         if variant.runtime_scale:
             self.scale = 0.37
             self.arguments["scale"] = self.scale
         self.spoil()
+
+    def make_lists(self, blocks):
+        """Lists of different numbers of blocks in any order, some of which lie
+        outside of the sequence, and counts that may be longer than a row. Even
+        blocks are partial, odd ones full: none is listed twice."""
+        b, hq, _, sq, skv = self.case.sizes
+        torch, rows = self.torch, -(-sq // blocks.query)
+        shape = (b if blocks.by_batch else 1, hq if blocks.by_head else 1, rows)
+        width = -(-skv // blocks.key) // 2 + 2
+        for name in blocks.names:
+            if name.endswith("count"):
+                tensor = torch.randint(-1, width + 2, shape, device=self.device, generator=self.generator, dtype=torch.int32)
+            else:
+                order = torch.rand((*shape, width), device=self.device, generator=self.generator).argsort(-1)
+                tensor = (2 * (order - 1) + name.startswith("full")).to(torch.int32)
+            self.captures.append(tensor)
+            self.arguments[name] = tensor
 
     def pack(self, count):
         """Cuts queries and keys into sequences, some of them empty. Values of one
@@ -275,12 +319,14 @@ def check_case(torch, reference, kernel, config, case, device, generator, stream
     if variant.packed:
         attention, sequences = reference.packed_attention, tensors.packed
     arguments = (tensors.scale, tensors.captures, sequences)
-    exact, exact_lse = attention(variant, tensors.q, tensors.k, v, *arguments, torch.float64)
-    plain, _ = attention(variant, tensors.q, tensors.k, v, *arguments, torch.float32)
+    extras = {"extras": tensors.extras} if variant.sinks or variant.dropout else {}
+    exact, exact_lse = attention(variant, tensors.q, tensors.k, v, *arguments, torch.float64, **extras)
+    plain, _ = attention(variant, tensors.q, tensors.k, v, *arguments, torch.float32, **extras)
     if must_be_nan is not None:
         exact = exact.masked_fill(must_be_nan, torch.nan)
         may_be_nan = may_be_nan & ~must_be_nan
     magnitude = reference.product_magnitude(tensors.q, tensors.k, arguments[0])
+    magnitude = magnitude + variant.score_error / reference.LSE_OF_PRODUCTS
     return reference.compare(tensors.o, tensors.lse, exact, exact_lse, plain, may_be_nan, magnitude, reference.value_length(tensors.v))
 
 

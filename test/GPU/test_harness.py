@@ -38,18 +38,20 @@ class TorchKernel:
 
         return Launch()
 
-    def __call__(self, stream=0, *, q, k, v, o, lse, scale=None, lengths=None, cu_q=None, cu_k=None, **captured):
+    def __call__(self, stream=0, *, q, k, v, o, lse, scale=None, lengths=None, cu_q=None, cu_k=None, sinks=None,
+                 dropout_seed=0, dropout_offset=0, **captured):
         variant = variants.VARIANTS[self.config.variant]
         if self.config.layout == "bshd":
             q, k, v, o = (tensor.transpose(1, 2) for tensor in (q, k, v, o))
-        captures = [captured[f"capture{n}"] for n in range(len(captured))]
+        captures = list(captured.values())
         if lengths is not None:
             v = v.nan_to_num(0.0)
         scale = scale or self.config.d**-0.5
         if cu_q is not None:
             results = reference.packed_attention(variant, q, k, v, scale, captures, (cu_q, cu_k), torch.float32)
         else:
-            results = reference.attention(variant, q, k, v, scale, captures, lengths, torch.float32)
+            extras = reference.Extras(sinks, dropout_seed, dropout_offset)
+            results = reference.attention(variant, q, k, v, scale, captures, lengths, torch.float32, extras=extras)
         o.copy_(results[0])
         lse.copy_(results[1])
         if self.spoil:

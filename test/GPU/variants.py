@@ -16,14 +16,41 @@ PREFIX = 96
 CHUNK = 192
 SHIFT = 70
 CAP = 30.0
+DILATION = 4
+STRIDE = 320
+SUMMARY = 64
+WIDTH = 96
+RADIUS = 5
+BUTTERFLY = 32
+DOCUMENT = 150
 
 
 @dataclasses.dataclass(frozen=True)
 class Capture:
-    """A captured tensor: its element type, and which size each dimension has."""
+    """A captured tensor: its element type, and which size each dimension has.
+    Floats are small random numbers; integers number the documents, of about
+    DOCUMENT positions, that lie in the last dimension."""
 
     dtype: str
     dims: tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Blocks:
+    """Lists of blocks: queries and keys of a block, whether there is a list of
+    full ones, and whether lists differ between batch entries and heads."""
+
+    query: int
+    key: int
+    full: bool = False
+    by_batch: bool = True
+    by_head: bool = True
+
+    @property
+    def names(self):
+        """The lists, in the order in which they follow a variant's captures."""
+        kinds = ("partial", "full") if self.full else ("partial",)
+        return [f"{kind}_{part}" for kind in kinds for part in ("count", "index")]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +59,7 @@ class Variant:
 
     The torch functions get index tensors b, h, i, j that broadcast to
     (B, Hq, Sq, Skv), the sizes (an object with B, Hq, Hkv, Sq, Skv) and the
-    captured tensors.
+    captured tensors, behind them the lists of blocks.
     """
 
     score_mod: str = ""
@@ -42,7 +69,14 @@ class Variant:
     score: object = None
     lengths: bool = False
     packed: bool = False
+    sinks: bool = False
+    dropout: float = 0.0
     runtime_scale: bool = False
+    blocks: object = None
+    # Further options of fovea-compile, and how far off a score may be for what
+    # it computes with.
+    options: tuple = ()
+    score_error: float = 0.0
 
 
 CAUSAL = """%keep = arith.cmpi sge, %i, %j : index
@@ -55,6 +89,17 @@ CAUSAL_BOTTOM_RIGHT = """%m = attn.query_length
       %keep = arith.cmpi sge, %x, %y : index
       attn.yield %keep : i1"""
 
+WINDOWED = f"""%w = arith.constant {WINDOW} : index
+      %d = arith.subi %i, %j : index
+      %near = arith.cmpi slt, %d, %w : index
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %near, %past : i1
+      attn.yield %keep : i1"""
+SHIFTED = f"""%c = arith.constant {SHIFT} : index
+      %js = arith.addi %j, %c : index
+      %keep = arith.cmpi sge, %i, %js : index
+      attn.yield %keep : i1"""
+
 
 def _alibi_score(s, b, h, i, j, sizes, captures):
     return s + captures[0].to(s.dtype)[h] * (j - i)
@@ -62,6 +107,49 @@ def _alibi_score(s, b, h, i, j, sizes, captures):
 
 def _prefix_mask(b, h, i, j, sizes, captures):
     return (j <= i) | (j < PREFIX)
+
+
+def _listed(count, index, block, b, h, i, j, sizes):
+    """Which keys lie in a listed block."""
+    blocks = -(-sizes.Skv // block.key)
+    slot = index.new_ones(index.shape[-1]).cumsum(0) - 1
+    counts = (slot < count[..., None]) & (index >= 0) & (index < blocks)
+    table = index.new_zeros(*index.shape[:-1], blocks + 1)
+    table = table.scatter(-1, index.masked_fill(~counts, blocks).long(), 1)
+    b, h = (at * (extent > 1) for at, extent in ((b, table.shape[0]), (h, table.shape[1])))
+    return table[b, h, i // block.query, j // block.key] > 0
+
+
+LISTED = Blocks(64, 64)
+MASKED = Blocks(128, 64, full=True, by_batch=False)
+
+
+def _block_mask(b, h, i, j, sizes, captures):
+    partial, full = (_listed(*lists, MASKED, b, h, i, j, sizes) for lists in (captures[:2], captures[2:]))
+    return full | (partial & (i >= j))
+
+
+def _document_mask(b, h, i, j, sizes, captures):
+    queries, keys = captures
+    return (queries[b, i] == keys[b, j]) & (i >= j)
+
+
+def _global_mask(b, h, i, j, sizes, captures):
+    return (i >= j) & ((i - j < WINDOW) | (j < SUMMARY) | (j % STRIDE == 0))
+
+
+def _strided_mask(b, h, i, j, sizes, captures):
+    return (i >= j) & ((i - j < WINDOW) | (j % STRIDE >= STRIDE - SUMMARY))
+
+
+def _neighbourhood_mask(b, h, i, j, sizes, captures):
+    column = (i % WIDTH).clamp(RADIUS, WIDTH - 1 - RADIUS)
+    return ((i // WIDTH - j // WIDTH).abs() <= RADIUS) & ((column - j % WIDTH).abs() <= RADIUS)
+
+
+def _butterfly_mask(b, h, i, j, sizes, captures):
+    differ = (i // BUTTERFLY) ^ (j // BUTTERFLY)
+    return (differ & (differ - 1)) == 0
 
 
 VARIANTS = {
@@ -74,6 +162,23 @@ VARIANTS = {
         mask_mod=CAUSAL_BOTTOM_RIGHT,
         mask=lambda b, h, i, j, sizes, captures: i - sizes.Sq >= j - sizes.Skv,
     ),
+    # Learned per head, in windows.
+    "sinks": Variant(
+        sinks=True,
+        mask_mod=WINDOWED,
+        mask=lambda b, h, i, j, sizes, captures: (i >= j) & (i - j < WINDOW),
+    ),
+    # Some rows have only their sink to attend to.
+    "sinksempty": Variant(
+        sinks=True,
+        mask_mod=SHIFTED,
+        mask=lambda b, h, i, j, sizes, captures: i >= j + SHIFT,
+    ),
+    "dropout": Variant(
+        dropout=0.25,
+        mask_mod=CAUSAL,
+        mask=lambda b, h, i, j, sizes, captures: i >= j,
+    ),
     # Each sequence aligned to its own end.
     "packed": Variant(
         packed=True,
@@ -81,12 +186,7 @@ VARIANTS = {
         mask=lambda b, h, i, j, sizes, captures: i - sizes.Sq >= j - sizes.Skv,
     ),
     "window": Variant(
-        mask_mod=f"""%w = arith.constant {WINDOW} : index
-      %d = arith.subi %i, %j : index
-      %near = arith.cmpi slt, %d, %w : index
-      %past = arith.cmpi sge, %i, %j : index
-      %keep = arith.andi %near, %past : i1
-      attn.yield %keep : i1""",
+        mask_mod=WINDOWED,
         mask=lambda b, h, i, j, sizes, captures: (i >= j) & (i - j < WINDOW),
     ),
     "prefix": Variant(
@@ -107,15 +207,101 @@ VARIANTS = {
       attn.yield %keep : i1""",
         mask=lambda b, h, i, j, sizes, captures: (i // CHUNK == j // CHUNK) & (i >= j),
     ),
+    # Masks with holes: ranges of keys do not describe them.
+    "dilated": Variant(
+        mask_mod=f"""%w = arith.constant {4 * WINDOW} : index
+      %n = arith.constant {DILATION} : index
+      %zero = arith.constant 0 : index
+      %d = arith.subi %i, %j : index
+      %near = arith.cmpi ult, %d, %w : index
+      %r = arith.remsi %d, %n : index
+      %on = arith.cmpi eq, %r, %zero : index
+      %keep = arith.andi %near, %on : i1
+      attn.yield %keep : i1""",
+        mask=lambda b, h, i, j, sizes, captures: (i >= j) & (i - j < 4 * WINDOW) & ((i - j) % DILATION == 0),
+    ),
+    "strided": Variant(
+        mask_mod=f"""%w = arith.constant {WINDOW} : index
+      %n = arith.constant {STRIDE} : index
+      %start = arith.constant {STRIDE - SUMMARY} : index
+      %d = arith.subi %i, %j : index
+      %near = arith.cmpi slt, %d, %w : index
+      %r = arith.remui %j, %n : index
+      %summary = arith.cmpi uge, %r, %start : index
+      %shown = arith.ori %near, %summary : i1
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %shown, %past : i1
+      attn.yield %keep : i1""",
+        mask=_strided_mask,
+    ),
+    "global": Variant(
+        mask_mod=f"""%w = arith.constant {WINDOW} : index
+      %n = arith.constant {STRIDE} : index
+      %p = arith.constant {SUMMARY} : index
+      %zero = arith.constant 0 : index
+      %d = arith.subi %i, %j : index
+      %near = arith.cmpi slt, %d, %w : index
+      %first = arith.cmpi slt, %j, %p : index
+      %r = arith.remui %j, %n : index
+      %on = arith.cmpi eq, %r, %zero : index
+      %a = arith.ori %near, %first : i1
+      %shown = arith.ori %a, %on : i1
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %shown, %past : i1
+      attn.yield %keep : i1""",
+        mask=_global_mask,
+    ),
+    "neighbourhood": Variant(
+        mask_mod=f"""%w = arith.constant {WIDTH} : index
+      %r = arith.constant {RADIUS} : index
+      %size = arith.constant {2 * RADIUS + 1} : index
+      %last = arith.constant {WIDTH - 1 - RADIUS} : index
+      %ir = arith.divui %i, %w : index
+      %ic = arith.remui %i, %w : index
+      %jr = arith.divui %j, %w : index
+      %jc = arith.remui %j, %w : index
+      %low = arith.maxsi %ic, %r : index
+      %c = arith.minsi %low, %last : index
+      %dr = arith.subi %ir, %jr : index
+      %dc = arith.subi %c, %jc : index
+      %er = arith.addi %dr, %r : index
+      %ec = arith.addi %dc, %r : index
+      %nr = arith.cmpi ult, %er, %size : index
+      %nc = arith.cmpi ult, %ec, %size : index
+      %keep = arith.andi %nr, %nc : i1
+      attn.yield %keep : i1""",
+        mask=_neighbourhood_mask,
+    ),
+    "butterfly": Variant(
+        mask_mod=f"""%n = arith.constant {BUTTERFLY} : index
+      %one = arith.constant 1 : index
+      %zero = arith.constant 0 : index
+      %ib = arith.divui %i, %n : index
+      %jb = arith.divui %j, %n : index
+      %x = arith.xori %ib, %jb : index
+      %y = arith.subi %x, %one : index
+      %z = arith.andi %x, %y : index
+      %keep = arith.cmpi eq, %z, %zero : index
+      attn.yield %keep : i1""",
+        mask=_butterfly_mask,
+    ),
+    "documents": Variant(
+        captures=(Capture("i32", ("B", "Sq")), Capture("i32", ("B", "Skv"))),
+        mask_mod="""%x = tensor.extract %t0[%b, %i] : tensor<?x?xi32>
+      %y = tensor.extract %t1[%b, %j] : tensor<?x?xi32>
+      %same = arith.cmpi eq, %x, %y : i32
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %same, %past : i1
+      attn.yield %keep : i1""",
+        mask=_document_mask,
+    ),
     # The first SHIFT queries have nothing to attend to.
     "empty": Variant(
-        mask_mod=f"""%c = arith.constant {SHIFT} : index
-      %js = arith.addi %j, %c : index
-      %keep = arith.cmpi sge, %i, %js : index
-      attn.yield %keep : i1""",
+        mask_mod=SHIFTED,
         mask=lambda b, h, i, j, sizes, captures: i >= j + SHIFT,
     ),
     "softcap": Variant(
+        options=("--accurate-tanh",),
         score_mod=f"""%cap = arith.constant {CAP:.1f} : f32
       %x = arith.divf %s, %cap : f32
       %t = math.tanh %x : f32
@@ -138,7 +324,27 @@ VARIANTS = {
         score=_alibi_score,
         mask=lambda b, h, i, j, sizes, captures: i >= j,
     ),
+    # A bias for each score: blocks of it are copied.
+    "bias": Variant(
+        captures=(Capture("bf16", ("Hq", "Sq", "Skv")),),
+        score_mod="""%x = tensor.extract %t0[%h, %i, %j] : tensor<?x?x?xbf16>
+      %wide = arith.extf %x : bf16 to f32
+      %r = arith.addf %s, %wide : f32
+      attn.yield %r : f32""",
+        mask_mod=CAUSAL,
+        score=lambda s, b, h, i, j, sizes, captures: s + captures[0].to(s.dtype)[h, i, j],
+        mask=lambda b, h, i, j, sizes, captures: i >= j,
+    ),
+    # Blocks that a list gives, and those with a mask in some of them.
+    "blocksparse": Variant(
+        blocks=LISTED,
+        mask=lambda b, h, i, j, sizes, captures: _listed(*captures, LISTED, b, h, i, j, sizes),
+    ),
+    "blockmask": Variant(mask_mod=CAUSAL, blocks=MASKED, mask=_block_mask),
 }
+
+# tanh by the chip's instruction.
+VARIANTS["fastcap"] = dataclasses.replace(VARIANTS["softcap"], options=(), score_error=CAP * 2.0**-11)
 
 # What the numeric grid must cover; the others are checked for some head dims.
 REQUIRED = ("dense", "causal", "window", "prefix", "softcap", "alibi")
@@ -175,9 +381,10 @@ class Config:
         return Config(match[1], match[2], int(match[3]), int(match[4] or 0), match[5], static)
 
 
-def emit(config, with_lse=True):
-    """The attn IR of a kernel, whose second result is LSE unless without."""
-    variant = VARIANTS[config.variant]
+def emit(config, with_lse=True, table=None):
+    """The attn IR of a kernel, whose second result is LSE unless without. The
+    variant is one of `table`, by default of VARIANTS."""
+    variant = (table or VARIANTS)[config.variant]
     names = ("B", "Hq", "Hkv", "Sq", "Skv")
     sizes = dict(zip(names, config.static)) if config.static else dict.fromkeys(names, "?")
 
@@ -206,9 +413,22 @@ def emit(config, with_lse=True):
     if variant.lengths:
         arguments.append(("%n", f"tensor<{sizes['B']}xi32>"))
         clauses.append(f"lengths(%n : tensor<{sizes['B']}xi32>)")
+    if variant.blocks:
+        block = variant.blocks
+        leading = f"{sizes['B'] if block.by_batch else 1}x{sizes['Hq'] if block.by_head else 1}x?x"
+        lists = [(f"%{name}", f"tensor<{leading}{'?x' * name.endswith('index')}i32>") for name in block.names]
+        arguments += lists
+        listed = ", ".join(name for name, _ in lists), ", ".join(type for _, type in lists)
+        clauses.append(f"blocks({listed[0]} : {listed[1]}, size = [{block.query}, {block.key}])")
     if variant.packed:
         arguments += [("%cu_q", "tensor<?xi32>"), ("%cu_k", "tensor<?xi32>")]
         clauses.append("packed(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>)")
+    if variant.sinks:
+        arguments.append(("%sinks", f"tensor<{sizes['Hq']}xf32>"))
+        clauses.append(f"sinks(%sinks : tensor<{sizes['Hq']}xf32>)")
+    if variant.dropout:
+        arguments += [("%seed", "i64"), ("%offset", "i64")]
+        clauses.append(f"dropout({variant.dropout}, %seed, %offset)")
     coordinates = [f"%{name}: index" for name in "bhij"] + [f"%t{n}: {type}" for n, (_, type) in enumerate(captures)]
     if variant.score_mod:
         parameters = ", ".join(["%s: f32"] + coordinates)

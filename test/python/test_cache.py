@@ -175,10 +175,10 @@ def test_options_are_part_of_the_key(fovea):
     from fovea._kernel import _cache_key
 
     spec = fovea.attention(head_dim=16)
-    options = {"target": "sm_80", "schedule": "auto", "recurrence": "auto", "kernel": None}
+    options = {"target": "sm_80", "schedule": "auto", "recurrence": "auto", "kernel": None, "accurate_tanh": False}
     keys = {_cache_key(spec, options)}
-    for name, value in (("target", "sm_90"), ("schedule", "tile_n=32"), ("recurrence", "lazy"), ("kernel", "k")):
+    for name, value in (("target", "sm_90"), ("schedule", "tile_n=32"), ("recurrence", "lazy"), ("kernel", "k"), ("accurate_tanh", True)):
         keys.add(_cache_key(spec, {**options, name: value}))
     keys.add(_cache_key(fovea.Spec(spec.name, spec.mlir, ("other",)), options))
     keys.add(_cache_key(fovea.Spec(spec.name, spec.mlir + " ", ()), options))
-    assert len(keys) == 7
+    assert len(keys) == 8

@@ -1,6 +1,7 @@
 """Compiling ahead of time: kernels, their files, errors."""
 
 import pickle
+import re
 import threading
 
 import numpy
@@ -54,6 +55,9 @@ def test_options(fovea):
     assert kernel.ir("tile") != fovea.compile(CAUSAL, target="sm_80", schedule=schedule).ir("tile")
     two = CAUSAL + CAUSAL.replace("@causal", "@other")
     assert fovea.compile(two, target="sm_80", kernel="other").name == "other"
+    cap = fovea.attention(lambda s, b, h, q, k: fovea.tanh(s), dtype="f16", head_dim=16)
+    rough, accurate = (fovea.compile(cap, target="sm_80", accurate_tanh=choice) for choice in (False, True))
+    assert re.search("math.tanh .*afn", rough.ir("tile")) and not re.search("math.tanh .*afn", accurate.ir("tile"))
     assert "sm_90a" in fovea.targets()
     assert fovea.version() == fovea.__version__
     assert fovea.compile(CAUSAL).target == "sm_90a"

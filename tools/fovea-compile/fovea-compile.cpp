@@ -61,6 +61,11 @@ static llvm::cl::opt<std::string>
              llvm::cl::desc("'auto' (the default), or fields to override, for "
                             "example tile_n=32,stages=3"),
              llvm::cl::init("auto"), llvm::cl::cat(category));
+static llvm::cl::opt<bool>
+    accurateTanh("accurate-tanh",
+                 llvm::cl::desc("tanh within 1e-6 instead of the chip's "
+                                "approximation (off by up to 2^-11)"),
+                 llvm::cl::cat(category));
 static llvm::cl::opt<tile::RecurrenceKind>
     recurrence("recurrence", llvm::cl::desc("Algorithm of the softmax loop:"),
                llvm::cl::init(tile::kScheduleRecurrence),
@@ -120,6 +125,7 @@ static std::optional<std::string> produce(ModuleOp module,
   options.target = target;
   options.schedule = schedule;
   options.recurrence = recurrence;
+  options.accurateTanh = accurateTanh;
   FailureOr<std::string> text =
       emitArtifact(module, getArtifact(emitKind), options, kernelName, timing,
                    applyPassManagerCLOptions);

@@ -329,12 +329,16 @@ std::optional<double> fovea::run::countVisiblePairs(const Program &program,
   int64_t batch = sizes.lookup("B"), heads = sizes.lookup("Hq"),
           queries = sizes.lookup("Sq"), keys = sizes.lookup("Skv");
   Region &mask = forward.getMaskMod();
-  if (mask.empty() && forward.getSequenceOperands().empty())
+  if (mask.empty() && forward.getSequenceOperands().empty() &&
+      !forward.hasBlocks())
     return double(batch) * heads * queries * keys;
   // One head, one batch entry stand for all where nothing tells them apart.
-  int64_t countedHeads = isUsed(mask, 1) ? heads : 1;
+  bool hasBlocks = forward.hasBlocks();
+  int64_t countedHeads = isUsed(mask, 1) || hasBlocks ? heads : 1;
   int64_t countedBatch =
-      isUsed(mask, 0) || !forward.getSequenceOperands().empty() ? batch : 1;
+      isUsed(mask, 0) || hasBlocks || !forward.getSequenceOperands().empty()
+          ? batch
+          : 1;
 
   Program counter;
   counter.module = ModuleOp::create(forward.getLoc());

@@ -121,6 +121,13 @@ private:
 };
 } // namespace
 
+/// Whether the input is a list of blocks' counts or indices.
+static bool isBlockList(const Parameter &parameter, StringRef part) {
+  StringRef name = parameter.name;
+  return (name.consume_front("partial_") || name.consume_front("full_")) &&
+         name == part;
+}
+
 /// The range of the integers of an input: lengths are those of sequences,
 /// tables name pages.
 static std::pair<int64_t, int64_t> getIntegerRange(const Parameter &parameter,
@@ -134,6 +141,10 @@ static std::pair<int64_t, int64_t> getIntegerRange(const Parameter &parameter,
     return {0, size("Skv") ? size("Skv") : size("P") * size("page")};
   if (parameter.name == "table")
     return {0, std::max<int64_t>(size("pages") - 1, 0)};
+  for (StringRef list : {"partial", "full"})
+    if (isBlockList(parameter, "count") &&
+        StringRef(parameter.name).starts_with(list))
+      return {0, size((list + "_index.3").str())};
   return {options.integersLow, options.integersHigh};
 }
 
@@ -148,6 +159,21 @@ static void drawOffsets(const Parameter &parameter, const DimSizes &sizes,
   if (!values.empty()) {
     values.front() = 0;
     values.back() = end;
+  }
+}
+
+/// Rows of different numbers of blocks, in any order: even ones are partial,
+/// odd ones full, so that none is listed twice. With rows as long as a sequence
+/// has blocks, half of them lie outside of it.
+static void drawBlocks(const Parameter &parameter, int64_t width,
+                       Generator &generator, MutableArrayRef<int64_t> values) {
+  bool isFull = StringRef(parameter.name).starts_with("full");
+  for (int64_t first = 0; first < int64_t(values.size()); first += width) {
+    MutableArrayRef<int64_t> row = values.slice(first, width);
+    for (auto [index, value] : llvm::enumerate(row)) {
+      value = 2 * int64_t(index) + isFull;
+      std::swap(value, row[generator.integer(0, index)]);
+    }
   }
 }
 
@@ -184,6 +210,8 @@ static HostTensor drawTensor(const Parameter &parameter,
     low = 0, high = 1;
   if (parameter.name == "cu_q" || parameter.name == "cu_k")
     drawOffsets(parameter, sizes, generator, values);
+  else if (isBlockList(parameter, "index"))
+    drawBlocks(parameter, shape.back(), generator, values);
   else
     for (int64_t &value : values)
       value = generator.integer(low, high);
@@ -245,6 +273,10 @@ static bool collectSizes(const Signature &signature, const Options &options,
       return false;
     }
   }
+  // As many blocks as there must be, unless somebody wants more.
+  for (const attn::DimCover &cover : signature.covers)
+    if (auto of = sizes.find(cover.of); of != sizes.end())
+      sizes.try_emplace(cover.dim, llvm::divideCeil(of->second, cover.block));
   std::string missing;
   for (const Parameter &input : signature.inputs)
     for (const std::string &name : input.dims)

@@ -120,6 +120,9 @@ cl::opt<fovea::tile::RecurrenceKind>
     recurrence("recurrence", cl::desc("Algorithm of the softmax loop"),
                cl::init(fovea::tile::kScheduleRecurrence),
                fovea::tile::recurrenceValues(), cl::cat(category));
+cl::opt<bool> accurateTanh("accurate-tanh", cl::cat(category),
+                           cl::desc("tanh within 1e-6 instead of the chip's "
+                                    "approximation (off by up to 2^-11)"));
 enum class Device { CPU, CUDA };
 cl::opt<Device> device(
     "device", cl::desc("Where to run"),
@@ -297,6 +300,7 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
   options.target = target;
   options.schedule = schedule;
   options.recurrence = recurrence;
+  options.accurateTanh = accurateTanh;
   if (!options.randomSeed &&
       (!options.dims.empty() || !options.scalars.empty())) {
     reportError("--dims and --scalars go with --random");

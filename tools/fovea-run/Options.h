@@ -47,6 +47,7 @@ struct Options {
 
   std::string target, schedule;
   tile::RecurrenceKind recurrence = tile::kScheduleRecurrence;
+  bool accurateTanh = false;
 
   /// On a GPU instead of in the interpreter.
   bool onDevice = false, benchmark = false;

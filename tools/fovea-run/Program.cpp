@@ -106,6 +106,7 @@ void fovea::run::setCompileOptions(const Options &options,
   compileOptions.target = options.target;
   compileOptions.schedule = options.schedule;
   compileOptions.recurrence = options.recurrence;
+  compileOptions.accurateTanh = options.accurateTanh;
 }
 
 Level Program::getLevel() const {

@@ -36,8 +36,13 @@ private:
 /// An interval with ends included. Ends are `index`, or `i1` for conditions.
 struct Interval {
   mlir::Value lo, hi;
+  /// Both ends are values that the program itself computes for a member of the
+  /// block: what it takes not to overflow there does not.
+  bool attained = false;
 
   bool isPoint() const { return lo == hi; }
+  bool isAttained() const { return attained || isPoint(); }
+  Interval flipped() const { return {hi, lo, attained}; }
   explicit operator bool() const { return lo && hi; }
 };
 
@@ -59,6 +64,8 @@ public:
   mlir::Value boolean(bool value);
   /// An integer of any width as `index`, sign-extended; an i1 as it is.
   mlir::Value toIndex(mlir::Value value);
+  /// An index cut off to the bits of the integer type `type`, sign-extended.
+  mlir::Value wrap(mlir::Type type, mlir::Value index);
 
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value sub(mlir::Value a, mlir::Value b);
@@ -70,6 +77,12 @@ public:
   mlir::Value ceilDiv(mlir::Value a, mlir::Value b);
   mlir::Value truncDiv(mlir::Value a, mlir::Value b);
   mlir::Value rem(mlir::Value a, mlir::Value b);
+  mlir::Value shl(mlir::Value a, mlir::Value b);
+  /// The arithmetic shift.
+  mlir::Value shr(mlir::Value a, mlir::Value b);
+  mlir::Value bitAnd(mlir::Value a, mlir::Value b);
+  mlir::Value bitOr(mlir::Value a, mlir::Value b);
+  mlir::Value bitXor(mlir::Value a, mlir::Value b);
 
   mlir::Value cmp(mlir::arith::CmpIPredicate predicate, mlir::Value a,
                   mlir::Value b);
@@ -78,6 +91,9 @@ public:
   }
   mlir::Value lt(mlir::Value a, mlir::Value b) {
     return cmp(mlir::arith::CmpIPredicate::slt, a, b);
+  }
+  mlir::Value equal(mlir::Value a, mlir::Value b) {
+    return cmp(mlir::arith::CmpIPredicate::eq, a, b);
   }
   mlir::Value logicalAnd(mlir::Value a, mlir::Value b);
   mlir::Value logicalOr(mlir::Value a, mlir::Value b);
@@ -88,8 +104,27 @@ public:
   template <typename Emit>
   Interval onEnds(Interval a, Interval b, Emit emit) {
     mlir::Value lo = emit(a.lo, b.lo);
-    return {lo, a.isPoint() && b.isPoint() ? lo : emit(a.hi, b.hi)};
+    if (a.isPoint() && b.isPoint())
+      return {lo, lo, true};
+    bool attained =
+        (a.isPoint() && b.isAttained()) || (b.isPoint() && a.isAttained());
+    return {lo, emit(a.hi, b.hi), attained};
   }
+  /// The interval with its ends in order.
+  Interval sorted(Interval interval) {
+    if (interval.isPoint())
+      return interval;
+    return {min(interval.lo, interval.hi), max(interval.lo, interval.hi),
+            interval.attained};
+  }
+  /// The least interval that has all of `values`.
+  Interval hull(llvm::ArrayRef<mlir::Value> values);
+  /// The exclusive or of two conditions.
+  Interval differ(Interval a, Interval b);
+  /// An interval of exact results as one of `type`: all values of the type
+  /// where they might wrap. Fails for conditions, and if 64-bit ends might have
+  /// overflowed though what the program computes does not.
+  llvm::FailureOr<Interval> fit(mlir::Type type, Interval interval);
   bool isNonNegative(Interval interval) {
     return ranges.isNonNegative(interval.lo);
   }

@@ -19,9 +19,10 @@ def FoveaIntervalOpInterface : OpInterface<"FoveaIntervalOpInterface"> {
     width of the integer; one of an `i1` has `lo`, true if the value is
     certainly true, and `hi`, true if it may be.
 
-    Arithmetic narrower than 64 bits wraps, intervals don't: a model fails where
-    static ranges do not exclude it. Arithmetic on `index` and `i64` is taken
-    not to overflow.
+    Arithmetic narrower than 64 bits wraps: an interval that might is that of all
+    values of the type, decided where the program runs. Arithmetic of the program
+    on `index` and `i64` is taken not to overflow; the ends of intervals must not
+    either, and a model fails where static ranges do not exclude that.
 
     `InferIntRangeInterface` gives ranges of constants; this interface gives
     ranges that are computed where the program runs.

@@ -9,6 +9,7 @@
 #ifndef FOVEA_INTERPRETER_SIGNATURE_H
 #define FOVEA_INTERPRETER_SIGNATURE_H
 
+#include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Interpreter/HostTensor.h"
 
@@ -46,6 +47,8 @@ struct Signature {
   llvm::SmallVector<std::pair<std::string, std::string>> multiples;
   /// Sizes that must not be larger than a limit.
   llvm::SmallVector<std::pair<std::string, int64_t>> limits;
+  /// Sizes that count blocks of another one. (None may be 0 at any rate.)
+  llvm::SmallVector<attn::DimCover> covers;
 
   static llvm::FailureOr<Signature> get(mlir::func::FuncOp function);
   static llvm::FailureOr<Signature> get(tile::AbiOp abi);

@@ -28,6 +28,11 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::desc("'auto', or fields to override, for example "
                      "\"tile_n=32,stages=3\""),
       llvm::cl::init("auto")};
+  Option<bool> accurateTanh{
+      *this, "accurate-tanh",
+      llvm::cl::desc("tanh within 1e-6 instead of the chip's approximation, "
+                     "which is off by up to 2^-11 of the result"),
+      llvm::cl::init(false)};
   Option<tile::RecurrenceKind> recurrence{
       *this, "recurrence", llvm::cl::desc("Algorithm of the softmax loop"),
       llvm::cl::init(tile::kScheduleRecurrence), tile::recurrenceValues()};

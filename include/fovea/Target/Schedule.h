@@ -27,6 +27,17 @@ struct ScheduleProblem {
   bool wideExponent = true;
   /// The log-sum-exp is wanted, to full precision.
   bool lse = true;
+  /// Rows that tiles have at most, if that is known, else 0.
+  int64_t rows = 0;
+  /// Weights change between their sum and their product.
+  bool dropout = false;
+  /// A value is loaded for each score: captured, at query and key.
+  bool loadsPerScore = false;
+  /// Queries and keys of a block that is visited or not; 0 if there are none.
+  /// Tiles divide them.
+  int64_t queryBlock = 0, keyBlock = 0;
+  /// Bits of captured tensors that come in blocks, for one score.
+  int64_t scoreBits = 0;
 };
 
 /// The fields of a schedule, one by one; `#tile.schedule` says what they mean.
@@ -37,7 +48,7 @@ struct ScheduleFields {
           softmaxPart = 100;
   tile::WorkSchedule work = tile::WorkSchedule::Single;
   tile::RecurrenceKind recurrence = tile::RecurrenceKind::Deferred;
-  int64_t tau = 8, sumByDot = 0, cluster = 1;
+  int64_t tau = 8, sumByDot = 0, cluster = 1, scoreStages = 0;
 
   /// Sets the field that users know as `name`. Fails with a diagnostic if there
   /// is none, or if it can't be `text`.

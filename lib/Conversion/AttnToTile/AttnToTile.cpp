@@ -87,7 +87,7 @@ static MemRefType getMemRefType(RankedTensorType tensor,
 /// The number of work items, an expression in the sizes whose names it appends;
 /// sizes that the types say are constants.
 static AffineExpr getWorkItems(Builder &builder, ArrayRef<Argument> arguments,
-                               int64_t tileM,
+                               int64_t tileM, int64_t packedHeads,
                                SmallVectorImpl<Attribute> &sizes) {
   auto find = [&](StringRef name) {
     return llvm::find_if(arguments,
@@ -108,10 +108,41 @@ static AffineExpr getWorkItems(Builder &builder, ArrayRef<Argument> arguments,
     AffineExpr heads = sizeOf(output, 1), rows = sizeOf(output, 2);
     return (rows.floorDiv(tileM) + sizeOf(*offsets, 0)) * heads;
   }
+  // Query heads as rows: each tile of them, key head and batch entry.
+  if (packedHeads != 0) {
+    AffineExpr batch = sizeOf(output, 0), heads = sizeOf(*find("k"), 1);
+    return heads * llvm::divideCeil(packedHeads, tileM) * batch;
+  }
   // Each tile of queries, head and batch entry.
   AffineExpr batch = sizeOf(output, 0), heads = sizeOf(output, 1),
              rows = sizeOf(output, 2);
   return rows.ceilDiv(tileM) * heads * batch;
+}
+
+/// What the host passes for each tensor. The lowering of the op has settled
+/// which of them must be contiguous.
+static SmallVector<Attribute> describeTensors(ArrayRef<Argument> arguments,
+                                              gpu::GPUFuncOp kernel) {
+  Builder b(kernel.getContext());
+  SmallVector<Attribute> tensors;
+  for (auto [argument, value] :
+       llvm::zip(arguments, kernel.getBody().front().getArguments())) {
+    auto tensor = dyn_cast<RankedTensorType>(argument.type);
+    if (!tensor)
+      continue;
+    SmallVector<Attribute> dims;
+    for (const std::string &dim : argument.dims)
+      dims.push_back(b.getStringAttr(dim));
+    auto [strides, offset] =
+        cast<MemRefType>(value.getType()).getStridesAndOffset();
+    bool contiguous = !strides.empty() && strides.back() == 1;
+    int64_t bytes = std::max<int64_t>(
+        1, tensor.getElementType().getIntOrFloatBitWidth() / 8);
+    tensors.push_back(tile::TensorAttr::get(
+        b.getContext(), argument.name, argument.access, tensor,
+        b.getArrayAttr(dims), contiguous ? 16 : bytes));
+  }
+  return tensors;
 }
 
 namespace {
@@ -146,7 +177,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   OpBuilder builder(func);
   SmallVector<Argument> arguments = collectArguments(op);
   SmallVector<Type> types;
-  SmallVector<Attribute> tensors, parameters;
+  SmallVector<Attribute> parameters;
   for (const Argument &argument : arguments) {
     auto tensor = dyn_cast<RankedTensorType>(argument.type);
     if (!tensor) {
@@ -156,14 +187,6 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       continue;
     }
     types.push_back(getMemRefType(tensor, argument.order, argument.isMatrix));
-    SmallVector<Attribute> dims;
-    for (const std::string &dim : argument.dims)
-      dims.push_back(builder.getStringAttr(dim));
-    int64_t bytes = std::max<int64_t>(
-        1, tensor.getElementType().getIntOrFloatBitWidth() / 8);
-    tensors.push_back(tile::TensorAttr::get(
-        &getContext(), argument.name, argument.access, tensor,
-        builder.getArrayAttr(dims), argument.isMatrix ? 16 : bytes));
     parameters.push_back(tile::MemRefParameterAttr::get(
         &getContext(), argument.name,
         builder.getDenseI64ArrayAttr(argument.order)));
@@ -178,7 +201,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                   builder.getUnitAttr());
   builder.setInsertionPointToStart(&kernel.getBody().front());
 
-  KernelBuilder kb{builder, kernel, op, &info, schedule, {}, false};
+  KernelBuilder kb{builder, kernel, op, &info, schedule, accurateTanh};
   FailureOr<tile::ScheduleAttr> chosen = failure();
   if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
     chosen = buildForward(kb, forward);
@@ -191,20 +214,29 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     return failure();
   }
   gpu::ReturnOp::create(kb.builder, loc);
+  SmallVector<Attribute> tensors = describeTensors(arguments, kernel);
   // Coordinates and sizes fit 32 bits, and divisions of 64 are many
   // instructions; addresses are formed in 64 bits at any rate.
   if (!kb.hasWideIndex)
     setIndexWidth(module, 32);
 
   SmallVector<Attribute> sizes;
-  AffineExpr items =
-      getWorkItems(builder, arguments, chosen->getTileM(), sizes);
+  // Of clusters; as many CTAs as these have.
+  int64_t cluster = chosen->getCluster();
+  AffineExpr items = getWorkItems(builder, arguments, chosen->getClusterRows(),
+                                  kb.packedHeads, sizes) *
+                     cluster;
   // What the kernel takes for granted about sizes, for its host to check.
   SmallVector<Attribute> constraints;
   for (const auto &[size, of] : op.getDimMultiples())
     constraints.push_back(tile::MultipleAttr::get(&getContext(), size, of));
   for (const auto &[size, limit] : op.getDimLimits())
     constraints.push_back(tile::AtMostAttr::get(&getContext(), size, limit));
+  for (const attn::DimCover &cover : op.getDimCovers())
+    constraints.push_back(
+        tile::CoversAttr::get(&getContext(), cover.dim, cover.block, cover.of));
+  for (const std::string &size : op.getNonEmptyDims())
+    constraints.push_back(tile::AtLeastAttr::get(&getContext(), size, 1));
   // Where CTAs take item after item, as many as fit a multiprocessor do.
   IntegerAttr persistent;
   if (chosen->getWork() != tile::WorkSchedule::Single)
@@ -217,7 +249,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), items)),
       builder.getI64IntegerAttr(32 * chosen->getWarps()),
       builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints),
-      persistent, /*cluster=*/IntegerAttr());
+      persistent,
+      cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr());
   symbols.insert(module);
 
   if (SymbolTable::symbolKnownUseEmpty(func, getOperation())) {

@@ -8,17 +8,28 @@
 
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
+#include "ScoreBoxes.h"
+#include "VisitedBlocks.h"
 
 #include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace fovea;
 
+// A warp group is four warps.
+static constexpr int64_t kGroupWarps = 4;
+
 namespace {
+/// What kv_bounds says, within the keys that there are.
+struct KeyBounds {
+  Value lower, fullLower, fullUpper, upper;
+};
+
 /// The parts of one forward kernel, in the order of its program.
 class ForwardEmitter {
 public:
@@ -29,27 +40,48 @@ public:
 
 private:
   LogicalResult chooseTiles();
+  int64_t findPackedHeads();
+  /// Operand number of the first captured value.
+  unsigned getFirstCapture() { return op.getScaleValue() ? 4 : 3; }
   /// Whether tiles of queries differ in how many keys they visit.
   bool isUneven() {
-    return !op.getKvBounds().empty() || !isa<attn::DenseAttr>(op.getSequence());
+    return !op.getKvBounds().empty() || op.hasBlocks() ||
+           !isa<attn::DenseAttr>(op.getSequence());
   }
   /// Whether heads are taken in sections, the longest tiles first.
   bool hasSections() {
-    return !op.getKvBounds().empty() &&
+    return (!op.getKvBounds().empty() || op.hasBlocks()) &&
            schedule.getWork() != tile::WorkSchedule::Single;
   }
   Value emitHeadsPerSection(Value keys);
   void emitCoordinates();
-  void emitBatchEntry();
+  /// Whether warp groups compute parts of a tile's rows, each on its own.
+  bool partsRows() {
+    return schedule.isSpecialized() && kb.packedHeads == 0 &&
+           schedule.getWarps() * schedule.getCluster() > kGroupWarps;
+  }
+  FailureOr<KeyBounds> emitKeyBounds(Value start, Value end);
+  FailureOr<KeyBounds> emitHeldKeyBounds();
+  void emitBatchEntry(Value heads, Value headRows);
   void emitPackedSequence();
   /// Row of memory that a sequence's row is.
   Value toMemory(Value first, Value row);
+  /// Indices of the tile's first row in Q, O and, but for the last, LSE.
+  SmallVector<Value> getRowPlace();
   LogicalResult emitBounds();
-  LogicalResult emitScores(Block &block);
+  FailureOr<tile::SoftmaxSumOp> emitSum();
+  LogicalResult emitScores(tile::SoftmaxSumOp sum);
+  FailureOr<Score> emitScore(tile::SoftmaxSumOp sum, Value key, Value products);
+  void emitResults(tile::SoftmaxSumOp sum);
+  FailureOr<Value> applyMask(Value key, Value score);
   FailureOr<Value> emitMask(Value key, Value score);
+  Value hideIfRagged(Value key, Value score);
   Value hide(Value keep, Value score);
   Value hideMissingKeys(Value key, Value score);
   RegionContext makeContext(Value key);
+  void emitDropout(Region &weights);
+  Value emitSink();
+  Value emitCommonScore();
   Value roundDown(Value value);
   Value roundUp(Value value);
 
@@ -66,12 +98,63 @@ private:
   /// Lengths of the sequence, and where it lies: a batch index of the tensors
   /// and the first rows there, null where they are 0.
   Value keyHead, queries, keys, memoryBatch, firstQuery, firstKey;
-  /// Where the rows of this sequence end in memory, if others follow.
-  Value queryLimit, keyLimit;
+  /// The tile's first row in memory, along the dimension that rows run along;
+  /// where rows and keys end there, if others follow.
+  Value firstRow, rowLimit, keyLimit;
   Value lower, upper, fullLower, fullUpper;
+  /// Keys that rows held by the executing threads may see; empty: all.
+  SmallVector<Value, 2> visible;
+  /// Set where lists say which blocks are visited, instead of bounds.
+  std::optional<ListedBlocks> listed;
   Value queryTile;
+  /// What the scores of a row have in common, by row; see Score.
+  Value rowStep;
 };
 } // namespace
+
+/// With one query, tiles would have one row. The heads that share keys have the
+/// same work: they become the rows. Not where what a region or a random number
+/// makes of a head must be one value, and where nothing is shared.
+int64_t ForwardEmitter::findPackedHeads() {
+  int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim()),
+          heads = op.getQueryType().getDimSize(op.getHeadDim()),
+          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
+  Region &bounds = op.getKvBounds();
+  bool boundsAskForHead = !bounds.empty() && !bounds.getArgument(1).use_empty();
+  if (queries != 1 || ShapedType::isDynamic(heads) ||
+      ShapedType::isDynamic(keyHeads) || heads == keyHeads ||
+      op.getDropoutAttr() || op.hasBlocks() ||
+      isa<attn::PackedAttr>(op.getSequence()) || boundsAskForHead)
+    return 0;
+  return heads / keyHeads;
+}
+
+/// Whether the region of a modification reads captured tensors at places that
+/// depend on both query and key.
+static bool loadsPerScore(Region &region) {
+  if (region.empty())
+    return false;
+  Block &block = region.front();
+  // Of arguments (score,) batch, head, query, key, captures...
+  unsigned query = block.getArgument(0).getType().isIndex() ? 2 : 3;
+  llvm::DenseSet<Value> ofQuery = {block.getArgument(query)},
+                        ofKey = {block.getArgument(query + 1)};
+  for (Operation &op : block) {
+    auto dependsOn = [&](const llvm::DenseSet<Value> &values) {
+      return llvm::any_of(op.getOperands(), [&](Value operand) {
+        return values.contains(operand);
+      });
+    };
+    bool needsQuery = dependsOn(ofQuery), needsKey = dependsOn(ofKey);
+    if (isa<tensor::ExtractOp>(op) && needsQuery && needsKey)
+      return true;
+    if (needsQuery)
+      ofQuery.insert(op.result_begin(), op.result_end());
+    if (needsKey)
+      ofKey.insert(op.result_begin(), op.result_end());
+  }
+  return false;
+}
 
 LogicalResult ForwardEmitter::chooseTiles() {
   element = op.getQueryType().getElementType();
@@ -98,14 +181,30 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.uneven = isUneven();
   problem.wideExponent = element.isBF16();
   problem.lse = static_cast<bool>(op.getLse());
+  ScoreBoxes boxes = findScoreBoxes(op);
+  problem.scoreBits = boxes.bits;
+  // Boxes of captured values run along queries and keys.
+  if (boxes.captures.empty())
+    kb.packedHeads = findPackedHeads();
+  problem.rows = kb.packedHeads;
+  problem.dropout = static_cast<bool>(op.getDropoutAttr());
+  problem.loadsPerScore =
+      loadsPerScore(op.getScoreMod()) || loadsPerScore(op.getMaskMod());
+  if (op.hasBlocks()) {
+    problem.queryBlock = op.getQueryBlock();
+    problem.keyBlock = op.getKeyBlock();
+  }
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      [&] { return op.emitError(); });
   if (failed(chosen))
     return failure();
   schedule = *chosen;
-  rows = schedule.getTileM();
+  rows = schedule.getClusterRows();
   columns = schedule.getTileN();
+  if (schedule.getScoreStages() != 0)
+    for (unsigned capture : boxes.captures)
+      kb.makeContiguous(getFirstCapture() + capture);
   return success();
 }
 
@@ -139,32 +238,43 @@ void ForwardEmitter::emitCoordinates() {
   v = kb.operandArgument(2);
   o = kb.resultArgument(0);
   lse = op.getLse() ? kb.resultArgument(1) : Value();
-  unsigned firstCapture = op.getScaleValue() ? 4 : 3;
   for (unsigned i = 0; i < op.getCaptures().size(); ++i)
-    captures.push_back(kb.operandArgument(firstCapture + i));
+    captures.push_back(kb.operandArgument(getFirstCapture() + i));
 
   // What does not depend on the tile stands before the loop over tiles.
   queries = kb.size(q, 2);
   keys = kb.size(k, 2);
+  if (kb.packedHeads != 0) {
+    emitBatchEntry(kb.size(k, 1), kb.constant(kb.packedHeads));
+    keyHead = work.head;
+    Value first =
+        arith::MulIOp::create(b, loc, keyHead, kb.constant(kb.packedHeads));
+    firstRow = arith::AddIOp::create(b, loc, first, work.row);
+    rowLimit =
+        arith::AddIOp::create(b, loc, first, kb.constant(kb.packedHeads));
+    return;
+  }
   Value group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
   if (isa<attn::PackedAttr>(op.getSequence()))
     emitPackedSequence();
   else
-    emitBatchEntry();
+    emitBatchEntry(kb.size(q, 1), queries);
   keyHead = arith::DivUIOp::create(b, loc, work.head, group);
+  firstRow = toMemory(firstQuery, work.row);
 }
 
 /// Sequences that are entries of the batch.
-void ForwardEmitter::emitBatchEntry() {
+void ForwardEmitter::emitBatchEntry(Value heads, Value headRows) {
   OpBuilder &b = kb.builder;
   KernelBuilder::WorkOrder order{schedule.getWork(), {}};
   if (hasSections())
     order.headsPerSection = emitHeadsPerSection(keys);
-  work = kb.beginWork(q, rows, order);
+  work = kb.beginWork(kb.size(q, 0), heads, headRows, rows, order);
   memoryBatch = work.batch;
   if (!isa<attn::LengthsAttr>(op.getSequence()))
     return;
-  Value lengths = kb.operandArgument(op->getNumOperands() - 1);
+  Value lengths =
+      kb.operandArgument(op.getSequenceOperands().getBeginOperandIndex());
   Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
   Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
   Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
@@ -174,13 +284,13 @@ void ForwardEmitter::emitBatchEntry() {
 
 void ForwardEmitter::emitPackedSequence() {
   OpBuilder &b = kb.builder;
-  unsigned last = op->getNumOperands() - 1;
+  unsigned first = op.getSequenceOperands().getBeginOperandIndex();
   auto headsPerSection = [&](Value keys) { return emitHeadsPerSection(keys); };
   llvm::function_ref<Value(Value)> sections;
   if (hasSections())
     sections = headsPerSection;
-  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(last - 1),
-                                    kb.operandArgument(last), rows,
+  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(first),
+                                    kb.operandArgument(first + 1), rows,
                                     schedule.getWork(), sections);
   work = tile.work;
   memoryBatch = kb.constant(0);
@@ -188,7 +298,7 @@ void ForwardEmitter::emitPackedSequence() {
   keys = tile.keys;
   firstQuery = tile.firstQuery;
   firstKey = tile.firstKey;
-  queryLimit = arith::AddIOp::create(b, loc, firstQuery, queries);
+  rowLimit = arith::AddIOp::create(b, loc, firstQuery, queries);
   keyLimit = arith::AddIOp::create(b, loc, firstKey, keys);
 }
 
@@ -198,9 +308,19 @@ Value ForwardEmitter::toMemory(Value first, Value row) {
   return arith::AddIOp::create(kb.builder, loc, first, row);
 }
 
+SmallVector<Value> ForwardEmitter::getRowPlace() {
+  Value zero = kb.constant(0);
+  if (kb.packedHeads != 0)
+    return {memoryBatch, firstRow, zero, zero};
+  return {memoryBatch, work.head, firstRow, zero};
+}
+
 RegionContext ForwardEmitter::makeContext(Value key) {
-  return {work.batch, work.head, work.row, key,     queries,
-          keys,       captures,  rows,     columns, kb.hasWideIndex};
+  bool rowsAreHeads = kb.packedHeads != 0;
+  return {work.batch, work.head,       rowsAreHeads ? firstRow : work.row,
+          key,        rowsAreHeads,    queries,
+          keys,       captures,        rows,
+          columns,    kb.hasWideIndex, kb.accurateTanh};
 }
 
 Value ForwardEmitter::roundDown(Value value) {
@@ -215,7 +335,41 @@ Value ForwardEmitter::roundUp(Value value) {
   return arith::MulIOp::create(kb.builder, loc, blocks, kb.constant(columns));
 }
 
+/// What kv_bounds says of the rows from `start` to before `end`, as far as
+/// there are such queries.
+FailureOr<KeyBounds> ForwardEmitter::emitKeyBounds(Value start, Value end) {
+  OpBuilder &b = kb.builder;
+  Value clipped = arith::MinSIOp::create(b, loc, end, queries);
+  Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  RegionContext context = makeContext(Value());
+  FailureOr<SmallVector<Value>> bounds =
+      RegionToTile(b, context)
+          .cloneScalars(op.getKvBounds(), {work.batch, work.head, start, last});
+  if (failed(bounds))
+    return failure();
+  for (Value &bound : *bounds) {
+    Value positive = arith::MaxSIOp::create(b, loc, bound, kb.constant(0));
+    // Unsigned, since then a bound of 0 folds.
+    bound = arith::MinUIOp::create(b, loc, positive, keys);
+  }
+  return KeyBounds{(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
+}
+
+/// The bounds for those rows of the tile that the executing threads hold.
+FailureOr<KeyBounds> ForwardEmitter::emitHeldKeyBounds() {
+  OpBuilder &b = kb.builder;
+  auto held =
+      tile::HeldRowsOp::create(b, loc, kb.tileType(rows, 1, b.getF32Type()));
+  Value first = arith::AddIOp::create(b, loc, work.row, held.getFirst());
+  Value end = arith::AddIOp::create(b, loc, first, held.getCount());
+  // They may all lie past the last query; bounds are of some.
+  Value most = arith::SubIOp::create(b, loc, queries, kb.constant(1));
+  Value start = arith::MinSIOp::create(b, loc, first, most);
+  return emitKeyBounds(start, end);
+}
+
 /// The blocks of keys that are visited, and those among them that need no mask.
+/// All warps visit the same, but they may mask each what its rows need.
 LogicalResult ForwardEmitter::emitBounds() {
   OpBuilder &b = kb.builder;
   Value zero = kb.constant(0);
@@ -223,25 +377,24 @@ LogicalResult ForwardEmitter::emitBounds() {
   upper = keys;
   fullUpper = op.getMaskMod().empty() ? keys : zero;
   if (!op.getKvBounds().empty()) {
-    Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
-    Value clipped = arith::MinSIOp::create(b, loc, end, queries);
-    Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
-    RegionContext context = makeContext(Value());
-    FailureOr<SmallVector<Value>> bounds =
-        RegionToTile(b, context)
-            .cloneScalars(op.getKvBounds(),
-                          {work.batch, work.head, work.row, last});
-    if (failed(bounds))
+    // Where heads are rows there is query 0 alone.
+    bool rowsAreHeads = kb.packedHeads != 0;
+    Value start = rowsAreHeads ? zero : work.row;
+    Value end = arith::AddIOp::create(b, loc, start, kb.constant(rows));
+    FailureOr<KeyBounds> visited = emitKeyBounds(start, end);
+    if (failed(visited))
       return failure();
-    auto clamp = [&](Value value) -> Value {
-      Value positive = arith::MaxSIOp::create(b, loc, value, zero);
-      // Unsigned, since then a bound of 0 folds.
-      return arith::MinUIOp::create(b, loc, positive, keys);
-    };
-    lower = clamp((*bounds)[0]);
-    fullLower = clamp((*bounds)[1]);
-    fullUpper = clamp((*bounds)[2]);
-    upper = clamp((*bounds)[3]);
+    lower = visited->lower;
+    upper = visited->upper;
+    FailureOr<KeyBounds> held = *visited;
+    if (partsRows())
+      held = emitHeldKeyBounds();
+    if (failed(held))
+      return failure();
+    if (partsRows())
+      visible = {held->lower, held->upper};
+    fullLower = held->fullLower;
+    fullUpper = held->fullUpper;
   }
   lower = roundDown(lower);
   fullLower = roundUp(fullLower);
@@ -269,104 +422,232 @@ Value ForwardEmitter::hideMissingKeys(Value key, Value score) {
   return hide(cloner.toFullTile(loc, exists), score);
 }
 
-/// Hides the keys of a block that don't exist or that mask_mod drops.
-FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
-  OpBuilder &b = kb.builder;
-  if (op.getMaskMod().empty())
-    return hideMissingKeys(key, score);
+/// `score` without what mask_mod drops.
+FailureOr<Value> ForwardEmitter::applyMask(Value key, Value score) {
   RegionContext context = makeContext(key);
   FailureOr<Value> keep =
-      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
+      RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
   if (failed(keep))
     return failure();
-  Value kept = hide(*keep, score);
-  // Of the blocks that need the mask, only the last one can be ragged.
+  return hide(*keep, score);
+}
+
+/// Hides missing keys where the block has such.
+Value ForwardEmitter::hideIfRagged(Value key, Value score) {
+  OpBuilder &b = kb.builder;
   Value end = arith::AddIOp::create(b, loc, key, kb.constant(columns));
   Value isRagged =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, keys);
-  auto branch = scf::IfOp::create(b, loc, kept.getType(), isRagged,
+  auto branch = scf::IfOp::create(b, loc, score.getType(), isRagged,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  Value existing = hideMissingKeys(key, kept);
+  Value existing = hideMissingKeys(key, score);
   scf::YieldOp::create(b, loc, existing);
   b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, loc, kept);
+  scf::YieldOp::create(b, loc, score);
   return branch.getResult(0);
 }
 
-LogicalResult ForwardEmitter::emitScores(Block &block) {
+/// Hides the keys of a block that don't exist or that mask_mod drops.
+FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
+  if (op.getMaskMod().empty())
+    return hideMissingKeys(key, score);
+  FailureOr<Value> kept = applyMask(key, score);
+  if (failed(kept))
+    return failure();
+  // Of the blocks that need the mask, only the last one can be ragged.
+  return hideIfRagged(key, *kept);
+}
+
+/// What score_mod makes of the products of queries and keys.
+FailureOr<Score> ForwardEmitter::emitScore(tile::SoftmaxSumOp sum, Value key,
+                                           Value products) {
+  OpBuilder invariant(sum);
+  ScoreForm form = ScoreForm::of(products);
+  Factor &factor = form.full.front().factor;
+  if (std::optional<double> scale = op.getConstantScale())
+    factor.constant = *scale;
+  else
+    factor.scalar = kb.operandArgument(3);
+  if (op.getScoreMod().empty())
+    return ScoreFormEmitter(kb.builder, invariant, loc, rows, columns)
+        .emitScore(form);
+  RegionContext context = makeContext(key);
+  return RegionToTile(kb.builder, context)
+      .cloneScoreMod(op.getScoreMod(), form, invariant);
+}
+
+LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {
   OpBuilder &b = kb.builder;
+  Block &block = sum.getScores().front();
   b.setInsertionPointToEnd(&block);
   Value key = block.getArgument(0), partial = block.getArgument(1);
   // Keys past the last one are no concern: their scores are hidden.
   Value keyTile = kb.loadHead(k, memoryBatch, keyHead, toMemory(firstKey, key),
                               0, columns, headDim);
-  Value score = tile::DotOp::create(b, loc, queryTile, keyTile,
-                                    kb.splat(rows, columns, 0.0),
-                                    /*transposeB=*/true);
-  // A positive constant scale is folded into the exponential, unless
-  // score_mod must see the scaled score.
-  std::optional<double> scale = op.getConstantScale();
-  bool folds = op.getScoreMod().empty() && scale && *scale > 0;
-  if (!folds) {
-    Value factor;
-    if (scale) {
-      factor = kb.splat(rows, columns, *scale);
-    } else {
-      factor = tile::BroadcastOp::create(
-          b, loc, kb.tileType(rows, columns, b.getF32Type()),
-          kb.operandArgument(3));
-    }
-    score = arith::MulFOp::create(b, loc, score, factor);
-  }
-  if (!op.getScoreMod().empty()) {
-    RegionContext context = makeContext(key);
-    FailureOr<Value> modified =
-        RegionToTile(b, context).cloneScoreMod(op.getScoreMod(), score);
-    if (failed(modified))
-      return failure();
-    score = *modified;
-  }
-
-  auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
-                                  /*withElseRegion=*/true);
-  b.setInsertionPointToEnd(masked.thenBlock());
-  FailureOr<Value> visible = emitMask(key, score);
-  if (failed(visible))
+  Value products = tile::DotOp::create(b, loc, queryTile, keyTile,
+                                       kb.splat(rows, columns, 0.0),
+                                       /*transposeB=*/true);
+  FailureOr<Score> made = emitScore(sum, key, products);
+  if (failed(made))
     return failure();
-  scf::YieldOp::create(b, loc, *visible);
-  b.setInsertionPointToEnd(masked.elseBlock());
-  scf::YieldOp::create(b, loc, score);
-  b.setInsertionPointToEnd(&block);
-  tile::YieldOp::create(b, loc, masked.getResults());
+  Value score = made->scores;
+  sum.setScaleAttr(b.getF32FloatAttr(made->scale));
+  rowStep = made->rowStep;
+
+  if (listed && !op.getMaskMod().empty() && !op.hasFullBlocks()) {
+    FailureOr<Value> visible = applyMask(key, score);
+    if (failed(visible))
+      return failure();
+    score = *visible;
+  } else if (!listed || !op.getMaskMod().empty()) {
+    auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
+                                    /*withElseRegion=*/true);
+    b.setInsertionPointToEnd(masked.thenBlock());
+    // Listed blocks come in any order, so any may be the last one.
+    FailureOr<Value> visible =
+        listed ? applyMask(key, score) : emitMask(key, score);
+    if (failed(visible))
+      return failure();
+    scf::YieldOp::create(b, loc, *visible);
+    b.setInsertionPointToEnd(masked.elseBlock());
+    scf::YieldOp::create(b, loc, score);
+    b.setInsertionPointToEnd(&block);
+    score = masked.getResult(0);
+  }
+  if (listed)
+    score = hideIfRagged(key, score);
+  tile::YieldOp::create(b, loc, score);
   return success();
 }
 
-FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+/// The weights that are kept; those are scaled at the end, with the output.
+void ForwardEmitter::emitDropout(Region &weights) {
   OpBuilder &b = kb.builder;
-  if (failed(chooseTiles()))
-    return failure();
-  emitCoordinates();
-  if (failed(emitBounds()))
-    return failure();
-  Value firstRow = toMemory(firstQuery, work.row);
-  queryTile =
-      kb.loadHead(q, memoryBatch, work.head, firstRow, 0, rows, headDim);
+  OpBuilder::InsertionGuard guard(b);
+  RankedTensorType scores = kb.tileType(rows, columns, b.getF32Type());
+  Type i64 = b.getI64Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, value, 64);
+  };
+  // The offset's halves: one in the counter, one in the key.
+  Value seed = kb.operandArgument(
+            op.getDropoutSeedMutable()[0].getOperandNumber()),
+        offset = kb.operandArgument(
+            op.getDropoutOffsetMutable()[0].getOperandNumber());
+  Value high = arith::AndIOp::create(b, loc, offset, constant(~0xFFFFFFFFll));
+  Value key = arith::XOrIOp::create(b, loc, seed, high);
+  auto widen = [&](Value index) -> Value {
+    return arith::IndexCastOp::create(b, loc, i64, index);
+  };
+  Value head = arith::AddIOp::create(
+      b, loc,
+      arith::MulIOp::create(b, loc, widen(work.batch), widen(kb.size(q, 1))),
+      widen(work.head));
+  Value stream = arith::OrIOp::create(
+      b, loc, head, arith::ShLIOp::create(b, loc, offset, constant(32)));
+  Block &block = weights.emplaceBlock();
+  block.addArguments({b.getIndexType(), scores}, {loc, loc});
+  b.setInsertionPointToEnd(&block);
+  RankedTensorType numbers = kb.tileType(rows, columns, b.getI32Type());
+  Value drawn = tile::RandomOp::create(b, loc, numbers, key, stream, work.row,
+                                       block.getArgument(0));
+  Value dropped = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(numbers, int32_t(op.getDroppedShare())));
+  Value isKept =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, drawn, dropped);
+  Value kept = arith::SelectOp::create(b, loc, isKept, block.getArgument(1),
+                                       kb.splat(rows, columns, 0.0));
+  tile::YieldOp::create(b, loc, kept);
+}
 
-  std::optional<double> scale = op.getConstantScale();
-  bool folds = op.getScoreMod().empty() && scale && *scale > 0;
+/// What all scores of a row have in common and were left without, or null.
+Value ForwardEmitter::emitCommonScore() {
+  if (!rowStep)
+    return {};
+  OpBuilder &b = kb.builder;
+  return tile::RampOp::create(
+      b, loc, kb.tileType(rows, 1, b.getF32Type()),
+      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0)), rowStep, 0);
+}
+
+/// Each row's sink, less what its scores are without, or null.
+Value ForwardEmitter::emitSink() {
+  if (!op.getSinks())
+    return {};
+  OpBuilder &b = kb.builder;
+  Type rowType = kb.tileType(rows, 1, b.getF32Type());
+  Value sinks = kb.operandArgument(op.getSinksMutable()[0].getOperandNumber());
+  Value sink;
+  if (kb.packedHeads != 0) {
+    sink = tile::LoadOp::create(b, loc, rowType, sinks, firstRow,
+                                /*limit=*/Value(), ArrayRef<int64_t>{0, -1});
+  } else {
+    Value scalar = memref::LoadOp::create(b, loc, sinks, work.head);
+    sink = tile::BroadcastOp::create(b, loc, rowType, scalar);
+  }
+  if (Value common = emitCommonScore())
+    sink = arith::SubFOp::create(b, loc, sink, common);
+  return sink;
+}
+
+/// Writes O and LSE.
+void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
+  OpBuilder &b = kb.builder;
+  auto finish = tile::SoftmaxFinishOp::create(b, loc, sum.getM(), sum.getL(),
+                                              sum.getAcc(), emitSink());
+  Value output = finish.getOutput();
+  if (int64_t dropped = op.getDroppedShare()) {
+    constexpr double kSteps = attn::ForwardOp::kDropoutSteps;
+    output = arith::MulFOp::create(
+        b, loc, output,
+        kb.splat(rows, valueHeadDim, kSteps / (kSteps - dropped)));
+  }
+  Type outElement = op.getOutputType().getElementType();
+  if (!outElement.isF32())
+    output = arith::TruncFOp::create(
+        b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
+  SmallVector<Value> at = getRowPlace();
+  int64_t rowDim = kb.packedHeads != 0 ? 1 : 2;
+  tile::StoreOp::create(b, loc, output, o, at, rowLimit,
+                        ArrayRef<int64_t>{rowDim, 3});
+  if (!lse)
+    return;
+  Value logSum = finish.getLse();
+  if (Value common = emitCommonScore())
+    logSum = arith::AddFOp::create(b, loc, logSum, common);
+  tile::StoreOp::create(b, loc, logSum, lse, ValueRange(at).drop_back(),
+                        rowLimit, ArrayRef<int64_t>{rowDim, -1});
+}
+
+/// The sum over the blocks that are visited.
+FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
+  OpBuilder &b = kb.builder;
+  llvm::APFloat factor(1.0f); // emitScores says which
   Type rowType = kb.tileType(rows, 1, b.getF32Type());
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
-  auto sum = tile::SoftmaxSumOp::create(
-      b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
-      columns, llvm::APFloat(folds ? static_cast<float>(*scale) : 1.0f),
-      /*descending=*/schedule.isSpecialized());
+  tile::SoftmaxSumOp sum;
+  if (listed) {
+    sum = tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
+        listed->getCount(), listed->getMasked(), ValueRange(), ValueRange(),
+        columns, factor,
+        /*descending=*/false);
+    Block &visit = sum.getVisit().emplaceBlock();
+    visit.addArgument(b.getIndexType(), loc);
+    listed->emitVisit(visit);
+  } else {
+    sum = tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
+        Value(), Value(), ValueRange(), visible, columns, factor,
+        /*descending=*/schedule.isSpecialized());
+  }
   Block &scores = sum.getScores().emplaceBlock();
   scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
   Block &values = sum.getValues().emplaceBlock();
   values.addArgument(b.getIndexType(), loc);
-  if (failed(emitScores(scores)))
+  if (failed(emitScores(sum)))
     return failure();
   b.setInsertionPointToEnd(&values);
   // Their values have weight 0, and 0 * NaN is NaN: they are made zero.
@@ -374,22 +655,32 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
                                 toMemory(firstKey, values.getArgument(0)), 0,
                                 columns, valueHeadDim, keyLimit);
   tile::YieldOp::create(b, loc, valueTile);
+  b.setInsertionPoint(sum);
+  if (op.getDropoutAttr())
+    emitDropout(sum.getWeights());
   b.setInsertionPointAfter(sum);
+  return sum;
+}
 
-  auto finish = tile::SoftmaxFinishOp::create(b, loc, sum.getM(), sum.getL(),
-                                              sum.getAcc());
-  Value output = finish.getOutput();
-  Type outElement = op.getOutputType().getElementType();
-  if (!outElement.isF32())
-    output = arith::TruncFOp::create(
-        b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
-  SmallVector<Value> at = {memoryBatch, work.head, firstRow, kb.constant(0)};
-  tile::StoreOp::create(b, loc, output, o, at, queryLimit,
-                        ArrayRef<int64_t>{2, 3});
-  if (lse)
-    tile::StoreOp::create(b, loc, finish.getLse(), lse,
-                          ValueRange(at).drop_back(), queryLimit,
-                          ArrayRef<int64_t>{2, -1});
+FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+  OpBuilder &b = kb.builder;
+  if (failed(chooseTiles()))
+    return failure();
+  emitCoordinates();
+  if (op.hasBlocks()) {
+    listed.emplace(kb, op, columns);
+    listed->emitCounts(work, keys, /*runsOnce=*/schedule.isSpecialized());
+  } else if (failed(emitBounds())) {
+    return failure();
+  }
+  int64_t rowDim = kb.packedHeads != 0 ? 1 : 2;
+  queryTile = tile::LoadOp::create(b, loc, kb.tileType(rows, headDim, element),
+                                   q, getRowPlace(), /*limit=*/Value(),
+                                   ArrayRef<int64_t>{rowDim, 3});
+  FailureOr<tile::SoftmaxSumOp> sum = emitSum();
+  if (failed(sum))
+    return failure();
+  emitResults(*sum);
   kb.endWork();
   return schedule;
 }

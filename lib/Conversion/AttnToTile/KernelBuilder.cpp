@@ -22,6 +22,17 @@ Value KernelBuilder::resultArgument(unsigned index) {
   return kernel.getArgument(op->getNumOperands() + index);
 }
 
+void KernelBuilder::makeContiguous(unsigned operand) {
+  auto type = cast<MemRefType>(kernel.getArgument(operand).getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  strides.back() = 1;
+  auto layout = StridedLayoutAttr::get(type.getContext(), offset, strides);
+  kernel.getArgument(operand).setType(
+      MemRefType::get(type.getShape(), type.getElementType(), layout));
+  kernel.setFunctionType(
+      builder.getFunctionType(kernel.getBody().front().getArgumentTypes(), {}));
+}
+
 Value KernelBuilder::constant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, getLoc(), value);
 }
@@ -77,12 +88,12 @@ std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,
   return {tile, arith::AddIOp::create(b, loc, first, offset)};
 }
 
-KernelBuilder::Work KernelBuilder::beginWork(Value query, int64_t tileM,
+KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
+                                             Value rows, int64_t tileM,
                                              const WorkOrder &order) {
   Location loc = getLoc();
-  Value heads = size(query, 1), rows = size(query, 2);
   Value tiles = arith::CeilDivUIOp::create(builder, loc, rows, constant(tileM));
-  Value allHeads = arith::MulIOp::create(builder, loc, size(query, 0), heads);
+  Value allHeads = arith::MulIOp::create(builder, loc, batch, heads);
   Value count = arith::MulIOp::create(builder, loc, allHeads, tiles);
   Value lastTile = arith::SubIOp::create(builder, loc, tiles, constant(1));
   workLoop = tile::ForeachWorkOp::create(builder, loc, count, order.schedule);

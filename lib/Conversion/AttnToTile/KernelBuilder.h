@@ -23,14 +23,21 @@ struct KernelBuilder {
   attn::KernelOpInterface op;
   const TargetInfo *target;
   llvm::StringRef scheduleOverrides;
+  /// Whether tanh is not the chip's approximation.
+  bool accurateTanh = false;
   tile::ForeachWorkOp workLoop;
   /// Set where a scalar of type index might not fit 32 bits.
   bool hasWideIndex = false;
+  /// Query heads of a key head where those are a tile's rows, else 0.
+  int64_t packedHeads = 0;
 
   mlir::Location getLoc() { return op->getLoc(); }
   /// Kernel argument of the op's operand or result.
   mlir::Value operandArgument(unsigned index);
   mlir::Value resultArgument(unsigned index);
+  /// Makes the argument of an operand a tensor that the copy engine can read:
+  /// the last stride 1, 16-byte rows.
+  void makeContiguous(unsigned operand);
   /// Size of a kernel dimension as index, a constant if static.
   mlir::Value size(mlir::Value memref, int64_t dim);
   mlir::Value constant(int64_t value);
@@ -55,8 +62,10 @@ struct KernelBuilder {
     /// keys. Null: the tiles of one head follow each other.
     mlir::Value headsPerSection;
   };
-  /// Starts the loop over tiles of `tileM` rows; the builder goes on in it.
-  Work beginWork(mlir::Value query, int64_t tileM, const WorkOrder &order);
+  /// Starts the loop over tiles of `tileM` of the `rows` that each head of each
+  /// batch entry has; the builder goes on in it.
+  Work beginWork(mlir::Value batch, mlir::Value heads, mlir::Value rows,
+                 int64_t tileM, const WorkOrder &order);
   /// The builder goes on after that loop.
   void endWork();
 };

@@ -52,7 +52,8 @@ FailureOr<tile::ScheduleAttr> fovea::buildMerge(KernelBuilder &kb,
   unsigned parts = op.getOutputs().size();
   Value output = kb.resultArgument(0);
   auto type = cast<MemRefType>(output.getType());
-  KernelBuilder::Work work = kb.beginWork(output, kRows, {});
+  KernelBuilder::Work work = kb.beginWork(
+      kb.size(output, 0), kb.size(output, 1), kb.size(output, 2), kRows, {});
   for (int64_t column = 0; column < type.getDimSize(3); column += kColumns) {
     SmallVector<Value, 3> state;
     for (unsigned part = 0; part < parts; ++part) {
@@ -68,7 +69,8 @@ FailureOr<tile::ScheduleAttr> fovea::buildMerge(KernelBuilder &kb,
       state.assign({merge.getM(), merge.getL(), merge.getAcc()});
     }
     auto finish =
-        tile::SoftmaxFinishOp::create(b, loc, state[0], state[1], state[2]);
+        tile::SoftmaxFinishOp::create(b, loc, state[0], state[1], state[2],
+                                      /*sink=*/Value());
     Value result = finish.getOutput();
     if (!type.getElementType().isF32())
       result = arith::TruncFOp::create(

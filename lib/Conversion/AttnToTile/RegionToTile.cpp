@@ -39,8 +39,8 @@ static Value makeCoordinates(OpBuilder &builder, Location loc, Value first,
   return arith::AddIOp::create(builder, loc, iota, start);
 }
 
-Value RegionToTile::getQueryTile(Location loc) {
-  return makeCoordinates(builder, loc, context.query,
+Value RegionToTile::getRowTile(Location loc) {
+  return makeCoordinates(builder, loc, context.row,
                          tileType({context.rows, 1}, builder.getI32Type()), 0);
 }
 
@@ -48,6 +48,14 @@ Value RegionToTile::getKeyTile(Location loc) {
   return makeCoordinates(builder, loc, context.key,
                          tileType({1, context.columns}, builder.getI32Type()),
                          1);
+}
+
+SmallVector<Value> RegionToTile::getPlaces(Location loc) {
+  Value rows = getRowTile(loc), keys = getKeyTile(loc);
+  if (!context.rowsAreHeads)
+    return {context.batch, context.head, rows, keys};
+  Value query = arith::ConstantIndexOp::create(builder, loc, 0);
+  return {context.batch, rows, query, keys};
 }
 
 Value RegionToTile::toFullTile(Location loc, Value value) {
@@ -62,27 +70,25 @@ Value RegionToTile::toFullTile(Location loc, Value value) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
-FailureOr<Value> RegionToTile::cloneScoreMod(Region &region, Value scores) {
+FailureOr<Score> RegionToTile::cloneScoreMod(Region &region, ScoreForm score,
+                                             OpBuilder &invariantBuilder) {
   Location loc = region.getLoc();
-  mapping.map(region.getArgument(0), scores);
+  invariant = &invariantBuilder;
+  forms.try_emplace(region.getArgument(0), std::move(score));
   auto coordinates =
       region.getArguments().slice(1, attn::ForwardOp::kMaskModArguments);
-  SmallVector<Value> values = {context.batch, context.head, getQueryTile(loc),
-                               getKeyTile(loc)};
-  mapping.map(coordinates, values);
+  mapping.map(coordinates, getPlaces(loc));
   if (failed(cloneBody(region)))
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);
-  return toFullTile(loc, mapping.lookup(result));
+  return getEmitter(loc).emitScore(getForm(result));
 }
 
 FailureOr<Value> RegionToTile::cloneMaskMod(Region &region) {
   Location loc = region.getLoc();
   auto coordinates =
       region.getArguments().take_front(attn::ForwardOp::kMaskModArguments);
-  SmallVector<Value> values = {context.batch, context.head, getQueryTile(loc),
-                               getKeyTile(loc)};
-  mapping.map(coordinates, values);
+  mapping.map(coordinates, getPlaces(loc));
   if (failed(cloneBody(region)))
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);
@@ -104,7 +110,8 @@ RegionToTile::cloneScalars(Region &region, ArrayRef<Value> arguments) {
 //===----------------------------------------------------------------------===//
 
 bool RegionToTile::isUniform(Value regionValue) {
-  return !tile::isRegisterTile(mapping.lookup(regionValue).getType());
+  return !forms.contains(regionValue) &&
+         !tile::isRegisterTile(mapping.lookup(regionValue).getType());
 }
 
 bool RegionToTile::fitsI32(Value regionValue) {
@@ -127,8 +134,8 @@ LogicalResult RegionToTile::cloneBody(Region &region) {
     ranges.try_emplace(argument,
                        makeRange(0, attn::ForwardOp::kMaxSequenceLength));
     if (!isUniform(argument)) {
-      affine.try_emplace(
-          argument, UnitAffine{dim, dim == 0 ? context.query : context.key});
+      affine.try_emplace(argument,
+                         UnitAffine{dim, dim == 0 ? context.row : context.key});
       ++dim;
     }
   }
@@ -151,9 +158,9 @@ LogicalResult RegionToTile::cloneOp(Operation *op) {
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
     return cloneExtract(extract);
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-    Value size = memref::DimOp::create(builder, op->getLoc(),
-                                       mapping.lookup(dim.getSource()),
-                                       mapping.lookup(dim.getIndex()));
+    Value size = memref::DimOp::create(
+        invariant ? *invariant : builder, op->getLoc(),
+        mapping.lookup(dim.getSource()), mapping.lookup(dim.getIndex()));
     mapping.map(dim.getResult(), size);
     // Sizes are 32-bit parameters of the kernel.
     ranges.insert_or_assign(dim.getResult(),
@@ -170,13 +177,16 @@ LogicalResult RegionToTile::cloneOp(Operation *op) {
     return success();
   }
   noteAffine(op);
+  noteCoordinates(op);
+  if (noteForm(op))
+    return success();
   return cloneElementwise(op);
 }
 
 void RegionToTile::cloneUniform(Operation *op) {
   for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
     noteWidth(value);
-  builder.clone(*op, mapping);
+  (invariant ? *invariant : builder).clone(*op, mapping);
 }
 
 void RegionToTile::noteWidth(Value regionValue) {
@@ -228,7 +238,7 @@ void RegionToTile::noteAffine(Operation *op) {
 
 Value RegionToTile::asTile(Location loc, Value regionValue,
                            ArrayRef<int64_t> shape, unsigned indexWidth) {
-  Value value = mapping.lookup(regionValue);
+  Value value = lookup(regionValue);
   Type element = getElementTypeOrSelf(value.getType());
   // Scalars of type index: to the width that the op computes in.
   if (element.isIndex()) {
@@ -255,7 +265,7 @@ LogicalResult RegionToTile::cloneElementwise(Operation *op) {
                                  "within a block of scores";
   int64_t rows = 1, columns = 1;
   for (Value operand : op->getOperands()) {
-    auto type = dyn_cast<RankedTensorType>(mapping.lookup(operand).getType());
+    auto type = dyn_cast<RankedTensorType>(lookup(operand).getType());
     if (!type)
       continue;
     rows = std::max(rows, type.getDimSize(0));
@@ -303,6 +313,8 @@ LogicalResult RegionToTile::cloneElementwise(Operation *op) {
 
   OperationState state(loc, op->getName(), operands, type, op->getAttrs());
   Operation *clone = builder.create(state);
+  if (auto tanh = dyn_cast<math::TanhOp>(clone); tanh && !context.accurateTanh)
+    tanh.setFastmath(tanh.getFastmath() | arith::FastMathFlags::afn);
   Value value = clone->getResult(0);
   // What was computed wide may fit afterwards, for example a remainder.
   if (result.getType().isIndex() && width == 64 && fitsI32(result))
@@ -321,9 +333,10 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   if (llvm::all_of(op.getIndices(), [&](Value v) { return isUniform(v); })) {
     SmallVector<Value> indices = llvm::map_to_vector(
         op.getIndices(), [&](Value v) { return mapping.lookup(v); });
-    mapping.map(
-        op.getResult(),
-        memref::LoadOp::create(builder, loc, source, indices).getResult());
+    mapping.map(op.getResult(),
+                memref::LoadOp::create(invariant ? *invariant : builder, loc,
+                                       source, indices)
+                    .getResult());
     return success();
   }
 

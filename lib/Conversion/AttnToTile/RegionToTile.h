@@ -9,9 +9,12 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H
 
+#include "ScoreForm.h"
+
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 
@@ -21,9 +24,10 @@ namespace fovea {
 struct RegionContext {
   /// Batch entry and query head of the CTA, as index.
   mlir::Value batch, head;
-  /// First query and first key of the block, as index; null where the region
-  /// does not see them.
-  mlir::Value query, key;
+  /// First row and first key of the block, as index; null where the region
+  /// does not see them. Rows are queries, or the heads of query 0.
+  mlir::Value row, key;
+  bool rowsAreHeads;
   /// Lengths of the current sequence, as index.
   mlir::Value queryLength, keyLength;
   /// Captured values: memrefs for tensors, scalars as they are.
@@ -32,6 +36,8 @@ struct RegionContext {
   int64_t rows, columns;
   /// Set where a scalar of type index might not fit 32 bits.
   bool &hasWideIndex;
+  /// Whether tanh is not the chip's approximation.
+  bool accurateTanh = false;
 };
 
 /// Clones a region of attn.forward so that it computes a whole tile of scores
@@ -45,9 +51,10 @@ public:
   RegionToTile(mlir::OpBuilder &builder, const RegionContext &context)
       : builder(builder), context(context) {}
 
-  /// Clones score_mod on the tile of scores `scores`.
-  mlir::FailureOr<mlir::Value> cloneScoreMod(mlir::Region &region,
-                                             mlir::Value scores);
+  /// Clones score_mod on the score `score`, whose terms are full tiles. What is
+  /// the same for all blocks goes to where `invariant` stands.
+  mlir::FailureOr<Score> cloneScoreMod(mlir::Region &region, ScoreForm score,
+                                       mlir::OpBuilder &invariant);
   /// Clones mask_mod; the result is a full tile of i1.
   mlir::FailureOr<mlir::Value> cloneMaskMod(mlir::Region &region);
   /// Clones a region of scalars, such as kv_bounds; `arguments` are its
@@ -55,8 +62,8 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   cloneScalars(mlir::Region &region, llvm::ArrayRef<mlir::Value> arguments);
 
-  /// Coordinates of the block's queries (row tile) and keys (column tile), i32.
-  mlir::Value getQueryTile(mlir::Location loc);
+  /// Coordinates of the block's rows (row tile) and keys (column tile), i32.
+  mlir::Value getRowTile(mlir::Location loc);
   mlir::Value getKeyTile(mlir::Location loc);
   /// A scalar or tile as a full tile.
   mlir::Value toFullTile(mlir::Location loc, mlir::Value value);
@@ -64,10 +71,18 @@ public:
 private:
   /// A coordinate plus a scalar: lets an extract become a box load.
   struct UnitAffine {
-    int64_t dim;       // 0: query, 1: key
+    int64_t dim;       // 0: row, 1: key
     mlir::Value first; // coordinate of the block's first element, index
   };
 
+  /// A sum of coordinates times constants and a scalar of type index.
+  struct CoordinateSum {
+    int64_t query, key, constant;
+    mlir::Value uniform; // or null
+  };
+
+  /// What regions get as b, h, i and j.
+  llvm::SmallVector<mlir::Value> getPlaces(mlir::Location loc);
   mlir::LogicalResult cloneBody(mlir::Region &region);
   mlir::LogicalResult cloneOp(mlir::Operation *op);
   mlir::LogicalResult cloneElementwise(mlir::Operation *op);
@@ -75,6 +90,17 @@ private:
   void cloneUniform(mlir::Operation *op);
   void inferRanges(mlir::Operation *op);
   void noteAffine(mlir::Operation *op);
+  /// Follows integers that are sums of coordinates.
+  void noteCoordinates(mlir::Operation *op);
+  std::optional<CoordinateSum> getCoordinates(mlir::Value regionValue);
+  /// Whether `op` only changes a sum; then that is its result.
+  bool noteForm(mlir::Operation *op);
+  ScoreForm getForm(mlir::Value regionValue);
+  std::optional<Factor> getFactor(mlir::Value regionValue);
+  std::optional<ScoreForm> convertCoordinates(mlir::arith::SIToFPOp op);
+  ScoreFormEmitter getEmitter(mlir::Location loc);
+  /// The clone of `regionValue`; emits it if it is a sum that was only noted.
+  mlir::Value lookup(mlir::Value regionValue);
 
   bool isUniform(mlir::Value regionValue);
   /// Says so in the context if a scalar index might not fit 32 bits.
@@ -87,10 +113,14 @@ private:
                                   mlir::Type element);
 
   mlir::OpBuilder &builder;
+  /// Where scalars go; without one, to `builder`. Sums are only followed with.
+  mlir::OpBuilder *invariant = nullptr;
   const RegionContext &context;
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;
   llvm::DenseMap<mlir::Value, UnitAffine> affine;
+  llvm::DenseMap<mlir::Value, CoordinateSum> coordinates;
+  llvm::DenseMap<mlir::Value, ScoreForm> forms;
 };
 
 } // namespace fovea

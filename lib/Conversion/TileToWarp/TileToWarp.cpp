@@ -30,9 +30,12 @@ struct TileToWarpPass : fovea::impl::TileToWarpBase<TileToWarpPass> {
   void runOnOperation() override;
 
 private:
-  /// The buffer that holds what `load` reads, copied where the load stands.
-  Value getBuffer(tile::LoadOp load);
+  /// The buffer that holds what `load` reads, copied where the load stands. Of
+  /// `ctas` CTAs each keeps a part of its rows.
+  Value getBuffer(tile::LoadOp load, int64_t ctas = 1);
   LogicalResult convert(tile::DotOp dot, bool queryInRegisters);
+  /// A box that is added to scores comes through a buffer, as keys do.
+  void convertScoreBox(tile::LoadOp load);
   /// The dot with ones becomes more columns of the product that it stands
   /// beside.
   LogicalResult convertSum(tile::DotOp sum, tile::DotOp product);
@@ -40,6 +43,7 @@ private:
   Value getOnes(Location loc, MemRefType right, int64_t columns);
 
   bool specialized = false;
+  int64_t cluster = 1;
   llvm::DenseMap<Operation *, Value> buffers;
   llvm::DenseMap<Operation *, Value> fragments;
   llvm::DenseMap<Type, Value> ones;
@@ -78,15 +82,17 @@ static void emitZeroRows(OpBuilder &b, tile::LoadOp load, Value buffer) {
   warp::ZeroRowsOp::create(inside, loc, buffer, from);
 }
 
-Value TileToWarpPass::getBuffer(tile::LoadOp load) {
+Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   Value &buffer = buffers[load];
   if (buffer)
     return buffer;
   RankedTensorType tile = load.getResult().getType();
   int64_t columns = tile.getDimSize(1);
-  auto space = warp::SharedAttr::get(
-      &getContext(), specialized ? warp::getBoxPanelColumns(columns)
-                                 : warp::getPanelColumns(columns));
+  auto space =
+      warp::SharedAttr::get(&getContext(),
+                            specialized ? warp::getBoxPanelColumns(columns)
+                                        : warp::getPanelColumns(columns),
+                            ctas);
   auto type = MemRefType::get(tile.getShape(), tile.getElementType(),
                               MemRefLayoutAttrInterface(), space);
   OpBuilder builder(&getContext());
@@ -105,6 +111,26 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load) {
   return buffer;
 }
 
+/// A block of 16-bit elements that the copy engine can bring.
+static bool isScoreBox(tile::LoadOp load) {
+  RankedTensorType tile = load.getResult().getType();
+  auto source = cast<MemRefType>(load.getSource().getType());
+  int64_t rank = source.getRank();
+  auto [strides, offset] = source.getStridesAndOffset();
+  return tile.getElementTypeBitWidth() == 16 && tile.getDimSize(0) > 1 &&
+         tile.getDimSize(1) > 1 && !load.getLimit() && rank >= 2 &&
+         load.getDims()[0] >= 0 && load.getDims()[1] == rank - 1 &&
+         strides.back() == 1;
+}
+
+void TileToWarpPass::convertScoreBox(tile::LoadOp load) {
+  Value buffer = getBuffer(load);
+  OpBuilder builder(load);
+  Value local =
+      warp::LocalLoadOp::create(builder, load.getLoc(), load.getType(), buffer);
+  load.replaceAllUsesWith(local);
+}
+
 LogicalResult TileToWarpPass::convert(tile::DotOp dot, bool queryInRegisters) {
   auto b = dot.getB().getDefiningOp<tile::LoadOp>();
   if (!b)
@@ -112,7 +138,8 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot, bool queryInRegisters) {
   Value right = getBuffer(b);
   Value left = dot.getA();
   if (auto a = left.getDefiningOp<tile::LoadOp>()) {
-    left = getBuffer(a);
+    // The CTAs of a cluster part the rows of a product.
+    left = getBuffer(a, cluster);
     if (queryInRegisters) {
       Value &fragment = fragments[a];
       if (!fragment) {
@@ -196,6 +223,7 @@ void TileToWarpPass::runOnOperation() {
     return signalPassFailure();
   }
   specialized = abi.getSchedule().isSpecialized();
+  cluster = abi.getSchedule().getCluster();
   bool queryInRegisters = abi.getSchedule().getQueryInRegisters();
   SmallVector<tile::DotOp> dots, sums;
   getOperation().walk([&](tile::DotOp dot) {
@@ -209,6 +237,11 @@ void TileToWarpPass::runOnOperation() {
   for (tile::DotOp dot : dots)
     if (failed(convert(dot, queryInRegisters)))
       return signalPassFailure();
+  if (abi.getSchedule().getScoreStages() != 0)
+    getOperation().walk([&](tile::LoadOp load) {
+      if (!buffers.contains(load) && isScoreBox(load))
+        convertScoreBox(load);
+    });
   for (auto [load, buffer] : buffers)
     if (load->use_empty())
       load->erase();

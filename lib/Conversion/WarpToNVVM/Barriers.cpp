@@ -16,6 +16,11 @@ using namespace fovea;
 
 static constexpr int64_t kBarrierBytes = 8;
 
+/// In a cluster, whether all CTAs keep all of such a buffer.
+static bool isReplicated(MemRefType buffer) {
+  return cast<warp::SharedAttr>(buffer.getMemorySpace()).getCtas() == 1;
+}
+
 namespace {
 /// What a role does between an acquire and its commit.
 struct Filling {
@@ -66,6 +71,8 @@ public:
 private:
   LogicalResult addProducer(Operation *user, const Role *role);
   void addConsumer(Operation *user, const Role *role);
+  bool isShared();
+  void lowerRelease(warp::ConsumerReleaseOp release);
   LogicalResult lowerAcquire(warp::ProducerAcquireOp acquire);
   Value emitFull(OpBuilder &b, Location loc, Value stage);
   Value emitEmpty(OpBuilder &b, Location loc, Value stage);
@@ -74,6 +81,8 @@ private:
   const Specialization &roles;
   TensorCopies &copies;
   int64_t stages;
+  /// The CTAs of a cluster copy for each other.
+  bool shared = false;
   const Role *producer = nullptr;
   llvm::SmallPtrSet<const Role *, 4> consumers;
   /// Commits that the barrier itself makes, when the last byte has landed.
@@ -82,7 +91,7 @@ private:
 } // namespace
 
 LogicalResult RolePipeline::addProducer(Operation *user, const Role *role) {
-  if (!role->isSingleThread)
+  if (!role->isSingleWarp)
     return user->emitOpError("role '")
            << role->name.getValue()
            << "' fills a pipeline and must do nothing else";
@@ -103,6 +112,7 @@ LogicalResult RolePipeline::analyze() {
   if (!op.getOffset())
     return op.emitError("pipeline between roles has no offset; run "
                         "'warp-allocate-shared-memory' first");
+  shared = isShared();
   for (Operation *user : op.getPipeline().getUsers()) {
     const Role *role = roles.getRole(user);
     if (!role)
@@ -120,13 +130,32 @@ LogicalResult RolePipeline::analyze() {
   return success();
 }
 
-/// The producer arrives once; consumers with one thread of each warp.
+bool RolePipeline::isShared() {
+  if (roles.clusterSize == 1)
+    return false;
+  // Of what the acquires are for: copies into a buffer that each CTA keeps
+  // whole.
+  for (Operation *user : op.getPipeline().getUsers())
+    if (isa<warp::ProducerAcquireOp>(user))
+      for (Operation *next = user->getNextNode(); next;
+           next = next->getNextNode()) {
+        if (isa<warp::ProducerCommitOp>(next))
+          break;
+        auto copy = dyn_cast<warp::CopyOp>(next);
+        if (copy && isReplicated(copy.getTarget().getType()))
+          return true;
+      }
+  return false;
+}
+
+/// The producer arrives once; consumers with one thread of each warp, at the
+/// producers of all CTAs that they keep waiting.
 void RolePipeline::emitSetup() {
   OpBuilder b(roles.endOfSetup);
   Location loc = op.getLoc();
   int64_t releases = 0;
   for (const Role *role : consumers)
-    releases += role->warps * roles.clusterSize;
+    releases += role->warps * (shared ? roles.clusterSize : 1);
   auto initialize = [&](Value barrier, int64_t count) {
     emitAsm(b, loc, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}",
             {barrier, emitI32(b, loc, count)});
@@ -154,6 +183,14 @@ Value RolePipeline::emitEmpty(OpBuilder &b, Location loc, Value stage) {
   return emitBarrier(b, loc, *op.getOffset() + kBarrierBytes * stages, stage);
 }
 
+/// One arrival a warp. The predicate was elected long ago: nothing of it is
+/// left to compute, and so no reason for ptxas to put the arrival off.
+static void emitArrive(OpBuilder &b, Location loc, Value barrier,
+                       Value leader) {
+  emitAsm(b, loc, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
+          "r,b,~{memory}", {barrier, leader});
+}
+
 /// Waits until the barrier has left the phase of the given parity.
 static void emitWait(OpBuilder &b, Location loc, Value barrier, Value phase) {
   emitAsm(b, loc,
@@ -177,15 +214,42 @@ LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
     return success();
   int64_t bytes = 0;
   for (warp::CopyOp copy : filling->copies)
+    if (shared !=
+        (roles.clusterSize > 1 && isReplicated(copy.getTarget().getType())))
+      return copy.emitOpError(
+          "goes to one CTA, others into this pipeline go to "
+          "all CTAs of the cluster");
+  for (warp::CopyOp copy : filling->copies)
     bytes += warp::getStorageBytes(copy.getTarget().getType());
   Value full = emitFull(b, loc, acquire.getStage());
-  emitAsm(b, loc, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
-          "r,r,~{memory}", {full, emitI32(b, loc, bytes)});
+  Value leader = producer->leader;
+  emitAsm(b, loc, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+          "r,r,b,~{memory}", {full, emitI32(b, loc, bytes), leader});
   ofCopies.insert(filling->commit);
   for (warp::CopyOp copy : filling->copies)
-    if (failed(copies.lower(copy, full)))
+    if (failed(copies.lower(copy, full, leader, roles)))
       return failure();
   return success();
+}
+
+/// At this CTA's empty barrier and, where they copy for it, at all others' of
+/// the cluster. Without '.release.cluster': the consumer has written nothing.
+void RolePipeline::lowerRelease(warp::ConsumerReleaseOp release) {
+  OpBuilder b(release);
+  Location loc = release.getLoc();
+  Value empty = emitEmpty(b, loc, release.getStage());
+  Value leader = roles.getRole(release)->leader;
+  emitArrive(b, loc, empty, leader);
+  if (!shared)
+    return;
+  for (int64_t distance = 1; distance < roles.clusterSize; ++distance) {
+    Value peer =
+        arith::XOrIOp::create(b, loc, roles.rank, emitI32(b, loc, distance));
+    emitAsm(b, loc,
+            "{\n\t.reg .b32 r;\n\tmapa.shared::cluster.u32 r, $0, $2;\n\t"
+            "@$1 mbarrier.arrive.shared::cluster.b64 _, [r];\n\t}",
+            "r,b,r,~{memory}", {empty, leader, peer});
+  }
 }
 
 LogicalResult RolePipeline::lowerUsers() {
@@ -199,17 +263,12 @@ LogicalResult RolePipeline::lowerUsers() {
     Location loc = user->getLoc();
     if (auto commit = dyn_cast<warp::ProducerCommitOp>(user)) {
       if (!ofCopies.contains(user))
-        emitAsm(b, loc, "mbarrier.arrive.shared::cta.b64 _, [$0];",
-                "r,~{memory}", {emitFull(b, loc, commit.getStage())});
+        emitArrive(b, loc, emitFull(b, loc, commit.getStage()),
+                   producer->leader);
     } else if (auto wait = dyn_cast<warp::ConsumerWaitOp>(user)) {
       emitWait(b, loc, emitFull(b, loc, wait.getStage()), wait.getPhase());
     } else if (auto release = dyn_cast<warp::ConsumerReleaseOp>(user)) {
-      // The predicate was elected long ago: nothing of it is left to compute,
-      // and so no reason for ptxas to put the arrival off.
-      emitAsm(
-          b, loc, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
-          "r,b,~{memory}",
-          {emitEmpty(b, loc, release.getStage()), roles.getRole(user)->leader});
+      lowerRelease(release);
     }
   }
   for (Operation *user : users)

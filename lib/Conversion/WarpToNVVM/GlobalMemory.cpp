@@ -402,10 +402,9 @@ struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
         LLVM::GEPOp::create(rewriter, loc, view->pointer.getType(), memory,
                             view->pointer, ArrayRef<LLVM::GEPArg>{distance});
     Value value = emitLoad(rewriter, loc, {address, inside}, memory);
-    // Lengths and offsets bound loops: warps that compute must be seen to go
-    // through those as one.
-    const Role *role = roles.getRole(op);
-    if (role && !role->isSingleThread && element.isInteger(32))
+    // Lengths and offsets bound loops: warps must be seen to go through those
+    // as one.
+    if (roles.getRole(op) && element.isInteger(32))
       value = emitUniform(rewriter, loc, value);
     rewriter.replaceOp(op, fromMemory(rewriter, loc, value, element));
     return success();

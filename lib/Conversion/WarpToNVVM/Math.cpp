@@ -84,7 +84,8 @@ struct LogToLog2 : OpRewritePattern<math::LogOp> {
   }
 };
 
-/// tanh(x) = 1 - 2 / (exp2(2 x log2(e)) + 1), by the chip's exp2 and
+/// With `afn` the chip's own instruction, off by up to 2^-11 of the result.
+/// Else tanh(x) = 1 - 2 / (exp2(2 x log2(e)) + 1), by the chip's exp2 and
 /// reciprocal: five instructions, absolute error below 1e-6, right at both ends
 /// (exp2 gives infinity or 0). A polynomial would be exact in its last places
 /// around 0 at four times the instructions, and its intermediates would not fit
@@ -98,6 +99,14 @@ struct ExpandTanh : OpRewritePattern<math::TanhOp> {
       return failure();
     Location loc = op.getLoc();
     Type type = op.getType();
+    if (bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn)) {
+      auto call = LLVM::CallIntrinsicOp::create(
+          rewriter, loc, type, rewriter.getStringAttr("llvm.tanh"),
+          op.getOperand());
+      call.setFastmathFlags(LLVM::FastmathFlags::afn);
+      rewriter.replaceOp(op, call.getResults());
+      return success();
+    }
     auto splat = [&](double value) {
       return splatLike(rewriter, loc, type, value);
     };
@@ -130,6 +139,36 @@ struct ExpandDivision : OpRewritePattern<arith::DivFOp> {
             : emitScalarIntrinsic(rewriter, loc, {op.getLhs(), op.getRhs()},
                                   "llvm.nvvm.div.full");
     rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// bf16 is the upper half of f32. The chip converts it at an eighth of the rate
+/// of a shift.
+struct ExpandBF16 : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    Value source = op.getIn();
+    if (!getElementTypeOrSelf(source).isBF16() || !isF32(op.getType()))
+      return failure();
+    Location loc = op.getLoc();
+    auto typeLike = [&](Type element) -> Type {
+      if (auto vector = dyn_cast<VectorType>(op.getType()))
+        return vector.clone(element);
+      return element;
+    };
+    Type bitsType = typeLike(rewriter.getI32Type());
+    Value half = arith::BitcastOp::create(
+        rewriter, loc, typeLike(rewriter.getI16Type()), source);
+    Value bits = arith::ExtUIOp::create(rewriter, loc, bitsType, half);
+    TypedAttr sixteen = rewriter.getI32IntegerAttr(16);
+    if (auto vector = dyn_cast<VectorType>(bitsType))
+      sixteen = DenseElementsAttr::get(vector, static_cast<Attribute>(sixteen));
+    Value shifted = arith::ShLIOp::create(
+        rewriter, loc, bits, arith::ConstantOp::create(rewriter, loc, sixteen));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), shifted);
     return success();
   }
 };
@@ -178,7 +217,8 @@ struct ToScalarIntrinsic : OpRewritePattern<Op> {
 
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<ExpandDivision, ExpandTanh, ExpToExp2, LogToLog2>(context);
+  patterns.add<ExpandBF16, ExpandDivision, ExpandTanh, ExpToExp2, LogToLog2>(
+      context);
   patterns.add<ToScalarIntrinsic<math::Log2Op>>(context,
                                                 "llvm.nvvm.lg2.approx.ftz.f");
   patterns.add<ToScalarIntrinsic<math::RsqrtOp>>(

@@ -28,9 +28,8 @@ namespace {
 /// meets the group before it.
 class TurnLowering {
 public:
-  TurnLowering(warp::TurnsOp op, int64_t firstBarrier)
-      : op(op), groups(op.getTurns().getType().getGroups()),
-        firstBarrier(firstBarrier) {}
+  TurnLowering(warp::TurnsOp op, int64_t groups, int64_t firstBarrier)
+      : op(op), groups(groups), firstBarrier(firstBarrier) {}
 
   LogicalResult lower(const Specialization &roles);
 
@@ -76,9 +75,11 @@ void TurnLowering::emitStart() {
   mine = arith::AddIOp::create(b, loc, group, emitI32(b, loc, firstBarrier));
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group,
                                        emitI32(b, loc, groups - 1));
-  next = arith::SelectOp::create(
-      b, loc, isLast, emitI32(b, loc, firstBarrier),
-      arith::AddIOp::create(b, loc, mine, emitI32(b, loc, 1)));
+  // Without a branch or a choice, so that it stays in a uniform register.
+  Value after = arith::AddIOp::create(b, loc, group, emitI32(b, loc, 1));
+  Value wrapped =
+      arith::RemUIOp::create(b, loc, after, emitI32(b, loc, groups));
+  next = arith::AddIOp::create(b, loc, wrapped, emitI32(b, loc, firstBarrier));
   auto start = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false);
   OpBuilder inside = start.getThenBodyBuilder();
   emitArrive(inside, loc, next);
@@ -127,13 +128,13 @@ static LogicalResult lowerMailbox(warp::MailboxOp op,
     OpBuilder b(user);
     Location loc = user->getLoc();
     if (auto send = dyn_cast<warp::SendOp>(user)) {
-      if (!role->isSingleThread)
+      if (!role->isSingleWarp)
         return user->emitOpError("role '")
                << role->name.getValue()
                << "' fills a mailbox and must do nothing else";
       Value slot = emitSlot(b, loc, op, send.getStage());
-      emitAsm(b, loc, "st.volatile.shared.b32 [$0], $1;", "r,r,~{memory}",
-              {slot, emitToI32(b, loc, send.getValue())});
+      emitAsm(b, loc, "@$2 st.volatile.shared.b32 [$0], $1;", "r,r,b,~{memory}",
+              {slot, emitToI32(b, loc, send.getValue()), role->leader});
     } else if (auto receive = dyn_cast<warp::ReceiveOp>(user)) {
       Value slot = emitSlot(b, loc, op, receive.getStage());
       Value raw = emitAsm(b, loc, "ld.volatile.shared.b32 $0, [$1];",
@@ -154,13 +155,17 @@ static LogicalResult lowerMailbox(warp::MailboxOp op,
 // Work
 //===----------------------------------------------------------------------===//
 
+/// The leader counts; all lanes get what the counter was before.
 static Value emitIncrement(OpBuilder &b, Location loc, Value counters,
-                           int64_t offset) {
+                           int64_t offset, Value leader) {
   Value address = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), counters);
-  std::string text =
-      "atom.global.add.u32 $0, [$1+" + std::to_string(offset) + "], 1;";
-  return emitAsm(b, loc, text, "=r,l,~{memory}", address, b.getI32Type())
-      .front();
+  std::string text = "mov.b32 $0, 0;\n\t@$2 atom.global.add.u32 $0, [$1+" +
+                     std::to_string(offset) + "], 1;";
+  Value mine = emitAsm(b, loc, text, "=&r,l,b,~{memory}", {address, leader},
+                       b.getI32Type())
+                   .front();
+  return NVVM::ReduxOp::create(b, loc, b.getI32Type(), mine,
+                               NVVM::ReduxKind::OR, emitI32(b, loc, -1));
 }
 
 static Value emitGridSize(OpBuilder &b, Location loc) {
@@ -169,21 +174,21 @@ static Value emitGridSize(OpBuilder &b, Location loc) {
 }
 
 /// The first numbers, one for each CTA, are given out without asking.
-static void lowerFetch(warp::FetchWorkOp op, Value counters) {
+static void lowerFetch(warp::FetchWorkOp op, Value counters, Value leader) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   Value number = arith::AddIOp::create(
-      b, loc, emitIncrement(b, loc, counters, 0), emitGridSize(b, loc));
+      b, loc, emitIncrement(b, loc, counters, 0, leader), emitGridSize(b, loc));
   op.replaceAllUsesWith(
       arith::IndexCastOp::create(b, loc, b.getIndexType(), number).getResult());
   op.erase();
 }
 
 /// Counts CTAs that finished; the last one leaves both counters zero.
-static void lowerFinish(warp::FinishWorkOp op, Value counters) {
+static void lowerFinish(warp::FinishWorkOp op, Value counters, Value leader) {
   OpBuilder b(op);
   Location loc = op.getLoc();
-  Value before = emitIncrement(b, loc, counters, kCounterBytes / 2);
+  Value before = emitIncrement(b, loc, counters, kCounterBytes / 2, leader);
   Value count = arith::AddIOp::create(b, loc, before, emitI32(b, loc, 1));
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, count,
                                        emitGridSize(b, loc));
@@ -209,12 +214,14 @@ static LogicalResult lowerWork(gpu::GPUFuncOp kernel, tile::AbiOp abi,
                      tile::WorkspaceParameterAttr::get(context, kCounterBytes));
   for (Operation *op : ops) {
     const Role *role = roles.getRole(op);
-    if (!role || !role->isSingleThread)
+    if (!role || !role->isSingleWarp)
       return op->emitOpError("must stand in a role that only fills pipelines");
+    if (roles.clusterSize > 1)
+      return op->emitOpError("is not supported for clusters");
     if (auto fetch = dyn_cast<warp::FetchWorkOp>(op))
-      lowerFetch(fetch, counters);
+      lowerFetch(fetch, counters, role->leader);
     else
-      lowerFinish(cast<warp::FinishWorkOp>(op), counters);
+      lowerFinish(cast<warp::FinishWorkOp>(op), counters, role->leader);
   }
   return success();
 }
@@ -231,8 +238,9 @@ LogicalResult fovea::lowerRoleMessages(gpu::GPUFuncOp kernel, tile::AbiOp abi,
   });
   int64_t barrier = kFirstBarrier;
   for (warp::TurnsOp op : turns) {
-    int64_t groups = op.getTurns().getType().getGroups();
-    if (failed(TurnLowering(op, barrier).lower(roles)))
+    // CTAs don't wait for each other's turns: no data depends on the order.
+    int64_t groups = op.getTurns().getType().getGroups() / roles.clusterSize;
+    if (failed(TurnLowering(op, groups, barrier).lower(roles)))
       return failure();
     barrier += groups;
   }

@@ -108,6 +108,16 @@ static Value packWords(OpBuilder &b, Location loc, ArrayRef<Value> words,
   return LLVM::BitcastOp::create(b, loc, type, packed);
 }
 
+/// The warps that share a tile by rows, each with fragments of mma.sync, which
+/// those of wgmma are too; 0 for other layouts.
+static int64_t getFragmentWarps(Attribute layout) {
+  if (auto fragments = dyn_cast<warp::MmaSyncAttr>(layout))
+    return fragments.getWarps();
+  if (auto fragments = dyn_cast<warp::WgmmaAttr>(layout))
+    return 4 * fragments.getGroups();
+  return 0;
+}
+
 namespace {
 /// Register fragments of a first operand: the layout's own order.
 struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
@@ -117,15 +127,14 @@ struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
   matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     RankedTensorType tile = op.getType();
-    auto layout = dyn_cast<warp::MmaSyncAttr>(tile.getEncoding());
-    if (!layout || tile.getElementTypeBitWidth() != 16 ||
+    int64_t warps = getFragmentWarps(tile.getEncoding());
+    if (warps == 0 || tile.getElementTypeBitWidth() != 16 ||
         tile.getDimSize(1) % 16 != 0)
       return failure();
     Location loc = op.getLoc();
-    int64_t rowBlocks = tile.getDimSize(0) / (16 * layout.getWarps()),
+    int64_t rowBlocks = tile.getDimSize(0) / (16 * warps),
             columnBlocks = tile.getDimSize(1) / 16;
-    Value firstRow =
-        emitWarpRow(rewriter, loc, tile.getDimSize(0), layout.getWarps());
+    Value firstRow = emitWarpRow(rewriter, loc, tile.getDimSize(0), warps);
     BlockLoader loader(rewriter, loc, adaptor.getSource(),
                        op.getSource().getType(), /*rowsFirst=*/true, firstRow);
     SmallVector<Value> words;

@@ -105,8 +105,8 @@ FailureOr<SharedView> fovea::getSharedView(Operation *user, Value memref) {
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// True if one thread can do all that the role does: it only fills pipelines.
-static bool isForOneThread(Region &role) {
+/// True if one warp can do all that the role does: it only fills pipelines.
+static bool isForOneWarp(Region &role) {
   WalkResult walk = role.walk([](Operation *op) -> WalkResult {
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
             warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp>(op) ||
@@ -139,6 +139,7 @@ private:
   void emitBranch(unsigned index);
   void emitRole(unsigned index, Block *block);
   void emitBudget(int64_t registers);
+  void emitClusterBarrier();
 
   OpBuilder b;
   warp::SpecializeOp op;
@@ -154,13 +155,27 @@ void RoleBuilder::run() {
   Value number =
       arith::DivUIOp::create(b, loc, thread, emitI32(b, loc, kLanes));
   warp = emitUniform(b, loc, number);
+  result.clusterSize = op.getCluster();
+  if (result.clusterSize > 1)
+    result.rank = NVVM::ClusterId::create(b, loc, b.getI32Type());
   emitSetup();
   result.roles.reserve(op.getRoles().size());
+  OpBuilder::InsertPoint end = b.saveInsertionPoint();
   emitBranch(0);
+  b.restoreInsertionPoint(end);
+  // Others may still write to this CTA's memory, or arrive at its barriers.
+  if (result.clusterSize > 1)
+    emitClusterBarrier();
   op.erase();
 }
 
-/// Thread 0 makes the barriers; nobody uses one before all threads met.
+void RoleBuilder::emitClusterBarrier() {
+  NVVM::ClusterArriveOp::create(b, loc, /*aligned=*/UnitAttr());
+  NVVM::ClusterWaitOp::create(b, loc, /*aligned=*/UnitAttr());
+}
+
+/// Thread 0 makes the barriers; nobody uses one before all threads met, of the
+/// whole cluster.
 void RoleBuilder::emitSetup() {
   Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, thread,
                                       emitI32(b, loc, 0));
@@ -170,6 +185,8 @@ void RoleBuilder::emitSetup() {
   op->getParentOfType<gpu::GPUFuncOp>().walk(
       [&](warp::OnesOp ones) { emitOnes(ones); });
   NVVM::Barrier0Op::create(b, loc);
+  if (result.clusterSize > 1)
+    emitClusterBarrier();
 }
 
 /// The first threads write 16 bytes each; the matrix units read them through
@@ -245,23 +262,30 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   role.firstWarp = op.getFirstWarp(index);
   role.warps = op.getWarps()[index];
   Region &region = op.getRoles()[index];
-  role.isSingleThread = isForOneThread(region);
+  role.isSingleWarp = isForOneWarp(region);
 
   emitBudget(op.getRegisters()[index]);
   role.thread = arith::SubIOp::create(b, loc, thread,
                                       emitI32(b, loc, kLanes * role.firstWarp));
+  if (result.rank)
+    role.thread = arith::AddIOp::create(
+        b, loc, role.thread,
+        arith::MulIOp::create(b, loc, result.rank,
+                              emitI32(b, loc, kLanes * role.warps)));
   role.warp =
       arith::SubIOp::create(b, loc, warp, emitI32(b, loc, role.firstWarp));
   Block *target = block;
-  if (role.isSingleThread) {
+  if (role.isSingleWarp) {
+    // All lanes take the branch: what lanes may disagree on, ptxas keeps in
+    // ordinary registers.
     Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                        role.thread, emitI32(b, loc, 0));
+                                        role.warp, emitI32(b, loc, 0));
     target =
         scf::IfOp::create(b, loc, first, /*withElseRegion=*/false).thenBlock();
-  } else {
-    role.leader = NVVM::ElectSyncOp::create(b, loc, b.getI1Type(),
-                                            /*membermask=*/Value());
+    b.setInsertionPointToStart(target);
   }
+  role.leader = NVVM::ElectSyncOp::create(b, loc, b.getI1Type(),
+                                          /*membermask=*/Value());
 
   Block &body = region.front();
   for (auto [argument, capture] :
@@ -284,9 +308,10 @@ static LogicalResult checkSpecialize(warp::SpecializeOp op,
   if (int64_t(abi.getThreads()) != kLanes * warps)
     return abi.emitError("kernel needs 32 threads for each of ")
            << warps << " warps of its roles, found " << abi.getThreads();
-  if (abi.getSchedule().getCluster() != 1)
-    return op.emitOpError("clusters are not supported yet, found one of ")
-           << abi.getSchedule().getCluster();
+  if (op.getCluster() != abi.getCluster())
+    return abi.emitError("kernel needs clusters of ")
+           << int64_t(op.getCluster()) << " CTAs as its roles do, found "
+           << int64_t(abi.getCluster());
   return success();
 }
 

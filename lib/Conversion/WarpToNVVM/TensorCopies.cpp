@@ -17,6 +17,8 @@ using namespace fovea;
 
 // Limits of a tensor map (CUDA driver API, cuTensorMapEncodeTiled).
 static constexpr int64_t kMaxRank = 5, kMaxBox = 256;
+// Rows of one repetition of a swizzle pattern.
+static constexpr int64_t kPatternRows = 8;
 
 // Cache policies of createpolicy.fractional, for all lines of a copy.
 static constexpr int64_t kEvictFirst = 0x12F0000000000000,
@@ -49,6 +51,11 @@ static SmallVector<int64_t> getMapDims(warp::CopyOp copy) {
   return dims;
 }
 
+/// Rows of a copy that one CTA issues.
+static int64_t getIssuedRows(warp::CopyOp copy, int64_t clusterSize) {
+  return copy.getTarget().getType().getDimSize(0) / clusterSize;
+}
+
 /// Rows that one instruction copies: all, or an equal part of them.
 static int64_t getBoxRows(int64_t rows) {
   int64_t parts = llvm::divideCeil(rows, kMaxBox);
@@ -57,7 +64,7 @@ static int64_t getBoxRows(int64_t rows) {
   return rows / parts;
 }
 
-static LogicalResult checkTensorCopy(warp::CopyOp copy) {
+static LogicalResult checkTensorCopy(warp::CopyOp copy, int64_t clusterSize) {
   auto source = cast<MemRefType>(copy.getSource().getType());
   if (copy.getLimit())
     return copy.emitOpError("'limit' is not supported in a role: the copy "
@@ -68,6 +75,16 @@ static LogicalResult checkTensorCopy(warp::CopyOp copy) {
   if (source.getRank() > kMaxRank)
     return copy.emitOpError("the copy engine knows up to ")
            << kMaxRank << " dimensions, found " << source.getRank();
+  int64_t rows = copy.getTarget().getType().getDimSize(0);
+  if (clusterSize > 1 && rows % (kPatternRows * clusterSize) != 0)
+    return copy.emitOpError("each of ")
+           << clusterSize << " CTAs copies a multiple of " << kPatternRows
+           << " rows, found " << rows << " in all";
+  auto space =
+      cast<warp::SharedAttr>(copy.getTarget().getType().getMemorySpace());
+  if (space.getCtas() != 1 && space.getCtas() != clusterSize)
+    return copy.emitOpError("needs a buffer that the cluster's ")
+           << clusterSize << " CTAs part, found one for " << space.getCtas();
   auto [strides, offset] = source.getStridesAndOffset();
   if (strides[copy.getDims()[1]] != 1)
     return copy.emitOpError("columns must be contiguous, found ") << source;
@@ -77,6 +94,7 @@ static LogicalResult checkTensorCopy(warp::CopyOp copy) {
 /// The kernel's argument for the map of a copy, new or of an earlier copy.
 static FailureOr<Value> getTensorMap(warp::CopyOp copy, gpu::GPUFuncOp kernel,
                                      tile::AbiOp abi) {
+  int64_t issuedRows = getIssuedRows(copy, abi.getCluster());
   auto argument = dyn_cast<BlockArgument>(copy.getSource());
   tile::MemRefParameterAttr memref;
   if (argument && argument.getOwner() == &kernel.getBody().front())
@@ -93,7 +111,7 @@ static FailureOr<Value> getTensorMap(warp::CopyOp copy, gpu::GPUFuncOp kernel,
   for (int64_t dim : getMapDims(copy))
     order.push_back(memref.getOrder()[dim]);
   box[0] = panel;
-  box[1] = getBoxRows(target.getDimSize(0));
+  box[1] = getBoxRows(issuedRows);
   int64_t swizzle = panel * target.getElementTypeBitWidth() / 8;
   auto parameter = tile::TensorMapParameterAttr::get(
       context, memref.getTensor(), DenseI64ArrayAttr::get(context, order),
@@ -117,27 +135,52 @@ static int64_t getLoopDepth(warp::CopyOp copy) {
   return depth;
 }
 
-static Value emitAsPointer(OpBuilder &b, Location loc, Value address,
-                           unsigned space) {
-  MLIRContext *context = b.getContext();
-  Value shared = LLVM::IntToPtrOp::create(
-      b, loc, LLVM::LLVMPointerType::get(context, 3), address);
-  if (space == 3)
-    return shared;
-  return LLVM::AddrSpaceCastOp::create(
-      b, loc, LLVM::LLVMPointerType::get(context, space), shared);
+/// Copies one box, whose first element is at `place` (innermost dimension
+/// first), to the shared address `to`. One lane issues it.
+static void emitBoxCopy(OpBuilder &b, Location loc, Value to, Value map,
+                        ValueRange place, Value barrier, Value ctas,
+                        Value policy, Value leader) {
+  SmallVector<Value> operands = {to, map};
+  llvm::append_range(operands, place);
+  operands.push_back(barrier);
+  if (ctas)
+    operands.push_back(ctas);
+  operands.append({policy, leader});
+  std::string coordinates, constraints = "r,l";
+  for (size_t index = 0; index < place.size(); ++index) {
+    coordinates += (index ? ", $" : "$") + std::to_string(index + 2);
+    constraints += ",r";
+  }
+  size_t next = 2 + place.size();
+  auto operand = [&] { return "$" + std::to_string(next++); };
+  std::string bracketed =
+      "[$0], [$1, {" + coordinates + "}], [" + operand() + "], ";
+  if (ctas)
+    bracketed += operand() + ", ";
+  bracketed += operand() + ";";
+  std::string text = "@" + operand() + " cp.async.bulk.tensor." +
+                     std::to_string(place.size()) +
+                     "d.shared::cluster.global.mbarrier::complete_tx::bytes" +
+                     (ctas ? ".multicast::cluster" : "") + ".L2::cache_hint " +
+                     bracketed;
+  emitAsm(b, loc, text,
+          constraints + ",r" + (ctas ? ",h" : "") + ",l,b,~{memory}", operands);
 }
 
 /// The instructions of one copy: one for each box, panel by panel.
 static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
-                                    int64_t policy) {
+                                    Value leader, int64_t policy,
+                                    const Specialization &roles) {
   OpBuilder b(copy);
   Location loc = copy.getLoc();
   FailureOr<SharedView> view = getSharedView(copy, copy.getTarget());
   if (failed(view))
     return failure();
-  int64_t rows = view->type.getDimSize(0), columns = view->type.getDimSize(1);
-  int64_t panel = view->getPanel(), boxRows = getBoxRows(rows);
+  // Rows that the CTA keeps, and those of them that it copies.
+  int64_t rows = warp::getRowsOfCta(view->type);
+  int64_t issued = getIssuedRows(copy, roles.clusterSize);
+  int64_t columns = view->type.getDimSize(1);
+  int64_t panel = view->getPanel(), boxRows = getBoxRows(issued);
   int64_t rowBytes = panel * view->type.getElementTypeBitWidth() / 8;
   Value base = emitSharedAddress(b, loc, *view->buffer.getOffset());
   if (view->stage)
@@ -145,30 +188,37 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
         b, loc, base,
         arith::MulIOp::create(b, loc, view->stage,
                               emitI32(b, loc, view->getStageBytes())));
-  Value mbarrier = emitAsPointer(b, loc, barrier, 3);
   SmallVector<Value> start;
   for (int64_t dim : getMapDims(copy))
     start.push_back(emitToI32(b, loc, copy.getIndices()[dim]));
   Value hint = emitI64(b, loc, policy);
+  Value ctas;
+  if (roles.rank) {
+    auto scale = [&](int64_t count) -> Value {
+      return arith::MulIOp::create(b, loc, roles.rank, emitI32(b, loc, count));
+    };
+    start[1] = arith::AddIOp::create(b, loc, start[1], scale(issued));
+    if (issued != rows) {
+      base = arith::AddIOp::create(b, loc, base, scale(issued * rowBytes));
+      ctas = arith::ConstantIntOp::create(
+          b, loc, (int64_t(1) << roles.clusterSize) - 1, 16);
+    }
+  }
   for (int64_t column = 0; column < columns; column += panel)
-    for (int64_t row = 0; row < rows; row += boxRows) {
+    for (int64_t row = 0; row < issued; row += boxRows) {
       SmallVector<Value> place = start;
       place[0] =
           arith::AddIOp::create(b, loc, place[0], emitI32(b, loc, column));
       place[1] = arith::AddIOp::create(b, loc, place[1], emitI32(b, loc, row));
       int64_t distance = (column / panel * rows + row) * rowBytes;
       Value to = arith::AddIOp::create(b, loc, base, emitI32(b, loc, distance));
-      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          b, loc, emitAsPointer(b, loc, to, 7), map, place, mbarrier,
-          /*im2colOffsets=*/ValueRange(), /*multicastMask=*/Value(), hint,
-          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
-          /*predicate=*/Value());
+      emitBoxCopy(b, loc, to, map, place, barrier, ctas, hint, leader);
     }
   return success();
 }
 
 LogicalResult TensorCopies::add(warp::CopyOp copy) {
-  if (failed(checkTensorCopy(copy)))
+  if (failed(checkTensorCopy(copy, abi.getCluster())))
     return failure();
   FailureOr<Value> map = getTensorMap(copy, kernel, abi);
   if (failed(map))
@@ -180,11 +230,12 @@ LogicalResult TensorCopies::add(warp::CopyOp copy) {
   return success();
 }
 
-LogicalResult TensorCopies::lower(warp::CopyOp copy, Value barrier) {
+LogicalResult TensorCopies::lower(warp::CopyOp copy, Value barrier,
+                                  Value leader, const Specialization &roles) {
   // What the innermost loops walk over is read by other CTAs, too, soon.
   bool isShared = depths.lookup(copy.getSource()) == deepest;
-  if (failed(emitTensorCopy(copy, maps.lookup(copy), barrier,
-                            isShared ? kEvictLast : kEvictFirst)))
+  if (failed(emitTensorCopy(copy, maps.lookup(copy), barrier, leader,
+                            isShared ? kEvictLast : kEvictFirst, roles)))
     return failure();
   maps.erase(copy);
   copy.erase();

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -92,6 +93,38 @@ struct IotaLowering : OpConversionPattern<tile::IotaOp> {
     Value offsets = arith::ConstantOp::create(
         rewriter, loc, DenseElementsAttr::get(type, values));
     rewriter.replaceOpWithNewOp<arith::AddIOp>(op, bases, offsets);
+    return success();
+  }
+};
+
+/// One conversion and one step to the thread's first element, one multiply-add
+/// with a constant for each element.
+struct RampLowering : OpConversionPattern<tile::RampOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::RampOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType tile = op.getResult().getType();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
+    auto layout = getLayout(tile);
+    Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
+                                 tile.getShape(), op.getDim());
+    base = emitApart(rewriter, loc, base);
+    Value position =
+        arith::SIToFPOp::create(rewriter, loc, rewriter.getF32Type(), base);
+    Value first = math::FmaOp::create(rewriter, loc, position,
+                                      adaptor.getStep(), adaptor.getStart());
+    SmallVector<APFloat> values;
+    for (int64_t offset : layout.getOffsets(tile.getShape(), op.getDim()))
+      values.emplace_back(float(offset));
+    Value offsets = arith::ConstantOp::create(
+        rewriter, loc, DenseElementsAttr::get(type, values));
+    rewriter.replaceOpWithNewOp<math::FmaOp>(
+        op, offsets,
+        vector::BroadcastOp::create(rewriter, loc, type, adaptor.getStep()),
+        vector::BroadcastOp::create(rewriter, loc, type, first));
     return success();
   }
 };
@@ -249,5 +282,5 @@ void fovea::populateTilePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter) {
   patterns.add<ElementwiseLowering>(converter, patterns.getContext());
   patterns.add<AnyLowering, BroadcastLowering, ConstantLowering, IotaLowering,
-               ReduceLowering>(converter, patterns.getContext());
+               RampLowering, ReduceLowering>(converter, patterns.getContext());
 }

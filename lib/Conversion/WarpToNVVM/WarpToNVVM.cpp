@@ -177,6 +177,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
   populateTilePatterns(patterns, converter);
+  populateRandomPatterns(patterns, converter);
   populateGlobalMemoryPatterns(patterns, converter, abi, roles);
   populateSharedMemoryPatterns(patterns, converter, abi.getThreads());
   populateMmaSyncPatterns(patterns, converter);
@@ -237,6 +238,9 @@ LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
     return failure();
   dropUnusedArguments(kernel, abi);
   kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr({threads, 1, 1}));
+  if (int32_t cluster = abi.getCluster(); cluster > 1)
+    kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                    builder.getDenseI32ArrayAttr({cluster, 1, 1}));
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                   builder.getI32IntegerAttr(abi.getSchedule().getMinBlocks()));
   return success();

@@ -55,15 +55,17 @@ struct Role {
   /// The role's branch.
   mlir::Block *body = nullptr;
   int64_t firstWarp = 0, warps = 0;
-  /// Carried out by one thread: no leader, no warp groups.
-  bool isSingleThread = false;
-  /// Numbers of the thread and of its warp, in the role. The warp's is known to
-  /// ptxas to be the same in all lanes.
-  mlir::Value thread, warp;
-  /// i1, true in one lane of each warp.
+  /// Carried out by one warp, whose leader acts: no warp groups.
+  bool isSingleWarp = false;
+  /// Number of the thread in the role, counted through the CTAs of a cluster.
+  mlir::Value thread;
+  /// Number of its warp in the role's part in the CTA. It is known to ptxas to
+  /// be the same in all lanes.
+  mlir::Value warp;
+  /// i1, true in one lane of each warp that carries out the role.
   mlir::Value leader;
 
-  /// Number of the warp group, uniform.
+  /// Number of the warp group in the CTA, uniform.
   mlir::Value emitGroup(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
@@ -73,6 +75,8 @@ struct Specialization {
   /// Ends what one thread does before any role starts.
   mlir::Operation *endOfSetup = nullptr;
   int64_t clusterSize = 1;
+  /// Number of the CTA in its cluster, i32; null if it is alone.
+  mlir::Value rank;
 
   bool hasRoles() const { return !roles.empty(); }
   /// The role whose program `op` belongs to; null outside.
@@ -96,8 +100,11 @@ public:
   mlir::LogicalResult collect(const Specialization &roles);
   /// Brings the tensor maps close.
   void emitPrefetches(mlir::OpBuilder &builder);
-  /// Replaces `copy`; `barrier` hears of its bytes.
-  mlir::LogicalResult lower(warp::CopyOp copy, mlir::Value barrier);
+  /// Replaces `copy`; `barrier` hears of its bytes. The lane where `leader` is
+  /// true issues it. In a cluster each CTA copies a part of the rows: its own
+  /// if the CTAs part the buffer, else one for all.
+  mlir::LogicalResult lower(warp::CopyOp copy, mlir::Value barrier,
+                            mlir::Value leader, const Specialization &roles);
 
 private:
   mlir::LogicalResult add(warp::CopyOp copy);
@@ -159,6 +166,8 @@ void populateColumnPatterns(mlir::RewritePatternSet &patterns,
 
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
+void populateRandomPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter);
 void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   tile::AbiOp abi, const Specialization &roles);

@@ -18,6 +18,7 @@ using namespace fovea;
 
 // wgmma.mma_async.m64nNk16 (PTX ISA, asynchronous warpgroup instructions).
 static constexpr int64_t kRows = 64, kStep = 16, kMostColumns = 256;
+static constexpr int64_t kGroupWarps = 4;
 static constexpr int64_t kElementBytes = 2;
 // Rows of one repetition of a swizzle pattern.
 static constexpr int64_t kPatternRows = 8;
@@ -106,6 +107,20 @@ private:
   FailureOr<Value> emitDescriptor(OpBuilder &b, warp::DotOp op, Value memref,
                                   const PanelWalk &walk, bool isLeft) const;
 
+  const Specialization &roles;
+};
+
+/// Warp groups part the rows in their order, if the layout lets them.
+struct HeldRowsLowering : OpConversionPattern<tile::HeldRowsOp> {
+  HeldRowsLowering(const TypeConverter &converter, MLIRContext *context,
+                   const Specialization &roles)
+      : OpConversionPattern(converter, context), roles(roles) {}
+
+  LogicalResult
+  matchAndRewrite(tile::HeldRowsOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
   const Specialization &roles;
 };
 
@@ -281,13 +296,14 @@ static LogicalResult checkPanels(warp::DotOp op, MemRefType type) {
 
 LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   const Role *role = roles.getRole(op);
-  if (!role || role->isSingleThread)
+  if (!role || role->isSingleWarp)
     return op.emitOpError("wgmma needs a role that computes");
   auto layout = cast<warp::WgmmaAttr>(op.getTileType().getEncoding());
-  if (role->warps != 4 * layout.getGroups())
+  int64_t warps = role->warps * roles.clusterSize;
+  if (warps != 4 * layout.getGroups())
     return op.emitOpError("tiles of ")
            << layout.getGroups() << " warp groups in role '"
-           << role->name.getValue() << "' of " << role->warps << " warps";
+           << role->name.getValue() << "' of " << warps << " warps";
   Type element = op.getB().getType().getElementType();
   if (!element.isF16() && !element.isBF16())
     return op.emitOpError("wgmma multiplies f16 or bf16, found ") << element;
@@ -310,7 +326,7 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
 
 static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {
   int64_t panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
-  return {type.getDimSize(0), panel, sumAlongColumns};
+  return {warp::getRowsOfCta(type), panel, sumAlongColumns};
 }
 
 /// Bytes from the second operand's buffer to the ones behind it.
@@ -484,11 +500,45 @@ DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
   return success();
 }
 
+LogicalResult
+HeldRowsLowering::matchAndRewrite(tile::HeldRowsOp op, OpAdaptor,
+                                  ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  RankedTensorType type = op.getTile();
+  auto layout = dyn_cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
+  if (!layout)
+    return op.emitOpError("tile has no layout; run 'warp-assign-layouts' "
+                          "first");
+  int64_t rows = layout.getGroupRows(type.getShape());
+  Value first = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value count = arith::ConstantIndexOp::create(rewriter, loc, rows);
+  if (rows != type.getDimSize(0)) {
+    const Role *role = roles.getRole(op);
+    if (!role)
+      return op.emitOpError("must stand in a role: its warp groups hold ")
+             << rows << " rows each";
+    Value number = role->emitGroup(rewriter, loc);
+    // Warp groups are numbered through the cluster.
+    if (roles.rank)
+      number = arith::AddIOp::create(
+          rewriter, loc, number,
+          arith::MulIOp::create(
+              rewriter, loc, roles.rank,
+              emitI32(rewriter, loc, role->warps / kGroupWarps)));
+    Value group = arith::IndexCastOp::create(rewriter, loc,
+                                             rewriter.getIndexType(), number);
+    first = arith::MulIOp::create(rewriter, loc, group, count);
+  }
+  rewriter.replaceOp(op, {first, count});
+  return success();
+}
+
 void fovea::populateWgmmaPatterns(RewritePatternSet &patterns,
                                   const TypeConverter &converter,
                                   const Specialization &roles,
                                   tile::AbiOp abi) {
-  patterns.add<WgmmaDotLowering>(converter, patterns.getContext(), roles);
+  patterns.add<WgmmaDotLowering, HeldRowsLowering>(
+      converter, patterns.getContext(), roles);
   patterns.add<DotWaitLowering>(converter, patterns.getContext(),
                                 abi.getSharedMemory());
 }

@@ -52,6 +52,9 @@ static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
   FailureOr<SharedView> view = getSharedView(op, op.getBuffer());
   if (failed(view))
     return failure();
+  if (warp::getRowsOfCta(view->type) != view->type.getDimSize(0))
+    return op.emitOpError("is not supported for rows that CTAs part, found ")
+           << view->type;
   OpBuilder b(op);
   Location loc = op.getLoc();
   int64_t rows = view->type.getDimSize(0), columns = view->type.getDimSize(1);
@@ -96,7 +99,7 @@ LogicalResult fovea::lowerZeroRows(gpu::GPUFuncOp kernel,
   llvm::MapVector<const Role *, SmallVector<warp::ZeroRowsOp>> byRole;
   WalkResult walk = kernel.walk([&](warp::ZeroRowsOp op) -> WalkResult {
     const Role *role = roles.getRole(op);
-    if (!role || role->isSingleThread || role->warps % kGroupWarps != 0)
+    if (!role || role->isSingleWarp || role->warps % kGroupWarps != 0)
       return op.emitOpError("must stand in a role of whole warp groups");
     byRole[role].push_back(op);
     return WalkResult::advance();

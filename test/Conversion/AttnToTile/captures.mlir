@@ -8,9 +8,9 @@ func.func @extracts(%q: !t, %k: !t, %v: !t, %slopes: tensor<4xf32>, %bias: tenso
   %o = attn.forward %q, %k, %v captures(%slopes, %bias, %ids : tensor<4xf32>, tensor<4x?x?xf32>, tensor<?xi32>)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %slopes: tensor<4xf32>, %bias: tensor<4x?x?xf32>, %ids: tensor<?xi32>) {
       %c5 = arith.constant 5 : index
-      // CHECK: scores(%[[J:.*]]: index,
-      // Uniform: one element for the CTA.
+      // Uniform: one element for the tile, before the loop.
       // CHECK: %[[SLOPE:.*]] = memref.load %arg3[%[[H:[a-z0-9_]+]]]
+      // CHECK: scores(%[[J:.*]]: index,
       %slope = tensor.extract %slopes[%h] : tensor<4xf32>
       // Unit steps along rows and columns: a box, from where it starts.
       // CHECK: %[[ROW:.*]] = arith.addi %[[I:.*]], %{{.*}} : index

@@ -16,8 +16,14 @@
 // MANY_COLUMNS: error: schedule's 'tile_n' must be a multiple of 16 up to 256, found 272
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=query_in_registers=1" 2>&1 | FileCheck %s --check-prefix=QUERY
 // QUERY: error: schedule's 'query_in_registers' must be 0 where roles are specialised
-// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=cluster=2" 2>&1 | FileCheck %s --check-prefix=CLUSTER
-// CLUSTER: error: schedule's 'cluster' must be 1, found 2
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=cluster=3" 2>&1 | FileCheck %s --check-prefix=CLUSTER
+// CLUSTER: error: schedule's 'cluster' must be 1 or 2, found 3
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=score_stages=2" 2>&1 | FileCheck %s --check-prefix=SCORE_STAGES
+// SCORE_STAGES: error: schedule's 'score_stages' needs roles ('producer_registers')
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=cluster=2,work=dynamic" 2>&1 | FileCheck %s --check-prefix=CLUSTER_WORK
+// CLUSTER_WORK: error: schedule's 'cluster' 2 needs 'work' single or static
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=cluster=2" 2>&1 | FileCheck %s --check-prefix=NO_CLUSTER
+// NO_CLUSTER: error: schedule's 'cluster' must be 1 without roles ('producer_registers'), found 2
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=20" 2>&1 | FileCheck %s --check-prefix=PRODUCER
 // PRODUCER: error: schedule's 'producer_registers' must be a multiple of 8 from 24 on, found 20
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=consumer_registers=100" 2>&1 | FileCheck %s --check-prefix=CONSUMER

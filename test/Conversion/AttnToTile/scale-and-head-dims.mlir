@@ -40,8 +40,9 @@ func.func @run_time(%q: !t, %k: !t, %v: !t, %scale: f32) -> !t {
 // CHECK-LABEL: gpu.func @score_mod
 // CHECK: tile.softmax_sum {{.*}} scale(1.000000e+00)
 // CHECK: %[[S:.*]] = tile.dot
-// CHECK: %[[SCALED:.*]] = arith.mulf %[[S]], %{{.*}}
-// CHECK: %[[CAPPED:.*]] = math.tanh %[[SCALED]] : tensor<64x32xf32, #tile.reg>
+// CHECK: %[[HALF:.*]] = arith.constant dense<5.000000e-01>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[S]], %[[HALF]]
+// CHECK: %[[CAPPED:.*]] = math.tanh %[[SCALED]] fastmath<afn> : tensor<64x32xf32, #tile.reg>
 // CHECK: arith.select %{{.*}}, %[[CAPPED]],
 func.func @score_mod(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v scale(0.5)

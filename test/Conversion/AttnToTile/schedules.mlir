@@ -25,3 +25,10 @@ func.func @lengths(%q: tensor<1x1x?x128xbf16>, %n: tensor<1xi32>) -> tensor<1x1x
   %o = attn.forward %q, %q, %q lengths(%n : tensor<1xi32>) : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x1x?x128xbf16>
   return %o : tensor<1x1x?x128xbf16>
 }
+
+// Numbers are drawn in registers: two warp groups, and all exponentials at once.
+// CHECK: tile.abi @dropout {{.*}} schedule(<tile_m = 128, {{.*}}warps = 8, {{.*}} ping_pong = 1, work = static,
+func.func @dropout(%q: tensor<1x1x?x64xbf16>, %s: i64) -> tensor<1x1x?x64xbf16> {
+  %o = attn.forward %q, %q, %q dropout(0.1, %s, %s) : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16> -> tensor<1x1x?x64xbf16>
+  return %o : tensor<1x1x?x64xbf16>
+}

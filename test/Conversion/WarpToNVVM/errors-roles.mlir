@@ -74,7 +74,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, cluster = 2>)
+  // expected-error@+1 {{kernel needs clusters of 2 CTAs as its roles do, found 1}}
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -83,8 +84,7 @@ gpu.module @m {
     %R = warp.pipeline offset(8224) : !warp.pipeline<2>
     %M = warp.mailbox offset(8256) : !warp.mailbox<2>
     %T = warp.turns : !warp.turns<2>
-    // expected-error@+1 {{clusters are not supported yet, found one of 2}}
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>) cluster(2)
       role @load warps(4) regs(24) {
       ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
         %c0 = arith.constant 0 : index

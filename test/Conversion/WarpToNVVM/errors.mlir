@@ -154,3 +154,29 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f() kernel {
+    // expected-error@+2 {{failed to legalize operation 'tile.held_rows'}}
+    // expected-error@+1 {{tile has no layout; run 'warp-assign-layouts' first}}
+    %first, %count = tile.held_rows tensor<128x1xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f() kernel {
+    // expected-error@+2 {{failed to legalize operation 'tile.held_rows'}}
+    // expected-error@+1 {{must stand in a role: its warp groups hold 64 rows each}}
+    %first, %count = tile.held_rows tensor<128x1xf32, #warp.wgmma<groups = 2>>
+    gpu.return
+  }
+}

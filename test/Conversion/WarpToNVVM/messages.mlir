@@ -8,17 +8,21 @@
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
 // CHECK-DAG: %[[Z64:.*]] = arith.constant 0 : i64
 
-// One thread takes a number, behind those that the CTAs start with, and sends
-// it; the last CTA to finish leaves both counters zero.
+// One lane takes a number, behind those that the CTAs start with, the others get
+// it from there (they bring zeros), and one lane sends it. The last CTA to finish
+// leaves both counters zero.
 // CHECK: nvvm.setmaxregister decrease
+// CHECK: %[[LEADER:.*]] = nvvm.elect.sync -> i1
 // CHECK: %[[ADDRESS:.*]] = llvm.ptrtoint %[[COUNTERS]] : !llvm.ptr<1> to i64
-// CHECK: %[[OLD:.*]] = llvm.inline_asm has_side_effects "atom.global.add.u32 $0, [$1+0], 1;", "=r,l,~{memory}" %[[ADDRESS]]
+// CHECK: %[[MINE:.*]] = llvm.inline_asm has_side_effects "mov.b32 $0, 0;{{.*}}@$2 atom.global.add.u32 $0, [$1+0], 1;", "=&r,l,b,~{memory}" %[[ADDRESS]], %[[LEADER]]
+// CHECK: %[[OLD:.*]] = nvvm.redux.sync or %[[MINE]], %{{.*}} : i32 -> i32
 // CHECK: %[[DIM:.*]] = gpu.grid_dim x
 // CHECK: %[[GRID:.*]] = arith.index_cast %[[DIM]] : index to i32
 // CHECK: %[[WORK:.*]] = arith.addi %[[OLD]], %[[GRID]] : i32
-// CHECK: llvm.inline_asm has_side_effects "st.volatile.shared.b32 [$0], $1;", "r,r,~{memory}" %{{.*}}, %[[WORK]]
-// CHECK: llvm.inline_asm has_side_effects "mbarrier.arrive
-// CHECK: %[[DONE:.*]] = llvm.inline_asm has_side_effects "atom.global.add.u32 $0, [$1+4], 1;"
+// CHECK: llvm.inline_asm has_side_effects "@$2 st.volatile.shared.b32 [$0], $1;", "r,r,b,~{memory}" %{{.*}}, %[[WORK]], %[[LEADER]]
+// CHECK: llvm.inline_asm has_side_effects "@$1 mbarrier.arrive
+// CHECK: %[[FINISHED:.*]] = llvm.inline_asm has_side_effects "mov.b32 $0, 0;{{.*}}@$2 atom.global.add.u32 $0, [$1+4], 1;"
+// CHECK: %[[DONE:.*]] = nvvm.redux.sync or %[[FINISHED]]
 // CHECK: %[[COUNT:.*]] = arith.addi %[[DONE]], %[[C1]] : i32
 // CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[COUNT]], %[[GRID]] : i32
 // CHECK: scf.if %[[LAST]] {
@@ -29,8 +33,8 @@
 // CHECK: nvvm.elect.sync
 // CHECK: %[[MINE:.*]] = arith.addi %[[GROUP:.*]], %[[C1]] : i32
 // CHECK: %[[ISLAST:.*]] = arith.cmpi eq, %[[GROUP]], %[[C1]] : i32
-// CHECK: %[[AFTER:.*]] = arith.addi %{{.*}}, %[[C2]] : i32
-// CHECK: %[[NEXT:.*]] = arith.select %[[ISLAST]], %[[C1]], %[[AFTER]] : i32
+// CHECK: %[[WRAPPED:.*]] = arith.remui %[[MINE]], %[[C2]] : i32
+// CHECK: %[[NEXT:.*]] = arith.addi %[[WRAPPED]], %[[C1]] : i32
 // CHECK: scf.if %[[ISLAST]] {
 // CHECK-NEXT: llvm.inline_asm has_side_effects "bar.arrive $0, 256;", "r,~{memory}" %[[NEXT]]
 // CHECK: %[[RAW:.*]] = llvm.inline_asm has_side_effects "ld.volatile.shared.b32 $0, [$1];", "=r,r,~{memory}"

@@ -23,17 +23,18 @@
 // CHECK: nvvm.fence.mbarrier.init
 
 // CHECK: nvvm.setmaxregister decrease
+// CHECK: %[[PRODUCER:.*]] = nvvm.elect.sync -> i1
 // CHECK: scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[PHASE:.*]] = %{{.*}}) -> (i32, i32)
 // CHECK: %[[BEFORE:.*]] = arith.xori %[[PHASE]], %[[C1]] : i32
 // CHECK: arith.muli %[[STAGE]], %[[C8]] : i32
 // CHECK: mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;{{.*}}"r,r,~{memory}" %{{.*}}, %[[BEFORE]]
-// CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;{{.*}} %{{.*}}, %[[BYTES]]
-// CHECK-NOT: mbarrier.
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global
+// CHECK: "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;{{.*}} %{{.*}}, %[[BYTES]], %[[PRODUCER]]
+// CHECK-NOT: mbarrier.arrive
+// CHECK: "@$6 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [$0], [$1, {$2, $3}], [$4], $5;", "r,l,r,r,r,l,b,~{memory}"
+// CHECK: cp.async.bulk.tensor.2d
 // CHECK: mbarrier.try_wait
 // CHECK-NOT: expect_tx
-// CHECK: "mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}"
+// CHECK: "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}" %{{.*}}, %[[PRODUCER]]
 // CHECK: scf.yield
 
 // CHECK: nvvm.setmaxregister increase

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file | FileCheck %s
 
 // Roles are branches on the warp's number, the same in all lanes; budgets go
-// down or up from the launch's 168. The first role's work is one thread's. In
-// the second one threads count from 128 on.
+// down or up from the launch's 168. The first role's work is one warp's, by the
+// lane that it elects. In the second one threads count from 128 on.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: known_block_size = array<i32: 384, 1, 1>, nvvm.minctasm = 1
 // CHECK: %[[ID:.*]] = gpu.thread_id x
@@ -19,9 +19,11 @@
 // CHECK: scf.if %[[LOADS]] {
 // CHECK: nvvm.setmaxregister decrease 24
 // CHECK-NOT: nvvm.elect.sync
-// CHECK: %[[ONE:.*]] = arith.cmpi eq, %[[THREAD]], %{{.*}} : i32
+// CHECK: %[[ONE:.*]] = arith.cmpi eq, %[[WARP]], %{{.*}} : i32
 // CHECK-NEXT: scf.if %[[ONE]] {
+// CHECK-NEXT: %[[LEADER:.*]] = nvvm.elect.sync
 // CHECK: mbarrier.try_wait
+// CHECK: "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}" %{{.*}}, %[[LEADER]]
 // CHECK: } else {
 // CHECK: nvvm.setmaxregister increase 240
 // CHECK: %[[MINE:.*]] = arith.subi %[[THREAD]], %c128_i32

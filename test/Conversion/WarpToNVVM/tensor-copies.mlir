@@ -15,19 +15,20 @@
 // CHECK: nvvm.prefetch tensormap, %[[Q]] : !llvm.ptr
 // CHECK-NEXT: nvvm.prefetch tensormap, %[[K]] : !llvm.ptr
 // CHECK: nvvm.fence.mbarrier.init
+// CHECK: %[[LEADER:.*]] = nvvm.elect.sync
 
 // What only the outermost loops copy is not kept in the cache: two panels of
 // two boxes of 192 rows.
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %{{.*}}, box[%[[C0]], %[[C0]]] l2_cache_hint = %[[FIRST]] : !llvm.ptr<7>, !llvm.ptr
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %{{.*}}, box[%[[C0]], %[[C192]]] l2_cache_hint = %[[FIRST]]
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %{{.*}}, box[%[[C32]], %[[C0]]] l2_cache_hint = %[[FIRST]]
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %{{.*}}, box[%[[C32]], %[[C192]]] l2_cache_hint = %[[FIRST]]
+// CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[Q]], %[[C0]], %[[C0]], %{{.*}}, %[[FIRST]], %[[LEADER]]
+// CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[Q]], %[[C0]], %[[C192]], %{{.*}}, %[[FIRST]], %[[LEADER]]
+// CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[Q]], %[[C32]], %[[C0]], %{{.*}}, %[[FIRST]], %[[LEADER]]
+// CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[Q]], %[[C32]], %[[C192]], %{{.*}}, %[[FIRST]], %[[LEADER]]
 // CHECK: scf.for %[[I:.*]] =
 // CHECK: %[[ROW:.*]] = arith.index_cast %[[I]] : index to i32
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[K]], %{{.*}}, box[%[[C0]], %[[ROW]], %{{.*}}, %{{.*}}] l2_cache_hint = %[[LAST]]
+// CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[K]], %[[C0]], %[[ROW]], %{{.*}}, %{{.*}}, %{{.*}}, %[[LAST]], %[[LEADER]]
 // The last panel is copied whole: the copy engine writes zeros.
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[K]], %{{.*}}, box[%[[C64]], %[[ROW]], %{{.*}}, %{{.*}}] l2_cache_hint = %[[LAST]]
-// CHECK-NOT: nvvm.cp.async.bulk.tensor
+// CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[K]], %[[C64]], %[[ROW]], %{{.*}}, %{{.*}}, %{{.*}}, %[[LAST]], %[[LEADER]]
+// CHECK-NOT: cp.async.bulk.tensor
 !k = memref<?x?x?x80xbf16, strided<[?, ?, ?, 1]>>
 !q = memref<?x64xf16, strided<[?, 1]>>
 !bk = memref<64x80xbf16, #warp.shared<panel = 64>>

@@ -28,9 +28,18 @@ gpu.module @m {
     %c = tile.broadcast %columns : tensor<1x16xi32, #warp.mma_sync<warps = 4>> to tensor<64x16xi32, #warp.mma_sync<warps = 4>>
     // CHECK: %[[KEEP:.*]] = arith.cmpi sge, %[[R]], %[[C]] : vector<8xi32>
     %keep = arith.cmpi sge, %r, %c : tensor<64x16xi32, #warp.mma_sync<warps = 4>>
+    // A progression: one step to the thread's first element, then constants.
+    // CHECK: %[[AT:.*]] = arith.sitofp %{{.*}} : i32 to f32
+    // CHECK: %[[START:.*]] = llvm.call_intrinsic "llvm.fma"(%[[AT]], %[[F:.*]], %[[F]])
+    // CHECK: %[[STARTS:.*]] = vector.broadcast %[[START]] : f32 to vector<4xf32>
+    // CHECK: llvm.call_intrinsic "llvm.fma"(%{{.*}}, %{{.*}}, %[[STARTS]])
+    %f = arith.constant 3.0 : f32
+    %ramp = tile.ramp %f step %f dim 1 : tensor<1x16xf32, #warp.mma_sync<warps = 4>>
+    %wide = tile.broadcast %ramp : tensor<1x16xf32, #warp.mma_sync<warps = 4>> to tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     %one = arith.constant dense<1.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     %z = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-    %sel = arith.select %keep, %one, %z : tensor<64x16xi1, #warp.mma_sync<warps = 4>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %biased = arith.addf %one, %wide : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %sel = arith.select %keep, %biased, %z : tensor<64x16xi1, #warp.mma_sync<warps = 4>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     %c0 = arith.constant 0 : index
     tile.store %sel, %k[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #warp.mma_sync<warps = 4>>, !memory
     gpu.return

@@ -30,3 +30,27 @@ gpu.module @no_constraint {
 
 // expected-error @below {{limit of size 'S' must not be negative, found -1}}
 #limit = #tile.at_most<"S", -1>
+
+// -----
+
+// expected-error @below {{limit of size 'S' must not be negative, found -2}}
+#least = #tile.at_least<"S", -2>
+
+// -----
+
+// expected-error @below {{blocks counted by size 'N' must be positive, found 0}}
+#covers = #tile.covers<"N", block = 0, of "S">
+
+// -----
+
+gpu.module @unknown_cover {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+  // expected-error @below {{no dimension is named 'N', found in #tile.covers<"N", block = 64, of "S">}}
+  tile.abi @k target("sm_80")
+    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+    constraints([#tile.at_least<"S", 1>, #tile.covers<"N", block = 64, of "S">])
+}

@@ -13,7 +13,12 @@ import sys
 # persistent kernel.
 SIZES = {"B": 2, "Hq": 4, "Hkv": 2, "Sq": 300, "Skv": 430}
 SPECIAL = {
+    "block_mask": {"partial_index.3": 4, "full_index.3": 5},
+    "block_sparse": {"partial_index.3": 3},
     "alibi": {"capture0.0": 4},
+    "gqa_decode": {"Hq": 32, "Hkv": 8, "Sq": 1},
+    "documents": {"capture0.0": 2, "capture0.1": 430},
+    "logit_bias": {"capture0.0": 4, "capture0.1": 300, "capture0.2": 430},
     "packed": {"B": 1, "N+1": 5},
     "prefix_lm": {"capture0.0": 2},
     "relative_bias": {"capture0.0": 4},

@@ -1,8 +1,7 @@
 """What ptxas says of kernels with roles: check-roles.py FOVEA_COMPILE PTXAS FOLDER.
 
 Fails on a warning that costs speed (C7508: setmaxnreg ignored; C7510 to C7518:
-wgmma serialised), and where a kernel spills more than it may. The loops over
-blocks spill nothing; a few bytes at the borders of tiles are no loss.
+wgmma serialised), and where a kernel spills.
 """
 
 import pathlib
@@ -14,23 +13,25 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
 
 import variants  # noqa: E402
 
-# Kernel, with its LSE or without, and the bytes of spill stores that it may have.
+# Kernel, with its LSE or without.
 KERNELS = [
-    ("dense_bf16_d64_bhsd", False, 16),
-    ("causal_bf16_d64_bhsd", False, 64),
-    ("dense_bf16_d128_bhsd", True, 0),
-    ("causal_bf16_d128_bhsd", False, 16),
-    ("softcap_f16_d96_bshd", True, 64),
-    ("window_bf16_d192_dv128_bhsd", True, 64),
-    ("dense_bf16_d256_bhsd", True, 0),
-    ("causal_bf16_d256_bhsd", False, 32),
+    ("dense_bf16_d64_bhsd", False),
+    ("causal_bf16_d64_bhsd", False),
+    ("dense_bf16_d128_bhsd", True),
+    ("causal_bf16_d128_bhsd", False),
+    ("softcap_f16_d96_bshd", True),
+    ("window_bf16_d192_dv128_bhsd", True),
+    ("dense_bf16_d256_bhsd", True),
+    ("causal_bf16_d256_bhsd", False),
+    ("blocksparse_bf16_d128_bhsd", True),
+    ("blockmask_bf16_d64_bhsd", False),
 ]
 
 
 def main():
     compiler, ptxas, folder = sys.argv[1:]
     bad = 0
-    for name, lse, allowed in KERNELS:
+    for name, lse in KERNELS:
         source = pathlib.Path(folder) / f"{name}.mlir"
         program = [sys.executable, variants.__file__, name] + ([] if lse else ["--no-lse"])
         source.write_text(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
@@ -38,9 +39,9 @@ def main():
         said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
         warnings = re.findall(r"C75\d\d", said)
         spills = int(re.search(r"(\d+) bytes spill stores", said).group(1))
-        if warnings or spills > allowed:
+        if warnings or spills:
             bad += 1
-            print(f"{name}: {spills} bytes of spill stores, at most {allowed} allowed; warnings {warnings}")
+            print(f"{name}: {spills} bytes of spill stores; warnings {warnings}")
     print(f"{len(KERNELS)} kernels with roles, {bad} bad")
     return bad != 0
 

@@ -48,6 +48,12 @@ std::optional<double> ForwardOp::getConstantScale() {
   return 1.0 / std::sqrt(double(getQueryType().getDimSize(3)));
 }
 
+int64_t ForwardOp::getDroppedShare() {
+  return getDropoutAttr()
+             ? std::lround(getDropoutAttr().getValueAsDouble() * kDropoutSteps)
+             : 0;
+}
+
 int64_t ForwardOp::getCaptureNumber(unsigned index) {
   std::optional<ArrayRef<int64_t>> numbers = getCaptureNumbers();
   return numbers ? (*numbers)[index] : index;
@@ -117,6 +123,35 @@ static ParseResult parseCaptures(OpAsmParser &parser, TypedOperands &captures,
   return parser.parseRParen();
 }
 
+/// Parses `(0.1, %seed, %offset)`.
+static ParseResult parseDropout(OpAsmParser &parser, FloatAttr &probability,
+                                TypedOperands &clause) {
+  Builder &b = parser.getBuilder();
+  double value;
+  clause.types.assign(2, b.getI64Type());
+  if (parser.parseLParen() || parser.parseFloat(value) || parser.parseComma() ||
+      parser.getCurrentLocation(&clause.loc) ||
+      parser.parseOperandList(clause.operands, 2) || parser.parseRParen())
+    return failure();
+  probability = b.getF64FloatAttr(value);
+  return success();
+}
+
+/// Parses `(%pc, %pi : t, u, size = [128, 128])`.
+static ParseResult parseBlocks(OpAsmParser &parser, TypedOperands &lists,
+                               DenseI64ArrayAttr &size) {
+  SmallVector<int64_t> extents;
+  if (parser.parseLParen() || parseTypedOperands(parser, lists) ||
+      parser.parseComma() || parser.parseKeyword("size") ||
+      parser.parseEqual() ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(extents.emplace_back());
+      }))
+    return failure();
+  size = parser.getBuilder().getDenseI64ArrayAttr(extents);
+  return parser.parseRParen();
+}
+
 /// Parses `(%x: t, ...) { ... }`.
 static ParseResult parseModRegion(OpAsmParser &parser, Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
@@ -142,14 +177,16 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   Region *maskMod = result.addRegion();
   Region *kvBounds = result.addRegion();
   Region *kvClassify = result.addRegion();
-  TypedOperands captures, sequenceOperands, scaleOperand;
+  TypedOperands captures, sequenceOperands, scaleOperand, sinks, dropout,
+      blockLists;
   Attribute form = DenseAttr::get(context);
   llvm::StringSet<> seen;
   StringRef keyword;
   SMLoc keywordLoc = parser.getCurrentLocation();
   while (succeeded(parser.parseOptionalKeyword(
       &keyword, {"scale", "layout", "captures", "score_mod", "mask_mod",
-                 "kv_bounds", "kv_classify", "lengths", "packed", "paged"}))) {
+                 "kv_bounds", "kv_classify", "lengths", "packed", "paged",
+                 "sinks", "dropout", "blocks"}))) {
     bool isForm =
         keyword == "lengths" || keyword == "packed" || keyword == "paged";
     if (!seen.insert(isForm ? StringRef("sequence form") : keyword).second)
@@ -193,6 +230,24 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
         return failure();
       if (numbers)
         result.addAttribute(getCaptureNumbersAttrName(result.name), numbers);
+    } else if (keyword == "sinks") {
+      if (parser.parseLParen() || parseTypedOperands(parser, sinks) ||
+          parser.parseRParen())
+        return failure();
+      if (sinks.operands.size() != 1)
+        return parser.emitError(sinks.loc,
+                                "expected one tensor of sinks, found ")
+               << sinks.operands.size();
+    } else if (keyword == "dropout") {
+      FloatAttr probability;
+      if (parseDropout(parser, probability, dropout))
+        return failure();
+      result.addAttribute(getDropoutAttrName(result.name), probability);
+    } else if (keyword == "blocks") {
+      DenseI64ArrayAttr size;
+      if (parseBlocks(parser, blockLists, size))
+        return failure();
+      result.addAttribute(getBlockSizeAttrName(result.name), size);
     } else if (isForm) {
       if (parseSequenceForm(parser, keyword, form, sequenceOperands))
         return failure();
@@ -227,14 +282,25 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.resolveOperands(captures.operands, captures.types, captures.loc,
                              result.operands) ||
       parser.resolveOperands(sequenceOperands.operands, sequenceOperands.types,
-                             sequenceOperands.loc, result.operands))
+                             sequenceOperands.loc, result.operands) ||
+      parser.resolveOperands(sinks.operands, sinks.types, sinks.loc,
+                             result.operands) ||
+      parser.resolveOperands(dropout.operands, dropout.types, dropout.loc,
+                             result.operands) ||
+      parser.resolveOperands(blockLists.operands, blockLists.types,
+                             blockLists.loc, result.operands))
     return failure();
+  int32_t numDropout = dropout.operands.size() / 2;
   int32_t segments[] = {1,
                         1,
                         1,
                         int32_t(scaleOperand.operands.size()),
                         int32_t(captures.operands.size()),
-                        int32_t(sequenceOperands.operands.size())};
+                        int32_t(sequenceOperands.operands.size()),
+                        int32_t(sinks.operands.size()),
+                        numDropout,
+                        numDropout,
+                        int32_t(blockLists.operands.size())};
   result.addAttribute(getOperandSegmentSizesAttrName(result.name),
                       builder.getDenseI32ArrayAttr(segments));
   result.addTypes(results);
@@ -276,6 +342,13 @@ void ForwardOp::print(OpAsmPrinter &p) {
       p << ", page = " << paged.getPage();
     p << ')';
   }
+  if (getSinks())
+    p << " sinks(" << getSinks() << " : " << getSinks().getType() << ')';
+  if (FloatAttr dropout = getDropoutAttr()) {
+    p << " dropout(";
+    p.printAttributeWithoutType(dropout);
+    p << ", " << getDropoutSeed() << ", " << getDropoutOffset() << ')';
+  }
   if (!getCaptures().empty()) {
     printTypedOperands(p, "captures", getCaptures());
     if (std::optional<ArrayRef<int64_t>> numbers = getCaptureNumbers()) {
@@ -284,6 +357,12 @@ void ForwardOp::print(OpAsmPrinter &p) {
       p << ']';
     }
     p << ')';
+  }
+  if (hasBlocks()) {
+    printTypedOperands(p, "blocks", getBlockLists());
+    p << ", size = [";
+    llvm::interleaveComma(*getBlockSize(), p);
+    p << "])";
   }
   p.increaseIndent();
   printModRegion(p, "score_mod", getScoreMod());
@@ -298,6 +377,7 @@ void ForwardOp::print(OpAsmPrinter &p) {
   p.printOptionalAttrDict((*this)->getAttrs(),
                           {getScaleAttrName(), getLayoutAttrName(),
                            getSequenceAttrName(), getCaptureNumbersAttrName(),
+                           getDropoutAttrName(), getBlockSizeAttrName(),
                            getOperandSegmentSizesAttrName()});
   p << (hasRegions ? ": " : " : ") << getQuery().getType() << ", "
     << getKey().getType() << ", " << getValue().getType() << " -> ";
@@ -327,6 +407,32 @@ static bool isCaptureType(Type type) {
             tensor.getElementType().isSignlessInteger(64));
   return type.isIndex() || type.isF32() || type.isSignlessInteger(32) ||
          type.isSignlessInteger(64);
+}
+
+/// Checks what joins or leaves the softmax besides the scores.
+static LogicalResult verifyWeights(ForwardOp op) {
+  if (Value sinks = op.getSinks()) {
+    auto type = cast<RankedTensorType>(sinks.getType());
+    int64_t heads = op.getQueryType().getDimSize(op.getHeadDim());
+    if (type.getRank() != 1 || type.getEncoding() ||
+        !type.getElementType().isF32() || !agree(type.getDimSize(0), heads))
+      return op.emitOpError("sinks must be an f32 tensor of the query's heads, "
+                            "found ")
+             << type;
+  }
+  bool hasSeed(op.getDropoutSeed()), hasOffset(op.getDropoutOffset()),
+      hasProbability(op.getDropoutAttr());
+  if (hasSeed != hasProbability || hasOffset != hasProbability)
+    return op.emitOpError("dropout takes a probability, a seed and an offset");
+  if (!hasProbability)
+    return success();
+  double p = op.getDropoutAttr().getValueAsDouble();
+  constexpr double kMost = 1.0 - 1.0 / ForwardOp::kDropoutSteps;
+  if (!(p >= 0.0 && p <= kMost))
+    return op.emitOpError("dropout must be at least 0 and at most 65535/65536, "
+                          "found ")
+           << p;
+  return success();
 }
 
 LogicalResult ForwardOp::verify() {
@@ -447,13 +553,18 @@ LogicalResult ForwardOp::verify() {
     }
   }
 
+  if (failed(verifyWeights(*this)))
+    return failure();
   SmallVector<StringRef> names = getSequence().getOperandNames();
   if (names.size() != getSequenceOperands().size())
     return emitOpError() << "sequence form '" << getSequence().getKeyword()
                          << "' takes " << names.size() << " operands, found "
                          << getSequenceOperands().size();
-  return getSequence().verifyOperands([&] { return emitOpError(); },
-                                      getSequenceOperands().getTypes(), q[0]);
+  if (failed(getSequence().verifyOperands([&] { return emitOpError(); },
+                                          getSequenceOperands().getTypes(),
+                                          q[0])))
+    return failure();
+  return verifyBlocks();
 }
 
 /// Checks arguments, results and purity of one region.
@@ -630,83 +741,4 @@ struct FoldConstantScale : OpRewritePattern<ForwardOp> {
 void ForwardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                             MLIRContext *context) {
   patterns.add<DropTrivialRegions, FoldConstantScale, PruneCaptures>(context);
-}
-
-//===----------------------------------------------------------------------===//
-// KernelOpInterface
-//===----------------------------------------------------------------------===//
-
-std::string ForwardOp::getOperandName(unsigned index) {
-  static constexpr StringRef kNames[] = {"q", "k", "v"};
-  if (index < 3)
-    return kNames[index].str();
-  if (getScaleValue() && index == 3)
-    return "scale";
-  unsigned firstCapture = 3 + (getScaleValue() ? 1 : 0);
-  unsigned firstSequence = firstCapture + getCaptures().size();
-  if (index < firstSequence)
-    return ("capture" + Twine(getCaptureNumber(index - firstCapture))).str();
-  return getSequence().getOperandNames()[index - firstSequence].str();
-}
-
-std::string ForwardOp::getResultName(unsigned index) {
-  return index == 0 ? "o" : "lse";
-}
-
-SmallVector<std::string> ForwardOp::getOperandDimNames(unsigned index) {
-  std::string name = getOperandName(index);
-  if (index < 3) {
-    bool isQuery = index == 0, paged = getSequence().hasPagedKeys();
-    SmallVector<std::string> dims = {
-        !isQuery && paged ? "pages" : "B", isQuery ? "Hq" : "Hkv",
-        isQuery ? "Sq" : (paged ? "page" : "Skv"), index == 2 ? "Dv" : "D"};
-    if (getLayout() == Layout::BSHD)
-      std::swap(dims[1], dims[2]);
-    return dims;
-  }
-  unsigned firstSequence = getNumOperands() - getSequenceOperands().size();
-  SmallVector<std::string> dims;
-  if (index >= firstSequence) {
-    for (StringRef dim : getSequence().getOperandDims(index - firstSequence))
-      dims.push_back(dim.str());
-    return dims;
-  }
-  auto tensor = dyn_cast<RankedTensorType>(getOperand(index).getType());
-  for (int64_t dim = 0; tensor && dim < tensor.getRank(); ++dim)
-    dims.push_back(name + "." + std::to_string(dim));
-  return dims;
-}
-
-SmallVector<std::string> ForwardOp::getResultDimNames(unsigned index) {
-  if (index == 1)
-    return {"B", "Hq", "Sq"};
-  SmallVector<std::string> dims = {"B", "Hq", "Sq", "Dv"};
-  if (getLayout() == Layout::BSHD)
-    std::swap(dims[1], dims[2]);
-  return dims;
-}
-
-SmallVector<int64_t> ForwardOp::getOperandMemoryOrder(unsigned index) {
-  if (index < 3 && getLayout() == Layout::BSHD)
-    return {0, 2, 1, 3};
-  auto tensor = dyn_cast<RankedTensorType>(getOperand(index).getType());
-  return llvm::to_vector(llvm::seq<int64_t>(0, tensor ? tensor.getRank() : 0));
-}
-
-SmallVector<int64_t> ForwardOp::getResultMemoryOrder(unsigned index) {
-  if (index == 0 && getLayout() == Layout::BSHD)
-    return {0, 2, 1, 3};
-  return llvm::to_vector(llvm::seq<int64_t>(0, index == 0 ? 4 : 3));
-}
-
-SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
-  return {{"Hq", "Hkv"}};
-}
-
-SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
-  if (getSequence().hasPagedKeys())
-    return {{"Sq", kMaxSequenceLength}};
-  if (isa<PackedAttr>(getSequence()))
-    return {{"B", 1}, {"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
-  return {{"Sq", kMaxSequenceLength}, {"Skv", kMaxSequenceLength}};
 }

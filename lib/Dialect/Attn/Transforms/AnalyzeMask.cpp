@@ -8,9 +8,11 @@
 
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
 
+#include "EmptyMask.h"
 #include "MaskAnalysis.h"
 
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -70,16 +72,80 @@ struct AnalyzeMaskPass
 
   void runOnOperation() override {
     getOperation()->walk([&](ForwardOp op) {
-      if (!op.getMaskMod().empty() && op.getKvBounds().empty())
+      // Lists of blocks say already what is visited.
+      if (!op.getMaskMod().empty() && op.getKvBounds().empty() &&
+          !op.hasBlocks())
         analyze(op);
     });
   }
 
   void analyze(ForwardOp op);
+  Cover analyzeBounds(ForwardOp op, bool &isExact);
+  void classify(ForwardOp op);
+  Block *addRegion(ForwardOp op, Region &region, unsigned leading);
+  void simplify(Region &region);
 
   FrozenRewritePatternSet patterns;
 };
 } // namespace
+
+/// Gives `region` a block with `leading` indices and the captured values.
+Block *AnalyzeMaskPass::addRegion(ForwardOp op, Region &region,
+                                  unsigned leading) {
+  SmallVector<Type> types(leading, IndexType::get(&getContext()));
+  llvm::append_range(types, op.getCaptures().getTypes());
+  SmallVector<Location> locs(types.size(), op.getMaskMod().getLoc());
+  OpBuilder builder(&getContext());
+  return builder.createBlock(&region, {}, types, locs);
+}
+
+void AnalyzeMaskPass::simplify(Region &region) {
+  (void)applyPatternsGreedily(region, patterns);
+  IRRewriter rewriter(&getContext());
+  DominanceInfo dominance(region.getParentOp());
+  eliminateCommonSubExpressions(rewriter, dominance, region.getParentOp());
+}
+
+Cover AnalyzeMaskPass::analyzeBounds(ForwardOp op, bool &isExact) {
+  Block &mask = op.getMaskMod().front();
+  Block *bounds =
+      addRegion(op, op.getKvBounds(), ForwardOp::kKVBoundsArguments);
+  OpBuilder builder = OpBuilder::atBlockEnd(bounds);
+  IntervalBuilder intervals(builder, op.getMaskMod().getLoc());
+  MaskAnalysis analysis(intervals, mask, *bounds, /*overKeys=*/false);
+  Cover cover = analysis.analyze(mask.getTerminator()->getOperand(0));
+  yieldBounds(intervals, analysis.getKeyRanges(), cover);
+  simplify(op.getKvBounds());
+  numUnknown += analysis.getNumUnknown();
+  isExact = analysis.isExact();
+  return cover;
+}
+
+/// Adds kv_classify, unless it has nothing to say.
+void AnalyzeMaskPass::classify(ForwardOp op) {
+  Block &mask = op.getMaskMod().front();
+  Block *body =
+      addRegion(op, op.getKvClassify(), ForwardOp::kKVClassifyArguments);
+  OpBuilder builder = OpBuilder::atBlockEnd(body);
+  IntervalBuilder intervals(builder, op.getMaskMod().getLoc());
+  MaskAnalysis analysis(intervals, mask, *body, /*overKeys=*/true);
+  Cover cover = analysis.analyze(mask.getTerminator()->getOperand(0));
+  auto toCondition = [&](const KeyRange &range) -> Value {
+    if (range.isEmpty || !range.guard)
+      return intervals.boolean(!range.isEmpty);
+    return range.guard;
+  };
+  Value any = toCondition(cover.may), all = toCondition(cover.must);
+  auto yield =
+      YieldOp::create(builder, intervals.getLoc(), ValueRange{any, all});
+  simplify(op.getKvClassify());
+  if (matchPattern(yield.getOperand(0), m_One()) &&
+      matchPattern(yield.getOperand(1), m_Zero())) {
+    op.getKvClassify().front().erase();
+    return;
+  }
+  ++numClassified;
+}
 
 void AnalyzeMaskPass::analyze(ForwardOp op) {
   // Equal terms of a sum must be one value to cancel.
@@ -87,27 +153,17 @@ void AnalyzeMaskPass::analyze(ForwardOp op) {
   DominanceInfo dominance(op);
   eliminateCommonSubExpressions(rewriter, dominance, op);
 
-  Block &mask = op.getMaskMod().front();
-  Location loc = op.getMaskMod().getLoc();
-  SmallVector<Type> types(ForwardOp::kKVBoundsArguments,
-                          IndexType::get(&getContext()));
-  llvm::append_range(types, op.getCaptures().getTypes());
-  SmallVector<Location> locs(types.size(), loc);
-  OpBuilder builder(&getContext());
-  Block *bounds = builder.createBlock(&op.getKvBounds(), {}, types, locs);
-
-  IntervalBuilder intervals(builder, loc);
-  MaskAnalysis analysis(intervals, mask, *bounds);
-  Cover cover = analysis.analyze(mask.getTerminator()->getOperand(0));
-  yieldBounds(intervals, analysis.getKeyRanges(), cover);
-  (void)applyPatternsGreedily(op.getKvBounds(), patterns);
-  DominanceInfo newDominance(op);
-  eliminateCommonSubExpressions(rewriter, newDominance, op);
+  bool isExact;
+  Cover cover = analyzeBounds(op, isExact);
+  if (!isExact && op.getKvClassify().empty())
+    classify(op);
+  if (cover.may.isEmpty || hidesEverything(op.getMaskMod().front()))
+    op.getMaskMod().front().getTerminator()->emitWarning(
+        "mask_mod hides every key from every query");
 
   ++numMasks;
   if (!cover.may.isAll())
     ++numBounded;
   if (!cover.must.isEmpty)
     ++numWithFullBlocks;
-  numUnknown += analysis.getNumUnknown();
 }

@@ -54,6 +54,11 @@ KeyRange KeyRangeBuilder::intersect(KeyRange x, KeyRange y) {
   return result;
 }
 
+/// All keys if a condition holds, else none.
+static bool isCondition(const KeyRange &x) {
+  return !x.isEmpty && x.guard && !x.lo && !x.hi;
+}
+
 KeyRange KeyRangeBuilder::choose(Value condition, KeyRange x, KeyRange y) {
   if (matchPattern(condition, m_One()))
     return x;
@@ -62,6 +67,13 @@ KeyRange KeyRangeBuilder::choose(Value condition, KeyRange x, KeyRange y) {
   if (y.isEmpty || x.isEmpty) {
     Value guard = x.isEmpty ? b.logicalNot(condition) : condition;
     return intersect(KeyRange::when(guard), x.isEmpty ? y : x);
+  }
+  if (isCondition(x) && isCondition(y))
+    return KeyRange::when(b.select(condition, x.guard, y.guard));
+  if ((isCondition(x) && y.isAll()) || (x.isAll() && isCondition(y))) {
+    Value yes = b.boolean(true);
+    return KeyRange::when(
+        b.select(condition, x.guard ? x.guard : yes, y.guard ? y.guard : yes));
   }
   x = dropGuard(x);
   y = dropGuard(y);
@@ -76,9 +88,9 @@ KeyRange KeyRangeBuilder::choose(Value condition, KeyRange x, KeyRange y) {
   return result;
 }
 
-/// All keys if a condition holds, else none.
-static bool isCondition(const KeyRange &x) {
-  return !x.isEmpty && x.guard && !x.lo && !x.hi;
+/// Ranges with a common end, that of the sequence: their hull is their union.
+static bool shareEnd(const KeyRange &x, const KeyRange &y) {
+  return !x.guard && !y.guard && ((!x.lo && !y.lo) || (!x.hi && !y.hi));
 }
 
 KeyRange KeyRangeBuilder::hull(KeyRange x, KeyRange y) {
@@ -90,6 +102,7 @@ KeyRange KeyRangeBuilder::hull(KeyRange x, KeyRange y) {
     return choose(x.guard, KeyRange::all(), y);
   if (isCondition(y))
     return choose(y.guard, KeyRange::all(), x);
+  exact &= shareEnd(x, y);
   x = dropGuard(x);
   y = dropGuard(y);
   KeyRange result;
@@ -102,10 +115,10 @@ KeyRange KeyRangeBuilder::hull(KeyRange x, KeyRange y) {
 
 KeyRange KeyRangeBuilder::join(KeyRange x, KeyRange y) {
   // With a common end, or nothing to decide, the hull is the union.
-  auto isHalf = [](Value p, Value q) { return !p && !q; };
   if (x.isEmpty || y.isEmpty || isCondition(x) || isCondition(y) ||
-      (!x.guard && !y.guard && (isHalf(x.lo, y.lo) || isHalf(x.hi, y.hi))))
+      shareEnd(x, y))
     return hull(x, y);
+  exact = false;
   x = dropGuard(x);
   y = dropGuard(y);
   for (KeyRange *range : {&x, &y}) {

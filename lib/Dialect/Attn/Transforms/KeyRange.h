@@ -43,6 +43,9 @@ public:
   KeyRange choose(mlir::Value condition, KeyRange x, KeyRange y);
   /// Number of keys of the sequence.
   mlir::Value getLength();
+  /// Whether a hull took in keys, or a join left some out, that were not or
+  /// were in the union.
+  bool isExact() const { return exact; }
 
 private:
   /// The same keys without a guard.
@@ -50,6 +53,7 @@ private:
 
   IntervalBuilder &b;
   mlir::Value length;
+  bool exact = true;
 };
 
 } // namespace fovea::attn

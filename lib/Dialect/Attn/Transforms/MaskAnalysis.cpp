@@ -20,26 +20,42 @@ using namespace fovea;
 using namespace fovea::attn;
 using Predicate = arith::CmpIPredicate;
 
-/// Arguments of both mask_mod and kv_bounds.
+/// Arguments of mask_mod, kv_bounds and kv_classify.
 static constexpr unsigned kBatch = 0, kHead = 1, kQuery = 2, kKey = 3;
+static constexpr unsigned kFirstQuery = 2, kFirstKey = 4;
 
-MaskAnalysis::MaskAnalysis(IntervalBuilder &builder, Block &mask, Block &bounds)
-    : b(builder), keys(builder), mask(mask) {
+MaskAnalysis::MaskAnalysis(IntervalBuilder &builder, Block &mask, Block &body,
+                           bool overKeys)
+    : b(builder), keys(builder), mask(mask), body(body), overKeys(overKeys) {
   StaticRanges &ranges = b.getRanges();
-  int64_t last = ForwardOp::kMaxSequenceLength - 1;
-  for (Block *block : {&mask, &bounds}) {
-    ranges.set(block->getArgument(kBatch), 0, INT32_MAX);
-    ranges.set(block->getArgument(kHead), 0, INT32_MAX);
-    ranges.set(block->getArgument(2), 0, last);
-    ranges.set(block->getArgument(3), 0, last);
-  }
-  for (auto [index, argument] : llvm::enumerate(mask.getArguments()))
-    if (index != kQuery && index != kKey)
-      mapping.map(argument, bounds.getArgument(index));
-  intervals.try_emplace(mask.getArgument(kQuery),
-                        Interval{bounds.getArgument(2), bounds.getArgument(3)});
-  dependence[mask.getArgument(kQuery)] = OnQuery;
-  dependence[mask.getArgument(kKey)] = OnKey;
+  auto setRange = [&](Block &block, unsigned first, unsigned count,
+                      int64_t last) {
+    for (BlockArgument argument : block.getArguments().slice(first, count))
+      ranges.set(argument, 0, last);
+  };
+  unsigned bodyArguments = overKeys ? ForwardOp::kKVClassifyArguments
+                                    : ForwardOp::kKVBoundsArguments;
+  constexpr int64_t kLast = ForwardOp::kMaxSequenceLength - 1;
+  setRange(mask, 0, kQuery, INT32_MAX);
+  setRange(mask, kQuery, 2, kLast);
+  setRange(body, 0, kFirstQuery, INT32_MAX);
+  setRange(body, kFirstQuery, bodyArguments - kFirstQuery, kLast);
+
+  mapping.map(mask.getArgument(kBatch), body.getArgument(kBatch));
+  mapping.map(mask.getArgument(kHead), body.getArgument(kHead));
+  mapping.map(mask.getArguments().drop_front(ForwardOp::kMaskModArguments),
+              body.getArguments().drop_front(bodyArguments));
+  auto addCoordinate = [&](unsigned argument, unsigned first) {
+    Interval interval = {body.getArgument(first), body.getArgument(first + 1),
+                         /*attained=*/true};
+    intervals.try_emplace(mask.getArgument(argument), interval);
+    dependence[mask.getArgument(argument)] = OnBlock;
+  };
+  addCoordinate(kQuery, kFirstQuery);
+  if (overKeys)
+    addCoordinate(kKey, kFirstKey);
+  else
+    dependence[mask.getArgument(kKey)] = OnKey;
   for (Operation &op : mask) {
     unsigned on = None;
     for (Value operand : op.getOperands())
@@ -73,8 +89,53 @@ Value MaskAnalysis::cloneUniform(Value value) {
   getUsedValuesDefinedAbove(op->getRegions(), used);
   for (Value inner : used)
     cloneUniform(inner);
-  b.getBuilder().clone(*op, mapping);
+  // Upstream takes a cast from index to a narrow integer and back for nothing,
+  // though it may cut bits off; not if it is a truncation from 64 bits.
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op) &&
+      op->getOperand(0).getType().isIndex() && !value.getType().isInteger(64)) {
+    OpBuilder &builder = b.getBuilder();
+    Value wide = builder.createOrFold<arith::IndexCastOp>(
+        b.getLoc(), builder.getI64Type(), mapping.lookup(op->getOperand(0)));
+    mapping.map(value, builder.createOrFold<arith::TruncIOp>(
+                           b.getLoc(), value.getType(), wide));
+  } else {
+    b.getBuilder().clone(*op, mapping);
+  }
   return mapping.lookup(value);
+}
+
+/// An element at the query or the key lies between the block's extremes.
+FailureOr<Interval> MaskAnalysis::inferExtract(tensor::ExtractOp op) {
+  auto captured = dyn_cast<BlockArgument>(op.getTensor());
+  if (!overKeys || !captured || captured.getOwner() != &mask)
+    return failure();
+  std::optional<int64_t> dim;
+  SmallVector<Value> others;
+  for (auto [position, index] : llvm::enumerate(op.getIndices())) {
+    if (isUniform(index)) {
+      others.push_back(cloneUniform(index));
+      continue;
+    }
+    bool isCoordinate =
+        index == mask.getArgument(kQuery) || index == mask.getArgument(kKey);
+    if (dim || !isCoordinate)
+      return failure();
+    dim = position;
+  }
+  if (!dim)
+    return failure();
+  bool isQuery = op.getIndices()[*dim] == mask.getArgument(kQuery);
+  unsigned first = isQuery ? kFirstQuery : kFirstKey;
+  Value tensor = mapping.lookup(op.getTensor());
+  auto read = [&](auto extreme) -> Value {
+    using Extreme = decltype(extreme);
+    return b.toIndex(Extreme::create(
+        b.getBuilder(), b.getLoc(), op.getResult().getType(), tensor, others,
+        body.getArgument(first), body.getArgument(first + 1),
+        b.getBuilder().getI64IntegerAttr(*dim)));
+  };
+  Value low = read(BlockMinOp());
+  return Interval{low, read(BlockMaxOp())};
 }
 
 FailureOr<Interval> MaskAnalysis::inferInterval(Value value) {
@@ -84,6 +145,8 @@ FailureOr<Interval> MaskAnalysis::inferInterval(Value value) {
     Value end = b.toIndex(cloneUniform(value));
     return Interval{end, end};
   }
+  if (auto extract = value.getDefiningOp<tensor::ExtractOp>())
+    return inferExtract(extract);
   auto op = value.getDefiningOp<FoveaIntervalOpInterface>();
   if (!op)
     return failure();
@@ -110,13 +173,26 @@ FailureOr<Interval> MaskAnalysis::getInterval(Value value) {
 // Linear forms
 //===----------------------------------------------------------------------===//
 
+bool MaskAnalysis::isLargeUniform(Value value) {
+  constexpr int64_t kLarge = int64_t(1) << 48;
+  StaticRanges &ranges = b.getRanges();
+  return isUniform(value) && !ranges.getConstant(value) &&
+         (ranges.getMin(value) < -kLarge || ranges.getMax(value) > kLarge);
+}
+
 LogicalResult MaskAnalysis::decompose(Value value, int64_t factor,
                                       Linear &linear) {
   if (!isSupportedInteger(value.getType()))
     return failure();
+  if (factor == 0)
+    return success();
+  constexpr unsigned kMaxSteps = 1000;
+  if (++linear.steps > kMaxSteps)
+    return failure();
   // Far from overflow, so that signs can be changed and small terms added.
   constexpr int64_t kMax = int64_t(1) << 48;
-  if (auto op = value.getDefiningOp<FoveaIntervalOpInterface>()) {
+  if (auto op = value.getDefiningOp<FoveaIntervalOpInterface>();
+      op && !isLargeUniform(value)) {
     FailureOr<AffineSum> sum = op.getAffineSum(b.getRanges());
     if (succeeded(sum)) {
       int64_t constant;
@@ -134,7 +210,7 @@ LogicalResult MaskAnalysis::decompose(Value value, int64_t factor,
     }
   }
   auto &terms =
-      getDependence(value) & OnKey ? linear.keyTerms : linear.queryTerms;
+      getDependence(value) & OnKey ? linear.keyTerms : linear.blockTerms;
   auto *same =
       llvm::find_if(terms, [&](auto &term) { return term.first == value; });
   if (same == terms.end()) {
@@ -149,18 +225,15 @@ LogicalResult MaskAnalysis::decompose(Value value, int64_t factor,
   return success();
 }
 
-FailureOr<Interval> MaskAnalysis::sumTerms(const Linear &linear, int64_t scale,
-                                           Interval bound) {
-  struct Term {
-    Interval interval;
-    int64_t factor;
-  };
-  StaticRanges &ranges = b.getRanges();
-  int64_t constant = scale * linear.constant;
-  SmallVector<Term> terms;
+LogicalResult MaskAnalysis::collectTerms(const Linear &linear, int64_t scale,
+                                         Interval bound,
+                                         SmallVectorImpl<Term> &terms,
+                                         int64_t &constant) {
+  constant = scale * linear.constant;
   auto append = [&](Interval interval, int64_t factor) -> LogicalResult {
-    std::optional<int64_t> known =
-        interval.isPoint() ? ranges.getConstant(interval.lo) : std::nullopt;
+    std::optional<int64_t> known = interval.isPoint()
+                                       ? b.getRanges().getConstant(interval.lo)
+                                       : std::nullopt;
     int64_t product;
     if (!known) {
       terms.push_back({interval, factor});
@@ -171,73 +244,78 @@ FailureOr<Interval> MaskAnalysis::sumTerms(const Linear &linear, int64_t scale,
   };
   if (failed(append(bound, -scale)))
     return failure();
-  for (auto [value, factor] : linear.queryTerms) {
+  for (auto [value, factor] : linear.blockTerms) {
     FailureOr<Interval> interval = getInterval(value);
     if (failed(interval) || failed(append(*interval, scale * factor)))
       return failure();
   }
+  return limitTerms(linear, terms, constant);
+}
 
-  // A captured value that means "no limit" may be near the end of its type.
-  // Where it stands alone among terms of known size, cutting it off above their
-  // reach changes no comparison and keeps the sum from overflowing.
+/// A captured value that means "no limit" may be near the end of its type.
+/// Where it stands alone among terms of known size, cutting it off above their
+/// reach changes no comparison and keeps the sum from overflowing.
+LogicalResult MaskAnalysis::limitTerms(const Linear &linear,
+                                       MutableArrayRef<Term> terms,
+                                       int64_t constant) {
   constexpr int64_t kLarge = int64_t(1) << 32;
-  auto getReach = [&](Value lo, Value hi, int64_t factor) {
-    double reach = std::max(std::abs(double(ranges.getMin(lo))),
-                            std::abs(double(ranges.getMax(hi))));
-    return reach * std::abs(double(factor));
+  constexpr double kFar = 1LL << 60;
+  StaticRanges &ranges = b.getRanges();
+  auto getReach = [&](Value lo, Value hi) {
+    return std::max(std::abs(double(ranges.getMin(lo))),
+                    std::abs(double(ranges.getMax(hi))));
   };
-  Term *large = nullptr;
-  unsigned numLarge = 0;
   double reach = std::abs(double(constant));
   for (auto [value, factor] : linear.keyTerms)
-    reach += getReach(value, value, factor);
+    reach += getReach(value, value) * std::abs(double(factor));
+  Term *large = nullptr;
+  double largest = 0;
   for (Term &term : terms) {
-    double own = getReach(term.interval.lo, term.interval.hi, 1);
-    if (own > double(kLarge)) {
+    double own = getReach(term.interval.lo, term.interval.hi);
+    if (own > double(kLarge) && own > largest) {
+      largest = own;
       large = &term;
-      ++numLarge;
-    } else {
-      reach += own * std::abs(double(term.factor));
     }
   }
-  bool isUnit = large && std::abs(large->factor) == 1;
-  if (numLarge == 1 && isUnit && large->interval.isPoint() &&
-      reach < std::ldexp(1.0, 60)) {
-    int64_t limit = llvm::PowerOf2Ceil(int64_t(reach) + 1);
-    limit = std::max(limit, kLarge);
-    Value cut = b.max(large->interval.lo, b.constant(-limit));
-    cut = b.min(cut, b.constant(limit));
-    large->interval = {cut, cut};
-  }
-
-  // Terms that are added come first: no negation is needed if there is one.
-  Interval sum;
-  for (bool isAdded : {true, false})
-    for (const Term &term : terms) {
-      if ((term.factor > 0) != isAdded)
-        continue;
-      Interval interval = term.interval;
-      if (!isAdded)
-        std::swap(interval.lo, interval.hi);
-      Value factor = b.constant(std::abs(term.factor));
-      interval = b.onEnds(interval, {factor, factor},
-                          [&](Value p, Value q) { return b.mul(p, q); });
-      if (!sum && isAdded) {
-        sum = interval;
-        continue;
-      }
-      if (!sum) {
-        Value start = b.constant(constant);
-        sum = {start, start};
-        constant = 0;
-      }
-      sum = b.onEnds(sum, interval, [&](Value p, Value q) {
-        return isAdded ? b.add(p, q) : b.sub(p, q);
+  for (Term &term : terms)
+    if (&term != large)
+      reach += getReach(term.interval.lo, term.interval.hi) *
+               std::abs(double(term.factor));
+  if (!large)
+    return success(reach < kFar);
+  double factor = std::abs(double(large->factor));
+  if (reach + largest * factor < kFar)
+    return success();
+  if (reach >= kFar)
+    return failure();
+  int64_t limit = llvm::PowerOf2Ceil(int64_t(reach) + 1);
+  limit = std::max(limit, kLarge);
+  if (double(limit) * factor > 2 * kFar)
+    return failure();
+  Value most = b.constant(limit), least = b.constant(-limit);
+  large->interval =
+      b.onEnds(large->interval, large->interval, [&](Value end, Value) {
+        return b.min(b.max(end, least), most);
       });
-    }
+  return success();
+}
+
+Interval MaskAnalysis::sumTerms(ArrayRef<Term> terms, bool positive,
+                                int64_t constant) {
+  Interval sum;
+  for (const Term &term : terms) {
+    if ((term.factor > 0) != positive)
+      continue;
+    Value factor = b.constant(std::abs(term.factor));
+    Interval interval = b.onEnds(term.interval, {factor, factor},
+                                 [&](Value p, Value q) { return b.mul(p, q); });
+    sum = !sum ? interval : b.onEnds(sum, interval, [&](Value p, Value q) {
+      return b.add(p, q);
+    });
+  }
   Value rest = b.constant(constant);
   if (!sum)
-    return Interval{rest, rest};
+    return {rest, rest};
   return b.onEnds(sum, {rest, rest},
                   [&](Value p, Value q) { return b.add(p, q); });
 }
@@ -283,17 +361,20 @@ Cover MaskAnalysis::analyzeTermBound(Value term, bool upper, Interval bound) {
 
 Cover MaskAnalysis::analyzeBound(const Linear &linear, bool upper,
                                  Interval bound) {
+  SmallVector<Term> terms;
+  int64_t constant;
   if (linear.keyTerms.empty()) {
-    FailureOr<Interval> sum = sumTerms(linear, 1, bound);
-    if (failed(sum))
+    if (failed(collectTerms(linear, 1, bound, terms, constant)))
       return unknown();
-    Value zero = b.constant(0);
-    auto holds = [&](Value end) {
-      return upper ? b.le(end, zero) : b.le(zero, end);
-    };
-    Value easy = upper ? sum->lo : sum->hi, hard = upper ? sum->hi : sum->lo;
-    Value may = holds(easy);
-    Value must = sum->isPoint() ? may : holds(hard);
+    // What is taken away stands on the other side, so that nothing is negative
+    // that need not be.
+    Interval less = sumTerms(terms, true, std::max<int64_t>(constant, 0));
+    Interval more = sumTerms(terms, false, std::max<int64_t>(-constant, 0));
+    if (!upper)
+      std::swap(less, more);
+    Value may = b.le(less.lo, more.hi);
+    Value must =
+        less.isPoint() && more.isPoint() ? may : b.le(less.hi, more.lo);
     return {KeyRange::when(may), KeyRange::when(must)};
   }
   if (linear.keyTerms.size() != 1)
@@ -301,13 +382,23 @@ Cover MaskAnalysis::analyzeBound(const Linear &linear, bool upper,
   // factor * term + rest <= bound: term <= (bound - rest) / factor, with the
   // comparison turned round for a negative factor.
   auto [term, factor] = linear.keyTerms.front();
-  FailureOr<Interval> limit = sumTerms(linear, factor > 0 ? -1 : 1, bound);
-  if (failed(limit))
+  if (failed(collectTerms(linear, factor > 0 ? -1 : 1, bound, terms, constant)))
     return unknown();
+  bool hasAdded =
+      llvm::any_of(terms, [](const Term &term) { return term.factor > 0; });
+  Interval limit = sumTerms(terms, true, hasAdded ? 0 : constant);
+  if (llvm::any_of(terms, [](const Term &term) { return term.factor < 0; }))
+    limit = b.onEnds(limit, sumTerms(terms, false, 0).flipped(),
+                     [&](Value p, Value q) { return b.sub(p, q); });
+  if (hasAdded) {
+    Value rest = b.constant(constant);
+    limit = b.onEnds(limit, {rest, rest},
+                     [&](Value p, Value q) { return b.add(p, q); });
+  }
   bool termUpper = factor > 0 ? upper : !upper;
   Value divisor = b.constant(std::abs(factor));
   Interval quotient =
-      b.onEnds(*limit, {divisor, divisor}, [&](Value p, Value q) {
+      b.onEnds(limit, {divisor, divisor}, [&](Value p, Value q) {
         return termUpper ? b.floorDiv(p, q) : b.ceilDiv(p, q);
       });
   return analyzeTermBound(term, termUpper, quotient);
@@ -398,23 +489,53 @@ Cover MaskAnalysis::analyzeSelect(arith::SelectOp op, bool negated) {
   Value condition = op.getCondition();
   Cover x = analyze(op.getTrueValue(), negated);
   Cover y = analyze(op.getFalseValue(), negated);
-  if (!isUniform(condition))
-    return disjunction(conjunction(analyze(condition), x),
-                       conjunction(analyze(condition, true), y));
+  if (!isUniform(condition)) {
+    Cover cover = disjunction(conjunction(analyze(condition), x),
+                              conjunction(analyze(condition, true), y));
+    // What both sides show is shown, whichever it is.
+    if (overKeys)
+      cover.must = keys.join(cover.must, keys.intersect(x.must, y.must));
+    return cover;
+  }
   Value choice = cloneUniform(condition);
   return {keys.choose(choice, x.may, y.may),
           keys.choose(choice, x.must, y.must)};
 }
 
+Cover MaskAnalysis::analyzeInterval(Value condition, bool negated) {
+  FailureOr<Interval> interval = getInterval(condition);
+  if (failed(interval))
+    return unknown();
+  Value may = negated ? b.logicalNot(interval->lo) : interval->hi;
+  Value must = negated ? b.logicalNot(interval->hi) : interval->lo;
+  return {KeyRange::when(may), KeyRange::when(must)};
+}
+
 Cover MaskAnalysis::analyze(Value condition, bool negated) {
+  auto known = covers.find({condition, negated});
+  if (known != covers.end())
+    return known->second;
+  Cover cover = analyzeCondition(condition, negated);
+  covers.try_emplace({condition, negated}, cover);
+  return cover;
+}
+
+Cover MaskAnalysis::analyzeCondition(Value condition, bool negated) {
   if (isUniform(condition)) {
     Value holds = cloneUniform(condition);
     KeyRange range = KeyRange::when(negated ? b.logicalNot(holds) : holds);
     return {range, range};
   }
   Operation *op = condition.getDefiningOp();
-  if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op))
-    return analyzeCompare(compare, negated);
+  if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op)) {
+    unsigned before = numUnknown;
+    Cover cover = analyzeCompare(compare, negated);
+    if (numUnknown == before || !overKeys || failed(getInterval(condition)))
+      return cover;
+    // Sums of terms say nothing, but the interval of either side does.
+    numUnknown = before;
+    return analyzeInterval(condition, negated);
+  }
   if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
     return analyzeSelect(select, negated);
   // Negation is pushed inwards: not (x and y) is (not x) or (not y).
@@ -437,10 +558,5 @@ Cover MaskAnalysis::analyze(Value condition, bool negated) {
               keys.choose(flip, flipped.must, kept.must)};
     }
   }
-  FailureOr<Interval> interval = getInterval(condition);
-  if (failed(interval))
-    return unknown();
-  Value may = negated ? b.logicalNot(interval->lo) : interval->hi;
-  Value must = negated ? b.logicalNot(interval->hi) : interval->lo;
-  return {KeyRange::when(may), KeyRange::when(must)};
+  return analyzeInterval(condition, negated);
 }

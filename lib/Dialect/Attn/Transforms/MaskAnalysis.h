@@ -26,13 +26,14 @@ struct Cover {
   KeyRange must = KeyRange::empty();
 };
 
-/// Evaluates the conditions of a mask_mod region over a block of queries. Emits
-/// the ends of the ranges into the block that `builder` stands in, whose first
-/// arguments are b, h, i0, i1, then the captured values.
+/// Evaluates the conditions of a mask_mod region over a block. Emits into the
+/// block that `builder` stands in. Its arguments are those of kv_bounds, and
+/// the ranges are ones of keys; or those of kv_classify, and then keys have an
+/// interval as queries do, and each range is all keys of the block or none.
 class MaskAnalysis {
 public:
-  MaskAnalysis(IntervalBuilder &builder, mlir::Block &mask,
-               mlir::Block &bounds);
+  MaskAnalysis(IntervalBuilder &builder, mlir::Block &mask, mlir::Block &body,
+               bool overKeys);
 
   /// The cover of an i1 of the region, or of its negation.
   Cover analyze(mlir::Value condition, bool negated = false);
@@ -41,30 +42,59 @@ public:
   KeyRangeBuilder &getKeyRanges() { return keys; }
   /// Number of conditions about which nothing is known.
   unsigned getNumUnknown() const { return numUnknown; }
+  /// Whether ranges say all there is to say, as far as conditions are known.
+  bool isExact() const { return numUnknown == 0 && keys.isExact(); }
 
 private:
-  /// A value as factors times key-dependent terms, plus factors times
-  /// others, plus a constant.
+  /// A value as factors times terms without an interval, which depend on keys,
+  /// plus factors times others, plus a constant.
   struct Linear {
-    llvm::SmallVector<std::pair<mlir::Value, int64_t>> keyTerms, queryTerms;
+    llvm::SmallVector<std::pair<mlir::Value, int64_t>> keyTerms, blockTerms;
     int64_t constant = 0;
+    /// Values that were looked at: sums of sums may share their parts, and then
+    /// there are more ways to them than anybody can walk.
+    unsigned steps = 0;
   };
-  enum Dependence : unsigned { None = 0, OnQuery = 1, OnKey = 2 };
+  /// A term of known interval, with its factor.
+  struct Term {
+    Interval interval;
+    int64_t factor;
+  };
+  /// What a value depends on besides batch entry and head: something that has
+  /// an interval over the block, a key that has none.
+  enum Dependence : unsigned { None = 0, OnBlock = 1, OnKey = 2 };
 
   unsigned getDependence(mlir::Value value) { return dependence.lookup(value); }
   bool isUniform(mlir::Value value) { return getDependence(value) == None; }
   mlir::Value cloneUniform(mlir::Value value);
   mlir::FailureOr<Interval> inferInterval(mlir::Value value);
+  mlir::FailureOr<Interval> inferExtract(mlir::tensor::ExtractOp op);
 
   mlir::LogicalResult decompose(mlir::Value value, int64_t factor,
                                 Linear &linear);
-  /// The interval of `scale` times the terms of `linear` that do not depend on
-  /// the key, minus `scale` times `bound`.
-  mlir::FailureOr<Interval> sumTerms(const Linear &linear, int64_t scale,
-                                     Interval bound);
+  /// Whether decomposition should stop at `value`: it may be so large that its
+  /// parts must not be added in another order.
+  bool isLargeUniform(mlir::Value value);
+  /// `scale` times the terms of `linear` that have intervals, minus `scale`
+  /// times `bound`; the constant ones in `constant`. Fails if the sum may
+  /// overflow.
+  mlir::LogicalResult collectTerms(const Linear &linear, int64_t scale,
+                                   Interval bound,
+                                   llvm::SmallVectorImpl<Term> &terms,
+                                   int64_t &constant);
+  mlir::LogicalResult limitTerms(const Linear &linear,
+                                 llvm::MutableArrayRef<Term> terms,
+                                 int64_t constant);
+  /// The sum of those with a positive factor, or of those with a negative one,
+  /// sign changed, plus `constant`.
+  Interval sumTerms(llvm::ArrayRef<Term> terms, bool positive,
+                    int64_t constant);
 
   Cover unknown();
   Cover analyzeCompare(mlir::arith::CmpIOp op, bool negated);
+  Cover analyzeCondition(mlir::Value condition, bool negated);
+  /// All or nothing, by the interval of a condition.
+  Cover analyzeInterval(mlir::Value condition, bool negated);
   Cover analyzeSelect(mlir::arith::SelectOp op, bool negated);
   /// `linear <= bound` if `upper`, else `linear >= bound`.
   Cover analyzeBound(const Linear &linear, bool upper, Interval bound);
@@ -74,10 +104,13 @@ private:
 
   IntervalBuilder &b;
   KeyRangeBuilder keys;
-  mlir::Block &mask;
+  mlir::Block &mask, &body;
+  bool overKeys;
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, unsigned> dependence;
   llvm::DenseMap<mlir::Value, mlir::FailureOr<Interval>> intervals;
+  /// What was found out about conditions and their negations.
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, Cover> covers;
   unsigned numUnknown = 0;
 };
 

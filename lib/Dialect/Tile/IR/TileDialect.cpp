@@ -118,7 +118,7 @@ LogicalResult ScheduleAttr::verify(
     int64_t keyStages, int64_t queryStages, int64_t producerRegisters,
     int64_t consumerRegisters, int64_t overlap, int64_t chain, int64_t pingPong,
     int64_t softmaxPart, WorkSchedule, RecurrenceKind, int64_t tau,
-    int64_t sumByDot, int64_t cluster) {
+    int64_t sumByDot, int64_t cluster, int64_t scoreStages) {
   struct Field {
     StringRef name;
     int64_t value, least, most;
@@ -135,7 +135,8 @@ LogicalResult ScheduleAttr::verify(
         Field{"overlap", overlap, 0, 1}, Field{"chain", chain, 0, 2},
         Field{"ping_pong", pingPong, 0, 1},
         Field{"softmax_part", softmaxPart, 1, 100}, Field{"tau", tau, 0, 64},
-        Field{"sum_by_dot", sumByDot, 0, 1}, Field{"cluster", cluster, 1, 16}})
+        Field{"sum_by_dot", sumByDot, 0, 1}, Field{"cluster", cluster, 1, 16},
+        Field{"score_stages", scoreStages, 0, 8}})
     if (field.value < field.least || field.value > field.most)
       return emitError() << "schedule's '" << field.name << "' must be in ["
                          << field.least << ", " << field.most << "], found "
@@ -434,6 +435,37 @@ void AtMostAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("kind", "at_most");
   json.attribute("size", getSize());
   json.attribute("limit", getLimit());
+}
+
+LogicalResult AtLeastAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  StringRef size, int64_t limit) {
+  if (limit < 0)
+    return emitError() << "limit of size '" << size
+                       << "' must not be negative, found " << limit;
+  return success();
+}
+SmallVector<StringRef> AtLeastAttr::getSizeNames() const { return {getSize()}; }
+void AtLeastAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "at_least");
+  json.attribute("size", getSize());
+  json.attribute("limit", getLimit());
+}
+
+LogicalResult CoversAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef size, int64_t block, StringRef) {
+  if (block < 1)
+    return emitError() << "blocks counted by size '" << size
+                       << "' must be positive, found " << block;
+  return success();
+}
+SmallVector<StringRef> CoversAttr::getSizeNames() const {
+  return {getSize(), getOf()};
+}
+void CoversAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "covers");
+  json.attribute("size", getSize());
+  json.attribute("block", getBlock());
+  json.attribute("of", getOf());
 }
 
 //===----------------------------------------------------------------------===//

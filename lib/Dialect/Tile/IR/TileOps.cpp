@@ -27,19 +27,40 @@ static bool hasShape(RankedTensorType type, ArrayRef<int64_t> shape,
 // Elementary ops
 //===----------------------------------------------------------------------===//
 
-LogicalResult IotaOp::verify() {
-  RankedTensorType type = getResult().getType();
-  int64_t dim = getDim();
+/// `type` counts along `dim`.
+template <typename Op>
+static LogicalResult verifyCounts(Op op) {
+  RankedTensorType type = op.getResult().getType();
+  int64_t dim = op.getDim();
   if (dim != 0 && dim != 1)
-    return emitOpError("dim must be 0 or 1, found ") << dim;
-  if (!type.getElementType().isSignlessInteger(32) &&
-      !type.getElementType().isSignlessInteger(64))
-    return emitOpError("result must be of i32 or i64, found ") << type;
+    return op.emitOpError("dim must be 0 or 1, found ") << dim;
   if (type.getDimSize(1 - dim) != 1)
-    return emitOpError("result must have extent 1 along the other dimension, "
-                       "found ")
+    return op.emitOpError(
+               "result must have extent 1 along the other dimension, found ")
            << type;
   return success();
+}
+
+LogicalResult IotaOp::verify() {
+  Type element = getResult().getType().getElementType();
+  if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
+    return emitOpError("result must be of i32 or i64, found ")
+           << getResult().getType();
+  return verifyCounts(*this);
+}
+
+LogicalResult RampOp::verify() { return verifyCounts(*this); }
+
+void HeldRowsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                   SetIntRangeFn setRange) {
+  int64_t rows = getTile().getDimSize(0);
+  unsigned width = ConstantIntRanges::getStorageBitwidth(getFirst().getType());
+  auto setBounds = [&](Value result, int64_t least, int64_t most) {
+    setRange(result, ConstantIntRanges::fromSigned(APInt(width, least),
+                                                   APInt(width, most)));
+  };
+  setBounds(getFirst(), 0, rows - 1);
+  setBounds(getCount(), 1, rows);
 }
 
 LogicalResult BroadcastOp::verify() {
@@ -60,6 +81,17 @@ LogicalResult BroadcastOp::verify() {
   for (auto [from, to] : llvm::zip(tile.getShape(), result.getShape()))
     if (from != 1 && from != to)
       return emitOpError("cannot broadcast ") << tile << " to " << result;
+  return success();
+}
+
+LogicalResult RandomOp::verify() {
+  RankedTensorType type = getType();
+  constexpr int64_t kSquare = 16;
+  if (!type.getElementType().isSignlessInteger(32) ||
+      type.getDimSize(0) % kSquare != 0 || type.getDimSize(1) % kSquare != 0)
+    return emitOpError("result must be an i32 tile whose extents are multiples "
+                       "of 16, found ")
+           << type;
   return success();
 }
 
@@ -411,17 +443,47 @@ LogicalResult SoftmaxMergeOp::verify() {
 }
 
 LogicalResult SoftmaxFinishOp::verify() {
+  if (getSink() && getSink().getType() != getM().getType())
+    return emitOpError("sink must have the type of m, found ")
+           << getSink().getType() << " and " << getM().getType();
   return verifyState(*this, getM().getType(), getL().getType(),
                      getAcc().getType());
 }
 
+/// The operands and regions of one of the two forms.
+static LogicalResult verifyForm(SoftmaxSumOp op) {
+  bool isRange = op.getLower() && op.getUpper() && op.getFullLower() &&
+                 op.getFullUpper(),
+       hasRange = op.getLower() || op.getUpper() || op.getFullLower() ||
+                  op.getFullUpper();
+  if (!op.isVisiting()) {
+    if (isRange && !op.getCount() && !op.getMasked() && op.getInits().empty())
+      return success();
+    return op.emitOpError("without visit must have lower, upper, full_lower "
+                          "and full_upper, and nothing else to go by");
+  }
+  if (hasRange || op.getDescending() || !op.getCount() || !op.getMasked())
+    return op.emitOpError("with visit must have count and masked, and neither "
+                          "bounds nor an order");
+  for (Value init : op.getInits())
+    if (!init.getType().isIntOrIndex())
+      return op.emitOpError("init must be of integers, found ")
+             << init.getType();
+  return success();
+}
+
 LogicalResult SoftmaxSumOp::verify() {
+  if (failed(verifyForm(*this)))
+    return failure();
   if (static_cast<int64_t>(getStep()) <= 0)
     return emitOpError("step must be positive, found ")
            << static_cast<int64_t>(getStep());
   if (!getScale().isFinite() || getScale().isNegative() || getScale().isZero())
     return emitOpError("scale must be positive and finite, found ")
            << getScale().convertToDouble();
+  if (!getVisible().empty() && getVisible().size() != 2)
+    return emitOpError("visible must have two bounds or none, found ")
+           << getVisible().size();
   return verifyState(*this, getM().getType(), getL().getType(),
                      getAcc().getType());
 }
@@ -443,7 +505,33 @@ static LogicalResult verifySoftmaxRegion(SoftmaxSumOp op, StringRef name,
   return success();
 }
 
+/// visit gets the position and what is carried, and gives the block's first key
+/// and what to carry on.
+static LogicalResult verifyVisit(SoftmaxSumOp op) {
+  SmallVector<Type> types = {IndexType::get(op.getContext())};
+  llvm::append_range(types, op.getInits().getTypes());
+  Region &region = op.getVisit();
+  if (!llvm::equal(region.getArgumentTypes(), types))
+    return op.emitOpError() << "visit must have arguments (" << types
+                            << "), found (" << region.getArgumentTypes() << ")";
+  Operation *yield = region.front().getTerminator();
+  if (!isa<YieldOp>(yield) || !llvm::equal(yield->getOperandTypes(), types))
+    return yield->emitOpError("in visit must yield (")
+           << types << "), found (" << yield->getOperandTypes() << ")";
+  WalkResult walk = region.walk([&](Operation *inner) -> WalkResult {
+    if (isMemoryEffectFree(inner) ||
+        hasSingleEffect<MemoryEffects::Read>(inner) ||
+        inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+      return WalkResult::advance();
+    return inner->emitOpError("is not allowed in visit: it has other effects "
+                              "than to read memory");
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult SoftmaxSumOp::verifyRegions() {
+  if (isVisiting() && failed(verifyVisit(*this)))
+    return failure();
   Type index = IndexType::get(getContext()),
        i1 = IntegerType::get(getContext(), 1);
   RankedTensorType acc = getAcc().getType();
@@ -472,22 +560,58 @@ LogicalResult SoftmaxSumOp::verifyRegions() {
                              isScores, score);
 }
 
+/// Parses `%lower to %upper step 64 descending full(%fb, %fe)`.
+static ParseResult
+parseRange(OpAsmParser &parser, int64_t &step, bool &isDescending,
+           SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands) {
+  auto parseOperand = [&] {
+    return parser.parseOperand(operands.emplace_back());
+  };
+  if (parseOperand() || parser.parseKeyword("to") || parseOperand() ||
+      parser.parseKeyword("step") || parser.parseInteger(step))
+    return failure();
+  isDescending = succeeded(parser.parseOptionalKeyword("descending"));
+  return failure(parser.parseKeyword("full") || parser.parseLParen() ||
+                 parseOperand() || parser.parseComma() || parseOperand() ||
+                 parser.parseRParen());
+}
+
+/// Parses `%count masked(%masked) init(%a : i32) step 64`.
+static ParseResult
+parseVisits(OpAsmParser &parser, int64_t &step,
+            SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
+            SmallVectorImpl<Type> &types) {
+  if (parser.parseOperand(operands.emplace_back()) ||
+      parser.parseKeyword("masked") || parser.parseLParen() ||
+      parser.parseOperand(operands.emplace_back()) || parser.parseRParen())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("init")) &&
+      (parser.parseLParen() || parser.parseOperandList(operands) ||
+       parser.parseColonTypeList(types) || parser.parseRParen()))
+    return failure();
+  return failure(parser.parseKeyword("step") || parser.parseInteger(step));
+}
+
 ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
-  OpAsmParser::UnresolvedOperand lower, upper, fullLower, fullUpper;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<OpAsmParser::UnresolvedOperand, 2> visible;
+  SmallVector<Type> initTypes;
   Builder &builder = parser.getBuilder();
+  SMLoc loc = parser.getCurrentLocation();
   int64_t step;
   double scale;
-  if (parser.parseOperand(lower) || parser.parseKeyword("to") ||
-      parser.parseOperand(upper) || parser.parseKeyword("step") ||
-      parser.parseInteger(step))
+  bool isDescending = false;
+  bool isVisiting = succeeded(parser.parseOptionalKeyword("blocks"));
+  if (isVisiting ? parseVisits(parser, step, operands, initTypes)
+                 : parseRange(parser, step, isDescending, operands))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("descending")))
+  if (isDescending)
     result.addAttribute(getDescendingAttrName(result.name),
                         builder.getUnitAttr());
-  if (parser.parseKeyword("full") || parser.parseLParen() ||
-      parser.parseOperand(fullLower) || parser.parseComma() ||
-      parser.parseOperand(fullUpper) || parser.parseRParen() ||
-      parser.parseKeyword("scale") || parser.parseLParen() ||
+  if (!isVisiting && succeeded(parser.parseOptionalKeyword("visible")) &&
+      parser.parseOperandList(visible, 2, OpAsmParser::Delimiter::Paren))
+    return failure();
+  if (parser.parseKeyword("scale") || parser.parseLParen() ||
       parser.parseFloat(scale) || parser.parseRParen())
     return failure();
   result.addAttribute(getStepAttrName(result.name),
@@ -495,7 +619,7 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   result.addAttribute(getScaleAttrName(result.name),
                       builder.getF32FloatAttr(scale));
   Region *scores = result.addRegion(), *values = result.addRegion(),
-         *weights = result.addRegion();
+         *weights = result.addRegion(), *visit = result.addRegion();
   auto parseRegion = [&](Region &region) -> ParseResult {
     SmallVector<OpAsmParser::Argument> arguments;
     return failure(parser.parseArgumentList(arguments,
@@ -503,6 +627,8 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
                                             /*allowType=*/true) ||
                    parser.parseRegion(region, arguments));
   };
+  if (isVisiting && (parser.parseKeyword("visit") || parseRegion(*visit)))
+    return failure();
   if (parser.parseKeyword("scores") || parseRegion(*scores))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("weights")) &&
@@ -514,14 +640,38 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseType(row) || parser.parseComma() || parser.parseType(acc))
     return failure();
   result.addTypes({row, row, acc});
-  return parser.resolveOperands({lower, upper, fullLower, fullUpper},
-                                builder.getIndexType(), result.operands);
+  int32_t range = isVisiting ? 0 : 1, visits = isVisiting ? 1 : 0;
+  int32_t segments[] = {range,
+                        range,
+                        range,
+                        range,
+                        visits,
+                        visits,
+                        int32_t(initTypes.size()),
+                        int32_t(visible.size())};
+  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
+                      builder.getDenseI32ArrayAttr(segments));
+  SmallVector<Type> types(isVisiting ? 2 : 4, builder.getIndexType());
+  llvm::append_range(types, initTypes);
+  llvm::append_range(operands, visible);
+  types.append(visible.size(), builder.getIndexType());
+  return parser.resolveOperands(operands, types, loc, result.operands);
 }
 
 void SoftmaxSumOp::print(OpAsmPrinter &p) {
-  p << ' ' << getLower() << " to " << getUpper() << " step " << getStep()
-    << (getDescending() ? " descending" : "") << " full(" << getFullLower()
-    << ", " << getFullUpper() << ") scale(";
+  if (isVisiting()) {
+    p << " blocks " << getCount() << " masked(" << getMasked() << ')';
+    if (!getInits().empty())
+      p << " init(" << getInits() << " : " << getInits().getTypes() << ')';
+    p << " step " << getStep();
+  } else {
+    p << ' ' << getLower() << " to " << getUpper() << " step " << getStep()
+      << (getDescending() ? " descending" : "") << " full(" << getFullLower()
+      << ", " << getFullUpper() << ')';
+    if (!getVisible().empty())
+      p << " visible(" << getVisible() << ')';
+  }
+  p << " scale(";
   p.printAttributeWithoutType(getScaleAttr());
   p << ')';
   auto printRegion = [&](StringRef name, Region &region) {
@@ -535,13 +685,15 @@ void SoftmaxSumOp::print(OpAsmPrinter &p) {
     p << ") ";
     p.printRegion(region, /*printEntryBlockArgs=*/false);
   };
+  printRegion("visit", getVisit());
   printRegion("scores", getScores());
   printRegion("weights", getWeights());
   printRegion("values", getValues());
   p.printNewline();
   p << " ";
-  p.printOptionalAttrDict(
-      (*this)->getAttrs(),
-      {getStepAttrName(), getScaleAttrName(), getDescendingAttrName()});
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {getStepAttrName(), getScaleAttrName(),
+                           getDescendingAttrName(),
+                           getOperandSegmentSizesAttrName()});
   p << " : " << getM().getType() << ", " << getAcc().getType();
 }

@@ -53,7 +53,21 @@ struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
     RankedTensorType accType = op.getAcc().getType();
     RankedTensorType rowType = op.getL().getType();
     Value empty = b.isEqual(op.getL(), 0.0);
-    Value inverse = b.divide(b.splat(rowType, 1.0), op.getL());
+    Value m = op.getM(), l = op.getL(), hasNone = empty;
+    Value share = b.splat(rowType, 1.0);
+    if (op.getSink()) {
+      // To the larger reference, as in a merge with a state of one score.
+      Value largest = b.maximum(m, op.getSink());
+      Value reference = b.guard(largest);
+      auto factorOf = [&](Value from) {
+        return b.exp2(b.multiply(b.subtract(from, reference), kLog2E));
+      };
+      share = factorOf(m);
+      l = b.multiplyAdd(l, share, factorOf(op.getSink()));
+      m = largest;
+      hasNone = b.isEqual(l, 0.0);
+    }
+    Value inverse = b.divide(share, l);
     Value scaled = b.multiply(op.getAcc(), b.widen(inverse, accType));
     auto cleared = IfAnyOp::create(b, empty, scaled);
     {
@@ -65,9 +79,8 @@ struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
       YieldOp::create(b, zeros);
     }
     Value output = cleared.getResult(0);
-    Value sum =
-        b.multiplyAdd(b.log2(op.getL()), b.splat(rowType, kLn2), op.getM());
-    Value lse = b.select(empty, b.minusInfinity(rowType), sum);
+    Value sum = b.multiplyAdd(b.log2(l), b.splat(rowType, kLn2), m);
+    Value lse = b.select(hasNone, b.minusInfinity(rowType), sum);
     rewriter.replaceOp(op, {output, lse});
     return success();
   }

@@ -81,11 +81,14 @@ private:
   /// A loop over the blocks; `body` gets a step and the carried values and
   /// returns the next ones.
   ResultRange forEachBlock(ArrayRef<Value> inits, StepBody body) {
+    if (op.isVisiting())
+      return forEachVisit(inits, body);
     return op.getDescending() ? forEachBlockDown(inits, body)
                               : forEachBlockUp(inits, body);
   }
   ResultRange forEachBlockUp(ArrayRef<Value> inits, StepBody body);
   ResultRange forEachBlockDown(ArrayRef<Value> inits, StepBody body);
+  ResultRange forEachVisit(ArrayRef<Value> inits, StepBody body);
   /// Fills the loop: `getStep` says which step it is at.
   ResultRange fill(scf::ForOp loop, function_ref<Step(Value)> getStep,
                    StepBody body);
@@ -98,7 +101,11 @@ private:
     return b.createOrFold<OpTy>(x, y);
   }
 
-  Value inlineRegion(Region &region, ValueRange arguments);
+  /// The yielded values of a copy of the region, and the only one.
+  SmallVector<Value> inlineAll(Region &region, ValueRange arguments);
+  Value inlineRegion(Region &region, ValueRange arguments) {
+    return inlineAll(region, arguments).front();
+  }
   Value scoresOf(Step step) {
     return inlineRegion(op.getScores(), {step.j, step.partial});
   }
@@ -158,7 +165,10 @@ private:
   /// The reference after a look at `scores`, the factor of what was summed up
   /// with the old one, and the rows that moved. Rescales `sums`, if given.
   LazyMove moveReference(const LazyReference &old, Value sums, Value scores,
-                         double tau);
+                         Value isShown, double tau);
+  /// Whether rows that are held may see some of the block; null if they all
+  /// may.
+  Value isShown(Step step);
 
   SoftmaxSumOp op;
   TileBuilder b;
@@ -259,12 +269,37 @@ ResultRange LoopWriter::forEachBlockDown(ArrayRef<Value> inits, StepBody body) {
   return fill(loop, getStep, body);
 }
 
-Value LoopWriter::inlineRegion(Region &region, ValueRange arguments) {
+/// The loop carries, behind its own values, those of the visits.
+ResultRange LoopWriter::forEachVisit(ArrayRef<Value> inits, StepBody body) {
+  SmallVector<Value> all(inits);
+  llvm::append_range(all, op.getInits());
+  auto loop = scf::ForOp::create(b, index(0), op.getCount(), index(1), all);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value n = loop.getInductionVar();
+  SmallVector<Value> arguments = {n};
+  llvm::append_range(arguments,
+                     loop.getRegionIterArgs().drop_front(inits.size()));
+  SmallVector<Value> visit = inlineAll(op.getVisit(), arguments);
+  // For loop splitting, as above.
+  Value partial =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, n, op.getMasked());
+  SmallVector<Value> next =
+      body({visit.front(), partial},
+           ValueRange(loop.getRegionIterArgs()).take_front(inits.size()));
+  llvm::append_range(next, ArrayRef(visit).drop_front());
+  scf::YieldOp::create(b, next);
+  return loop.getResults().take_front(inits.size());
+}
+
+SmallVector<Value> LoopWriter::inlineAll(Region &region, ValueRange arguments) {
   IRMapping mapping;
   mapping.map(region.getArguments(), arguments);
   for (Operation &inner : region.front().without_terminator())
     b.clone(inner, mapping);
-  return mapping.lookupOrDefault(region.front().getTerminator()->getOperand(0));
+  return llvm::map_to_vector(
+      region.front().getTerminator()->getOperands(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
 }
 
 Value LoopWriter::weightsOf(Value scores, Value guarded) {
@@ -402,15 +437,41 @@ LoopWriter::LazyReference LoopWriter::makeReference(Value m, double tau) {
   return {m, b.multiply(b.guard(m), -scale), threshold};
 }
 
+Value LoopWriter::isShown(Step step) {
+  if (op.getVisible().empty())
+    return {};
+  // Only masked blocks may be hidden; in loops without masks this folds.
+  auto branch = scf::IfOp::create(b, b.getI1Type(), step.partial,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  Value end = arith::AddIOp::create(b, step.j, index(op.getStep()));
+  Value endsAbove = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end,
+                                          op.getVisible()[0]);
+  Value startsBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                            step.j, op.getVisible()[1]);
+  Value both = arith::AndIOp::create(b, endsAbove, startsBelow);
+  scf::YieldOp::create(b, both);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  Value yes = arith::ConstantIntOp::create(b, 1, 1);
+  scf::YieldOp::create(b, yes);
+  return branch.getResult(0);
+}
+
 LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
                                                Value sums, Value scores,
-                                               double tau) {
+                                               Value isShown, double tau) {
   RankedTensorType scoreBitsType =
       tileLike(scoresType, scoresType.getShape(), b.getI32Type());
   Value bits = arith::BitcastOp::create(b, scoreBitsType, scores);
   Value most = b.reduceColumns(ReduceKind::Max, bits, sumsType.getDimSize(1));
   Value grown =
       b.isAtLeast(most, b.widen(old.threshold, TileBuilder::typeOf(most)));
+  // Rows without a reference ask for one in each block, also where they see
+  // nothing.
+  if (isShown)
+    grown = arith::AndIOp::create(
+        b, grown, BroadcastOp::create(b, grown.getType(), isShown));
   RankedTensorType flagType =
       tileLike(rowType, rowType.getShape(), b.getI1Type());
   SmallVector<Value> inits = {old.m, old.exponent, old.threshold};
@@ -462,8 +523,8 @@ State LoopWriter::lazy(double tau) {
         Value scores = scoresOf(step);
         // Sums by dot are with the matrix units, as the accumulator is.
         Value sums = carried[3];
-        LazyMove move =
-            moveReference(old, sumByDot ? Value() : sums, scores, tau);
+        LazyMove move = moveReference(old, sumByDot ? Value() : sums, scores,
+                                      isShown(step), tau);
         const LazyReference &now = move.reference;
         Value weights =
             b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale),

@@ -18,10 +18,14 @@ namespace fovea::tile {
 using namespace mlir;
 using namespace fovea::tile;
 
-static void inlineBody(IRRewriter &rewriter, ForeachWorkOp op) {
+static void inlineBody(IRRewriter &rewriter, ForeachWorkOp op,
+                       bool isOfCluster) {
   rewriter.setInsertionPoint(op);
-  Value item = gpu::BlockIdOp::create(
-      rewriter, op.getLoc(), rewriter.getIndexType(), gpu::Dimension::x);
+  Value item;
+  if (isOfCluster)
+    item = gpu::ClusterIdOp::create(rewriter, op.getLoc(), gpu::Dimension::x);
+  else
+    item = gpu::BlockIdOp::create(rewriter, op.getLoc(), gpu::Dimension::x);
   rewriter.eraseOp(op.getBody()->getTerminator());
   rewriter.inlineBlockBefore(op.getBody(), op, item);
   rewriter.eraseOp(op);
@@ -50,7 +54,7 @@ struct LowerWork : fovea::tile::impl::LowerWorkBase<LowerWork> {
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     for (ForeachWorkOp op : single)
-      inlineBody(rewriter, op);
+      inlineBody(rewriter, op, abi && abi.getCluster() > 1);
   }
 };
 

@@ -27,7 +27,8 @@ using namespace fovea::tile;
 static bool isCheap(Operation *op, const SetVector<Operation *> &cheap) {
   if (op->getNumResults() != 1 || !isRegisterTile(op->getResult(0).getType()))
     return false;
-  if (isa<IotaOp, BroadcastOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
+  if (isa<IotaOp, RampOp, BroadcastOp>(op) ||
+      op->hasTrait<OpTrait::ConstantLike>())
     return true;
   // Coordinates moved, compared, and what is made of such comparisons: a mask
   // of a block costs as many predicates as the block has elements. Sinking ops

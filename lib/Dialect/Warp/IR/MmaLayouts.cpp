@@ -148,6 +148,11 @@ Value MmaSyncAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
   return Fragments{getWarps()}.emitBase(builder, loc, thread, shape, dim);
 }
 
+/// Barriers of the whole CTA keep all warps at one place.
+int64_t MmaSyncAttr::getGroupRows(ArrayRef<int64_t> shape) const {
+  return shape[0];
+}
+
 int64_t MmaSyncAttr::getPeriod(int64_t dim) const {
   return getFragmentPeriod(dim);
 }
@@ -197,6 +202,10 @@ Value WgmmaAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
                           ArrayRef<int64_t> shape, int64_t dim) const {
   return Fragments{kGroupWarps * getGroups()}.emitBase(builder, loc, thread,
                                                        shape, dim);
+}
+
+int64_t WgmmaAttr::getGroupRows(ArrayRef<int64_t> shape) const {
+  return shape[0] == 1 ? 1 : shape[0] / getGroups();
 }
 
 int64_t WgmmaAttr::getPeriod(int64_t dim) const {

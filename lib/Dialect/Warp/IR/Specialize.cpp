@@ -48,6 +48,14 @@ ParseResult SpecializeOp::parse(OpAsmParser &parser, OperationState &result) {
   }
   if (parser.resolveOperands(captures, types, loc, result.operands))
     return failure();
+  auto &properties = result.getOrAddProperties<Properties>();
+  if (succeeded(parser.parseOptionalKeyword("cluster"))) {
+    int64_t cluster;
+    if (parser.parseLParen() || parser.parseInteger(cluster) ||
+        parser.parseRParen())
+      return failure();
+    properties.cluster = b.getI64IntegerAttr(cluster);
+  }
   SmallVector<Attribute> names;
   SmallVector<int64_t> warps, registers;
   while (succeeded(parser.parseOptionalKeyword("role"))) {
@@ -62,7 +70,6 @@ ParseResult SpecializeOp::parse(OpAsmParser &parser, OperationState &result) {
     warps.push_back(count);
     registers.push_back(budget);
   }
-  auto &properties = result.getOrAddProperties<Properties>();
   properties.names = b.getArrayAttr(names);
   properties.warps = b.getDenseI64ArrayAttr(warps);
   properties.registers = b.getDenseI64ArrayAttr(registers);
@@ -75,6 +82,8 @@ void SpecializeOp::print(OpAsmPrinter &p) {
     llvm::interleaveComma(getCaptures().getTypes(), p);
     p << ')';
   }
+  if (getCluster() != 1)
+    p << " cluster(" << int64_t(getCluster()) << ')';
   for (auto [region, name, warps, registers] :
        llvm::zip_equal(getRoles(), getNames(), getWarps(), getRegisters())) {
     p.printNewline();
@@ -83,7 +92,8 @@ void SpecializeOp::print(OpAsmPrinter &p) {
     p << " warps(" << warps << ") regs(" << registers << ") ";
     p.printRegion(region);
   }
-  p.printOptionalAttrDict((*this)->getAttrs(), {"names", "warps", "registers"});
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {"names", "warps", "registers", "cluster"});
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,7 +103,7 @@ void SpecializeOp::print(OpAsmPrinter &p) {
 // By the PTX ISA, setmaxnreg: a multiple of 8 between 24 and 256, by a group of
 // four warps.
 static constexpr int64_t kGroupWarps = 4, kBudgetStep = 8, kLeastBudget = 24,
-                         kMostBudget = 256, kMaxWarps = 32;
+                         kMostBudget = 256, kMaxWarps = 32, kMaxCluster = 16;
 
 /// Warps change their budget four at a time: roles that share such a group have
 /// one budget.
@@ -129,6 +139,9 @@ LogicalResult SpecializeOp::verify() {
     return emitOpError("needs a name, a number of warps and a budget for each "
                        "of its ")
            << count << " roles";
+  if (int64_t(getCluster()) < 1 || getCluster() > kMaxCluster)
+    return emitOpError("cluster must be in [1, ")
+           << kMaxCluster << "], found " << int64_t(getCluster());
   llvm::StringSet<> names;
   for (auto [name, warps, registers] :
        llvm::zip(getNames(), getWarps(), getRegisters())) {

@@ -72,10 +72,12 @@ int64_t fovea::warp::getBoxPanelColumns(int64_t columns) {
 }
 
 LogicalResult SharedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 int64_t panel) {
-  if (panel == 16 || panel == 32 || panel == 64)
-    return success();
-  return emitError() << "panels have 16, 32 or 64 columns, found " << panel;
+                                 int64_t panel, int64_t ctas) {
+  if (panel != 16 && panel != 32 && panel != 64)
+    return emitError() << "panels have 16, 32 or 64 columns, found " << panel;
+  if (ctas < 1)
+    return emitError() << "'ctas' must be at least 1, found " << ctas;
+  return success();
 }
 
 LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -108,9 +110,14 @@ int64_t fovea::warp::getStorageBytes(MemRefType type) {
   int64_t panel = cast<SharedAttr>(type.getMemorySpace()).getPanel();
   ArrayRef<int64_t> shape = type.getShape();
   int64_t elements = llvm::alignTo(shape.back(), panel);
-  for (int64_t size : shape.drop_back())
+  for (int64_t size : shape.drop_back(2))
     elements *= size;
-  return elements * type.getElementTypeBitWidth() / 8;
+  return elements * getRowsOfCta(type) * type.getElementTypeBitWidth() / 8;
+}
+
+int64_t fovea::warp::getRowsOfCta(MemRefType type) {
+  int64_t ctas = cast<SharedAttr>(type.getMemorySpace()).getCtas();
+  return type.getDimSize(type.getRank() - 2) / ctas;
 }
 
 //===----------------------------------------------------------------------===//
@@ -131,6 +138,11 @@ LogicalResult AllocOp::verify() {
       type.getElementTypeBitWidth() != 16)
     return emitOpError("elements must have 16 bits, found ")
            << type.getElementType();
+  auto space = cast<SharedAttr>(type.getMemorySpace());
+  int64_t rows = type.getDimSize(type.getRank() - 2);
+  if (rows % space.getCtas() != 0)
+    return emitOpError("rows must be dealt to ")
+           << space.getCtas() << " CTAs in equal parts, found " << rows;
   return verifyOffset(*this, getOffset());
 }
 

@@ -51,7 +51,7 @@ void AssignLayoutsPass::runOnOperation() {
     return signalPassFailure();
   }
   auto emitError = [&] { return abi.emitError(); };
-  int64_t warps = abi.getSchedule().getWarps();
+  int64_t warps = abi.getSchedule().getWarps() * abi.getSchedule().getCluster();
   if (abi.getSchedule().isSpecialized())
     layout = warp::WgmmaAttr::getChecked(emitError, &getContext(), warps / 4);
   else
@@ -73,6 +73,12 @@ void AssignLayoutsPass::runOnOperation() {
         for (BlockArgument argument : block.getArguments())
           if (!convertValue(argument))
             return WalkResult::interrupt();
+    if (auto held = dyn_cast<tile::HeldRowsOp>(op)) {
+      Type type = convert(held.getLoc(), held.getTile());
+      if (!type)
+        return WalkResult::interrupt();
+      held.setTile(cast<RankedTensorType>(type));
+    }
     auto constant = dyn_cast<arith::ConstantOp>(op);
     if (!constant || !tile::isRegisterTile(constant.getType()))
       return WalkResult::advance();

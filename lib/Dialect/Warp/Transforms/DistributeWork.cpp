@@ -31,14 +31,19 @@ struct DistributeWorkPass
 } // namespace
 
 /// A do-while loop: the grid has no more CTAs than there is work.
-static void distribute(tile::ForeachWorkOp op) {
+static void distribute(tile::ForeachWorkOp op, bool isOfCluster) {
   Location loc = op.getLoc();
   IRRewriter b(op);
   bool isDynamic = op.getSchedule() == tile::WorkSchedule::Dynamic;
   Type index = b.getIndexType(), i32 = b.getI32Type();
-  Value first = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
-  Value total;
-  if (!isDynamic)
+  Value first, total;
+  if (isOfCluster)
+    first = gpu::ClusterIdOp::create(b, loc, gpu::Dimension::x);
+  else
+    first = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  if (!isDynamic && isOfCluster)
+    total = gpu::ClusterDimOp::create(b, loc, gpu::Dimension::x);
+  else if (!isDynamic)
     total = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
   SmallVector<Type> types = {index, i32};
   SmallVector<Location> locs = {loc, loc};
@@ -75,6 +80,11 @@ void DistributeWorkPass::runOnOperation() {
                    "'tile-lower-work'");
       return WalkResult::interrupt();
     }
+    if (op.getSchedule() == tile::WorkSchedule::Dynamic &&
+        abi.getCluster() > 1) {
+      op.emitError("work of schedule 'dynamic' is not supported for clusters");
+      return WalkResult::interrupt();
+    }
     loops.push_back(op);
     return WalkResult::advance();
   });
@@ -85,5 +95,5 @@ void DistributeWorkPass::runOnOperation() {
     return signalPassFailure();
   }
   for (tile::ForeachWorkOp op : loops)
-    distribute(op);
+    distribute(op, abi.getCluster() > 1);
 }

@@ -11,6 +11,8 @@
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -131,8 +133,25 @@ LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
   return success();
 }
 
+/// Whether the op gives the same wherever it stands: it is pure, or reads an
+/// element of an argument that the kernel only reads.
+static bool isRepeatable(Operation *op) {
+  if (op->getNumRegions() != 0)
+    return false;
+  auto load = dyn_cast<memref::LoadOp>(op);
+  if (!load)
+    return isPure(op);
+  auto argument = dyn_cast<BlockArgument>(load.getMemRef());
+  if (!argument || !isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
+    return false;
+  return llvm::all_of(argument.getUsers(), [](Operation *user) {
+    return isMemoryEffectFree(user) ||
+           hasSingleEffect<MemoryEffects::Read>(user);
+  });
+}
+
 /// Clones what `values` are computed from in the loop's body, for another
-/// index. Fails on anything but pure ops.
+/// index. Fails on ops that are not repeatable.
 static LogicalResult cloneSlice(OpBuilder &b, scf::ForOp loop,
                                 ValueRange values, IRMapping &mapping) {
   for (Value value : values) {
@@ -141,7 +160,7 @@ static LogicalResult cloneSlice(OpBuilder &b, scf::ForOp loop,
       continue;
     if (!op)
       return loop.emitError("a copy depends on a value that the loop carries");
-    if (!isPure(op) || op->getNumRegions() != 0)
+    if (!isRepeatable(op))
       return op->emitError("a copy depends on an op that can't be repeated");
     if (failed(cloneSlice(b, loop, op->getOperands(), mapping)))
       return failure();

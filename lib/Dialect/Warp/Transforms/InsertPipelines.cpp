@@ -33,12 +33,15 @@ private:
 } // namespace
 
 /// Buffers of a copy, by who reads it: a dot's first operand is a query, a
-/// second operand that is stored transposed is a key.
+/// second operand that is stored transposed is a key; what is read into
+/// registers goes to scores.
 static int64_t getDepth(ArrayRef<Operation *> readers, Value buffer,
                         tile::ScheduleAttr schedule) {
   for (Operation *reader : readers) {
     if (isa<warp::ZeroRowsOp>(reader))
       continue;
+    if (isa<warp::LocalLoadOp>(reader) && schedule.getScoreStages() != 0)
+      return schedule.getScoreStages();
     auto dot = dyn_cast<warp::DotOp>(reader);
     if (!dot || dot.getA() == buffer)
       return schedule.getQueryStages();

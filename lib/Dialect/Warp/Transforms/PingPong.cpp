@@ -61,6 +61,7 @@ void PingPongPass::runOnOperation() {
   int64_t groups = schedule.getWarps() / 4;
   if (!schedule.isSpecialized() || !schedule.getPingPong() || groups < 2)
     return;
+  groups *= schedule.getCluster();
   SmallVector<Burst> bursts;
   getOperation().walk(
       [&](Block *block) { llvm::append_range(bursts, findBursts(*block)); });

@@ -167,9 +167,9 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
   SmallVector<int64_t> warps = {kProducerWarps, schedule.getWarps()},
                        registers = {schedule.getProducerRegisters(),
                                     schedule.getConsumerRegisters()};
-  auto roles = SpecializeOp::create(b, loc, captures.getArrayRef(),
-                                    b.getStrArrayAttr({"load", "compute"}),
-                                    warps, registers, /*rolesCount=*/2);
+  auto roles = SpecializeOp::create(
+      b, loc, captures.getArrayRef(), b.getStrArrayAttr({"load", "compute"}),
+      warps, registers, schedule.getCluster(), /*rolesCount=*/2);
 
   auto fill = [&](unsigned index, RoleSlicer &slicer,
                   RoleSlicer::CloneHook cloneHook,

@@ -20,7 +20,7 @@ func.func @infinite_scale(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, 
 
 func.func @two_scales(%q: tensor<2x4x?x64xbf16>, %s: f32) {
   // expected-error @+1 {{expected one scale, found a constant and an operand}}
-  %o = "attn.forward"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, scale = 1.0 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
+  %o = "attn.forward"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
     : (tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, f32) -> tensor<2x4x?x64xbf16>
   return
 }
@@ -121,5 +121,50 @@ func.func @packed_empty(%q: tensor<1x4x?x64xbf16>, %n: tensor<0xi32>) {
   // expected-error @+1 {{'cu_q' and 'cu_k' must have an entry more than there are sequences, found 'tensor<0xi32>'}}
   %o = attn.forward %q, %q, %q packed(%n, %n : tensor<0xi32>, tensor<0xi32>)
     : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @sinks_count(%q: tensor<1x4x?x64xbf16>, %s: tensor<5xf32>) {
+  // expected-error @+1 {{sinks must be an f32 tensor of the query's heads, found 'tensor<5xf32>'}}
+  %o = attn.forward %q, %q, %q sinks(%s : tensor<5xf32>)
+    : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @sinks_type(%q: tensor<1x4x?x64xbf16>, %s: tensor<4xbf16>) {
+  // expected-error @+1 {{sinks must be an f32 tensor of the query's heads, found 'tensor<4xbf16>'}}
+  %o = attn.forward %q, %q, %q sinks(%s : tensor<4xbf16>)
+    : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @dropout_all(%q: tensor<1x4x?x64xbf16>, %s: i64) {
+  // expected-error @+1 {{dropout must be at least 0 and at most 65535/65536, found 1}}
+  %o = attn.forward %q, %q, %q dropout(1.0, %s, %s)
+    : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @dropout_negative(%q: tensor<1x4x?x64xbf16>, %s: i64) {
+  // expected-error @+1 {{dropout must be at least 0 and at most 65535/65536, found -5}}
+  %o = attn.forward %q, %q, %q dropout(-0.5, %s, %s)
+    : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @dropout_unseeded(%q: tensor<1x4x8x64xbf16>) {
+  // expected-error @+1 {{dropout takes a probability, a seed and an offset}}
+  %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, dropout = 0.5 : f64, sequence = #attn.dense}> ({}, {}, {}, {})
+    : (tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16>) -> tensor<1x4x8x64xbf16>
   return
 }

@@ -45,3 +45,19 @@ func.func @merge_results(%o: tensor<2x4x?x64xf32>, %l: tensor<2x4x?xf32>) {
   %r:3 = attn.merge (%o, %l) : tensor<2x4x?x64xf32>, tensor<2x4x?xf32> -> f32, f32, f32
   return
 }
+
+// -----
+
+func.func @sinks_none(%q: tensor<2x4x?x64xbf16>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{expected one tensor of sinks, found 2}}
+  %o = attn.forward %q, %q, %q sinks(%s, %s : tensor<4xf32>, tensor<4xf32>) : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @dropout_operands(%q: tensor<2x4x?x64xbf16>, %s: i64) {
+  // expected-error @+1 {{expected ','}}
+  %o = attn.forward %q, %q, %q dropout(0.5) : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}

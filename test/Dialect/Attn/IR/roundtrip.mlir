@@ -62,6 +62,15 @@ func.func @merge(%o0: tensor<2x?x4x64xf32>, %l0: tensor<2x4x?xf32>, %o1: tensor<
   return %o : tensor<2x?x4x64xbf16>
 }
 
+// CHECK-LABEL: func.func @weights
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x4x?x64xf16>, %[[T:[a-z0-9]+]]: tensor<4xf32>, %[[SEED:[a-z0-9]+]]: i64
+// CHECK: attn.forward %[[Q]], %[[Q]], %[[Q]] lengths(%{{.*}} : tensor<2xi32>) sinks(%[[T]] : tensor<4xf32>) dropout(1.250000e-01, %[[SEED]], %[[SEED]]) captures(%[[T]] : tensor<4xf32>) :
+func.func @weights(%q: tensor<2x4x?x64xf16>, %t: tensor<4xf32>, %seed: i64, %n: tensor<2xi32>) -> tensor<2x4x?x64xf16> {
+  %o = attn.forward %q, %q, %q dropout(0.125, %seed, %seed) captures(%t : tensor<4xf32>) sinks(%t : tensor<4xf32>) lengths(%n : tensor<2xi32>)
+    : tensor<2x4x?x64xf16>, tensor<2x4x?x64xf16>, tensor<2x4x?x64xf16> -> tensor<2x4x?x64xf16>
+  return %o : tensor<2x4x?x64xf16>
+}
+
 // CHECK-LABEL: func.func @classify
 // CHECK: kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index, %[[D:.*]]: tensor<2x?xi32>) {
 // CHECK-NEXT: attn.block_min %[[D]][%b, %i0 to %i1] : tensor<2x?xi32>

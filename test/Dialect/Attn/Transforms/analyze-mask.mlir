@@ -49,12 +49,16 @@ func.func @documents(%q: !t, %doc: tensor<?xi32>) -> !t {
   return %o : !t
 }
 
-// A sum that may wrap in i32 says nothing: with w near 2^31 no key is visible.
+// A sum that wraps in i32 says nothing: with w near 2^31 no key is visible. That
+// is decided where it runs.
 // CHECK-LABEL: func.func @may_wrap
-// CHECK: kv_bounds
-// CHECK-NEXT: %[[C0:.*]] = arith.constant 0
-// CHECK-NEXT: %[[N:.*]] = attn.key_length
-// CHECK-NEXT: attn.yield %[[C0]], %[[C0]], %[[C0]], %[[N]]
+// CHECK: kv_bounds({{.*}}, %[[W:.*]]: i32) {
+// CHECK: %[[INDEX:.*]] = arith.index_cast %[[W]]
+// CHECK: %[[FIRST:.*]] = arith.addi %i0, %[[INDEX]]
+// CHECK: %[[LAST:.*]] = arith.addi %i1, %[[INDEX]]
+// CHECK: %[[FITS:.*]] = arith.cmpi sle, %[[LAST]], %c2147483647
+// CHECK: arith.select %[[FITS]], %[[FIRST]], %c-2147483648
+// CHECK: arith.select %[[FITS]], %[[LAST]], %c2147483647
 func.func @may_wrap(%q: !t, %w: i32) -> !t {
   %o = attn.forward %q, %q, %q captures(%w : i32)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %w: i32) {

@@ -15,6 +15,20 @@ func.func @f(%i: index, %s: tensor<16x64xf32, #tile.reg>, %v: tensor<64x32xbf16,
 // -----
 
 func.func @f(%i: index, %s: tensor<16x64xf32, #tile.reg>, %v: tensor<64x32xbf16, #tile.reg>) {
+  // expected-error@+1 {{expected 2 operands}}
+  %m, %l, %acc = tile.softmax_sum %i to %i step 64 full(%i, %i) visible(%i) scale(1.0)
+    scores(%j: index, %p: i1) {
+      tile.yield %s : tensor<16x64xf32, #tile.reg>
+    }
+    values(%j: index) {
+      tile.yield %v : tensor<64x32xbf16, #tile.reg>
+    } : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%i: index, %s: tensor<16x64xf32, #tile.reg>, %v: tensor<64x32xbf16, #tile.reg>) {
   // expected-error@+1 {{scale must be positive and finite, found -5.000000e-01}}
   %m, %l, %acc = tile.softmax_sum %i to %i step 64 full(%i, %i) scale(-0.5)
     scores(%j: index, %p: i1) {
@@ -178,7 +192,8 @@ func.func @f(%m: tensor<16x1xf32, #tile.reg>, %acc: tensor<8x32xf32, #tile.reg>)
 
 func.func @f(%i: index) {
   // expected-error@+1 {{region #0 ('scores') failed to verify constraint: region with 1 blocks}}
-  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{step = 64 : i64, scale = 1.0 : f32}> ({
+  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
+  }, {
   }, {
   }, {
   }) : (index, index, index, index) -> (tensor<16x1xf32, #tile.reg>, tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
@@ -192,5 +207,13 @@ func.func @f(%i: index) {
     scores(%j: index, %p: i1) { tile.yield } values(%j: index) { tile.yield }
     // expected-error@+1 {{expected ','}}
     : tensor<16x1xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @finish_sink(%m: tensor<16x1xf32, #tile.reg>, %acc: tensor<16x32xf32, #tile.reg>, %s: tensor<8x1xf32, #tile.reg>) {
+  // expected-error@+1 {{sink must have the type of m, found 'tensor<8x1xf32, #tile.reg>' and 'tensor<16x1xf32, #tile.reg>'}}
+  %o, %lse = tile.softmax_finish %m, %m, %acc sink(%s : tensor<8x1xf32, #tile.reg>) : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
   return
 }

@@ -1,8 +1,32 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f() {
+  // expected-error@+1 {{attribute 'tile' failed to satisfy constraint: type attribute of}}
+  %first, %count = tile.held_rows tensor<16x1xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
   // expected-error@+1 {{dim must be 0 or 1, found 2}}
   %i = tile.iota dim 2 : tensor<16x1xi32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error@+1 {{dim must be 0 or 1, found 2}}
+  %i = tile.ramp %x step %x dim 2 : tensor<16x1xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error@+1 {{result must have extent 1 along the other dimension, found 'tensor<16x2xf32, #tile.reg>'}}
+  %i = tile.ramp %x step %x dim 0 : tensor<16x2xf32, #tile.reg>
   return
 }
 
@@ -203,5 +227,21 @@ func.func @f(%M: memref<?x?xf32>, %i: index, %k: tensor<8x1xi1, #tile.reg>) {
 func.func @store_limit(%x: tensor<1x64xf32, #tile.reg>, %M: memref<?x?xf32>, %i: index) {
   // expected-error@+1 {{limit needs a memref dimension in dims[0]}}
   tile.store %x, %M[%i, %i] limit(%i) dims [-1, 0] : tensor<1x64xf32, #tile.reg>, memref<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @random_extent(%k: i64, %i: index) {
+  // expected-error@+1 {{result must be an i32 tile whose extents are multiples of 16, found 'tensor<16x8xi32, #tile.reg>'}}
+  %x = tile.random key(%k) stream(%k) [%i, %i] : tensor<16x8xi32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @random_type(%k: i64, %i: index) {
+  // expected-error@+1 {{result must be an i32 tile whose extents are multiples of 16, found 'tensor<16x16xi16, #tile.reg>'}}
+  %x = tile.random key(%k) stream(%k) [%i, %i] : tensor<16x16xi16, #tile.reg>
   return
 }

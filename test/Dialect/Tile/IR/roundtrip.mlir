@@ -25,6 +25,9 @@ gpu.module @kernels {
     %limit = arith.index_cast %n : i64 to index
     // CHECK: %[[I:.*]] = tile.iota dim 0 : tensor<16x1xi32, #tile.reg>
     %i = tile.iota dim 0 : tensor<16x1xi32, #tile.reg>
+    // CHECK: tile.ramp %{{.*}} step %{{.*}} dim 1 : tensor<1x64xf32, #tile.reg>
+    %one = arith.constant 1.0 : f32
+    %ramp = tile.ramp %one step %one dim 1 : tensor<1x64xf32, #tile.reg>
     // CHECK: tile.iota dim 1 : tensor<1x64xi64, #tile.reg>
     %j = tile.iota dim 1 : tensor<1x64xi64, #tile.reg>
     // CHECK: %[[KEYS:.*]] = tile.load %[[K]][%[[C0]], %[[C0]]] limit(%{{.*}}) dims [0, 1] : memref<?x64xbf16> to tensor<16x64xbf16, #tile.reg>
@@ -82,6 +85,14 @@ gpu.module @kernels {
       }
       weights(%j: index, %p: !full) {
         tile.yield %p : !full
+      }
+      values(%j: index) {
+        tile.yield %v : tensor<64x32xbf16, #tile.reg>
+      } : !row, tensor<16x32xf32, #tile.reg>
+    // CHECK: tile.softmax_sum %{{.*}} to %{{.*}} step 64 descending full(%{{.*}}, %{{.*}}) visible(%[[LB:.*]], %[[UB:.*]]) scale(1.000000e+00)
+    %m4, %l4, %acc4 = tile.softmax_sum %lb to %ub step 64 descending full(%lb, %ub) visible(%lb, %ub) scale(1.0)
+      scores(%j: index, %partial: i1) {
+        tile.yield %s : !full
       }
       values(%j: index) {
         tile.yield %v : tensor<64x32xbf16, #tile.reg>

@@ -54,4 +54,33 @@ gpu.module @kernels {
     tile.store %lse, %M[%c0, %c0] dims [0, 1] : !row, memref<16x1xf32>
     gpu.return
   }
+
+  // A state of one score without a value is merged first.
+  // CHECK-LABEL: gpu.func @sink
+  // CHECK-SAME:    %[[M:[a-z0-9]+]]: tensor<16x1xf32, #tile.reg>, %[[L:[a-z0-9]+]]: tensor<16x1xf32, #tile.reg>, %[[ACC:[a-z0-9]+]]: tensor<16x32xf32, #tile.reg>, %[[S:[a-z0-9]+]]: tensor<16x1xf32, #tile.reg>
+  gpu.func @sink(%m: !row, %l: !row, %acc: !acc, %s: !row, %M: memref<16x1xf32>, %O: memref<16x32xf32>) {
+    // CHECK:      %[[EMPTY:.*]] = arith.cmpf oeq, %[[L]], %
+    // CHECK:      %[[MAX:.*]] = arith.maximumf %[[M]], %[[S]]
+    // CHECK:      %[[REF:.*]] = arith.select %{{.*}}, %{{.*}}, %[[MAX]]
+    // CHECK:      arith.subf %[[M]], %[[REF]]
+    // CHECK:      %[[SHARE:.*]] = math.exp2
+    // CHECK:      arith.subf %[[S]], %[[REF]]
+    // CHECK:      %[[SINK:.*]] = math.exp2
+    // CHECK:      %[[SUM:.*]] = math.fma %[[L]], %[[SHARE]], %[[SINK]]
+    // CHECK:      %[[NONE:.*]] = arith.cmpf oeq, %[[SUM]], %
+    // CHECK:      %[[INV:.*]] = arith.divf %[[SHARE]], %[[SUM]]
+    // CHECK-NEXT: %[[W:.*]] = tile.broadcast %[[INV]]
+    // CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %[[ACC]], %[[W]]
+    // CHECK-NEXT: %[[O:.*]] = tile.if_any %[[EMPTY]] init(%[[SCALED]]
+    // CHECK:      %[[LOG:.*]] = math.log2 %[[SUM]]
+    // CHECK:      %[[LSUM:.*]] = math.fma %[[LOG]], %{{.*}}, %[[MAX]]
+    // CHECK:      %[[LSE:.*]] = arith.select %[[NONE]], %{{.*}}, %[[LSUM]]
+    // CHECK-NEXT: tile.store %[[O]]
+    // CHECK-NEXT: tile.store %[[LSE]]
+    %c0 = arith.constant 0 : index
+    %o, %lse = tile.softmax_finish %m, %l, %acc sink(%s : !row) : !row, !acc
+    tile.store %o, %O[%c0, %c0] dims [0, 1] : !acc, memref<16x32xf32>
+    tile.store %lse, %M[%c0, %c0] dims [0, 1] : !row, memref<16x1xf32>
+    gpu.return
+  }
 }

@@ -28,4 +28,20 @@ gpu.module @kernels {
     }
     gpu.return
   }
+
+  // The CTAs of a cluster work on one item.
+  // CHECK-LABEL: gpu.func @cluster
+  // CHECK: %[[C:.*]] = gpu.cluster_id x
+  // CHECK-NEXT: tile.load %{{.*}}[%[[C]],
+  tile.abi @cluster target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, cluster = 2>)
+    tensors([#tile.tensor<"s", write, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"s", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) cluster(2)
+  gpu.func @cluster(%S: memref<?x64xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    tile.foreach_work %w to %n schedule(single) {
+      %x = tile.load %S[%w, %c0] dims [-1, 1] : memref<?x64xf32> to !row
+      tile.store %x, %S[%w, %c0] dims [-1, 1] : !row, memref<?x64xf32>
+    }
+    gpu.return
+  }
 }

@@ -58,6 +58,8 @@ gpu.module @m {
     }
     // CHECK: warp.dot_wait %{{.*}} : !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>
     %s = warp.dot_wait %l : !warp.pending<!scores>
+    // CHECK: tile.held_rows tensor<128x1xf32, #warp.wgmma<groups = 2>>
+    %first, %count = tile.held_rows tensor<128x1xf32, #tile.reg>
     // CHECK: tile.iota dim 1 : tensor<1x64xi32, #warp.wgmma<groups = 2>>
     %column = tile.iota dim 1 : tensor<1x64xi32, #tile.reg>
     // CHECK-NOT: #tile.reg

@@ -36,3 +36,17 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, work = dynamic, cluster = 2>)
+    tensors([]) parameters([#tile.scalar<"n", index>])
+    grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) persistent(1) cluster(2)
+  gpu.func @f(%n: index) kernel {
+    // expected-error@+1 {{work of schedule 'dynamic' is not supported for clusters}}
+    tile.foreach_work %w to %n schedule(dynamic) {
+    }
+    gpu.return
+  }
+}

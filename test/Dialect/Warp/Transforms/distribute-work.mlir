@@ -68,3 +68,23 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// The CTAs of a cluster take items together.
+// CHECK-LABEL: gpu.func @cluster
+// CHECK-SAME: %[[N:.*]]: index
+// CHECK: %[[FIRST:.*]] = gpu.cluster_id x
+// CHECK: %[[GRID:.*]] = gpu.cluster_dim x
+// CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]],
+// CHECK: arith.addi %[[ITEM]], %[[GRID]] : index
+gpu.module @m {
+  tile.abi @cluster target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, work = static, cluster = 2>)
+    tensors([]) parameters([#tile.scalar<"n", index>])
+    grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) persistent(1) cluster(2)
+  gpu.func @cluster(%n: index) kernel {
+    tile.foreach_work %w to %n schedule(static) {
+    }
+    gpu.return
+  }
+}

@@ -13,6 +13,32 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"rows", write, tensor<?xi32>, ["S"], 4>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"rows", [0]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory, %rows: memref<?xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %b = warp.alloc : !buffer
+    %x = tile.load %rows[%c0] dims [0, -1] : memref<?xi32> to tensor<16x1xi32, #tile.reg>
+    tile.store %x, %rows[%c0] dims [0, -1] : tensor<16x1xi32, #tile.reg>, memref<?xi32>
+    scf.for %j = %c0 to %n step %c32 {
+      // expected-error@+1 {{a copy depends on an op that can't be repeated}}
+      %number = memref.load %rows[%j] : memref<?xi32>
+      %row = arith.index_cast %number : i32 to index
+      warp.copy %k[%row, %c0] dims [0, 1] to %b : !memory to !buffer
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {

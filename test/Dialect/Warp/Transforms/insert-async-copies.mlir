@@ -55,3 +55,38 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// Rows that a list gives are looked up ahead, too.
+// CHECK-LABEL: gpu.func @listed
+// CHECK-SAME: %[[K:[a-z0-9]+]]: memref<?x32xbf16, strided<[?, 1]>>, %[[ROWS:[a-z0-9]+]]: memref<?xi32>
+// CHECK: %[[FIRST:.*]] = arith.addi %c0
+// CHECK: %[[R0:.*]] = memref.load %[[ROWS]][%[[FIRST]]]
+// CHECK: %[[I0:.*]] = arith.index_cast %[[R0]]
+// CHECK: warp.copy async %[[K]][%[[I0]], %c0]
+// CHECK: scf.for %[[J:[a-z0-9]+]] =
+// CHECK: %[[NEXT:.*]] = arith.addi %[[J]]
+// CHECK: %[[R1:.*]] = memref.load %[[ROWS]][%[[NEXT]]]
+// CHECK: %[[I1:.*]] = arith.index_cast %[[R1]]
+// CHECK: warp.copy async %[[K]][%[[I1]], %c0]
+gpu.module @listed_module {
+  tile.abi @listed target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"rows", read, tensor<?xi32>, ["R"], 4>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"rows", [0]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @listed(%k: !memory, %rows: memref<?xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %rows, %c0 : memref<?xi32>
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %b = warp.alloc : !buffer
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x32xf32, #tile.reg>) {
+      %number = memref.load %rows[%j] : memref<?xi32>
+      %row = arith.index_cast %number : i32 to index
+      warp.copy %k[%row, %c0] dims [0, 1] to %b : !memory to !buffer
+      %s = warp.dot %a, %b, %acc transpose_b : tensor<64x32xbf16, #tile.reg>, !buffer, tensor<64x32xf32, #tile.reg>
+      scf.yield %s : tensor<64x32xf32, #tile.reg>
+    }
+    gpu.return
+  }
+}

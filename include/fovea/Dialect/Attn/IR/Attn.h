@@ -25,6 +25,15 @@
 #include "fovea/Dialect/Attn/IR/AttnDialect.h.inc"
 #include "fovea/Dialect/Attn/IR/AttnEnums.h.inc"
 
+namespace fovea::attn {
+/// Size `dim` counts blocks of `block`, which cover size `of`.
+struct DimCover {
+  std::string dim;
+  int64_t block;
+  std::string of;
+};
+} // namespace fovea::attn
+
 #include "fovea/Dialect/Attn/IR/AttnAttrInterfaces.h.inc"
 #include "fovea/Dialect/Attn/IR/AttnOpInterfaces.h.inc"
 

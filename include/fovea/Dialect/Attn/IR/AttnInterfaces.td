@@ -73,7 +73,14 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<[{Dimension names with the largest size that each may have
       at run time.}],
       "::llvm::SmallVector<std::pair<std::string, int64_t>>",
-      "getDimLimits", (ins), "", /*defaultImplementation=*/"return {};">
+      "getDimLimits", (ins), "", /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<[{Dimension names whose sizes count blocks, and what they
+      must cover.}],
+      "::llvm::SmallVector<::fovea::attn::DimCover>",
+      "getDimCovers", (ins), "", /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<"Dimension names whose sizes must not be 0.",
+      "::llvm::SmallVector<std::string>",
+      "getNonEmptyDims", (ins), "", /*defaultImplementation=*/"return {};">
   ];
 }
 

@@ -21,7 +21,8 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames",
                                                  "getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<KernelOpInterface,
-                              ["getDimMultiples", "getDimLimits"]>]> {
+                              ["getDimMultiples", "getDimLimits",
+                               "getDimCovers", "getNonEmptyDims"]>]> {
   let summary = "attention, forward";
   let description = [{
     In exact arithmetic, for batch entry `b`, query head `h`, query `i`, key `j`:
@@ -37,6 +38,29 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     with `g = Hq / Hkv` query heads per key head. A row with nothing to attend
     to gives `O = 0` and `LSE = -inf`, never NaN. A NaN in Q or K reaches only
     the rows that use it.
+
+    `sinks(%t : tensor<Hqxf32>)` gives each query head a score that takes part
+    in the softmax and has no value: `exp(t[h])` joins the sums of `P` and `LSE`,
+    so that a row with nothing to attend to has `LSE = t[h]`. A sink is a number
+    below +inf; -inf is none.
+
+    `dropout(p, %seed, %offset)` replaces `P[i,j]` by 0 with probability `p`, and
+    by `P[i,j] / (1 - p)` otherwise; `LSE` does not see it. `p` is a constant, taken
+    as the nearest multiple of 1/65536, `%seed` and `%offset` are run-time i64.
+    What is dropped depends on these two and on `b`, `h`, `i`, `j` only, so that
+    it can be computed again: `P[i,j]` is kept where the number below is at least
+    `65536 p`. It is a half of a word that Philox 4x32-10 makes of
+
+    ```
+    counter = (4 (j div 16) + (j mod 8) div 2,  8 (i div 16) + i mod 8,
+               b Hq + h,  offset mod 2^32)
+    key     = (seed mod 2^32,  seed div 2^32 xor offset div 2^32)
+    word    = 2 ((i div 8) mod 2) + (j div 8) mod 2
+    half    = the low one for even j, the high one for odd j
+    ```
+
+    of 0 to 65535: the 8 elements of a counter are what one thread holds of
+    16 x 16 scores.
 
     Shapes, with `layout(bhsd)` (the default) or `layout(bshd)`:
 
@@ -67,6 +91,21 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     `i0` to `i1` and the keys `j0` to `j1`, all included and in the sequence:
     without `any` no query of the block sees a key of it, with `all` every query
     sees every key. `true, false` is always right.
+
+    `blocks` lists, for each block of `QB` queries, the blocks of `KB` keys that
+    they see: in *partial* ones what `mask_mod` shows, if there is one, in *full*
+    ones all. Keys in blocks that are not listed are hidden.
+
+    ```
+    blocks(%pc, %pi, %fc, %fi : tensor<?x?x?xi32>, tensor<?x?x?x?xi32>,
+           tensor<?x?x?xi32>, tensor<?x?x?x?xi32>, size = [128, 128])
+    ```
+
+    Counts are (B or 1, Hq or 1, Qblocks), indices (B or 1, Hq or 1, Qblocks,
+    width), all i32; an extent of 1 stands for all only if the type says so. The
+    full lists may be left out. A block is listed once at most, in any order;
+    indices outside of the sequence are blocks without keys, counts are clamped
+    to `[0, width]`. Sequence forms are `dense` and `lengths`.
 
     Hosts pass captured values by the names `capture0`, `capture1` and so on, in
     the order of `captures`. Canonicalisation drops captured values that nothing
@@ -100,8 +139,12 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
     Optional<F32>:$scaleValue, Variadic<AnyType>:$captures,
     Variadic<AnyRankedTensor>:$sequenceOperands,
+    Optional<AnyRankedTensor>:$sinks,
+    Optional<I64>:$dropoutSeed, Optional<I64>:$dropoutOffset,
+    Variadic<AnyRankedTensor>:$blockLists,
     OptionalAttr<DenseI64ArrayAttr>:$captureNumbers,
-    OptionalAttr<F64Attr>:$scale,
+    OptionalAttr<DenseI64ArrayAttr>:$blockSize,
+    OptionalAttr<F64Attr>:$scale, OptionalAttr<F64Attr>:$dropout,
     DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout,
     SequenceFormAttrInterface:$sequence);
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
@@ -129,8 +172,25 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     }
     /// The constant scale, or the default; none if the scale is a run-time one.
     std::optional<double> getConstantScale();
+    /// How many of 65536 weights are dropped; 0 without dropout.
+    int64_t getDroppedShare();
+    /// Numbers that decide what is dropped lie below this.
+    static constexpr int64_t kDropoutSteps = 65536;
     /// The N of the name `captureN` that captured value `index` goes by.
     int64_t getCaptureNumber(unsigned index);
+    /// Lists of the blocks that are visited: pairs of counts and indices, for
+    /// partial blocks and, optionally, for full ones.
+    bool hasBlocks() { return !getBlockLists().empty(); }
+    bool hasFullBlocks() { return getBlockLists().size() == 4; }
+    /// Queries and keys of a listed block; only with such lists.
+    int64_t getQueryBlock() { return (*getBlockSize())[0]; }
+    int64_t getKeyBlock() { return (*getBlockSize())[1]; }
+    /// Names of list `index` and of its dimensions in the ABI.
+    static ::llvm::StringRef getBlockListName(unsigned index);
+    ::llvm::SmallVector<std::string> getBlockListDims(unsigned index);
+    /// The longest rows of lists.
+    ::llvm::SmallVector<std::pair<std::string, int64_t>> getBlockListLimits();
+    ::llvm::LogicalResult verifyBlocks();
     static constexpr int64_t kMaxCaptureNumber = (int64_t(1) << 31) - 1;
     /// Number of region arguments before the captured values.
     static constexpr unsigned kScoreModArguments = 5;

@@ -26,6 +26,14 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
     longer part that is known to be visible. Conditions on data (document ids)
     restrict nothing: `lb = fb = fe = 0`, `ub = key_length`.
 
+    Where that is not exact, fills `kv_classify` as well: whether any, and
+    whether every, query `i0` to `i1` sees any, every, key `j0` to `j1`. There
+    keys have an interval as queries have, and an element of a captured tensor
+    at the query or the key lies between `attn.block_min` and `attn.block_max`.
+    A mask of which nothing is known gets no such region.
+
+    Warns of masks that can be seen to hide every key from every query.
+
     Before: `mask_mod(...) { i >= j }`. After, in addition:
 
     ```mlir
@@ -49,6 +57,8 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
               "Number of masks that restrict the keys to visit">,
     Statistic<"numWithFullBlocks", "with-full-blocks",
               "Number of masks with keys that all queries see">,
+    Statistic<"numClassified", "classified",
+              "Number of masks with blocks that are classified at run time">,
     Statistic<"numUnknown", "unknown-conditions",
               "Number of conditions about which nothing is known">
   ];

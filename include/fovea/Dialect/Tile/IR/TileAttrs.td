@@ -68,7 +68,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     | recurrence | of the softmax loop | | deferred |
     | tau | growth of a row's maximum, in powers of two, that the `conditional` and `lazy` recurrences leave alone | | 8 |
     | sum_by_dot | row sums by the matrix units, from weights as rounded for them | 0 or 1 | 0 |
-    | cluster | CTAs that share copies of K and V | | 1 |
+    | cluster | neighbouring CTAs that share copies of K and V, each with `tile_m` queries | 1 or 2 | 1 |
+    | score_stages | buffers of what score_mod reads of captured tensors block by block; 0: threads read it from global memory, element by element | | 0 |
   }];
   let parameters = (ins "int64_t":$tile_m, "int64_t":$tile_n, "int64_t":$warps,
                         "int64_t":$stages, "int64_t":$query_in_registers,
@@ -87,12 +88,15 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                            "::fovea::tile::RecurrenceKind::Deferred">:$recurrence,
     DefaultValuedParameter<"int64_t", "8">:$tau,
     DefaultValuedParameter<"int64_t", "0">:$sum_by_dot,
-    DefaultValuedParameter<"int64_t", "1">:$cluster);
+    DefaultValuedParameter<"int64_t", "1">:$cluster,
+    DefaultValuedParameter<"int64_t", "0">:$score_stages);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Copies and computation are the work of different warps.
     bool isSpecialized() const { return getProducerRegisters() != 0; }
+    /// Queries that a cluster works on at a time.
+    int64_t getClusterRows() const { return getTileM() * getCluster(); }
     /// Buffers of K.
     int64_t getKeyDepth() const {
       return getKeyStages() ? getKeyStages() : getStages();
@@ -242,6 +246,33 @@ def Tile_AtMostAttr : Tile_Constraint<"AtMost", "at_most"> {
   }];
   let parameters = (ins StringRefParameter<>:$size, "int64_t":$limit);
   let assemblyFormat = "`<` $size `,` $limit `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_AtLeastAttr : Tile_Constraint<"AtLeast", "at_least"> {
+  let summary = "one size is not too small";
+  let description = [{
+    The size named `size` is at least `limit`, so that elements which the kernel
+    reads unasked exist.
+
+    Example: `#tile.at_least<"full_index.3", 1>`
+  }];
+  let parameters = (ins StringRefParameter<>:$size, "int64_t":$limit);
+  let assemblyFormat = "`<` $size `,` $limit `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_CoversAttr : Tile_Constraint<"Covers", "covers"> {
+  let summary = "as many blocks as cover another size";
+  let description = [{
+    The size named `size` counts blocks of `block`, and these cover the size named
+    `of`: `size * block >= of`.
+
+    Example: `#tile.covers<"Qblocks", block = 128, of "Sq">`
+  }];
+  let parameters = (ins StringRefParameter<>:$size, "int64_t":$block,
+                        StringRefParameter<>:$of);
+  let assemblyFormat = "`<` $size `,` `block` `=` $block `,` `of` $of `>`";
   let genVerifyDecl = 1;
 }
 

@@ -12,6 +12,7 @@
 include "fovea/Dialect/Tile/IR/TileAttrs.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -32,7 +33,8 @@ def Tile_AbiOp : Tile_Op<"abi", [
     `persistent(N)`: then there are at most N on each multiprocessor, and each
     takes items until none is left. With `cluster(C)`, C neighbouring CTAs form
     a cluster, and the number of CTAs is made a multiple of C: a kernel ignores
-    items past the last.
+    items past the last. The program is then the cluster's: `gpu.cluster_id` and
+    `gpu.cluster_dim` say which one it is, of how many.
 
     Example:
 
@@ -80,6 +82,87 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = "`dim` $dim attr-dict `:` type($result)";
   let hasVerifier = 1;
+}
+
+def Tile_RandomOp : Tile_Op<"random", [Pure]> {
+  let summary = "random numbers by position";
+  let description = [{
+    Element `(r, c)` is a number from 0 to 65535, a function of `key`, `stream`
+    and its position `(i, j) = (row + r, column + c)`. Philox 4x32-10 makes four
+    words of the counter
+
+    ```
+    (4 (j div 16) + (j mod 8) div 2,  8 (i div 16) + i mod 8,
+     stream mod 2^32,  stream div 2^32)
+    ```
+
+    and the key `(key mod 2^32, key div 2^32)`; the element is the low half for
+    even `j`, the high half for odd `j`, of word `2 ((i div 8) mod 2) + (j div 8) mod 2`.
+    So the eight elements that a fragment of a matrix product keeps in one thread
+    of each 16 x 16 come from one counter.
+
+    `row`, `column` and the tile's extents are multiples of 16; positions lie
+    below 2^31.
+
+    Example:
+
+    ```mlir
+    %r = tile.random key(%key) stream(%stream) [%i, %j] : tensor<128x64xi32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins I64:$key, I64:$stream, Index:$row, Index:$column);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = [{
+    `key` `(` $key `)` `stream` `(` $stream `)` `[` $row `,` $column `]`
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_RampOp : Tile_Op<"ramp", [Pure]> {
+  let summary = "an arithmetic progression along one dimension";
+  let description = [{
+    A row tile (`dim 0`) or column tile (`dim 1`) of f32 whose element `k` is
+    `start + k * step`. The two roundings of each element, and their order, are
+    the target's choice.
+
+    Example:
+
+    ```mlir
+    %bias = tile.ramp %start step %slope dim 1 : tensor<1x128xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins F32:$start, F32:$step, I64Attr:$dim);
+  let results = (outs Tile_F32Tile:$result);
+  let assemblyFormat = [{
+    $start `step` $step `dim` $dim attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_HeldRowsOp : Tile_Op<"held_rows", [
+    Pure,
+    DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
+  let summary = "the rows of a tile that the executing threads hold";
+  let description = [{
+    The first and the number of neighbouring rows of a tile of type `tile`: those
+    that the threads hold which run the program in step. Where all threads do,
+    these are all rows. A layout may part them among warp groups, which then run
+    a role each for its own rows, and differ in what they branch on.
+
+    What is computed for a row may depend on the range only as long as it comes
+    out the same for any range that contains the row. All warp groups must take
+    and give back the same stages and turns, in the same order.
+
+    Example:
+
+    ```mlir
+    %first, %count = tile.held_rows tensor<256x1xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins TypeAttrOf<Tile_AnyTile>:$tile);
+  let results = (outs Index:$first, Index:$count);
+  let assemblyFormat = "$tile attr-dict";
 }
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
@@ -280,7 +363,7 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
 }
 
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
-    SingleBlock, RecursiveMemoryEffects]> {
+    SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "weighted sum of value rows under a softmax";
   let description = [{
     With `s = scale * scores(j)` over all blocks `j = lower, lower + step, ...`
@@ -309,6 +392,32 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     A loop that runs at least once can be started before it is entered.
     `lower` is not negative.
 
+    With `visible(%v0, %v1)`, all scores of blocks that end at or before `v0`, or
+    start at or after `v1`, are -inf in the rows that the executing threads hold
+    (`tile.held_rows`). Such blocks are visited for others' sake.
+
+    In a second form the blocks are not those of a range but what `visit` says:
+    for `n = 0, 1, ...` below `count`, `visit` gets `n` and values that the op
+    carries from block to block, first those of `init`, and yields the block's
+    first key `j` and the next of these values. The values are uniform scalars;
+    `visit` may read memory, and has no other effects. A block is partial if `n < masked`.
+
+    ```mlir
+    %m, %l, %acc = tile.softmax_sum blocks %count masked(%masked) init(%w : i32) step 64 scale(0.125)
+      visit(%n: index, %word: i32) {
+        ...
+        tile.yield %first, %next : index, i32
+      }
+      scores(%j: index, %partial: i1) {
+        ...
+        tile.yield %s : tensor<128x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        ...
+        tile.yield %v : tensor<64x64xbf16, #tile.reg>
+      } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
+    ```
+
     Rewritten by `tile-fuse-online-softmax` into a loop.
 
     Example:
@@ -325,12 +434,18 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
       } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Index:$lower, Index:$upper, Index:$fullLower,
-                       Index:$fullUpper, I64Attr:$step, F32Attr:$scale,
-                       UnitAttr:$descending);
+  let arguments = (ins Optional<Index>:$lower, Optional<Index>:$upper,
+                       Optional<Index>:$fullLower, Optional<Index>:$fullUpper,
+                       Optional<Index>:$count, Optional<Index>:$masked,
+                       Variadic<AnyType>:$inits, Variadic<Index>:$visible,
+                       I64Attr:$step, F32Attr:$scale, UnitAttr:$descending);
   let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
   let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
-                        AnyRegion:$weights);
+                        AnyRegion:$weights, AnyRegion:$visit);
+  let extraClassDeclaration = [{
+    /// The blocks are those of a region, not of a range.
+    bool isVisiting() { return !getVisit().empty(); }
+  }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -367,17 +482,23 @@ def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
   let description = [{
     `output = acc / l`, `lse = m + log(l)`; rows with `l = 0` give 0 and -inf.
 
+    With `sink`, one more score of each row that has no value joins the sum:
+    `output = acc / (l + exp(sink - m))`, `lse = m + log(l + exp(sink - m))`, without
+    overflow. Rows with `l = 0` then give 0 and the sink.
+
     Example:
 
     ```mlir
-    %o, %lse = tile.softmax_finish %m, %l, %acc
+    %o, %lse = tile.softmax_finish %m, %l, %acc sink(%s : tensor<128x1xf32, #tile.reg>)
       : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
+  let arguments = (ins Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc,
+                       Optional<Tile_F32Tile>:$sink);
   let results = (outs Tile_F32Tile:$output, Tile_F32Tile:$lse);
   let assemblyFormat = [{
-    $m `,` $l `,` $acc attr-dict `:` type($m) `,` type($acc)
+    $m `,` $l `,` $acc (`sink` `(` $sink^ `:` type($sink) `)`)? attr-dict
+    `:` type($m) `,` type($acc)
   }];
   let hasVerifier = 1;
 }

@@ -33,6 +33,8 @@ int64_t getBoxPanelColumns(int64_t columns);
 
 /// Bytes that a shared buffer takes, its last panel whole.
 int64_t getStorageBytes(mlir::MemRefType type);
+/// Rows of a shared buffer, or of a stage of it, that one CTA keeps.
+int64_t getRowsOfCta(mlir::MemRefType type);
 /// Bytes at the end of a specialised kernel's shared memory that hold nothing.
 inline constexpr int64_t kSpareSharedBytes = 16;
 } // namespace fovea::warp

@@ -26,10 +26,18 @@ def Warp_SharedAttr : Warp_Attr<"Shared", "shared"> {
     engine. If `panel` does not divide the columns, the last panel is kept
     whole.
 
+    In a cluster each CTA keeps the whole buffer, and what is copied into it is
+    copied to all. With `ctas`, the CTAs keep equal consecutive parts of the
+    rows.
+
     Example: `memref<2x64x128xbf16, #warp.shared<panel = 64>>`
   }];
-  let parameters = (ins "int64_t":$panel);
-  let assemblyFormat = "`<` `panel` `=` $panel `>`";
+  let parameters = (ins "int64_t":$panel,
+                        DefaultValuedParameter<"int64_t", "1">:$ctas);
+  let assemblyFormat = "`<` `panel` `=` $panel (`,` `ctas` `=` $ctas^)? `>`";
+  let builders = [AttrBuilder<(ins "int64_t":$panel), [{
+    return $_get($_ctxt, panel, /*ctas=*/1);
+  }]>];
   let genVerifyDecl = 1;
 }
 

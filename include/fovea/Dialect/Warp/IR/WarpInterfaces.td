@@ -34,6 +34,10 @@ def ThreadLayoutAttrInterface : AttrInterface<"ThreadLayoutAttrInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::Value":$thread, "::llvm::ArrayRef<int64_t>":$shape,
            "int64_t":$dim)>,
+    InterfaceMethod<[{Rows of a tile of `shape` that one group of four warps
+      holds, if such groups may run different parts of a program at a time, each
+      for its own rows, in the order of the groups; else all rows.}],
+      "int64_t", "getGroupRows", (ins "::llvm::ArrayRef<int64_t>":$shape)>,
     InterfaceMethod<[{Bases along `dim` are multiples of one and the other
       bound: every base is below `getPeriod`, and offsets keep their class
       modulo it. Reductions to multiples of the period need no other thread.}],

@@ -25,8 +25,12 @@ def Warp_SpecializeOp : Warp_Op<"specialize", [
     their budget four at a time, so roles that share an aligned group of four
     warps have one budget; all budgets must fit what the launch allocated.
 
+    With `cluster(C)`, the program is that of C CTAs. Each has the warps of all
+    roles; the warp groups of a role are numbered through the CTAs, and all of
+    them meet at its pipelines.
+
     A role whose only effects are copies, commits and work ids is carried out by
-    one of its threads.
+    one of its warps, for which an elected lane acts.
 
     Example:
 
@@ -47,15 +51,16 @@ def Warp_SpecializeOp : Warp_Op<"specialize", [
     ```
   }];
   let arguments = (ins Variadic<AnyType>:$captures, StrArrayAttr:$names,
-                       DenseI64ArrayAttr:$warps, DenseI64ArrayAttr:$registers);
+                       DenseI64ArrayAttr:$warps, DenseI64ArrayAttr:$registers,
+                       DefaultValuedOptionalAttr<I64Attr, "1">:$cluster);
   let regions = (region VariadicRegion<SizedRegion<1>>:$roles);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// Warps of the CTA before the first of role `index`.
+    /// Warps of a CTA before the first of role `index`.
     int64_t getFirstWarp(unsigned index);
-    /// Warps of all roles.
+    /// Warps of all roles, in one CTA.
     int64_t getNumWarps();
   }];
 }

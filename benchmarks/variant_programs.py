@@ -1,0 +1,197 @@
+"""The attention variants that benchmarks/variants.py times.
+
+Each is stated twice: as bodies of attn regions, and as functions that
+flex_attention takes. Needs no torch by itself: captured tensors are made by
+functions of torch and the sizes.
+"""
+
+import dataclasses
+import sys
+import pathlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "GPU"))
+
+from variants import CAUSAL, Capture, Variant  # noqa: E402
+
+WINDOW, PREFIX, CHUNK, CAP = 1024, 1024, 512, 30.0
+DOCUMENT = 700
+GRID, REACH = 64, 6  # natten-2d: a 64 x 64 image, 13 x 13 neighbours
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A variant to time. `kind` is 'dense' where every block is visited (half
+    of them if causal) and 'sparse' where the mask leaves blocks out. `make`
+    gives the captured tensors as functions of (torch, sizes)."""
+
+    variant: Variant
+    kind: str = "dense"
+    causal: bool = False
+    make: tuple = ()
+    length: int = 4096
+    # The target that its speed is stated against: None is our own dense or causal kernel.
+
+
+def causal(b, h, i, j, sizes, captures):
+    return i >= j
+
+
+def slopes(torch, sizes):
+    return torch.exp2(-8.0 * (torch.arange(sizes.Hq, device="cuda", dtype=torch.float32) + 1) / sizes.Hq)
+
+
+def distance_table(torch, sizes):
+    """A bias for each head and distance from -128 to 128."""
+    return torch.randn(sizes.Hq, 257, device="cuda")
+
+
+def full_bias(torch, sizes):
+    return torch.randn(sizes.Hq, sizes.Sq, sizes.Skv, device="cuda", dtype=torch.bfloat16)
+
+
+def documents(torch, sizes):
+    """Document numbers; lengths are random around DOCUMENT."""
+    generator = torch.Generator().manual_seed(0)
+    lengths = []
+    while sum(lengths) < sizes.Skv:
+        lengths.append(int(torch.randint(DOCUMENT // 2, 3 * DOCUMENT // 2, (1,), generator=generator)))
+    ids = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))[: sizes.Skv]
+    return ids.to(device="cuda", dtype=torch.int32)
+
+
+SOFT_CAP = f"""%cap = arith.constant {CAP:.1f} : f32
+      %x = arith.divf %s, %cap : f32
+      %t = math.tanh %x : f32
+      %r = arith.mulf %t, %cap : f32
+      attn.yield %r : f32"""
+
+ALIBI = """%slope = tensor.extract %t0[%h] : tensor<?xf32>
+      %d = arith.subi %j, %i : index
+      %di = arith.index_cast %d : index to i32
+      %df = arith.sitofp %di : i32 to f32
+      %bias = arith.mulf %slope, %df : f32
+      %r = arith.addf %s, %bias : f32
+      attn.yield %r : f32"""
+
+RELATIVE = """%d = arith.subi %j, %i : index
+      %di = arith.index_cast %d : index to i32
+      %df = arith.sitofp %di : i32 to f32
+      %r = arith.addf %s, %df : f32
+      attn.yield %r : f32"""
+
+TABLE = """%reach = arith.constant 128 : index
+      %least = arith.constant 0 : index
+      %most = arith.constant 256 : index
+      %distance = arith.subi %j, %i : index
+      %shifted = arith.addi %distance, %reach : index
+      %lower = arith.maxsi %shifted, %least : index
+      %column = arith.minsi %lower, %most : index
+      %bias = tensor.extract %t0[%h, %column] : tensor<?x?xf32>
+      %r = arith.addf %s, %bias : f32
+      attn.yield %r : f32"""
+
+FULL_BIAS = """%bias = tensor.extract %t0[%h, %i, %j] : tensor<?x?x?xbf16>
+      %wide = arith.extf %bias : bf16 to f32
+      %r = arith.addf %s, %wide : f32
+      attn.yield %r : f32"""
+
+WINDOW_MASK = f"""%w = arith.constant {WINDOW} : index
+      %d = arith.subi %i, %j : index
+      %near = arith.cmpi slt, %d, %w : index
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %near, %past : i1
+      attn.yield %keep : i1"""
+
+PREFIX_MASK = f"""%p = arith.constant {PREFIX} : index
+      %in = arith.cmpi slt, %j, %p : index
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.ori %in, %past : i1
+      attn.yield %keep : i1"""
+
+CHUNK_MASK = f"""%c = arith.constant {CHUNK} : index
+      %ic = arith.divui %i, %c : index
+      %jc = arith.divui %j, %c : index
+      %same = arith.cmpi eq, %ic, %jc : index
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %same, %past : i1
+      attn.yield %keep : i1"""
+
+DOCUMENT_MASK = """%di = tensor.extract %t0[%i] : tensor<?xi32>
+      %dj = tensor.extract %t0[%j] : tensor<?xi32>
+      %same = arith.cmpi eq, %di, %dj : i32
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %same, %past : i1
+      attn.yield %keep : i1"""
+
+NATTEN_MASK = f"""%w = arith.constant {GRID} : index
+      %reach = arith.constant {REACH} : index
+      %least = arith.constant -{REACH} : index
+      %iy = arith.divui %i, %w : index
+      %ix = arith.remui %i, %w : index
+      %jy = arith.divui %j, %w : index
+      %jx = arith.remui %j, %w : index
+      %dy = arith.subi %iy, %jy : index
+      %dx = arith.subi %ix, %jx : index
+      %y0 = arith.cmpi sge, %dy, %least : index
+      %y1 = arith.cmpi sle, %dy, %reach : index
+      %x0 = arith.cmpi sge, %dx, %least : index
+      %x1 = arith.cmpi sle, %dx, %reach : index
+      %y = arith.andi %y0, %y1 : i1
+      %x = arith.andi %x0, %x1 : i1
+      %keep = arith.andi %y, %x : i1
+      attn.yield %keep : i1"""
+
+
+def natten(b, h, i, j, sizes, captures):
+    dy, dx = i // GRID - j // GRID, i % GRID - j % GRID
+    return (dy >= -REACH) & (dy <= REACH) & (dx >= -REACH) & (dx <= REACH)
+
+
+def table_column(i, j):
+    return (j - i + 128).clamp(0, 256)
+
+
+def scored(body, score, captures=(), make=()):
+    """A variant of the score, without a mask and with a causal one."""
+    plain = Variant(score_mod=body, captures=captures, score=score)
+    masked = dataclasses.replace(plain, mask_mod=CAUSAL, mask=causal)
+    return Program(plain, make=make), Program(masked, causal=True, make=make)
+
+
+def sparse(body, mask, captures=(), make=(), length=4096):
+    return Program(Variant(mask_mod=body, captures=captures, mask=mask), "sparse", make=make, length=length)
+
+
+def window(b, h, i, j, sizes, captures):
+    return (i >= j) & (i - j < WINDOW)
+
+
+def make_programs():
+    programs = {"dense": Program(Variant()), "causal": Program(Variant(mask_mod=CAUSAL, mask=causal), causal=True)}
+    vector, matrix, cube = Capture("f32", ("Hq",)), Capture("f32", ("Hq", "n")), Capture("bf16", ("Hq", "Sq", "Skv"))
+    for name, pair in {
+        "softcap": scored(SOFT_CAP, lambda s, b, h, i, j, sizes, c: CAP * (s / CAP).tanh()),
+        "relative": scored(RELATIVE, lambda s, b, h, i, j, sizes, c: s + (j - i)),
+        "alibi": scored(ALIBI, lambda s, b, h, i, j, sizes, c: s + c[0][h] * (j - i), (vector,), (slopes,)),
+        "t5bias": scored(
+            TABLE, lambda s, b, h, i, j, sizes, c: s + c[0][h, table_column(i, j)], (matrix,), (distance_table,)
+        ),
+        "fullbias": scored(FULL_BIAS, lambda s, b, h, i, j, sizes, c: s + c[0][h, i, j], (cube,), (full_bias,)),
+    }.items():
+        programs[name], programs[f"{name}causal"] = pair
+    ids = Capture("i32", ("Skv",))
+    programs |= {
+        "window": sparse(WINDOW_MASK, window),
+        "prefix": sparse(PREFIX_MASK, lambda b, h, i, j, sizes, c: (j < PREFIX) | (i >= j)),
+        "chunked": sparse(CHUNK_MASK, lambda b, h, i, j, sizes, c: (i // CHUNK == j // CHUNK) & (i >= j)),
+        "documents": sparse(
+            DOCUMENT_MASK, lambda b, h, i, j, sizes, c: (c[0][i] == c[0][j]) & (i >= j), (ids,), (documents,)
+        ),
+        "natten": sparse(NATTEN_MASK, natten),
+        "windowlong": sparse(WINDOW_MASK, window, length=65536),
+    }
+    return programs
+
+
+PROGRAMS = make_programs()
+TABLE_OF_VARIANTS = {name: program.variant for name, program in PROGRAMS.items()}

@@ -1,0 +1,271 @@
+"""Times attention variants beside torch's compiled flex_attention, on one GPU.
+
+    python benchmarks/variants.py --compiler build-portable/bin/fovea-compile
+    python benchmarks/variants.py --only softcap window --json out.json
+
+d 128, bf16, 16k tokens in all (B 4, H 16, S 4096; long ones B 1, H 16). Turns
+as in forward.py: random order, five rounds, 30 ms of the kernel before seven
+timed launches, the median of all. Variants that visit every block are stated
+as a share of our own dense or causal kernel's speed; sparse ones as time over
+our dense kernel's at that length, beside the share of 128 x 128 blocks that are
+not empty. Set-up that flex_attention does outside of the kernel
+(create_block_mask) is timed by itself.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import statistics
+import sys
+import tempfile
+import types
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "GPU"))
+
+import forward  # noqa: E402
+import kernels  # noqa: E402
+import waiting  # noqa: E402
+from variant_programs import PROGRAMS, TABLE_OF_VARIANTS  # noqa: E402
+from variants import Config, emit  # noqa: E402
+
+HEAD_DIM, HEADS, TOKENS = 128, 16, 16384
+OURS, FLEX = "fovea", "flex_attention"
+
+
+def sizes_of(program):
+    batch = max(1, TOKENS // program.length)
+    return types.SimpleNamespace(B=batch, Hq=HEADS, Hkv=HEADS, Sq=program.length, Skv=program.length)
+
+
+def baseline_of(name):
+    """What a variant is compared with: a dense kernel of its length."""
+    program = PROGRAMS[name]
+    kind = "causal" if program.causal else "dense"
+    return f"{kind}@{program.length}"
+
+
+def make_flex(torch, program, sizes, captures):
+    """Flex's mask and score functions on our captured tensors."""
+    variant = program.variant
+    mask = score = None
+    if variant.mask:
+
+        def mask(b, h, i, j):
+            return variant.mask(b, h, i, j, sizes, captures)
+
+    if variant.score:
+
+        def score(s, b, h, i, j):
+            return variant.score(s, b, h, i, j, sizes, captures)
+
+    return mask, score
+
+
+def flex_contestant(torch, program, sizes, captures, q, k, v):
+    """The compiled call, its first output, the share of blocks that are not
+    empty, and the seconds that the block mask takes when made again."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    torch._dynamo.reset()
+    compiled = torch.compile(flex_attention, dynamic=False)
+    mask, score = make_flex(torch, program, sizes, captures)
+    block_mask, share, seconds = None, 1.0, 0.0
+    if mask:
+
+        def build():
+            return create_block_mask(mask, None, None, sizes.Sq, sizes.Skv, device="cuda", _compile=True)
+
+        block_mask = build()
+        seconds = statistics.median(forward.launch_times(torch, build, 5)) * 1e-3
+        kept = block_mask.kv_num_blocks.sum() + block_mask.full_kv_num_blocks.sum()
+        blocks = block_mask.kv_num_blocks.numel() * -(-sizes.Skv // 128)
+        share = (kept / blocks).item()
+    call = lambda: compiled(q, k, v, score_mod=score, block_mask=block_mask)  # noqa: E731
+    output = call()
+    torch.cuda.synchronize()
+    return call, output, share, seconds
+
+
+def compile_programs(names, args, chip, folder):
+    ptxas = kernels.find_ptxas()
+
+    def work(name):
+        config = Config(name, "bf16", HEAD_DIM)
+        options = [] if args.schedule == "auto" else [f"--schedule={args.schedule}"]
+        place = pathlib.Path(folder) / name
+        if args.kernels:
+            return str(place / f"{name}.cubin"), str(place / f"{name}.json"), {}
+        place.mkdir(parents=True, exist_ok=True)
+        try:
+            source = emit(config, False, TABLE_OF_VARIANTS)
+            return kernels.compile_one(name, source, place, args.compiler, args.target, chip, ptxas, options)
+        except Exception as error:  # noqa: BLE001: reported where it is timed
+            return error
+
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        return dict(zip(names, pool.map(work, names)))
+
+
+def prepare_ours(torch, runtime, image, tensors):
+    kernel = runtime.load(*image[:2])
+    o = torch.full_like(tensors["q"], torch.nan)
+    prepared = kernel.prepare(**tensors, o=o)
+    stream = torch.cuda.current_stream().cuda_stream
+
+    def launch():
+        prepared.run(stream)
+
+    facts = {**kernel.info(), **image[2]}
+    del facts["name"]
+    return launch, o, facts
+
+
+def relative_error(found, expected):
+    expected = expected.float()
+    return ((found.float() - expected).norm() / expected.norm()).item()
+
+
+def run_program(torch, runtime, name, compiled, args, rng):
+    """One row of results, with what did not run left out."""
+    program, row = PROGRAMS[name], {"name": name, "kind": PROGRAMS[name].kind, "baseline": baseline_of(name)}
+    sizes = sizes_of(program)
+    q, k, v = (
+        torch.randn(sizes.B, sizes.Hq, sizes.Sq, HEAD_DIM, device="cuda", dtype=torch.bfloat16) for _ in range(3)
+    )  # fmt: skip
+    captures = [make(torch, sizes) for make in program.make]
+    tensors = {"q": q, "k": k, "v": v, **{f"capture{n}": capture for n, capture in enumerate(captures)}}
+    contestants, expected = {}, None
+    if args.flex:
+        try:
+            contestants[FLEX], expected, row["share"], row["flex_mask_s"] = flex_contestant(
+                torch, program, sizes, captures, q, k, v
+            )
+        except Exception as error:  # noqa: BLE001: the compiler behind it raises anything
+            print(f"  {name}: flex_attention does not run: {forward.first_line(error)}", flush=True)
+    launches = {}
+    try:
+        if isinstance(compiled, Exception):
+            raise compiled
+        launch, o, facts = prepare_ours(torch, runtime, compiled, tensors)
+        launch()
+        waiting.synchronize(torch)
+        row |= facts
+        if expected is not None:
+            row["error"] = relative_error(o, expected)
+        launches[OURS] = launch
+    except RuntimeError as error:
+        print(f"  {name}: ours does not run: {forward.first_line(error)}", flush=True)
+    if row.get("error", 0) < forward.RELATIVE_ERROR:
+        contestants |= launches
+    else:
+        print(f"  {name}: ours is wrong by {row['error']:.3g} of the norm of flex_attention's output", flush=True)
+    # The same kernel without the variant, in the same turns.
+    reference = args.baselines.get(row["baseline"])
+    if reference and OURS in contestants:
+        contestants["baseline"], _, _ = prepare_ours(torch, runtime, reference, {"q": q, "k": k, "v": v})
+    for contestant, times in forward.take_turns(torch, contestants, args.rounds, rng).items():
+        row[f"{contestant}_ms"] = statistics.median(times)
+    flops = 4 * sizes.B * sizes.Hq * sizes.Sq * sizes.Skv * HEAD_DIM * (0.5 if program.causal else 1)
+    if OURS + "_ms" in row:
+        row["tflops"] = flops / row[OURS + "_ms"] * 1e-9
+    print(format_row(row), flush=True)
+    return row
+
+
+HEADER = (
+    f"{'variant':<16} {'ours ms':>8} {'flex ms':>8} {'x flex':>7} {'dense ms':>8} {'of dense':>8} {'blocks':>7} "
+    f"{'allowed':>7} {'TFLOP/s':>8} {'error':>8} {'mask ms':>8} {'regs':>5} {'spills':>6}"
+)
+
+
+def format_row(row):
+    """'of dense' is speed over the baseline's for dense variants, time over the
+    baseline's for sparse ones; 'allowed' is 1.15 of the blocks kept and 0.05."""
+
+    def text(value, width, digits=2):
+        return f"{value:>{width}.{digits}f}" if value is not None else f"{'-':>{width}}"
+
+    ours, flex, dense = row.get("fovea_ms"), row.get("flex_attention_ms"), row.get("baseline_ms")
+    ratio = (dense / ours if row["kind"] == "dense" else ours / dense) if ours and dense else None
+    share = row.get("share") if row["kind"] == "sparse" else None
+    return " ".join(
+        [
+            f"{row['name']:<16}", text(ours, 8, 3), text(flex, 8, 3), text(flex / ours if ours and flex else None, 7),
+            text(dense, 8, 3), text(ratio, 8), text(share, 7, 3),
+            text(1.15 * share + 0.05 if share else None, 7, 3), text(row.get("tflops"), 8, 0),
+            text(row.get("error"), 8, 4), text(1e3 * row["flex_mask_s"] if row.get("flex_mask_s") else None, 8),
+            f"{row.get('registers', '-'):>5}", f"{row.get('spill_stores', '-'):>6}",
+        ]  # fmt: skip
+    )
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), help="variants to time")
+    parser.add_argument("--compiler", help="fovea-compile; found in the build folders by default")
+    parser.add_argument("--runtime", help="libFoveaRuntime.so; found in the build folders by default")
+    parser.add_argument("--target", default="sm_90a", help="what ours are compiled for")
+    parser.add_argument("--schedule", default="auto", help="schedule of ours")
+    parser.add_argument("--flex", action=argparse.BooleanOptionalAction, default=True, help="time flex_attention")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels to compile at once")
+    parser.add_argument("--seed", type=int, help="of the contestants' order")
+    parser.add_argument("--work", help="folder to keep what was compiled in")
+    parser.add_argument("--kernels", help="such a folder, to be used instead of compiling")
+    parser.add_argument("--json", help="write the results there")
+    return parser
+
+
+def main():
+    args = make_parser().parse_args()
+    try:
+        import torch
+    except ImportError:
+        print("SKIP: torch is not installed")
+        return 0
+    if not torch.cuda.is_available():
+        print("SKIP: there is no CUDA device")
+        return 0
+    import fovea_runtime
+
+    args.compiler, library = kernels.find_compiler(args.compiler), kernels.find_library(args.runtime)
+    if not (args.compiler or args.kernels) or not library:
+        print("there is no fovea-compile or no libFoveaRuntime.so; name them with --compiler and --runtime")
+        return 2
+    torch.zeros(1, device="cuda")
+    runtime = fovea_runtime.Runtime(library)
+    info = runtime.device_info()
+    chip = f"sm_{info['major']}{info['minor']}"
+    device = f"{info['name'].decode()}, {chip}, driver {info['driver_version']}, torch {torch.__version__}"
+    print(device, flush=True)
+    rng = random.Random(args.seed)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        names = list(dict.fromkeys([*args.only, "dense", "causal"]))
+        compiled = compile_programs(names, args, chip, args.work or args.kernels or folder)
+        args.baselines = {}
+        for kind in ("dense", "causal"):
+            if isinstance(compiled[kind], Exception):
+                print(f"  {kind} does not compile: {forward.first_line(compiled[kind])}")
+                continue
+            args.baselines |= {f"{kind}@{program.length}": compiled[kind] for program in PROGRAMS.values()}
+        print(HEADER, flush=True)
+        for name in args.only:
+            try:
+                rows.append(run_program(torch, runtime, name, compiled[name], args, rng))
+            except waiting.Hang as error:
+                print(f"  {name}: {error}; the device hangs, nothing after this ran")
+                waiting.abandon(1)
+            torch.cuda.empty_cache()
+            if args.json:
+                pathlib.Path(args.json).write_text(json.dumps({"device": device, "rows": rows}, indent=1) + "\n")
+    print("\n".join(["", HEADER, *map(format_row, rows)]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+// Causal attention that drops a tenth of the weights, for training. What is
+// dropped depends on the seed, the offset and the place of the weight only: the
+// backward pass, and whoever wants to check, computes it again (attn.forward in
+// docs/reference/AttnDialect.md says how).
+//
+// A step of training takes another offset, so that it drops others.
+func.func @dropout(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %seed: i64, %offset: i64)
+    -> (tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v dropout(0.1, %seed, %offset)
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    }
+    : tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>
+    -> tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>
+  return %o, %lse : tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>
+}

@@ -1,0 +1,226 @@
+//===- ScoreForm.cpp - Scores as sums ----------------------------*- C++
+//-*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScoreForm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace fovea;
+
+//===----------------------------------------------------------------------===//
+// Forms
+//===----------------------------------------------------------------------===//
+
+ScoreForm ScoreForm::of(Value value) {
+  ScoreForm form;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    form.uniform.push_back({value, {}});
+  else if (type.getDimSize(1) == 1)
+    form.rows.push_back({value, {}});
+  else if (type.getDimSize(0) == 1)
+    form.columns.push_back({value, {}});
+  else
+    form.full.push_back({value, {}});
+  return form;
+}
+
+void ScoreForm::add(const ScoreForm &other, double sign) {
+  auto addTerms = [&](SmallVectorImpl<Term> &to, ArrayRef<Term> from) {
+    for (Term term : from) {
+      term.factor.constant *= sign;
+      to.push_back(term);
+    }
+  };
+  auto addFactors = [&](SmallVectorImpl<Factor> &to, ArrayRef<Factor> from) {
+    for (Factor factor : from)
+      to.push_back({factor.constant * sign, factor.scalar});
+  };
+  addTerms(full, other.full);
+  addTerms(columns, other.columns);
+  addTerms(rows, other.rows);
+  addTerms(uniform, other.uniform);
+  addFactors(columnSteps, other.columnSteps);
+  addFactors(rowSteps, other.rowSteps);
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+Value ScoreFormEmitter::constant(double value) {
+  return arith::ConstantOp::create(invariant, loc,
+                                   invariant.getF32FloatAttr(value));
+}
+
+Value ScoreFormEmitter::emit(Factor factor) {
+  if (!factor.scalar)
+    return constant(factor.constant);
+  if (factor.constant == 1.0)
+    return factor.scalar;
+  return arith::MulFOp::create(invariant, loc, factor.scalar,
+                               constant(factor.constant));
+}
+
+Value ScoreFormEmitter::emitSum(ArrayRef<Factor> factors) {
+  Value sum;
+  double constants = 0.0;
+  for (Factor factor : factors) {
+    if (!factor.scalar) {
+      constants += factor.constant;
+      continue;
+    }
+    Value value = emit(factor);
+    sum = sum ? arith::AddFOp::create(invariant, loc, sum, value).getResult()
+              : value;
+  }
+  if (!sum)
+    return constant(constants);
+  if (constants == 0.0)
+    return sum;
+  return arith::AddFOp::create(invariant, loc, sum, constant(constants));
+}
+
+Value ScoreFormEmitter::widen(Value value, RankedTensorType type) {
+  if (value.getType() == type)
+    return value;
+  return tile::BroadcastOp::create(b, loc, type, value);
+}
+
+Value ScoreFormEmitter::accumulate(Value total, Value value, Factor factor,
+                                   RankedTensorType type) {
+  value = widen(value, type);
+  bool isOne = !factor.scalar && factor.constant == 1.0;
+  if (isOne && !total)
+    return value;
+  if (isOne)
+    return arith::AddFOp::create(b, loc, value, widen(total, type));
+  Value factors = factor.scalar
+                      ? widen(emit(factor), type)
+                      : arith::ConstantOp::create(
+                            b, loc,
+                            DenseElementsAttr::get(
+                                type, static_cast<float>(factor.constant)))
+                            .getResult();
+  if (!total)
+    return arith::MulFOp::create(b, loc, value, factors);
+  return math::FmaOp::create(b, loc, value, factors, widen(total, type));
+}
+
+ScoreForm ScoreFormEmitter::scale(const ScoreForm &form, Factor by) {
+  ScoreForm scaled = form;
+  auto apply = [&](Factor &factor) {
+    factor.constant *= by.constant;
+    if (!factor.scalar)
+      factor.scalar = by.scalar;
+    else if (by.scalar)
+      factor.scalar =
+          arith::MulFOp::create(invariant, loc, factor.scalar, by.scalar);
+  };
+  for (auto *terms :
+       {&scaled.full, &scaled.columns, &scaled.rows, &scaled.uniform})
+    for (Term &term : *terms)
+      apply(term.factor);
+  for (auto *steps : {&scaled.columnSteps, &scaled.rowSteps})
+    for (Factor &factor : *steps)
+      apply(factor);
+  return scaled;
+}
+
+Value ScoreFormEmitter::emitUniform(const ScoreForm &form) {
+  Value total;
+  for (const Term &term : form.uniform) {
+    Value value = term.value;
+    if (term.factor.scalar || term.factor.constant != 1.0)
+      value = arith::MulFOp::create(b, loc, value, emit(term.factor));
+    total =
+        total ? arith::AddFOp::create(b, loc, total, value).getResult() : value;
+  }
+  return total;
+}
+
+Value ScoreFormEmitter::emitColumns(const ScoreForm &form) {
+  RankedTensorType type = tileType(1, numColumns);
+  Value total = emitUniform(form);
+  if (!form.columnSteps.empty())
+    total = tile::RampOp::create(b, loc, type, total ? total : constant(0.0),
+                                 emitSum(form.columnSteps), 1);
+  for (const Term &term : form.columns)
+    total = accumulate(total, term.value, term.factor, type);
+  return total;
+}
+
+Value ScoreFormEmitter::emitRows(const ScoreForm &form) {
+  RankedTensorType type = tileType(numRows, 1);
+  Value total;
+  if (!form.rowSteps.empty())
+    total = tile::RampOp::create(b, loc, type, constant(0.0),
+                                 emitSum(form.rowSteps), 0);
+  for (const Term &term : form.rows)
+    total = accumulate(total, term.value, term.factor, type);
+  return total;
+}
+
+/// Moves to the front the first term whose factor is a positive constant and
+/// returns that; 0 if there is none.
+static double findLeading(SmallVectorImpl<Term> &terms) {
+  for (Term &term : terms) {
+    double constant = term.factor.constant;
+    if (term.factor.scalar || !(constant > 1e-30 && constant < 1e30))
+      continue;
+    std::swap(term, terms.front());
+    return constant;
+  }
+  return 0.0;
+}
+
+Value ScoreFormEmitter::emit(const ScoreForm &form) {
+  Value columns = emitColumns(form), rows = emitRows(form);
+  bool hasColumns = !form.columns.empty() || !form.columnSteps.empty();
+  bool hasRows = rows != nullptr;
+  if (form.full.empty() && !(hasColumns && hasRows)) {
+    if (hasRows && columns) // a scalar
+      return arith::AddFOp::create(b, loc, rows,
+                                   widen(columns, tileType(numRows, 1)));
+    return hasRows ? rows : columns;
+  }
+  RankedTensorType type = tileType(numRows, numColumns);
+  Value total = columns;
+  for (const Term &term : form.full)
+    total = accumulate(total, term.value, term.factor, type);
+  if (hasRows)
+    total = accumulate(widen(total, type), rows, {}, type);
+  return total;
+}
+
+/// Whether what the rows' steps give is finite wherever the other terms are.
+static bool cancels(const ScoreForm &form) {
+  return llvm::all_of(form.rowSteps, [&](Factor row) {
+    return !row.scalar || llvm::any_of(form.columnSteps, [&](Factor column) {
+      return column.scalar == row.scalar;
+    });
+  });
+}
+
+Score ScoreFormEmitter::emitScore(ScoreForm form) {
+  Score score;
+  if (!form.rowSteps.empty() && cancels(form)) {
+    score.rowStep = emitSum(form.rowSteps);
+    form.rowSteps.clear();
+  }
+  if (double leading = findLeading(form.full)) {
+    score.scale = leading;
+    form = scale(form, {1.0 / leading, {}});
+    form.full.front().factor = {};
+  }
+  score.scores = widen(emit(form), tileType(numRows, numColumns));
+  return score;
+}

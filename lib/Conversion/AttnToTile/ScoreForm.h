@@ -1,0 +1,101 @@
+//===- ScoreForm.h - Scores as sums ------------------------------*- C++
+//-*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_SCOREFORM_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_SCOREFORM_H
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+namespace fovea {
+
+/// A factor that is one for the whole block: a constant times an f32, if any.
+struct Factor {
+  double constant = 1.0;
+  mlir::Value scalar;
+};
+
+/// A tile, or a scalar, times a factor.
+struct Term {
+  mlir::Value value;
+  Factor factor;
+};
+
+/// A value of score_mod as a sum. Additions and products with uniform factors
+/// only change the sum, so that what a score costs is not what its definition
+/// looks like: a bias linear in the key's position is one progression a block,
+/// and what depends on the query alone cancels in the softmax.
+struct ScoreForm {
+  /// MxN, 1xN and Mx1 tiles, and scalars.
+  llvm::SmallVector<Term, 2> full, columns, rows, uniform;
+  /// Factors of an element's column and of its row within the block.
+  llvm::SmallVector<Factor, 2> columnSteps, rowSteps;
+
+  static ScoreForm of(mlir::Value value);
+  void add(const ScoreForm &other, double sign = 1.0);
+  unsigned size() const {
+    return full.size() + columns.size() + rows.size() + uniform.size() +
+           columnSteps.size() + rowSteps.size();
+  }
+};
+
+/// `scale * scores`, plus for each row `rowStep` times its number within the
+/// block: what that adds is the same for all keys.
+struct Score {
+  mlir::Value scores;
+  double scale = 1.0;
+  mlir::Value rowStep; // f32, or null
+};
+
+/// Emits forms.
+class ScoreFormEmitter {
+public:
+  /// What depends on nothing in the block goes to where `invariant` stands.
+  ScoreFormEmitter(mlir::OpBuilder &builder, mlir::OpBuilder &invariant,
+                   mlir::Location loc, int64_t rows, int64_t columns)
+      : b(builder), invariant(invariant), loc(loc), numRows(rows),
+        numColumns(columns) {}
+
+  /// `form` times a factor.
+  ScoreForm scale(const ScoreForm &form, Factor by);
+  /// A tile as small as what it depends on.
+  mlir::Value emit(const ScoreForm &form);
+  /// A full tile of scores, without constants that the exponential can take and
+  /// without what cancels.
+  Score emitScore(ScoreForm form);
+
+private:
+  mlir::Type f32() { return b.getF32Type(); }
+  mlir::RankedTensorType tileType(int64_t rows, int64_t columns) {
+    return mlir::RankedTensorType::get({rows, columns}, f32(),
+                                       tile::RegAttr::get(b.getContext()));
+  }
+  mlir::Value constant(double value);
+  mlir::Value emit(Factor factor);
+  mlir::Value emitSum(llvm::ArrayRef<Factor> factors);
+  mlir::Value widen(mlir::Value value, mlir::RankedTensorType type);
+  /// `total + value * factor`; no total is zero. All of `type`.
+  mlir::Value accumulate(mlir::Value total, mlir::Value value, Factor factor,
+                         mlir::RankedTensorType type);
+  /// Sum of the uniform terms; null without any.
+  mlir::Value emitUniform(const ScoreForm &form);
+  mlir::Value emitColumns(const ScoreForm &form);
+  mlir::Value emitRows(const ScoreForm &form);
+
+  mlir::OpBuilder &b, &invariant;
+  mlir::Location loc;
+  int64_t numRows, numColumns;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_SCOREFORM_H

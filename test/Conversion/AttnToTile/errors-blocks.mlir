@@ -1,0 +1,21 @@
+// Tiles divide blocks; the choice of a schedule sees to it where it can.
+// RUN: not fovea-opt %s --attn-to-tile=schedule=tile_m=128,warps=4 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS: error: schedule's 'tile_m' must divide the blocks of 192, found 128
+// RUN: not fovea-opt %s --attn-to-tile=schedule=tile_n=64 2>&1 | FileCheck %s --check-prefix=COLUMNS
+// COLUMNS: error: schedule's 'tile_n' must divide the blocks of 48, found 64
+// RUN: sed -e 's/192, 48/192, 40/' %s | not fovea-opt --attn-to-tile 2>&1 | FileCheck %s --check-prefix=SMALL
+// RUN: sed -e 's/192, 48/192, 40/' %s | not fovea-opt --attn-to-tile=target=sm_90a 2>&1 | FileCheck %s --check-prefix=SMALL
+// SMALL: error: blocks of queries and keys must be multiples of 16, found size = [192, 40]
+// RUN: fovea-opt %s --attn-to-tile | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=GROUPS
+// RUN: sed -e 's/192, 48/48, 48/' %s | fovea-opt --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=ROWS48
+// CHECK: schedule(<tile_m = 96, tile_n = 48, warps = 3,
+// GROUPS: schedule(<tile_m = 192, tile_n = 48, warps = 12, {{.*}}producer_registers
+// ROWS48: schedule(<tile_m = 48, tile_n = 48, warps = 3, stages = 2, query_in_registers = 0, min_blocks = 2>
+
+!t = tensor<1x1x?x64xf16>
+func.func @f(%q: !t, %c: tensor<1x1x?xi32>, %i: tensor<1x1x?x?xi32>) -> !t {
+  %o = attn.forward %q, %q, %q
+    blocks(%c, %i : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [192, 48]) : !t, !t, !t -> !t
+  return %o : !t
+}

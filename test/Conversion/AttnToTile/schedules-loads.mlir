@@ -1,0 +1,36 @@
+// RUN: fovea-opt %s --attn-to-tile=target=sm_90a --split-input-file | FileCheck %s
+
+// Values loaded for each score take registers: with four warp groups, blocks get
+// narrower. Loads for a query or a key alone don't count.
+!t = tensor<1x1x?x64xbf16>
+!table = tensor<?x?xf32>
+// CHECK: tile.abi @both
+// CHECK-SAME: tile_n = 48, warps = 16
+func.func @both(%q: !t, %k: !t, %v: !t, %table: !table) -> !t {
+  %o = attn.forward %q, %k, %v captures(%table : !table)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: !table) {
+      %d = arith.subi %i, %j : index
+      %bias = tensor.extract %x[%h, %d] : !table
+      %sum = arith.addf %s, %bias : f32
+      attn.yield %sum : f32
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x1x?x64xbf16>
+!table = tensor<?x?xf32>
+// CHECK: tile.abi @each
+// CHECK-SAME: tile_n = 64, warps = 16
+func.func @each(%q: !t, %k: !t, %v: !t, %table: !table) -> !t {
+  %o = attn.forward %q, %k, %v captures(%table : !table)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: !table) {
+      %row = tensor.extract %x[%h, %i] : !table
+      %column = tensor.extract %x[%h, %j] : !table
+      %bias = arith.mulf %row, %column : f32
+      %sum = arith.addf %s, %bias : f32
+      attn.yield %sum : f32
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

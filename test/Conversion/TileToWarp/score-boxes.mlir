@@ -1,0 +1,35 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,warp-insert-pipelines)))' | FileCheck %s
+
+// What is added to scores comes through a ring of its own and is read into
+// registers from there; a tensor without unit stride is read as it is.
+// CHECK-LABEL: gpu.func @f
+// CHECK: %[[RING:.*]] = warp.pipeline : !warp.pipeline<3>
+// CHECK: warp.producer_acquire %[[RING]]
+// CHECK: warp.copy async %arg0
+// CHECK: warp.producer_commit %[[RING]]
+// CHECK: warp.consumer_wait %[[RING]]
+// CHECK: %[[STAGE:.*]] = warp.stage %{{.*}} : memref<3x128x64xbf16, #warp.shared<panel = 64>>
+// CHECK: %[[X:.*]] = warp.local_load %[[STAGE]]
+// CHECK: warp.consumer_release %[[RING]]
+// CHECK: %[[Y:.*]] = tile.load %arg1
+// CHECK: arith.addf %[[X]], %[[Y]]
+!a = memref<?x?xbf16, strided<[?, 1]>>
+!b = memref<?x?xbf16, strided<[?, ?]>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 40, consumer_registers = 232, score_stages = 3>)
+    tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "N"], 16>, #tile.tensor<"b", read, tensor<?x?xbf16>, ["M", "N"], 2>])
+    parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%a: !a, %b: !b) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c256 = arith.constant 256 : index
+    scf.for %j = %c0 to %c256 step %c64 {
+      %x = tile.load %a[%c0, %j] dims [0, 1] : !a to tensor<128x64xbf16, #tile.reg>
+      %y = tile.load %b[%c0, %j] dims [0, 1] : !b to tensor<128x64xbf16, #tile.reg>
+      %sum = arith.addf %x, %y : tensor<128x64xbf16, #tile.reg>
+      tile.store %sum, %b[%c0, %j] dims [0, 1] : tensor<128x64xbf16, #tile.reg>, !b
+    }
+    gpu.return
+  }
+}

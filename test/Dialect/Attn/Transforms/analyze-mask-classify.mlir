@@ -1,0 +1,141 @@
+// RUN: fovea-opt %s --attn-analyze-mask | FileCheck %s
+
+!t = tensor<?x?x?x64xbf16>
+
+// Where bounds say it all there is nothing to classify.
+// CHECK-LABEL: func.func @window
+// CHECK: kv_bounds
+// CHECK-NOT: kv_classify
+func.func @window(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %size = arith.constant 100 : index
+      %distance = arith.subi %i, %j : index
+      %keep = arith.cmpi ult, %distance, %size : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK-LABEL: func.func @causal_or_prefix
+// CHECK: kv_bounds
+// CHECK-NOT: kv_classify
+func.func @causal_or_prefix(%q: !t, %n: index) -> !t {
+  %o = attn.forward %q, %q, %q captures(%n : index)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %n: index) {
+      %prefix = arith.cmpi slt, %j, %n : index
+      %causal = arith.cmpi sge, %i, %j : index
+      %keep = arith.ori %prefix, %causal : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// The range of a union has what lies between its parts.
+// CHECK-LABEL: func.func @window_or_prefix
+// CHECK: kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index)
+// CHECK-DAG: %[[C9:.*]] = arith.constant 9 : index
+// CHECK-DAG: %[[C63:.*]] = arith.constant 63 : index
+// CHECK-DAG: %[[NEXT:.*]] = arith.addi %j1, %[[C9]]
+// CHECK: %[[NEAR:.*]] = arith.cmpi sle, %i0, %[[NEXT]]
+// CHECK: %[[PAST:.*]] = arith.cmpi sle, %j0, %i1
+// CHECK: %[[WINDOW:.*]] = arith.andi %[[NEAR]], %[[PAST]]
+// CHECK: %[[PREFIX:.*]] = arith.cmpi sle, %j0, %[[C63]]
+// CHECK: %[[ANY:.*]] = arith.ori %[[WINDOW]], %[[PREFIX]]
+// CHECK: attn.yield %[[ANY]], %{{.*}} : i1, i1
+func.func @window_or_prefix(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %size = arith.constant 10 : index
+      %n = arith.constant 64 : index
+      %distance = arith.subi %i, %j : index
+      %near = arith.cmpi slt, %distance, %size : index
+      %past = arith.cmpi sge, %i, %j : index
+      %window = arith.andi %near, %past : i1
+      %prefix = arith.cmpi slt, %j, %n : index
+      %keep = arith.ori %window, %prefix : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Documents by their summaries, without a difference that needs 33 bits.
+// CHECK-LABEL: func.func @documents
+// CHECK: kv_classify({{.*}}, %[[D:.*]]: tensor<?x?xi32>) {
+// CHECK-NOT: arith.subi
+// CHECK-DAG: %[[X0:.*]] = attn.block_min %[[D]][%b, %i0 to %i1]
+// CHECK-DAG: %[[X1:.*]] = attn.block_max %[[D]][%b, %i0 to %i1]
+// CHECK-DAG: %[[Y0:.*]] = attn.block_min %[[D]][%b, %j0 to %j1]
+// CHECK-DAG: %[[Y1:.*]] = attn.block_max %[[D]][%b, %j0 to %j1]
+// CHECK-DAG: %[[IX0:.*]] = arith.index_cast %[[X0]]
+// CHECK-DAG: %[[IX1:.*]] = arith.index_cast %[[X1]]
+// CHECK-DAG: %[[IY0:.*]] = arith.index_cast %[[Y0]]
+// CHECK-DAG: %[[IY1:.*]] = arith.index_cast %[[Y1]]
+// CHECK-DAG: %[[A:.*]] = arith.cmpi sle, %[[IX0]], %[[IY1]]
+// CHECK-DAG: %[[B:.*]] = arith.cmpi sle, %[[IY0]], %[[IX1]]
+// CHECK-DAG: %[[ANY:.*]] = arith.andi %[[A]], %[[B]]
+// CHECK: attn.yield %[[ANY]], %{{.*}} : i1, i1
+func.func @documents(%q: !t, %doc: tensor<?x?xi32>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%doc : tensor<?x?xi32>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %doc: tensor<?x?xi32>) {
+      %x = tensor.extract %doc[%b, %i] : tensor<?x?xi32>
+      %y = tensor.extract %doc[%b, %j] : tensor<?x?xi32>
+      %same = arith.cmpi eq, %x, %y : i32
+      attn.yield %same : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// A padding mask is its own summary.
+// CHECK-LABEL: func.func @padding
+// CHECK: kv_classify({{.*}}, %[[P:.*]]: tensor<?x?xi1>) {
+// CHECK-NEXT: %[[ALL:.*]] = attn.block_min %[[P]][%b, %j0 to %j1]
+// CHECK-NEXT: %[[ANY:.*]] = attn.block_max %[[P]][%b, %j0 to %j1]
+// CHECK-NEXT: attn.yield %[[ANY]], %[[ALL]]
+func.func @padding(%q: !t, %real: tensor<?x?xi1>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%real : tensor<?x?xi1>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %real: tensor<?x?xi1>) {
+      %keep = tensor.extract %real[%b, %j] : tensor<?x?xi1>
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// An element at neither the query nor the key, or at both, is unknown: there is
+// nothing to say, and no region.
+// CHECK-LABEL: func.func @no_summary
+// CHECK: kv_bounds
+// CHECK-NOT: kv_classify
+func.func @no_summary(%q: !t, %table: tensor<?xi1>, %bits: tensor<?x?xi1>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%table, %bits : tensor<?xi1>, tensor<?x?xi1>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %table: tensor<?xi1>, %bits: tensor<?x?xi1>) {
+      %two = arith.constant 2 : index
+      %half = arith.divui %j, %two : index
+      %x = tensor.extract %table[%half] : tensor<?xi1>
+      %y = tensor.extract %bits[%i, %j] : tensor<?x?xi1>
+      %keep = arith.xori %x, %y : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Half of the heads see a window, the others everything: a select by the head.
+// CHECK-LABEL: func.func @per_head
+// CHECK: kv_bounds
+// CHECK-NOT: kv_classify
+// CHECK: return
+func.func @per_head(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %four = arith.constant 4 : index
+      %size = arith.constant 10 : index
+      %true = arith.constant true
+      %local = arith.cmpi ult, %h, %four : index
+      %distance = arith.subi %i, %j : index
+      %near = arith.cmpi ult, %distance, %size : index
+      %keep = arith.select %local, %near, %true : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+

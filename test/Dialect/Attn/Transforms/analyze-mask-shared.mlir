@@ -1,0 +1,12 @@
+// Conditions and sums that share their parts: there are 2^40 ways down to the
+// first ones, and the analysis takes none of them twice.
+//
+// RUN: %python %S/Inputs/shared_parts.py 40 > %t.mlir
+// RUN: fovea-opt %t.mlir --attn-analyze-mask | FileCheck %s
+//
+// CHECK-LABEL: func.func @conditions
+// CHECK: kv_bounds
+// CHECK-LABEL: func.func @choices
+// CHECK: kv_bounds
+// CHECK-LABEL: func.func @sums
+// CHECK: kv_bounds

@@ -1,0 +1,37 @@
+// Sinks and dropout with each recurrence, with rows that see nothing, with sums
+// by the matrix units, and with large scores.
+// REQUIRES: fovea-run
+// DEFINE: %{run} = fovea-run %s --check --random=1 --dims B=2,Hq=2,Hkv=1,Sq=150,Skv=200
+// RUN: %{run} --entry=both --level=tile --recurrence=three-pass
+// RUN: %{run} --entry=both --level=tile --recurrence=normalized
+// RUN: %{run} --entry=both --level=tile --recurrence=deferred
+// RUN: %{run} --entry=both --level=tile --recurrence=conditional --magnitude=30
+// RUN: %{run} --entry=both --level=tile --recurrence=lazy --magnitude=30
+// RUN: %{run} --entry=sinks --level=tile --recurrence=lazy --magnitude=3000
+// RUN: %{run} --entry=sinks --level=tile --target=sm_90a --schedule=sum_by_dot=1
+// RUN: %{run} --entry=sinks --level=warp --target=sm_90a --seeds=2
+// RUN: %{run} --entry=both --level=warp --target=sm_90a --seeds=2
+// RUN: %{run} --entry=both --level=warp --target=sm_80
+
+!q = tensor<?x?x?x64xbf16>
+func.func @sinks(%q: !q, %k: !q, %v: !q, %t: tensor<?xf32>) -> !q {
+  %o = attn.forward %q, %k, %v sinks(%t : tensor<?xf32>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %c40 = arith.constant 40 : index
+      %x = arith.addi %j, %c40 : index
+      %keep = arith.cmpi sge, %i, %x : index
+      attn.yield %keep : i1
+    } : !q, !q, !q -> !q
+  return %o : !q
+}
+
+func.func @both(%q: !q, %k: !q, %v: !q, %t: tensor<?xf32>, %seed: i64, %offset: i64) -> (!q, tensor<?x?x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v sinks(%t : tensor<?xf32>) dropout(0.3, %seed, %offset)
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %c40 = arith.constant 40 : index
+      %x = arith.addi %j, %c40 : index
+      %keep = arith.cmpi sge, %i, %x : index
+      attn.yield %keep : i1
+    } : !q, !q, !q -> !q, tensor<?x?x?xf32>
+  return %o, %lse : !q, tensor<?x?x?xf32>
+}

@@ -1,0 +1,98 @@
+"""What ptxas made of kernels with roles: check-sass.py FOVEA_COMPILE PTXAS CUOBJDUMP FOLDER.
+
+Looks at the innermost loops that multiply, one for blocks with a mask and one
+for those without, and at those that copy. None may touch local memory, move
+values from ordinary to uniform registers or wait for all of memory; a stage is
+given back right behind the wait for the dot that read it; and an iteration has
+the arithmetic that the algorithm asks for and no more.
+"""
+
+import collections
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import sass  # noqa: E402
+import variants  # noqa: E402
+
+FORBIDDEN = {"LDL", "STL", "R2UR", "MEMBAR", "ERRBAR", "WARPSYNC"}
+
+#: Instructions between a wait for dots and the release behind it, at most. In
+#: loops with masks ptxas starts on the mask before.
+MOST_BETWEEN, MOST_BETWEEN_MASKED = 2, 8
+
+#: Kernel, and the least counts of the loop without masks: a tile's products of
+#: 16 columns each, and per thread and block the exponentials and the FMAs before
+#: them, the sums, the roundings to 16 bits of pairs, and the three-way maxima.
+KERNELS = {
+    "dense_bf16_d64_bhsd": {"HGMMA": 8, "MUFU": 32, "FFMA": 32, "FADD": 0, "F2FP": 16},
+    "causal_bf16_d64_bhsd": {"HGMMA": 8, "MUFU": 32, "FFMA": 32, "FADD": 0, "F2FP": 16},
+    "dense_bf16_d128_bhsd": {"HGMMA": 16, "MUFU": 64, "FFMA": 64, "FADD": 64, "F2FP": 32},
+    "causal_bf16_d128_bhsd": {"HGMMA": 16, "MUFU": 64, "FFMA": 64, "FADD": 64, "F2FP": 32},
+    "window_bf16_d192_dv128_bhsd": {"HGMMA": 20, "MUFU": 64, "FFMA": 64, "FADD": 64, "F2FP": 32},
+    "dense_bf16_d256_bhsd": {"HGMMA": 21, "MUFU": 40, "FFMA": 40, "FADD": 40, "F2FP": 20},
+    "causal_bf16_d256_bhsd": {"HGMMA": 20, "MUFU": 32, "FFMA": 32, "FADD": 32, "F2FP": 16},
+}
+
+
+def assemble(compiler, ptxas, folder, name):
+    source = folder / f"{name}.mlir"
+    program = [sys.executable, variants.__file__, name, "--no-lse"]
+    source.write_text(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
+    cubin = source.with_suffix(".cubin")
+    subprocess.run([compiler, source, "--target=sm_90a", "--emit=cubin", f"--ptxas={ptxas}", "-o", cubin], check=True)
+    return cubin
+
+
+def count(instructions):
+    return collections.Counter(instruction.name for instruction in instructions)
+
+
+def find_late_releases(path, most):
+    """Waits for dots whose release comes later than it might."""
+    late = []
+    for index, instruction in enumerate(path):
+        if instruction.opcode.startswith("WARPGROUP.DEPBAR"):
+            following = path[index + 1 : index + 2 + most]
+            if not any(i.opcode.startswith("SYNCS.ARRIVE") for i in following):
+                late.append(f"no release behind the wait at {instruction.address:#x}")
+    return late
+
+
+def check_kernel(instructions, expected):
+    loops = sass.find_loops(instructions)
+    dots = sass.find_innermost(loops, "HGMMA")
+    copies = sass.find_innermost(loops, "UTMALDG")
+    problems = [] if dots and copies else ["no loop with dots, or none with copies"]
+    for loop in dots + copies:
+        found = FORBIDDEN & set(count(loop.instructions))
+        problems += [f"{name} in the loop at {loop.header:#x}" for name in sorted(found)]
+    # The loop without masks is the shortest.
+    paths = sorted((loop.hot_path() for loop in dots), key=len)
+    for index, path in enumerate(paths):
+        problems += find_late_releases(path, MOST_BETWEEN_MASKED if index else MOST_BETWEEN)
+    if paths:
+        counts = count(paths[0])
+        # A few more: carries of sums over the parts of a block.
+        problems += [f"{counts[name]} {name}, expected {n}" for name, n in expected.items() if not n <= counts[name] <= n + 4]
+    return problems
+
+
+def main():
+    compiler, ptxas, cuobjdump, folder = sys.argv[1:]
+    bad = 0
+    for name, expected in KERNELS.items():
+        cubin = assemble(compiler, ptxas, pathlib.Path(folder), name)
+        problems = check_kernel(sass.disassemble(cuobjdump, cubin), expected)
+        bad += bool(problems)
+        for problem in problems:
+            print(f"{name}: {problem}")
+    print(f"{len(KERNELS)} kernels with roles, {bad} bad")
+    return bad != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,6 +12,10 @@
 // RUN: %{run} --entry=sinks --level=warp --target=sm_90a --seeds=2
 // RUN: %{run} --entry=both --level=warp --target=sm_90a --seeds=2
 // RUN: %{run} --entry=both --level=warp --target=sm_80
+// What all scores of a row have in common may be left out of them; then it is
+// left out of the sink, too.
+// RUN: %{run},capture0.0=2 --entry=sloped --level=tile
+// RUN: %{run},capture0.0=2 --entry=sloped --level=warp --target=sm_90a
 
 !q = tensor<?x?x?x64xbf16>
 func.func @sinks(%q: !q, %k: !q, %v: !q, %t: tensor<?xf32>) -> !q {
@@ -32,6 +36,20 @@ func.func @both(%q: !q, %k: !q, %v: !q, %t: tensor<?xf32>, %seed: i64, %offset: 
       %x = arith.addi %j, %c40 : index
       %keep = arith.cmpi sge, %i, %x : index
       attn.yield %keep : i1
+    } : !q, !q, !q -> !q, tensor<?x?x?xf32>
+  return %o, %lse : !q, tensor<?x?x?xf32>
+}
+
+func.func @sloped(%q: !q, %k: !q, %v: !q, %t: tensor<?xf32>, %slopes: tensor<?xf32>) -> (!q, tensor<?x?x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v sinks(%t : tensor<?xf32>) captures(%slopes : tensor<?xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %sl: tensor<?xf32>) {
+      %slope = tensor.extract %sl[%h] : tensor<?xf32>
+      %d = arith.subi %j, %i : index
+      %di = arith.index_cast %d : index to i32
+      %df = arith.sitofp %di : i32 to f32
+      %bias = arith.mulf %slope, %df : f32
+      %r = arith.addf %s, %bias : f32
+      attn.yield %r : f32
     } : !q, !q, !q -> !q, tensor<?x?x?xf32>
   return %o, %lse : !q, tensor<?x?x?xf32>
 }

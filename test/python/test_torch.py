@@ -368,3 +368,49 @@ def test_programs_that_are_refused_name_the_line(fovea, ours):
     q, k, v = inputs()
     with pytest.raises(fovea.CompileError):
         ours.flex_attention(q[..., :3], k[..., :3], v[..., :3], enable_gqa=True, backend="interpret:warp")
+
+
+# --- Launching, on the tests' stand-in for a driver -------------------------------
+
+LAUNCH = """
+import sys, torch
+import fovea, fovea.torch
+from fovea.torch import _op
+from fovea.torch._programs import Facts, program_of
+
+# The image is text of ours, not ptxas's to read.
+fovea._kernel.find_ptxas = lambda: None
+_op.target_of, _op._current_stream = lambda device: "sm_80", lambda device: 0x77
+slopes, gain, offset = torch.ones(4, device=sys.argv[1]), torch.tensor(0.5), torch.tensor(3)
+
+def score(score, b, h, q_idx, kv_idx):
+    return score * gain + slopes[h] * offset
+
+q, k, v = (torch.zeros(2, 32, 4, 16).half().transpose(1, 2) for _ in range(3))
+facts = Facts(torch.float16, torch.device(sys.argv[1]), 16, 16, None, False)
+program = program_of(score, None, facts)
+text = _op.remember(program.spec)
+kernel = fovea.compile(program.spec, target="sm_80")
+# What the stand-in reads of an image: a kernel's name, the types of its arguments.
+types = [p.get("type", "pointer") for p in kernel.metadata["parameters"]]
+kernel._ptx = f"// arguments: {' '.join(types)}\\n.visible .entry attention()".encode()
+captures = [torch.ones(4) if tensor.is_meta else tensor for tensor in program.captures]
+o, lse = _op.launcher(text, "auto", "auto", 0)(q, k, v, captures)
+assert o.shape == q.shape and o.stride() == q.stride() and lse.shape == (2, 4, 32), (o.stride(), lse.shape)
+print("expected:", *(hex(t.data_ptr()) for t in (q, k, v, o, lse, captures[1], gain, offset)))
+assert _op.launcher(text, "auto", "auto", 0) is _op.launcher(text, "auto", "auto", 0)
+"""
+
+
+@pytest.mark.parametrize("device, scalars", [("cpu", ()), ("meta", ("0.5", "3"))])
+def test_launches(run_python, build, device, scalars):
+    """Every tensor arrives; scalars in host memory arrive as numbers where the
+    query is elsewhere."""
+    result = run_python(LAUNCH, device, LD_LIBRARY_PATH=str(build / "test" / "Runtime" / "fake-driver"))
+    assert result.returncode == 0, result.stderr
+    line = next(line for line in result.stdout.splitlines() if line.startswith("arguments:"))
+    expected = next(line for line in result.stdout.splitlines() if line.startswith("expected:")).split()[1:]
+    wanted = expected[:6] + (list(scalars) or expected[6:])
+    assert "stream 0x77" in result.stdout
+    for value in wanted:
+        assert f" {value} " in line + " ", (value, line)

@@ -171,7 +171,8 @@ class _Entry(NamedTuple):
 
 _MOST_ENTRIES = 512
 _entries: "collections.OrderedDict[Tuple, _Entry]" = collections.OrderedDict()
-_lock = threading.Lock()
+# Dropping an entry can end the life of another's function, and so forget that within the same call.
+_lock = threading.RLock()
 
 
 def _forget(key: Tuple, entries: Any = _entries, lock: Any = _lock) -> None:

@@ -25,11 +25,18 @@ _SCHEMA = (
 
 #: Programs with the lines of Python that they come from, for diagnostics.
 _located: Dict[str, Spec] = {}
+_one_line: Dict[str, str] = {}
 
 
 def remember(spec: Spec) -> str:
-    """The program's text, as the op takes it."""
-    return _located.setdefault(spec.mlir, spec).mlir
+    """The program's text, as the op takes it: in one line, since inductor (PyTorch
+    2.11) writes strings into its code as they are."""
+    text = _one_line.get(spec.mlir)
+    if text is None:
+        text = " ".join(line.strip() for line in spec.mlir.splitlines())
+        _located[text] = spec
+        _one_line[spec.mlir] = text
+    return text
 
 
 def _spec(program: str) -> Spec:

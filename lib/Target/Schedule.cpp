@@ -46,6 +46,7 @@ static constexpr NumericField kNumericFields[] = {
     {"sum_by_dot", &ScheduleFields::sumByDot},
     {"cluster", &ScheduleFields::cluster},
     {"score_stages", &ScheduleFields::scoreStages},
+    {"classify", &ScheduleFields::classify},
 };
 
 /// Sets `field` to the case that `text` names.
@@ -94,7 +95,7 @@ ScheduleFields::get(MLIRContext *context,
       emitError, context, tileM, tileN, warps, stages, queryInRegisters,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
-      cluster, scoreStages);
+      cluster, scoreStages, classify);
 }
 
 //===----------------------------------------------------------------------===//

@@ -686,8 +686,8 @@ LogicalResult ForwardEmitter::emitBlocks() {
     return failure();
   // What visits carry can't be looked up ahead, as copies without roles do. One
   // query's blocks are cheaper visited than asked about.
-  if (!schedule.isSpecialized() || kb.packedHeads != 0 ||
-      !ClassifiedBlocks::isSupported(op))
+  if (!schedule.getClassify() || !schedule.isSpecialized() ||
+      kb.packedHeads != 0 || !ClassifiedBlocks::isSupported(op))
     return success();
   auto classified =
       std::make_unique<ClassifiedBlocks>(kb, op, makeContext(Value()));

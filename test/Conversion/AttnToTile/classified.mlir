@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=64" --canonicalize --cse | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=64,classify=1" --canonicalize --cse | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=RANGE
 
 !t = tensor<?x1x?x64xbf16>

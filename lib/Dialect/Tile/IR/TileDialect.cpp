@@ -118,7 +118,7 @@ LogicalResult ScheduleAttr::verify(
     int64_t keyStages, int64_t queryStages, int64_t producerRegisters,
     int64_t consumerRegisters, int64_t overlap, int64_t chain, int64_t pingPong,
     int64_t softmaxPart, WorkSchedule, RecurrenceKind, int64_t tau,
-    int64_t sumByDot, int64_t cluster, int64_t scoreStages) {
+    int64_t sumByDot, int64_t cluster, int64_t scoreStages, int64_t classify) {
   struct Field {
     StringRef name;
     int64_t value, least, most;
@@ -136,7 +136,8 @@ LogicalResult ScheduleAttr::verify(
         Field{"ping_pong", pingPong, 0, 1},
         Field{"softmax_part", softmaxPart, 1, 100}, Field{"tau", tau, 0, 64},
         Field{"sum_by_dot", sumByDot, 0, 1}, Field{"cluster", cluster, 1, 16},
-        Field{"score_stages", scoreStages, 0, 8}})
+        Field{"score_stages", scoreStages, 0, 8},
+        Field{"classify", classify, 0, 1}})
     if (field.value < field.least || field.value > field.most)
       return emitError() << "schedule's '" << field.name << "' must be in ["
                          << field.least << ", " << field.most << "], found "

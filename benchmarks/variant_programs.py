@@ -11,9 +11,9 @@ import pathlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "GPU"))
 
-from variants import CAUSAL, Capture, Variant  # noqa: E402
+from variants import CAP, CAUSAL, VARIANTS, Capture, Variant  # noqa: E402
 
-WINDOW, PREFIX, CHUNK, CAP = 1024, 1024, 512, 30.0
+WINDOW, PREFIX, CHUNK = 1024, 1024, 512
 DOCUMENT = 700
 GRID, REACH = 64, 6  # natten-2d: a 64 x 64 image, 13 x 13 neighbours
 
@@ -29,7 +29,6 @@ class Program:
     causal: bool = False
     make: tuple = ()
     length: int = 4096
-    # The target that its speed is stated against: None is our own dense or causal kernel.
 
 
 def causal(b, h, i, j, sizes, captures):
@@ -58,20 +57,6 @@ def documents(torch, sizes):
     ids = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))[: sizes.Skv]
     return ids.to(device="cuda", dtype=torch.int32)
 
-
-SOFT_CAP = f"""%cap = arith.constant {CAP:.1f} : f32
-      %x = arith.divf %s, %cap : f32
-      %t = math.tanh %x : f32
-      %r = arith.mulf %t, %cap : f32
-      attn.yield %r : f32"""
-
-ALIBI = """%slope = tensor.extract %t0[%h] : tensor<?xf32>
-      %d = arith.subi %j, %i : index
-      %di = arith.index_cast %d : index to i32
-      %df = arith.sitofp %di : i32 to f32
-      %bias = arith.mulf %slope, %df : f32
-      %r = arith.addf %s, %bias : f32
-      attn.yield %r : f32"""
 
 RELATIVE = """%d = arith.subi %j, %i : index
       %di = arith.index_cast %d : index to i32
@@ -170,9 +155,9 @@ def make_programs():
     programs = {"dense": Program(Variant()), "causal": Program(Variant(mask_mod=CAUSAL, mask=causal), causal=True)}
     vector, matrix, cube = Capture("f32", ("Hq",)), Capture("f32", ("Hq", "n")), Capture("bf16", ("Hq", "Sq", "Skv"))
     for name, pair in {
-        "softcap": scored(SOFT_CAP, lambda s, b, h, i, j, sizes, c: CAP * (s / CAP).tanh()),
+        "softcap": scored(VARIANTS["softcap"].score_mod, lambda s, b, h, i, j, sizes, c: CAP * (s / CAP).tanh()),
         "relative": scored(RELATIVE, lambda s, b, h, i, j, sizes, c: s + (j - i)),
-        "alibi": scored(ALIBI, lambda s, b, h, i, j, sizes, c: s + c[0][h] * (j - i), (vector,), (slopes,)),
+        "alibi": scored(VARIANTS["alibi"].score_mod, lambda s, b, h, i, j, sizes, c: s + c[0][h] * (j - i), (vector,), (slopes,)),
         "t5bias": scored(
             TABLE, lambda s, b, h, i, j, sizes, c: s + c[0][h, table_column(i, j)], (matrix,), (distance_table,)
         ),

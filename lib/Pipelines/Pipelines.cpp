@@ -22,6 +22,17 @@
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
+using namespace fovea;
+
+/// The option `recurrence` is another way to write the schedule's field, so
+/// that whoever asks the schedule knows.
+static std::string getScheduleText(const CompileOptions &options) {
+  if (options.recurrence == tile::kScheduleRecurrence)
+    return options.schedule;
+  std::string text = options.schedule == "auto" ? "" : options.schedule + ",";
+  return text + "recurrence=" +
+         tile::stringifyRecurrenceKind(options.recurrence).str();
+}
 
 void fovea::buildToTilePipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
@@ -30,15 +41,13 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   AttnToTileOptions attnToTile;
   attnToTile.target = options.target;
-  attnToTile.schedule = options.schedule;
+  attnToTile.schedule = getScheduleText(options);
   attnToTile.accurateTanh = options.accurateTanh;
   pm.addPass(createAttnToTile(attnToTile));
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  tile::FuseOnlineSoftmaxOptions fuse;
-  fuse.recurrence = options.recurrence;
-  kernel.addPass(tile::createFuseOnlineSoftmax(fuse));
+  kernel.addPass(tile::createFuseOnlineSoftmax());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
 }

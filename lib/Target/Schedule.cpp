@@ -167,13 +167,18 @@ static LogicalResult checkBlocks(const ScheduleProblem &problem,
   return success();
 }
 
+int64_t fovea::getScoreLoops(RecurrenceKind recurrence) {
+  return recurrence == RecurrenceKind::ThreePass ? 3 : 1;
+}
+
 int64_t fovea::getSharedMemory(const ScheduleProblem &problem,
                                ScheduleAttr schedule) {
   if (schedule.isSpecialized())
     return getWarpGroupSharedMemory(problem, schedule);
+  int64_t loops = getScoreLoops(schedule.getRecurrence());
   int64_t elements = schedule.getTileM() * problem.headDim +
                      schedule.getStages() * schedule.getTileN() *
-                         (problem.headDim + problem.valueHeadDim);
+                         (loops * problem.headDim + problem.valueHeadDim);
   return elements * problem.elementBits / 8;
 }
 
@@ -225,6 +230,18 @@ checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
   return success();
 }
 
+/// "auto", or names and values of fields.
+static SmallVector<std::pair<StringRef, StringRef>>
+parseOverrides(StringRef overrides) {
+  SmallVector<StringRef> parts;
+  if (overrides != "auto")
+    overrides.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  return llvm::map_to_vector(parts, [](StringRef part) {
+    auto [name, text] = part.split('=');
+    return std::pair(name.trim(), text.trim());
+  });
+}
+
 FailureOr<ScheduleAttr>
 fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
                       StringRef overrides,
@@ -234,8 +251,16 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
     emitError() << "head dims up to 256 are supported, found " << headDim;
     return failure();
   }
+  SmallVector<std::pair<StringRef, StringRef>> wanted =
+      parseOverrides(overrides);
+  // How many buffers fit depends on it.
+  std::optional<RecurrenceKind> recurrence;
+  for (auto [name, text] : wanted)
+    if (name == "recurrence")
+      recurrence = tile::symbolizeRecurrenceKind(text);
   ScheduleFields fields;
-  if (std::optional<ScheduleFields> chosen = chooseWarpGroupFields(problem))
+  if (std::optional<ScheduleFields> chosen =
+          chooseWarpGroupFields(problem, recurrence))
     fields = *chosen;
   else
     fields = llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
@@ -248,21 +273,15 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   if (problem.rows != 0 && fields.producerRegisters == 0)
     fields.tileM = std::min(fields.tileM, 16 * fields.warps);
 
-  if (overrides != "auto") {
-    SmallVector<StringRef> parts;
-    overrides.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-    bool asksForSums = false;
-    for (StringRef part : parts) {
-      auto [name, text] = part.split('=');
-      asksForSums |= name.trim() == "sum_by_dot";
-      if (failed(fields.set(name.trim(), text.trim(), emitError)))
-        return failure();
-    }
-    // Without roles there are no such sums: not those chosen with roles in
-    // mind.
-    if (fields.producerRegisters == 0 && !asksForSums)
-      fields.sumByDot = 0;
+  bool asksForSums = false;
+  for (auto [name, text] : wanted) {
+    asksForSums |= name == "sum_by_dot";
+    if (failed(fields.set(name, text, emitError)))
+      return failure();
   }
+  // Without roles there are no such sums: not those chosen with roles in mind.
+  if (fields.producerRegisters == 0 && !asksForSums)
+    fields.sumByDot = 0;
   // Sums of rounded weights are too rough for a log-sum-exp, and not those of
   // the weights that were dropped.
   if (problem.lse || problem.dropout)

@@ -71,14 +71,16 @@ static bool canSumByDot(const ScheduleProblem &problem) {
 static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
                               int64_t tileN, int64_t queryStages,
                               int64_t keyStages, int64_t valueStages,
-                              bool sumByDot, int64_t scoreStages) {
+                              bool sumByDot, int64_t scoreStages,
+                              int64_t scoreLoops) {
   int64_t d = padColumns(problem.headDim),
           dv = padColumns(problem.valueHeadDim);
-  int64_t elements =
-      queryStages * tileM * d + tileN * (keyStages * d + valueStages * dv);
+  int64_t elements = queryStages * tileM * d +
+                     tileN * (scoreLoops * keyStages * d + valueStages * dv);
   return elements * problem.elementBits / 8 + kSharedExtra +
          (sumByDot ? kOnesBytes : 0) +
-         scoreStages * tileM * padColumns(tileN) * problem.scoreBits / 8;
+         scoreLoops * scoreStages * tileM * padColumns(tileN) *
+             problem.scoreBits / 8;
 }
 
 int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
@@ -86,7 +88,8 @@ int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
   return getSharedBytes(problem, schedule.getTileM(), schedule.getTileN(),
                         schedule.getQueryStages(), schedule.getKeyDepth(),
                         schedule.getStages(), schedule.getSumByDot(),
-                        schedule.getScoreStages());
+                        schedule.getScoreStages(),
+                        getScoreLoops(schedule.getRecurrence()));
 }
 
 /// Fills in the widest block that fits, and the stages that then fit.
@@ -95,8 +98,9 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
   auto fits = [&](int64_t tileN, int64_t queryStages, int64_t keyStages,
                   int64_t valueStages) {
     return getSharedBytes(problem, fields.tileM, tileN, queryStages, keyStages,
-                          valueStages, fields.sumByDot,
-                          fields.scoreStages) <= problem.target->sharedMemory;
+                          valueStages, fields.sumByDot, fields.scoreStages,
+                          getScoreLoops(fields.recurrence)) <=
+           problem.target->sharedMemory;
   };
   // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
   bool isLarge = std::max(problem.headDim, problem.valueHeadDim) > 192;
@@ -136,7 +140,8 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
 }
 
 std::optional<ScheduleFields>
-fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
+fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
+                             std::optional<tile::RecurrenceKind> recurrence) {
   if (!problem.target->warpGroupDots || problem.elementBits != 16)
     return std::nullopt;
   // Small heads: softmax binds, and more warp groups hide more of it. Others:
@@ -160,7 +165,7 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem) {
   fields.consumerRegisters = budget.consumer;
   fields.overlap = 1;
   fields.pingPong = groups > 1;
-  fields.recurrence = tile::RecurrenceKind::Lazy;
+  fields.recurrence = recurrence.value_or(tile::RecurrenceKind::Lazy);
   fields.tau = 32;
   // Weights reach 2^tau, which f16 does not.
   if (!problem.wideExponent)

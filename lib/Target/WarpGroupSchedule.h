@@ -16,9 +16,11 @@
 namespace fovea {
 
 /// The schedule of a kernel with a role that copies and warp groups that
-/// compute, or nothing if the target or the problem rules that out.
+/// compute, or nothing if the target or the problem rules that out. Its
+/// recurrence is the best one, or the one that is asked for.
 std::optional<ScheduleFields>
-chooseWarpGroupFields(const ScheduleProblem &problem);
+chooseWarpGroupFields(const ScheduleProblem &problem,
+                      std::optional<tile::RecurrenceKind> recurrence);
 
 /// Bytes of shared memory that such a kernel needs.
 int64_t getWarpGroupSharedMemory(const ScheduleProblem &problem,

@@ -40,6 +40,10 @@ struct ScheduleProblem {
   int64_t scoreBits = 0;
 };
 
+/// Loops in which the recurrence computes the scores, each with buffers of K of
+/// its own.
+int64_t getScoreLoops(tile::RecurrenceKind recurrence);
+
 /// The fields of a schedule, one by one; `#tile.schedule` says what they mean.
 struct ScheduleFields {
   int64_t tileM = 64, tileN = 64, warps = 4, stages = 2, queryInRegisters = 0,

@@ -21,26 +21,43 @@ namespace {
 /// after the one that it waits for.
 class CommitOrder {
 public:
+  explicit CommitOrder(gpu::GPUFuncOp kernel);
   LogicalResult walk(Block &block);
   /// Fewest commits younger than the awaited one, over all visits.
   llvm::DenseMap<Operation *, int64_t> pending;
 
 private:
   LogicalResult visit(Operation &op);
-  /// For each pipeline: commits that were not waited for, as ages.
-  llvm::DenseMap<Value, SmallVector<int64_t>> ages() const;
+  /// For each pipeline that a wait in `op` or behind it waits for: commits that
+  /// were not waited for, as ages.
+  llvm::DenseMap<Value, SmallVector<int64_t>> ages(Operation *op) const;
 
+  Block &body;
+  /// For each pipeline the last op of the kernel's block with a wait.
+  llvm::DenseMap<Value, Operation *> lastWait;
   SmallVector<Value> commits;
   /// Position in `commits` from where on a pipeline's commits are not consumed.
   llvm::DenseMap<Value, size_t> consumed;
 };
 } // namespace
 
-llvm::DenseMap<Value, SmallVector<int64_t>> CommitOrder::ages() const {
+CommitOrder::CommitOrder(gpu::GPUFuncOp kernel)
+    : body(kernel.getBody().front()) {
+  kernel.walk([&](warp::ConsumerWaitOp wait) {
+    lastWait[wait.getPipeline()] = body.findAncestorOpInBlock(*wait);
+  });
+}
+
+llvm::DenseMap<Value, SmallVector<int64_t>>
+CommitOrder::ages(Operation *op) const {
+  op = body.findAncestorOpInBlock(*op);
   llvm::DenseMap<Value, SmallVector<int64_t>> result;
-  for (auto [position, pipeline] : llvm::enumerate(commits))
-    if (position >= consumed.lookup(pipeline))
+  for (auto [position, pipeline] : llvm::enumerate(commits)) {
+    Operation *wait = lastWait.lookup(pipeline);
+    if (position >= consumed.lookup(pipeline) && wait &&
+        !wait->isBeforeInBlock(op))
       result[pipeline].push_back(commits.size() - position);
+  }
   return result;
 }
 
@@ -65,10 +82,10 @@ LogicalResult CommitOrder::visit(Operation &op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     // The state after an iteration must be the state before it, or the number
     // of iterations would decide what a later wait means.
-    auto before = ages();
+    auto before = ages(loop);
     if (failed(walk(*loop.getBody())))
       return failure();
-    if (ages() != before)
+    if (ages(loop) != before)
       return loop.emitOpError("commits and waits of a pipeline do not balance "
                               "in an iteration");
     return success();
@@ -108,7 +125,7 @@ static bool isFreeAlready(warp::ProducerAcquireOp acquire) {
 }
 
 LogicalResult fovea::lowerPipelines(gpu::GPUFuncOp kernel) {
-  CommitOrder order;
+  CommitOrder order(kernel);
   if (failed(order.walk(kernel.getBody().front())))
     return failure();
   SmallVector<Operation *> verbs, pipelines;

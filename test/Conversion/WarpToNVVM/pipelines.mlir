@@ -102,3 +102,50 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Stages that the first loop filled ahead and nobody waits for are none of the
+// second loop's business: its waits count its own commits.
+// CHECK-LABEL: gpu.func @f
+// CHECK: scf.for
+// CHECK-NEXT: nvvm.cp.async.wait.group 0
+// CHECK: nvvm.cp.async.commit.group
+// CHECK-NEXT: }
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: scf.for
+// CHECK-NEXT: nvvm.cp.async.wait.group 0
+// CHECK-NEXT: gpu.barrier
+// CHECK-NEXT: nvvm.cp.async.commit.group
+// CHECK-NEXT: }
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %z = arith.constant 0 : i32
+    %p = warp.pipeline : !warp.pipeline<2>
+    %r = warp.pipeline : !warp.pipeline<2>
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+    warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+    scf.for %j = %c0 to %n step %c32 {
+      warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
+      warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+      warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+      warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
+    }
+    warp.producer_acquire %r[%z, %z] : !warp.pipeline<2>
+    warp.producer_commit %r[%z, %z] : !warp.pipeline<2>
+    scf.for %j = %c0 to %n step %c32 {
+      warp.consumer_wait %r[%z, %z] : !warp.pipeline<2>
+      warp.producer_acquire %r[%z, %z] : !warp.pipeline<2>
+      warp.producer_commit %r[%z, %z] : !warp.pipeline<2>
+      warp.consumer_release %r[%z, %z] : !warp.pipeline<2>
+    }
+    gpu.return
+  }
+}

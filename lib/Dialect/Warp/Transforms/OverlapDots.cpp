@@ -58,6 +58,7 @@ private:
   /// Ops of the body that `op` needs, also through values that the loop
   /// carries.
   SmallVector<Operation *> getNeeded(Operation *op);
+  bool usesResultOf(Operation *op, const llvm::SetVector<Operation *> &defs);
   void findLateRoots();
   void findFirstStage();
   void findAfterLate();
@@ -65,7 +66,7 @@ private:
   scf::ForOp loop;
   SmallVector<DotOp> early, late;
   llvm::SetVector<Operation *> lateRoots, firstStage;
-  /// Ops of stage 0 that use what late dots of the last iteration gave.
+  /// Ops of stage 0 that use what stage 1 of the last iteration gave.
   llvm::SetVector<Operation *> afterLate;
 };
 } // namespace
@@ -103,18 +104,33 @@ SmallVector<Operation *> TwoStages::getNeeded(Operation *op) {
   return needed;
 }
 
-/// Late dots, their waits, the parts of what these give, and what brings the
-/// dots' operands.
+/// Whether the op, or one inside, uses a result of `defs` in one iteration.
+bool TwoStages::usesResultOf(Operation *op,
+                             const llvm::SetVector<Operation *> &defs) {
+  WalkResult found = op->walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (def && loop->isProperAncestor(def) && inBody(def) != op &&
+          defs.contains(inBody(def)))
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
+/// Late dots, their waits, what is computed from what these give, and what
+/// brings the dots' operands.
 void TwoStages::findLateRoots() {
   llvm::SetVector<Value> buffers, pipelines;
   for (DotOp dot : late) {
     lateRoots.insert(dot);
     lateRoots.insert(getWait(dot));
-    for (Operation *user : getWait(dot).getResult().getUsers())
-      if (isa<ExtractColumnsOp>(user) && user->getBlock() == loop.getBody())
-        lateRoots.insert(user);
     buffers.insert(getBuffer(dot.getB()));
   }
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (isMemoryEffectFree(&op) && usesResultOf(&op, lateRoots))
+      lateRoots.insert(&op);
   // What changes a product's operand stays ahead of it.
   loop->walk([&](ZeroRowsOp zero) {
     if (buffers.contains(getBuffer(zero.getBuffer())))
@@ -197,6 +213,9 @@ LogicalResult TwoStages::analyze() {
   findLateRoots();
   findFirstStage();
   findAfterLate();
+  if (llvm::any_of(firstStage,
+                   [&](Operation *op) { return usesResultOf(op, lateRoots); }))
+    return failure();
   // A late dot whose operand stage 0 would need at once has nothing to hide
   // under.
   return failure(

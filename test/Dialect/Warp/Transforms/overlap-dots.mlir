@@ -452,3 +452,71 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// What is computed from a product stays with it: the accumulator that is divided
+// at every step (recurrence=normalized).
+// CHECK-LABEL: gpu.func @normalized
+// CHECK: %[[S:.*]] = warp.dot async
+// CHECK: scf.for
+// CHECK: %[[NEXT:.*]] = warp.dot async
+// CHECK: %[[T:.*]] = warp.dot async
+// CHECK: warp.dot_wait %[[NEXT]]
+// CHECK: math.exp2
+// CHECK: %[[O:.*]] = warp.dot_wait %[[T]]
+// CHECK: %[[DIVIDED:.*]] = arith.divf %[[O]]
+// CHECK: %[[RESCALED:.*]] = arith.mulf %[[DIVIDED]]
+// CHECK: scf.yield
+// CHECK: warp.dot async
+// CHECK: warp.dot_wait
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @normalized target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @normalized(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %least = arith.constant dense<0xFF800000> : !rows
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %kp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %c3 = arith.constant 3 : index
+    %r:2 = scf.for %j = %c0 to %c3 step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
+      warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
+      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
+      %top = tile.reduce max dim 1 %s : !scores to !rows
+      %m2 = arith.maximumf %m, %top : !rows
+      %e = math.exp2 %s : !scores
+      %p = arith.truncf %e : !scores to !weights
+      %f = arith.subf %m, %m2 : !rows
+      %fb = tile.broadcast %f : !rows to !out
+      %scaled = arith.mulf %acc, %fb : !out
+      warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      %d = arith.divf %o, %fb : !out
+      scf.yield %m2, %d : !rows, !out
+    }
+    gpu.return
+  }
+}

@@ -17,7 +17,11 @@ from .errors import Error
 COORDINATES = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"))
 #: Sequence forms, and the operands that they add.
 SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "packed": ("cu_q", "cu_k")}
-RESERVED = {"q", "k", "v", "o", "lse", "scale", *(name for names in SEQUENCES.values() for name in names)}
+#: Lists of blocks, and scalars of dropout, as operands.
+BLOCK_LISTS = ("partial_count", "partial_index", "full_count", "full_index")
+DROPOUT = ("dropout_seed", "dropout_offset")
+RESERVED = {"q", "k", "v", "o", "lse", "scale", *BLOCK_LISTS, *DROPOUT,
+            *(name for names in SEQUENCES.values() for name in names)}
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 
 
@@ -40,6 +44,37 @@ class Capture:
     def argument(self, name: str) -> Tuple:
         """As an argument of a RegionBuilder."""
         return (name, self.shape, self.dtype) if self.shape else (name, self.dtype)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """That each call gives lists of the blocks of keys that each block of queries
+    sees, as FlexAttention's BlockMask does.
+
+    queries, keys
+        of a block. Kernels want multiples of 16.
+    full
+        whether blocks that are seen whole have lists of their own; ``mask_mod``
+        chooses among the keys of the others, partial blocks.
+    per_batch, per_head
+        whether the lists tell batch entries and query heads apart; otherwise they
+        have one for all.
+
+    A call gives ``partial_count`` and ``full_count``, i32 tensors of (batch or 1,
+    heads or 1, blocks of queries), and ``partial_index`` and ``full_index``, of one
+    dimension more, the numbers of the blocks of keys; ``count`` says how many of a
+    row are read. A block is in one of both, and once.
+    """
+
+    queries: int = 128
+    keys: int = 128
+    full: bool = True
+    per_batch: bool = True
+    per_head: bool = True
+
+    def names(self) -> Tuple[str, ...]:
+        """The lists, in the order in which a program takes them."""
+        return BLOCK_LISTS if self.full else BLOCK_LISTS[:2]
 
 
 @dataclass(frozen=True)
@@ -77,6 +112,8 @@ def make_spec(
     lse: bool = True,
     layout: str = "bhsd",
     sequences: str = "dense",
+    blocks: Optional[Blocks] = None,
+    dropout: float = 0.0,
     captures: Mapping[str, Capture] = {},
     score_mod: Optional[RegionBuilder] = None,
     mask_mod: Optional[RegionBuilder] = None,
@@ -109,6 +146,15 @@ def make_spec(
         kind = tensor_type([batch if sequences == "lengths" else None], "i32")
         arguments += [("%" + name, kind) for name in names]
         clauses.append(f"{sequences}({', '.join('%' + name for name in names)} : {', '.join([kind] * len(names))})")
+    if blocks is not None:
+        leading = [batch if blocks.per_batch else 1, heads if blocks.per_head else 1, None]
+        kinds = [tensor_type(leading + [None] * (index % 2), "i32") for index, _ in enumerate(blocks.names())]
+        lists = ["%" + name for name in blocks.names()]
+        arguments += zip(lists, kinds)
+        clauses.append(f"blocks({', '.join(lists)} : {', '.join(kinds)}, size = [{blocks.queries}, {blocks.keys}])")
+    if dropout:
+        arguments += [("%" + name, "i64") for name in DROPOUT]
+        clauses.append(f"dropout({float_literal(dropout, 'f64')}, {', '.join('%' + name for name in DROPOUT)})")
     if captures:
         captured = [f"%c{index}" for index in range(len(captures))]
         types = [capture.type for capture in captures.values()]
@@ -171,6 +217,21 @@ def _capture(name: str, given: Any) -> Capture:
     return Capture(dtype, shape)
 
 
+def _blocks(given: Any, sequences: str) -> Optional[Blocks]:
+    if given is None:
+        return None
+    if isinstance(given, tuple) and len(given) == 2:
+        given = Blocks(*given)
+    if not isinstance(given, Blocks):
+        raise ValueError(f"blocks must be fovea.Blocks, (queries, keys) or None, found {given!r}")
+    for name in ("queries", "keys"):
+        if _size(f"blocks' {name}", getattr(given, name)) is None:
+            raise ValueError(f"blocks' {name} must be a positive integer, found None")
+    if sequences not in ("dense", "lengths"):
+        raise ValueError(f"blocks need sequences 'dense' or 'lengths', found {sequences!r}")
+    return given
+
+
 def attention(
     score_mod: Optional[Callable] = None,
     mask_mod: Optional[Callable] = None,
@@ -187,6 +248,8 @@ def attention(
     lse: bool = True,
     layout: str = "bhsd",
     sequences: str = "dense",
+    blocks: Union[None, Blocks, Tuple[int, int]] = None,
+    dropout: float = 0.0,
     captures: Optional[Mapping[str, Any]] = None,
     output_dtype: Any = None,
     name: str = "attention",
@@ -222,6 +285,14 @@ def attention(
         end to end; each call gives ``cu_q`` and ``cu_k``, i32 tensors of (sequences
         + 1): the first row of each sequence, and the end of the last. ``b`` is
         then the sequence's number, ``q_idx`` and ``kv_idx`` count from its start.
+        Keys in pages are described in MLIR (``paged``), not here.
+    blocks
+        a ``fovea.Blocks``, or (queries, keys) of one: each call gives lists of the
+        blocks that queries see; blocks that are not listed are not visited.
+    dropout
+        probability, below 1, to leave out a key after the softmax; the others count
+        1 / (1 - dropout) times. Each call gives ``dropout_seed`` and
+        ``dropout_offset``, integers, which choose the keys.
     captures
         tensors that the functions read: {name: (dtype, shape)}. The functions
         take them as further parameters, by name. A size of None is left to the
@@ -244,6 +315,8 @@ def attention(
         raise ValueError(f"name must be an identifier, found {name!r}")
     if layout not in ("bhsd", "bshd"):
         raise ValueError(f"layout must be 'bhsd' or 'bshd', found {layout!r}")
+    if sequences == "paged":
+        raise ValueError("sequences can't be 'paged' here; MLIR with a clause paged(...) can be compiled in place of a Spec")
     if sequences not in SEQUENCES:
         raise ValueError(f"sequences must be one of {', '.join(SEQUENCES)}, found {sequences!r}")
     if sequences == "packed" and batch not in (None, 1):
@@ -254,6 +327,9 @@ def attention(
         raise ValueError(f"scale must be a number, None or 'runtime', found {scale!r}")
     if not isinstance(scale, str) and scale is not None and not math.isfinite(scale):
         raise ValueError(f"scale must be finite, found {scale!r}")
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be a probability below 1, found {dropout!r}")
+    lists = _blocks(blocks, sequences)
     declared: Dict[str, Capture] = {key: _capture(key, value) for key, value in (captures or {}).items()}
     regions: Dict[str, RegionBuilder] = {}
     roles: Sequence[Tuple[str, Optional[Callable], List[Tuple]]] = (
@@ -271,7 +347,7 @@ def attention(
         dtype=dtype_name(dtype), head_dim=head_dim, value_head_dim=_size("value_head_dim", value_head_dim),
         batch=_size("batch", batch), heads=_size("heads", heads), kv_heads=_size("kv_heads", kv_heads),
         query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
-        lse=lse, layout=layout, sequences=sequences, captures=declared, score_mod=regions.get("score_mod"),
+        lse=lse, layout=layout, sequences=sequences, blocks=lists, dropout=float(dropout), captures=declared, score_mod=regions.get("score_mod"),
         mask_mod=regions.get("mask_mod"), name=name,
         output_dtype=None if output_dtype is None else dtype_name(output_dtype),
     )

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 flex = pytest.importorskip("torch.nn.attention.flex_attention")
 
 import torch_variants as variants  # noqa: E402
+from conftest import ROOT  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -190,31 +191,42 @@ def test_what_was_traced_goes_with_its_function(ours):
     assert bias() is None
 
 
-# --- BlockMasks -----------------------------------------------------------------
+# --- Promotion ------------------------------------------------------------------
 
 
-def block_mask_of(mask, **change):
-    made = flex.create_block_mask(mask, None, None, 64, 64, device="cpu", BLOCK_SIZE=16)
-    for name, value in change.items():
-        setattr(made, name, value)
-    return made
+def test_promotion_is_pytorchs(ours):
+    import itertools
+
+    from fovea.torch._promotion import Kind, broadcast, promoted
+    from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
+
+    dtypes = (torch.bool, torch.int8, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64)
+    operands = [torch.ones(shape, dtype=dtype) for dtype in dtypes for shape in ((), (2,))] + [True, 2, 1.5]
+    for kind in Kind:
+        theirs = getattr(ELEMENTWISE_TYPE_PROMOTION_KIND, kind.name)
+        for count in (1, 2, 3):
+            for chosen in itertools.combinations(operands[:: 1 if count < 3 else 3], count):
+                assert promoted(chosen, kind) == elementwise_dtypes(*chosen, type_promotion_kind=theirs), (kind, chosen)
+    for shapes in (((),), ((3, 1), (4,)), ((2, 1, 5), (3, 1), ()), ((0, 1), (1, 7))):
+        assert broadcast(*shapes) == torch.broadcast_shapes(*shapes)
+    with pytest.raises(RuntimeError, match=r"can't be broadcast together: \[3\], \[4\]"):
+        broadcast((3,), (4,))
 
 
-def test_lists_that_say_more(ours):
-    tensors = inputs(queries=64, keys=64)
-    check([run(ours, None, block_mask_of(variants.causal), tensors=tensors)],
-          [run(ours, None, variants.causal, tensors=tensors)], 0)
-    check([run(ours, None, block_mask_of(flex.noop_mask), tensors=tensors)], [run(ours, tensors=tensors)], 0)
-    full = block_mask_of(variants.causal)
-    for mask, message in (
-        (block_mask_of(variants.causal, kv_num_blocks=torch.zeros_like(full.kv_num_blocks)), "leaves out blocks that"),
-        (block_mask_of(variants.causal, full_kv_num_blocks=full.full_kv_num_blocks + 1), "lists blocks as full"),
-        (block_mask_of(flex.noop_mask, full_kv_num_blocks=torch.ones_like(full.kv_num_blocks)), "has no mask_mod"),
-    ):
-        with pytest.raises(NotImplementedError, match=message):
-            run(ours, None, mask, tensors=tensors)
-    with pytest.raises(ValueError, match="created for 64 queries and 64 keys, found 33 and 40"):
-        run(ours, None, full)
+def test_tracing_imports_little(run_python):
+    """sympy and torch._dynamo take seconds to import, more than a first call may."""
+    result = run_python(
+        "import sys, torch\n"
+        "before = set(sys.modules)\n"
+        "import fovea.torch, torch_variants as variants\n"
+        "from fovea.torch._programs import Facts, build\n"
+        "facts = Facts(torch.bfloat16, torch.device('cpu'), 64, 64, None, False)\n"
+        "for name in ('alibi', 'soft_cap', 'relative_table', 'bias_of_halves', 'functions'):\n"
+        "    build(variants.SCORES[name], variants.MASKS['document_causal'], facts)\n"
+        "print(sorted(name for name in set(sys.modules) - before if name in ('sympy', 'torch._dynamo', 'torch._inductor')))",
+        PYTHONPATH=f"{ROOT / 'python'}:{ROOT / 'test' / 'python'}",
+    )
+    assert result.returncode == 0 and result.stdout.strip() == "[]", result.stderr + result.stdout
 
 
 # --- As an op -------------------------------------------------------------------
@@ -249,7 +261,7 @@ def test_op(ours):
 
     q, k, v = inputs(torch.float16)
     program = build(variants.alibi, None, Facts(torch.float16, q.device, variants.DIM, variants.DIM, None, False))
-    arguments = (q, k, v, program.captures, _op.remember(program.spec))
+    arguments = (q, k, v, program.captures, [], program.text)
     torch.library.opcheck(torch.ops.fovea.attention.default, arguments, test_utils=("test_schema", "test_faketensor"))
 
 
@@ -341,7 +353,7 @@ def test_arguments_that_are_refused(ours):
     refuse(ValueError, "one head_dim, found 16 and 8", tensors=(q, k[..., :8], v))
     refuse(ValueError, "that needs enable_gqa=True", enable_gqa=False)
     refuse(ValueError, "multiple of key heads", tensors=(q[:, :3], k, v))
-    refuse(NotImplementedError, "the same batch size", tensors=(q[:1], k, v))
+    refuse(ValueError, "key must have query's batch size or 1, found 2 and 3", tensors=(torch.cat((q, q[:1])), k, v))
     refuse(ValueError, "key and value must agree", tensors=(q, k, v[:, :, :5]))
     refuse(NotImplementedError, "requires a gradient", tensors=(q.clone().requires_grad_(), k, v))
     refuse(NotImplementedError, "max_scores", return_aux=flex.AuxRequest(max_scores=True))
@@ -389,7 +401,7 @@ def score(score, b, h, q_idx, kv_idx):
 q, k, v = (torch.zeros(2, 32, 4, 16).half().transpose(1, 2) for _ in range(3))
 facts = Facts(torch.float16, torch.device(sys.argv[1]), 16, 16, None, False)
 program = program_of(score, None, facts)
-text = _op.remember(program.spec)
+text = program.text
 kernel = fovea.compile(program.spec, target="sm_80")
 # What the stand-in reads of an image: a kernel's name, the types of its arguments.
 types = [p.get("type", "pointer") for p in kernel.metadata["parameters"]]

@@ -140,6 +140,44 @@ def test_packed_sequences(fovea):
         check([part[:, :, rows] for part in found], expected, 1e-6)
 
 
+@pytest.mark.parametrize("full", [False, True])
+def test_lists_of_blocks(fovea, full):
+    blocks = fovea.Blocks(8, 4, full=full, per_head=False)
+    spec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, dtype="f16", head_dim=16, blocks=blocks)
+    q, k, v = package.random_inputs()
+    # Of the first entry rows 0 to 7 see keys 0 to 7 and 16, others keys 4 to 7; of the second one there are none.
+    lists = {"partial_count": [[[2, 1]], [[0, 0]]], "partial_index": [[[[1, 0], [1, 9]]], [[[3, 3], [3, 3]]]]}
+    if full:
+        lists.update(full_count=[[[1, 0]], [[0, 0]]], full_index=[[[[4], [0]]], [[[0], [0]]]])
+    lists = {name: numpy.array(value, numpy.int32) for name, value in lists.items()}
+
+    def seen(b, h, q, k):
+        partial = numpy.where(q < 8, k < 8, (k >= 4) & (k < 8)) & (q >= k)
+        return (b == 0) & (partial | (full & (q < 8) & (k == 16)))
+
+    check(fovea.reference(spec, q, k, v, **lists), package.attention(q, k, v, mask_mod=seen), 1e-6)
+    with pytest.raises(fovea.CompileError, match="must be multiples of 16"):
+        fovea.compile(spec)
+    pair = fovea.attention(head_dim=64, blocks=(64, 32))
+    names = {tensor["name"] for tensor in fovea.compile(pair).metadata["tensors"]}
+    assert names == {"q", "k", "v", "o", "lse", "partial_count", "partial_index", "full_count", "full_index"}
+
+
+def test_dropout(fovea):
+    spec = fovea.attention(dtype="f16", head_dim=16, dropout=0.25)
+    q, k, _ = package.random_inputs(queries=64, keys=16)
+    # With unit vectors as values the output is the probabilities.
+    v = numpy.broadcast_to(numpy.eye(16, dtype=numpy.float16), (2, 2, 16, 16))
+    plain, lse = package.attention(q, k, v)
+    found = fovea.reference(spec, q, k, v, dropout_seed=3, dropout_offset=4)
+    kept = found[0] != 0
+    assert abs(kept.mean() - 0.75) < 0.02
+    check(found, (numpy.where(kept, plain / 0.75, 0), lse), 1e-5)
+    for numbers, same in (((3, 4), True), ((3, 8), False), ((-5, 4), False)):
+        other = fovea.reference(spec, q, k, v, **dict(zip(("dropout_seed", "dropout_offset"), numbers)))
+        assert ((other[0] != 0) == kept).all() == same
+
+
 def test_rows_without_keys(fovea):
     spec = fovea.attention(mask_mod=lambda b, h, q, k: q < 0, dtype="f16", head_dim=16)
     o, lse = fovea.reference(spec, *package.random_inputs())
@@ -256,7 +294,10 @@ def test_masks_are_booleans(fovea):
     ({"scale": "often"}, "'runtime'"), ({"name": "a b"}, "identifier"),
     ({"captures": {"q": ("f32", (1,))}}, "can't be named 'q'"), ({"captures": {"a": 3}}, r"must be \(dtype, shape\)"),
     ({"captures": {"a": ("f32", (0,))}}, "positive integer or None"),
-    ({"captures": {"a": ("bf16", ())}}, "must be f32, i32 or i64"),
+    ({"captures": {"a": ("bf16", ())}}, "must be f32, i32 or i64"), ({"sequences": "paged"}, "can't be 'paged' here"),
+    ({"blocks": 64}, r"blocks must be fovea.Blocks, \(queries, keys\) or None"),
+    ({"blocks": (64, 0)}, "blocks' keys must be a positive integer"), ({"blocks": (64, 64), "sequences": "packed"}, "blocks need"),
+    ({"dropout": 1.0}, "a probability below 1"), ({"dropout": float("nan")}, "a probability below 1"),
 ])
 def test_wrong_descriptions(fovea, arguments, message):
     with pytest.raises(ValueError, match=message):

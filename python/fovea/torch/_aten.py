@@ -6,10 +6,10 @@ import math
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
-from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as KIND, elementwise_dtypes
 
 from .._builder import Value
 from ._expressions import TYPES, Expression, constant, elementwise, reindexed, scalar
+from ._promotion import Kind, broadcast, promoted
 from ._tracer import EMITTERS, Emitter, Tracer, fail
 
 #: Sums and the like of captured tensors' dimensions are written out up to this size.
@@ -27,16 +27,16 @@ def emitter(*names: str) -> Callable[[Emitter], Emitter]:
 # --- Types --------------------------------------------------------------------
 
 
-def apply(tracer: Tracer, function: Callable[..., Value], operands: Sequence[Any], kind: Any = KIND.DEFAULT
+def apply(tracer: Tracer, function: Callable[..., Value], operands: Sequence[Any], kind: Kind = Kind.DEFAULT
           ) -> Expression:
     """An elementwise op with PyTorch's promotion: operands are brought to the
     dtype to compute in (halves compute as f32), the result to the promoted one."""
-    computation, result = elementwise_dtypes(*operands, type_promotion_kind=kind)
+    computation, result = promoted(operands, kind)
     if computation not in TYPES or result not in TYPES:
         fail(f"a kernel can't compute with {computation}")
-    if kind is KIND.ALWAYS_BOOL:
+    if kind is Kind.ALWAYS_BOOL:
         # Numbers are compared in the dtype that they have in common.
-        common = elementwise_dtypes(*operands, type_promotion_kind=KIND.DEFAULT)[1]
+        common = promoted(operands)[1]
     else:
         common = computation
     wanted = TYPES[computation]
@@ -51,7 +51,7 @@ def apply(tracer: Tracer, function: Callable[..., Value], operands: Sequence[Any
 # --- Arithmetic ---------------------------------------------------------------
 
 
-def _plain(names: Sequence[str], builder_name: str, kind: Any = KIND.DEFAULT) -> None:
+def _plain(names: Sequence[str], builder_name: str, kind: Kind = Kind.DEFAULT) -> None:
     """Ops that the builder has under a name, of all their tensors."""
 
     def emit(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
@@ -65,7 +65,7 @@ def _plain(names: Sequence[str], builder_name: str, kind: Any = KIND.DEFAULT) ->
 
 def _comparison(names: Sequence[str], predicate: str) -> None:
     def emit(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-        return apply(tracer, lambda a, b: tracer.region.compare(predicate, a, b), args[:2], KIND.ALWAYS_BOOL)
+        return apply(tracer, lambda a, b: tracer.region.compare(predicate, a, b), args[:2], Kind.ALWAYS_BOOL)
 
     emitter(*names)(emit)
 
@@ -75,9 +75,9 @@ _plain(["minimum"], "min")
 _plain(["bitwise_and", "__and__", "__iand__"], "and")
 _plain(["bitwise_or", "__or__", "__ior__"], "or")
 _plain(["bitwise_xor", "__xor__", "__ixor__"], "xor")
-_plain(["atan2"], "atan2", KIND.INT_TO_FLOAT)
+_plain(["atan2"], "atan2", Kind.INT_TO_FLOAT)
 for _name in ("exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "tanh", "sin", "cos", "atan", "erf"):
-    _plain([_name], _name, KIND.INT_TO_FLOAT)
+    _plain([_name], _name, Kind.INT_TO_FLOAT)
 for _aten, _mine in (("eq", "eq"), ("ne", "ne"), ("lt", "lt"), ("le", "le"), ("gt", "gt"), ("ge", "ge")):
     _comparison([_aten], _mine)
 
@@ -147,7 +147,7 @@ def _div(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any])
         return apply(tracer, lambda a, b: _floor_divide(tracer, a, b)[0], args[:2])
     if mode == "trunc":
         return apply(tracer, lambda a, b: _truncated(tracer, a, b), args[:2])
-    return apply(tracer, lambda a, b: tracer.region.binary("div", a, b), args[:2], KIND.INT_TO_FLOAT)
+    return apply(tracer, lambda a, b: tracer.region.binary("div", a, b), args[:2], Kind.INT_TO_FLOAT)
 
 
 @emitter("floor_divide")
@@ -213,7 +213,7 @@ def _sign(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]
 @emitter("reciprocal")
 def _reciprocal(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     region = tracer.region
-    return apply(tracer, lambda a: region.binary("div", region.constant(1.0, a.type), a), args[:1], KIND.INT_TO_FLOAT)
+    return apply(tracer, lambda a: region.binary("div", region.constant(1.0, a.type), a), args[:1], Kind.INT_TO_FLOAT)
 
 
 @emitter("sigmoid")
@@ -224,7 +224,7 @@ def _sigmoid(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, A
         one = region.constant(1.0, a.type)
         return region.binary("div", one, region.binary("add", one, region.unary("exp", region.unary("neg", a))))
 
-    return apply(tracer, compute, args[:1], KIND.INT_TO_FLOAT)
+    return apply(tracer, compute, args[:1], Kind.INT_TO_FLOAT)
 
 
 @emitter("log10")
@@ -233,7 +233,7 @@ def _log10(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
     factor = math.log10(2.0)
     return apply(
         tracer, lambda a: region.binary("mul", region.unary("log2", a), region.constant(factor, a.type)), args[:1],
-        KIND.INT_TO_FLOAT,
+        Kind.INT_TO_FLOAT,
     )
 
 
@@ -248,7 +248,7 @@ def _tan(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any])
     region = tracer.region
     return apply(
         tracer, lambda a: region.binary("div", region.unary("sin", a), region.unary("cos", a)), args[:1],
-        KIND.INT_TO_FLOAT,
+        Kind.INT_TO_FLOAT,
     )
 
 
@@ -369,7 +369,7 @@ def _classify(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, 
         infinity = region.constant(math.inf, a.type)
         return region.compare("eq" if name == "isinf" else "lt", region.unary("abs", a), infinity)
 
-    return apply(tracer, compute, args[:1], KIND.ALWAYS_BOOL)
+    return apply(tracer, compute, args[:1], Kind.ALWAYS_BOOL)
 
 
 @emitter("where")
@@ -382,7 +382,7 @@ def _where(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
 def _select(tracer: Tracer, condition: Any, a: Any, b: Any) -> Expression:
     region = tracer.region
     test = tracer.converted(tracer.expression(condition), torch.bool)
-    dtype = elementwise_dtypes(a, b, type_promotion_kind=KIND.NO_OPMATH)[1]
+    dtype = promoted((a, b), Kind.NO_OPMATH)[1]
     values = [tracer.converted(tracer.expression(one), dtype) for one in (a, b)]
     return elementwise(region, region.select, [test, *values], dtype)
 
@@ -499,7 +499,7 @@ def _index(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
     for index in found.values():
         if index.dtype not in (torch.int64, torch.int32, torch.int16, torch.int8):
             fail(f"a tensor is indexed by {index.dtype} in a kernel, expected integers")
-    shape = torch.broadcast_shapes(*(index.shape for index in found.values()))
+    shape = broadcast(*(index.shape for index in found.values()))
     # Dimensions of the indices stand where the first one stood if they are neighbours, else first.
     together = chosen == list(range(chosen[0], chosen[0] + len(chosen)))
     lead = chosen[0] if together else 0

@@ -69,20 +69,26 @@ def _check_form(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, ena
         raise ValueError(f"query and key must have one head_dim, found {dim} and {key_dim}")
     if value.shape[:3] != key.shape[:3]:
         raise ValueError(f"key and value must agree but in head_dim, found {list(key.shape)} and {list(value.shape)}")
-    if kv_batch != batch:
-        raise NotImplementedError(f"query and key must have the same batch size, found {batch} and {kv_batch}")
+    if kv_batch not in (1, batch):
+        raise ValueError(f"key must have query's batch size or 1, found {kv_batch} and {batch}")
     if not enable_gqa and heads != kv_heads:
         raise ValueError(f"query has {heads} heads, key {kv_heads}: that needs enable_gqa=True")
     if kv_heads == 0 or heads % kv_heads:
         raise ValueError(f"query heads must be a multiple of key heads, found {heads} and {kv_heads}")
 
 
-def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float]) -> Facts:
-    if scale is not None:
-        if isinstance(scale, torch.Tensor) or not math.isfinite(scale):
-            raise ValueError(f"scale must be a finite number or None, found {scale!r}")
-        scale = float(scale)
-    return Facts(query.dtype, query.device, int(query.shape[-1]), int(value.shape[-1]), scale, torch.is_grad_enabled())
+def _scale(scale: Optional[float]) -> Optional[float]:
+    if scale is None:
+        return None
+    if isinstance(scale, torch.Tensor) or not math.isfinite(scale):
+        raise ValueError(f"scale must be a finite number or None, found {scale!r}")
+    return float(scale)
+
+
+def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_masks.Form] = None,
+           dropout: float = 0.0) -> Facts:
+    return Facts(query.dtype, query.device, int(query.shape[-1]), int(value.shape[-1]), _scale(scale),
+                 torch.is_grad_enabled(), lse, blocks, dropout)
 
 
 def _options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]:
@@ -95,16 +101,14 @@ def _options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]:
     return kernel_options.get("schedule", "auto"), kernel_options.get("recurrence", "auto")
 
 
-def _run(program: Program, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, options: Tuple[str, str],
-         backend: str) -> Tuple[torch.Tensor, torch.Tensor]:
-    text = _op.remember(program.spec)
+def _run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.Call, backend: str
+         ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     # Modes (fake tensors, tracing) must see an op; without one its dispatch is time for nothing. torch.compile takes
     # the first question for a constant and never meets the second.
     if (backend == "cuda" and not torch.compiler.is_compiling() and not torch._C._len_torch_dispatch_stack()
             and type(query) is torch.Tensor):
-        return _op.launch(query, key, value, program.captures, text, *options)
-    return torch.ops.fovea.attention(
-        query, key, value, program.captures, text, *options, _LEVELS.get(backend, "attn"))
+        return _op.launch(query, key, value, call)
+    return torch.ops.fovea.attention(query, key, value, *call[:-1], _LEVELS.get(backend, "attn"))
 
 
 def _backend(name: str) -> str:
@@ -136,15 +140,16 @@ def flex_attention(
         (batch, heads, queries, head_dim), bfloat16 or float16, on a CUDA device;
         any strides with rows of contiguous elements at multiples of 16 bytes.
     key, value
-        (batch, kv_heads, keys, head_dim) and (batch, kv_heads, keys,
+        (batch or 1, kv_heads, keys, head_dim) and (batch or 1, kv_heads, keys,
         value_head_dim), like query.
     score_mod(score, b, h, q_idx, kv_idx)
         gives the new score: of a float32 and int64 scalars. Tensors that it
         refers to are read where it reads them, at each call as they are then.
     block_mask
-        a BlockMask. Its mask_mod is what is computed; that its lists of blocks
-        say the same is checked at its first use, which waits for the device.
-        A mask_mod, a function of (b, h, q_idx, kv_idx), may stand in its place.
+        a BlockMask: its lists say which blocks are visited, its mask_mod which
+        keys of the partial ones count. Blocks of multiples of 16.
+        A mask_mod, a function of (b, h, q_idx, kv_idx), may stand in its place;
+        the compiler then finds the blocks.
     scale
         of the scores, 1/sqrt(head_dim) by default.
     enable_gqa
@@ -180,23 +185,27 @@ def flex_attention(
         raise ValueError("return_lse and return_aux can't both be given")
     if return_aux is not None and return_aux.max_scores:
         raise NotImplementedError("return_aux asks for max_scores, which is not computed")
-    mask_mod = block_mask
-    if block_mask is not None and hasattr(block_mask, "kv_num_blocks"):
-        _masks.check_shape(block_mask, query, key)
-        _masks.check_lists(block_mask)
+    mask_mod, blocks, lists = block_mask, None, []
+    if _masks.is_block_mask(block_mask):
+        blocks, lists = _masks.lists_of(block_mask, query, key)
         mask_mod = _masks.mask_function(block_mask)
     for name, function in (("score_mod", score_mod), ("block_mask", mask_mod)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be a function{' or a BlockMask' * (name == 'block_mask')}, found "
                             f"{type(function).__name__}")
-    program = program_of(score_mod, mask_mod, _facts(query, value, scale))
-    o, lse = _run(program, query, key, value, _options(kernel_options), backend)
+    if key.shape[0] != query.shape[0]:
+        key, value = (one.expand(query.shape[0], -1, -1, -1) for one in (key, value))
+    wants_lse = return_lse or (return_aux is not None and return_aux.lse)
+    program = program_of(score_mod, mask_mod, _facts(query, value, scale, wants_lse, blocks))
+    schedule, recurrence = _options(kernel_options)
+    o, lse = _run(query, key, value, _op.Call(program.captures, lists, program.text, wants_lse,
+                                              schedule=schedule, recurrence=recurrence), backend)
     if return_lse:
         return o, lse
     if return_aux is not None:
         from torch.nn.attention.flex_attention import AuxOutput
 
-        return o, AuxOutput(lse=lse if return_aux.lse else None, max_scores=None)
+        return o, AuxOutput(lse=lse if wants_lse else None, max_scores=None)
     return o
 
 
@@ -281,7 +290,7 @@ def scaled_dot_product_attention(
     _check(query, key, value, enable_gqa, _backend(backend))
     if dropout_p:
         raise NotImplementedError(f"dropout_p must be 0, found {dropout_p}")
-    facts = _facts(query, value, scale)
+    facts = _facts(query, value, scale, False)
     if attn_mask is None:
         program = program_of(None, _causal if is_causal else None, facts)
     else:
@@ -289,7 +298,7 @@ def scaled_dot_product_attention(
             raise ValueError("attn_mask and is_causal can't both be given")
         _broadcasts(attn_mask, query, key)
         program = _mask_program(attn_mask, facts)
-    o = _run(program, query, key, value, ("auto", "auto"), backend)[0]
+    o = _run(query, key, value, _op.Call(program.captures, (), program.text, False), backend)[0]
     return o.squeeze(1) if len(shape) == 3 else o
 
 

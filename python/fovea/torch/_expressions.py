@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import torch
 
 from .._builder import RegionBuilder, Value
+from ._promotion import broadcast
 
 #: MLIR's types of elements. int64 is index: its range is known where it is a coordinate.
 TYPES = {
@@ -67,7 +68,7 @@ def elementwise(region: RegionBuilder, function: Callable[..., Value], operands:
                 dtype: torch.dtype) -> Expression:
     """`function` of elements of all operands, broadcast. Scalars are computed
     now, others where they are read."""
-    shape = torch.broadcast_shapes(*(operand.shape for operand in operands))
+    shape = broadcast(*(operand.shape for operand in operands))
 
     def read(indices: Tuple[Value, ...]) -> Value:
         return function(*(operand.at(region, indices) for operand in operands))

@@ -9,18 +9,19 @@ the program.
 from __future__ import annotations
 
 import threading
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
 from .. import _kernel
 from .._launch import LoadedKernel
-from .._spec import Spec
+from .._spec import BLOCK_LISTS, DROPOUT, Spec
 from ..errors import Error
 
+# Without `lse` the second result is empty; `seed` and `offset` are those of dropout.
 _SCHEMA = (
-    "attention(Tensor query, Tensor key, Tensor value, Tensor[] captures, str program, str schedule='auto', "
-    "str recurrence='auto', str level='attn') -> (Tensor, Tensor)"
+    "attention(Tensor query, Tensor key, Tensor value, Tensor[] captures, Tensor[] blocks, str program, bool lse=True, "
+    "int seed=0, int offset=0, str schedule='auto', str recurrence='auto', str level='attn') -> (Tensor, Tensor)"
 )
 
 #: Programs with the lines of Python that they come from, for diagnostics.
@@ -43,7 +44,7 @@ def _spec(program: str) -> Spec:
     return _located.get(program) or Spec("attention", program, (), program)
 
 
-def outputs(query: torch.Tensor, value: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+def outputs(query: torch.Tensor, value: torch.Tensor, lse: bool) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """Memory for the output, its dimensions in memory ordered as the query's, and
     for the log-sum-exp."""
     batch, heads, length, dim = query.shape
@@ -54,7 +55,7 @@ def outputs(query: torch.Tensor, value: torch.Tensor) -> Tuple[torch.Tensor, tor
         o = query.new_empty((batch, length, heads, value_dim)).transpose(1, 2)
     else:
         o = query.new_empty((batch, heads, length, value_dim))
-    return o, query.new_empty((batch, heads, length), dtype=torch.float32)
+    return o, query.new_empty((batch, heads, length), dtype=torch.float32) if lse else None
 
 
 def target_of(device: int) -> str:
@@ -78,23 +79,28 @@ except AttributeError:
 class Launcher:
     """A kernel on a device, with its arguments in the order that it wants."""
 
+    _NAMES = ("q", "k", "v", "o", "lse", *BLOCK_LISTS)
+
     def __init__(self, kernel: LoadedKernel):
         self.kernel, self.device = kernel, kernel.device
-        names = ["q", "k", "v", "o", "lse"]
 
         def place(name: str) -> int:
+            names = self._NAMES
             return names.index(name) if name in names else len(names) + int(name[len("capture"):])
 
         self.tensors = tuple(place(name) for name in kernel.tensors)
-        self.scalars = tuple(place(name) for name in kernel.scalars)
-        self.row, self.run = kernel._row.pack, kernel._run
+        # Those of dropout, else captured tensors of one element.
+        self.scalars = tuple(DROPOUT.index(name) - len(DROPOUT) if name in DROPOUT else place(name)
+                             for name in kernel.scalars)
+        self.lse = "lse" in kernel.tensors
 
-    def __call__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, captures: Sequence[torch.Tensor]
-                 ) -> Tuple[torch.Tensor, torch.Tensor]:
-        o, lse = outputs(query, value)
+    def __call__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, captures: Sequence[torch.Tensor],
+                 blocks: Sequence[torch.Tensor] = (), seed: int = 0, offset: int = 0
+                 ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
+        o, lse = outputs(query, value, self.lse)
         if not o.numel():
             return o, lse
-        given = (query, key, value, o, lse, *captures)
+        given: Tuple[Any, ...] = (query, key, value, o, lse, *blocks, *(None,) * (len(BLOCK_LISTS) - len(blocks)), *captures)
         words: List[Any] = []
         for place in self.tensors:
             tensor = given[place]
@@ -106,7 +112,7 @@ class Launcher:
             else:
                 words += (1, 1)
         for place in self.scalars:
-            words.append(given[place].item())
+            words.append(given[place].item() if place >= 0 else (seed, offset)[place])
         self.kernel.launch(_current_stream(self.device), words)
         return o, lse
 
@@ -127,35 +133,63 @@ def launcher(program: str, schedule: str, recurrence: str, device: int) -> Launc
     return found
 
 
-def launch(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, captures: Sequence[torch.Tensor], program: str,
-           schedule: str = "auto", recurrence: str = "auto", level: str = "attn") -> Tuple[torch.Tensor, torch.Tensor]:
+class Call(NamedTuple):
+    """All that the op takes beside query, key and value."""
+
+    captures: Sequence[torch.Tensor]
+    blocks: Sequence[torch.Tensor]
+    program: str
+    lse: bool = True
+    seed: int = 0
+    offset: int = 0
+    schedule: str = "auto"
+    recurrence: str = "auto"
+    level: str = "attn"
+
+
+def launch(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
+           ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """The op on CUDA."""
-    return launcher(program, schedule, recurrence, query.device.index)(query, key, value, captures)
+    run = launcher(call.program, call.schedule, call.recurrence, query.device.index)
+    return run(query, key, value, call.captures, call.blocks, call.seed, call.offset)
 
 
-def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, captures: Sequence[torch.Tensor],
-              program: str, schedule: str = "auto", recurrence: str = "auto", level: str = "attn"
-              ) -> Tuple[torch.Tensor, torch.Tensor]:
+def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
+              ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """The op on the CPU: the program at a level, on its way to sm_80."""
-    named = {f"capture{index}": tensor.reshape(1) if not tensor.dim() else tensor
-             for index, tensor in enumerate(captures)}
-    options = {"target": "sm_80", "schedule": schedule, "recurrence": recurrence, "kernel": None}
-    spec = _spec(program)
+    named: Dict[str, Any] = {f"capture{index}": tensor.reshape(1) if not tensor.dim() else tensor
+                             for index, tensor in enumerate(call.captures)}
+    named.update(zip(BLOCK_LISTS, call.blocks))
+    if any(name in call.program for name in DROPOUT):
+        named.update(zip(DROPOUT, (call.seed, call.offset)))
+    options = {"target": "sm_80", "schedule": call.schedule, "recurrence": call.recurrence, "kernel": None}
+    spec = _spec(call.program)
     spec = Spec(spec.name, spec.mlir, (), spec.located or spec.mlir, spec.file)
-    results = _kernel._interpret(spec, options, {"q": query, "k": key, "v": value, **named}, level, False, 0)
-    o, lse = outputs(query, value)
-    o.copy_(torch.from_numpy(results[0]))
-    lse.copy_(torch.from_numpy(results[1]))
-    return o, lse
+    results = _kernel._interpret(spec, options, {"q": query, "k": key, "v": value, **named}, call.level, False, 0)
+    made = outputs(query, value, call.lse)
+    for one, result in zip(made, results if call.lse else (results,)):
+        assert one is not None
+        one.copy_(torch.from_numpy(result))
+    return made
+
+
+def _as_op(run: Any) -> Any:
+    """With a tensor for each result, as an op has it."""
+
+    def op(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *rest: Any, **named: Any) -> Any:
+        o, lse = run(query, key, value, Call(*rest, **named))
+        return o, query.new_empty(0, dtype=torch.float32) if lse is None else lse
+
+    return op
 
 
 _library = torch.library.Library("fovea", "FRAGMENT")
 _library.define(_SCHEMA)
-_library.impl("attention", launch, "CUDA")
-_library.impl("attention", interpret, "CPU")
+_library.impl("attention", _as_op(launch), "CUDA")
+_library.impl("attention", _as_op(interpret), "CPU")
 
 
 @torch.library.register_fake("fovea::attention", lib=_library)
-def _fake(query: Any, key: Any, value: Any, captures: Any, program: str, schedule: str = "auto",
-          recurrence: str = "auto", level: str = "attn") -> Any:
-    return outputs(query, value)
+def _fake(query: Any, key: Any, value: Any, *rest: Any, **named: Any) -> Any:
+    o, lse = outputs(query, value, Call(*rest, **named).lse)
+    return o, query.new_empty(0, dtype=torch.float32) if lse is None else lse

@@ -18,8 +18,10 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 import torch
 
 from .._builder import RegionBuilder
-from .._spec import Capture, Spec, make_spec
+from .._spec import Blocks, Capture, Spec, make_spec
+from . import _op
 from ._expressions import STORED, Captures
+from ._masks import Form
 from ._tracer import trace
 
 _IMMUTABLE = (int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, type,
@@ -38,13 +40,17 @@ class Facts(NamedTuple):
     value_head_dim: int
     scale: Optional[float]
     gradients: bool
+    lse: bool = True
+    blocks: Optional[Form] = None
+    dropout: float = 0.0
 
 
 class Program(NamedTuple):
-    """A program, and the tensors that it reads, in order."""
+    """A program, the tensors that it reads, in order, and its text as the op takes it."""
 
     spec: Spec
     captures: List[torch.Tensor]
+    text: str
 
 
 # --- Guards -------------------------------------------------------------------
@@ -157,10 +163,11 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
             captures.declare(region)
     spec = make_spec(
         dtype=STORED[facts.dtype], head_dim=facts.head_dim, value_head_dim=facts.value_head_dim, scale=facts.scale,
+        lse=facts.lse, blocks=None if facts.blocks is None else Blocks(*facts.blocks), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
     )
     tensors = [one.tensor.to(facts.device) if one.constant else one.tensor for one in captures.found]
-    return Program(spec, tensors)
+    return Program(spec, tensors, _op.remember(spec))
 
 
 class _Entry(NamedTuple):

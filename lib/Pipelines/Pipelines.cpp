@@ -58,6 +58,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernel.addPass(tile::createLowerWork());
   kernel.addPass(createTileToWarp());
+  kernel.addPass(warp::createWarpAssignVoteLayouts());
   // Each pass does what the kernel's schedule asks for, and nothing else.
   kernel.addPass(warp::createWarpDistributeWork());
   kernel.addPass(warp::createWarpInsertAsyncCopies());

@@ -8,6 +8,9 @@
 
 #include "fovea/Target/PTX.h"
 
+#include "HideNegations.h"
+#include "ScalarizeMasks.h"
+
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -153,6 +156,8 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
       "early-cse,instcombine<no-verify-fixpoint>,"
       "simplifycfg<no-speculate-blocks>,dce)"));
   passes.run(module, modules);
+  scalarizeMasks(module);
+  hideNegations(module);
 }
 
 /// Collects what the backend can't compile. Without a handler LLVM prints it

@@ -179,6 +179,7 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
   fields.sumByDot = !problem.lse && isSmall && problem.valueHeadDim == 64;
   fields.work =
       problem.uneven ? tile::WorkSchedule::Dynamic : tile::WorkSchedule::Static;
+  fields.classify = problem.classifies;
 
   // One block of them is in use while the next one arrives.
   fields.scoreStages = problem.scoreBits ? 2 : 0;

@@ -147,6 +147,11 @@ def _neighbourhood_mask(b, h, i, j, sizes, captures):
     return ((i // WIDTH - j // WIDTH).abs() <= RADIUS) & ((column - j % WIDTH).abs() <= RADIUS)
 
 
+def _clamped_mask(b, h, i, j, sizes, captures):
+    row, column = ((x.clamp(RADIUS, WIDTH - 1 - RADIUS)) for x in (i // WIDTH, i % WIDTH))
+    return ((row - j // WIDTH).abs() <= RADIUS) & ((column - j % WIDTH).abs() <= RADIUS)
+
+
 def _butterfly_mask(b, h, i, j, sizes, captures):
     differ = (i // BUTTERFLY) ^ (j // BUTTERFLY)
     return (differ & (differ - 1)) == 0
@@ -271,6 +276,29 @@ VARIANTS = {
       %keep = arith.andi %nr, %nc : i1
       attn.yield %keep : i1""",
         mask=_neighbourhood_mask,
+    ),
+    # FlexAttention's way to write it: neighbourhoods that stay in a square.
+    "clamped": Variant(
+        mask_mod=f"""%w = arith.constant {WIDTH} : index
+      %r = arith.constant {RADIUS} : index
+      %last = arith.constant {WIDTH - 1 - RADIUS} : index
+      %ir = arith.floordivsi %i, %w : index
+      %ic = arith.remsi %i, %w : index
+      %jr = arith.floordivsi %j, %w : index
+      %jc = arith.remsi %j, %w : index
+      %rlow = arith.maxsi %ir, %r : index
+      %row = arith.minsi %rlow, %last : index
+      %clow = arith.maxsi %ic, %r : index
+      %column = arith.minsi %clow, %last : index
+      %dr = arith.subi %row, %jr : index
+      %dc = arith.subi %column, %jc : index
+      %ar = math.absi %dr : index
+      %ac = math.absi %dc : index
+      %nr = arith.cmpi sle, %ar, %r : index
+      %nc = arith.cmpi sle, %ac, %r : index
+      %keep = arith.andi %nr, %nc : i1
+      attn.yield %keep : i1""",
+        mask=_clamped_mask,
     ),
     "butterfly": Variant(
         mask_mod=f"""%n = arith.constant {BUTTERFLY} : index

@@ -36,6 +36,8 @@ struct ScheduleProblem {
   /// Queries and keys of a block that is visited or not; 0 if there are none.
   /// Tiles divide them.
   int64_t queryBlock = 0, keyBlock = 0;
+  /// The kernel can tell which blocks a tile of queries sees, one by one.
+  bool classifies = false;
   /// Bits of captured tensors that come in blocks, for one score.
   int64_t scoreBits = 0;
 };

@@ -99,8 +99,14 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper,
   Value wordCount = make<arith::CeilDivUIOp>(span, kb.constant(kWordBits));
   words = toInteger(wordCount);
 
-  SmallVector<Value> none = {integer(0), integer(0)};
-  auto loop = scf::ForOp::create(b, loc, zero, wordCount, one, none);
+  // The first word stays: it is looked at again twice, and often the only one.
+  FailureOr<Bits> first = emitWord(integer(0));
+  if (failed(first))
+    return failure();
+  firstWord = *first;
+  SmallVector<Value> sums = {make<math::CtPopOp>(firstWord.partial),
+                             make<math::CtPopOp>(firstWord.full)};
+  auto loop = scf::ForOp::create(b, loc, one, wordCount, one, sums);
   b.setInsertionPointToStart(loop.getBody());
   FailureOr<Bits> bits = emitWord(toInteger(loop.getInductionVar()));
   if (failed(bits))
@@ -109,7 +115,7 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper,
     return make<arith::AddIOp>(loop.getRegionIterArg(index),
                                make<math::CtPopOp>(word));
   };
-  SmallVector<Value> sums = {add(0, bits->partial), add(1, bits->full)};
+  sums = {add(0, bits->partial), add(1, bits->full)};
   scf::YieldOp::create(b, loc, sums);
   b.setInsertionPointAfter(loop);
 
@@ -124,8 +130,7 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper,
     Value past = toInteger(make<arith::CeilDivUIOp>(context.keyLength, size));
     least = make<arith::SelectOp>(isEmpty, past, integer(0));
   }
-  // No word has been looked at.
-  inits = {integer(-1), integer(0)};
+  inits = {integer(0), firstWord.partial};
   return success();
 }
 
@@ -167,8 +172,8 @@ LogicalResult ClassifiedBlocks::emitVisit(Block &block) {
     isPartial = make<arith::CmpIOp>(arith::CmpIPredicate::slt, n, masked);
     // The full ones are looked for from the first word on.
     Value restarts = make<arith::CmpIOp>(arith::CmpIPredicate::eq, n, masked);
-    number = make<arith::SelectOp>(restarts, integer(-1), number);
-    bits = make<arith::SelectOp>(restarts, integer(0), bits);
+    number = make<arith::SelectOp>(restarts, integer(0), number);
+    bits = make<arith::SelectOp>(restarts, firstWord.full, bits);
   }
   Value isEmpty =
       make<arith::CmpIOp>(arith::CmpIPredicate::eq, bits, integer(0));

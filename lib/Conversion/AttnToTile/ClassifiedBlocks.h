@@ -56,6 +56,7 @@ private:
   mlir::Value lastQuery;
   /// Numbers of blocks and of words, i32; the least number that is visited.
   mlir::Value firstBlock, endBlock, words, least;
+  Bits firstWord;
 };
 
 } // namespace fovea

@@ -53,6 +53,11 @@ private:
   bool isUneven() {
     return picksBlocks() || !isa<attn::DenseAttr>(op.getSequence());
   }
+  /// Whether blocks of a range can be told apart. One query's blocks are
+  /// cheaper visited than asked about.
+  bool classifies() {
+    return kb.packedHeads == 0 && ClassifiedBlocks::isSupported(op);
+  }
   /// Whether heads are taken in sections, the longest tiles first.
   bool hasSections() {
     return picksBlocks() && schedule.getWork() != tile::WorkSchedule::Single;
@@ -192,6 +197,7 @@ LogicalResult ForwardEmitter::chooseTiles() {
   if (boxes.captures.empty())
     kb.packedHeads = findPackedHeads();
   problem.rows = kb.packedHeads;
+  problem.classifies = classifies();
   problem.dropout = static_cast<bool>(op.getDropoutAttr());
   problem.loadsPerScore =
       loadsPerScore(op.getScoreMod()) || loadsPerScore(op.getMaskMod());
@@ -684,10 +690,8 @@ LogicalResult ForwardEmitter::emitBlocks() {
   }
   if (failed(emitBounds()))
     return failure();
-  // What visits carry can't be looked up ahead, as copies without roles do. One
-  // query's blocks are cheaper visited than asked about.
-  if (!schedule.getClassify() || !schedule.isSpecialized() ||
-      kb.packedHeads != 0 || !ClassifiedBlocks::isSupported(op))
+  // What visits carry can't be looked up ahead, as copies without roles do.
+  if (!schedule.getClassify() || !schedule.isSpecialized() || !classifies())
     return success();
   auto classified =
       std::make_unique<ClassifiedBlocks>(kb, op, makeContext(Value()));

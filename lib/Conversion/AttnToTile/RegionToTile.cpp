@@ -209,7 +209,30 @@ void RegionToTile::noteWidth(Value regionValue) {
     context.hasWideIndex = true;
 }
 
+/// Of ops that upstream has no ranges for: `math` on integers.
+static std::optional<ConstantIntRanges> inferMathRange(Operation *op,
+                                                       ConstantIntRanges of) {
+  unsigned width = of.smin().getBitWidth();
+  if (isa<math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp>(
+          op))
+    return ConstantIntRanges::fromUnsigned(APInt(width, 0),
+                                           APInt(width, width));
+  if (!isa<math::AbsIOp>(op) || of.smin().isMinSignedValue())
+    return {};
+  APInt zero(width, 0);
+  APInt least =
+      llvm::APIntOps::smax(llvm::APIntOps::smax(of.smin(), -of.smax()), zero);
+  return ConstantIntRanges::fromSigned(
+      least, llvm::APIntOps::smax(-of.smin(), of.smax()));
+}
+
 void RegionToTile::inferRanges(Operation *op) {
+  if (op->getNumOperands() == 1 && op->getNumResults() == 1) {
+    auto known = ranges.find(op->getOperand(0));
+    if (known != ranges.end())
+      if (auto range = inferMathRange(op, known->second))
+        ranges.insert_or_assign(op->getResult(0), *range);
+  }
   auto infer = dyn_cast<InferIntRangeInterface>(op);
   if (!infer)
     return;
@@ -272,6 +295,27 @@ Value RegionToTile::asTile(Location loc, Value regionValue,
   return tile::BroadcastOp::create(builder, loc, type, value);
 }
 
+bool RegionToTile::isPositive(Value regionValue) {
+  auto range = ranges.find(regionValue);
+  return range != ranges.end() && range->second.smin().isNonNegative();
+}
+
+/// The op that does the same to values of which none is negative, with fewer
+/// instructions.
+static OperationName getUnsigned(OperationName name) {
+  std::pair<StringRef, StringRef> names[] = {
+      {arith::DivSIOp::getOperationName(), arith::DivUIOp::getOperationName()},
+      {arith::FloorDivSIOp::getOperationName(),
+       arith::DivUIOp::getOperationName()},
+      {arith::CeilDivSIOp::getOperationName(),
+       arith::CeilDivUIOp::getOperationName()},
+      {arith::RemSIOp::getOperationName(), arith::RemUIOp::getOperationName()}};
+  for (auto [isSigned, isUnsigned] : names)
+    if (name.getStringRef() == isSigned)
+      return OperationName(isUnsigned, name.getContext());
+  return name;
+}
+
 LogicalResult RegionToTile::cloneElementwise(Operation *op) {
   Location loc = op->getLoc();
   if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() != 1)
@@ -326,7 +370,10 @@ LogicalResult RegionToTile::cloneElementwise(Operation *op) {
     return success();
   }
 
-  OperationState state(loc, op->getName(), operands, type, op->getAttrs());
+  OperationName name = op->getName();
+  if (llvm::all_of(op->getOperands(), [&](Value v) { return isPositive(v); }))
+    name = getUnsigned(name);
+  OperationState state(loc, name, operands, type, op->getAttrs());
   Operation *clone = builder.create(state);
   if (auto tanh = dyn_cast<math::TanhOp>(clone); tanh && !context.accurateTanh)
     tanh.setFastmath(tanh.getFastmath() | arith::FastMathFlags::afn);

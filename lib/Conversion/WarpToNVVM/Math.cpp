@@ -214,22 +214,29 @@ struct ToScalarIntrinsic : OpRewritePattern<Op> {
   std::string intrinsic;
 };
 
-/// Counts bits of a scalar; of 0 all are trailing zeros.
-struct CountBits : RewritePattern {
-  explicit CountBits(MLIRContext *context)
-      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+/// LLVM's op of the same meaning, whose last operand says that no value of the
+/// source is excluded. Indices count as 64 bits, whatever holds them.
+template <typename Op, typename LLVMOp>
+struct ToIntegerIntrinsic : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(Operation *op,
+  LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    if (!isa<math::CtPopOp, math::CountTrailingZerosOp>(op) ||
-        !op->getResult(0).getType().isInteger(32))
-      return failure();
-    Value source = op->getOperand(0);
-    if (isa<math::CtPopOp>(op))
-      rewriter.replaceOpWithNewOp<LLVM::CtPopOp>(op, source.getType(), source);
+    Location loc = op.getLoc();
+    Value source = op.getOperand();
+    bool isIndex = source.getType().isIndex();
+    if (isIndex)
+      source = arith::IndexCastOp::create(rewriter, loc, rewriter.getI64Type(),
+                                          source);
+    Value result;
+    if constexpr (std::is_same_v<LLVMOp, LLVM::CtPopOp>)
+      result = LLVMOp::create(rewriter, loc, source.getType(), source);
     else
-      rewriter.replaceOpWithNewOp<LLVM::CountTrailingZerosOp>(
-          op, source.getType(), source, /*is_zero_poison=*/false);
+      result = LLVMOp::create(rewriter, loc, source.getType(), source, false);
+    if (isIndex)
+      result = arith::IndexCastOp::create(rewriter, loc,
+                                          rewriter.getIndexType(), result);
+    rewriter.replaceOp(op, result);
     return success();
   }
 };
@@ -237,8 +244,14 @@ struct CountBits : RewritePattern {
 
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<CountBits, ExpandBF16, ExpandDivision, ExpandTanh, ExpToExp2,
-               LogToLog2>(context);
+  patterns.add<ExpandBF16, ExpandDivision, ExpandTanh, ExpToExp2, LogToLog2>(
+      context);
+  patterns.add<
+      ToIntegerIntrinsic<math::AbsIOp, LLVM::AbsOp>,
+      ToIntegerIntrinsic<math::CtPopOp, LLVM::CtPopOp>,
+      ToIntegerIntrinsic<math::CountLeadingZerosOp, LLVM::CountLeadingZerosOp>,
+      ToIntegerIntrinsic<math::CountTrailingZerosOp,
+                         LLVM::CountTrailingZerosOp>>(context);
   patterns.add<ToScalarIntrinsic<math::Log2Op>>(context,
                                                 "llvm.nvvm.lg2.approx.ftz.f");
   patterns.add<ToScalarIntrinsic<math::RsqrtOp>>(

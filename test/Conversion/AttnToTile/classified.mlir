@@ -1,32 +1,41 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=64,classify=1" --canonicalize --cse | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s --check-prefix=DEFAULT
+// RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=classify=0" --canonicalize --cse | FileCheck %s --check-prefix=RANGE
 // RUN: fovea-opt %s --attn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=RANGE
 
 !t = tensor<?x1x?x64xbf16>
 
 // Blocks are looked for 32 at a time: once to count them, then, from the next
-// word that has some, one bit after the other.
+// word that has some, one bit after the other. The first word is kept.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[WORDS:.*]] = arith.ceildivui %{{.*}}, %c32
-// CHECK: %[[SUMS:.*]]:2 = scf.for %[[W:.*]] = %c0 to %[[WORDS]] step %c1
-// CHECK:   tile.iota dim 1 : tensor<1x32xi32, #tile.reg>
-// CHECK:   %[[ANY:.*]] = tile.ballot
-// CHECK:   %[[ALL:.*]] = tile.ballot
-// CHECK:   %[[SOME:.*]] = arith.xori %[[ANY]], %[[ALL]] : i32
-// CHECK:   math.ctpop %[[SOME]]
-// CHECK:   math.ctpop %[[ALL]]
+// CHECK: tile.iota dim 1 : tensor<1x32xi32, #tile.reg>
+// CHECK: %[[ANY0:.*]] = tile.ballot
+// CHECK: %[[ALL0:.*]] = tile.ballot
+// CHECK: %[[SOME0:.*]] = arith.xori %[[ANY0]], %[[ALL0]] : i32
+// CHECK: %[[SOME:.*]] = math.ctpop %[[SOME0]]
+// CHECK: %[[FULL:.*]] = math.ctpop %[[ALL0]]
+// CHECK: %[[SUMS:.*]]:2 = scf.for %[[W:.*]] = %c1 to %[[WORDS]] step %c1 iter_args(%{{.*}} = %[[SOME]], %{{.*}} = %[[FULL]])
+// CHECK:   %[[ANY1:.*]] = tile.ballot
+// CHECK:   %[[ALL1:.*]] = tile.ballot
+// CHECK:   %[[SOME1:.*]] = arith.xori %[[ANY1]], %[[ALL1]] : i32
+// CHECK:   math.ctpop %[[SOME1]]
+// CHECK:   math.ctpop %[[ALL1]]
 // CHECK: %[[MASKED:.*]] = arith.index_cast %[[SUMS]]#0 : i32 to index
 // CHECK: %[[COUNT:.*]] = arith.maxsi %{{.*}}, %c1
-// CHECK: tile.softmax_sum blocks %[[COUNT]] masked(%[[MASKED]]) init(%c-1_i32, %c0_i32 : i32, i32) step 64
+// CHECK: tile.softmax_sum blocks %[[COUNT]] masked(%[[MASKED]]) init(%c0_i32, %[[SOME0]] : i32, i32) step 64
 // CHECK-NEXT: visit(%[[N:.*]]: index, %[[NUMBER:.*]]: i32, %[[BITS:.*]]: i32) {
 // CHECK:        %[[RESTARTS:.*]] = arith.cmpi eq, %[[N]], %[[MASKED]]
-// CHECK:        arith.select %[[RESTARTS]], %c-1_i32, %[[NUMBER]]
-// CHECK:        %[[LEFT:.*]] = arith.select %[[RESTARTS]], %c0_i32, %[[BITS]]
+// CHECK:        arith.select %[[RESTARTS]], %c0_i32, %[[NUMBER]]
+// CHECK:        %[[LEFT:.*]] = arith.select %[[RESTARTS]], %[[ALL0]], %[[BITS]]
 // CHECK:        %[[NONE:.*]] = arith.cmpi eq, %[[LEFT]], %c0_i32
 // CHECK:        scf.if %[[NONE]]
 // CHECK:          scf.while
 // CHECK:          tile.ballot
 // CHECK:        math.cttz
 // CHECK:        tile.yield %{{.*}}, %{{.*}}, %{{.*}} : index, i32, i32
+// DEFAULT-LABEL: gpu.func @f
+// DEFAULT: tile.softmax_sum blocks
 // RANGE-LABEL: gpu.func @f
 // RANGE-NOT: tile.ballot
 // RANGE: tile.softmax_sum %c0

@@ -62,3 +62,27 @@ func.func @casts(%q: !t, %k: !t, %v: !t) -> !t {
     } : !t, !t, !t -> !t
   return %o : !t
 }
+
+// What can't be negative is divided as such; integers count, too.
+// CHECK-LABEL: gpu.func @unsigned
+// CHECK: arith.divui %{{.*}} : tensor<64x1xi32, #tile.reg>
+// CHECK: arith.remui %{{.*}} : tensor<1x32xi32, #tile.reg>
+// CHECK: arith.subi %{{.*}} : tensor<64x32xi32, #tile.reg>
+// CHECK: math.absi %{{.*}} : tensor<64x32xi32, #tile.reg>
+// CHECK: arith.divui %{{.*}} : tensor<64x32xi32, #tile.reg>
+// CHECK: arith.remsi %{{.*}} : tensor<64x32xi32, #tile.reg>
+func.func @unsigned(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %c48 = arith.constant 48 : index
+      %x = arith.floordivsi %i, %c48 : index
+      %y = arith.remsi %j, %c48 : index
+      %d = arith.subi %x, %y : index
+      %a = math.absi %d : index
+      %z = arith.divsi %a, %c48 : index
+      %s = arith.remsi %d, %c48 : index
+      %keep = arith.cmpi sge, %z, %s : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -120,6 +120,18 @@ def WarpSplitSoftmax : Pass<"warp-split-softmax", "::mlir::gpu::GPUFuncOp"> {
   ];
 }
 
+def WarpAssignVoteLayouts
+    : Pass<"warp-assign-vote-layouts", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Give each lane one of the candidates that a warp votes on";
+  let description = [{
+    The flags of a `tile.ballot`, and all that they are computed from, get the
+    layout `#warp.lanes`: copies of those ops stand before the ballot. It runs
+    before any pass that moves values into loops, which could no longer be
+    copied.
+  }];
+  let dependentDialects = ["::fovea::warp::WarpDialect"];
+}
+
 def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Say which thread holds which element";
   let description = [{

@@ -42,6 +42,7 @@ gpu.module @m {
     scf.for %j = %c0 to %n step %c32 {
     warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
     }
+    warp.consumer_wait %p[%z, %z] : !warp.pipeline<1>
     gpu.return
   }
 }

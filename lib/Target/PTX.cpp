@@ -8,8 +8,7 @@
 
 #include "fovea/Target/PTX.h"
 
-#include "HideNegations.h"
-#include "ScalarizeMasks.h"
+#include "PreparePTX.h"
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
@@ -143,20 +142,27 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
+  auto run = [&](StringRef pipeline) {
+    llvm::ModulePassManager passes;
+    llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
+    passes.run(module, modules);
+  };
   // Kernels come with their loops in order. What is left is to fold, and not to
   // hoist: O3 would move every coordinate of a mask and every address out of
   // the loop, where they hold registers that the tiles need. ptxas hoists what
   // it has room for. Nor do branches become selects: a vector instruction that
   // looks cheap is as many as the thread has elements.
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(
-      passes,
-      "function(sroa,early-cse,"
+  run("function(sroa,early-cse,"
       "instcombine<no-verify-fixpoint>,simplifycfg<no-speculate-blocks>,"
-      "early-cse,instcombine<no-verify-fixpoint>,"
-      "simplifycfg<no-speculate-blocks>,dce)"));
-  passes.run(module, modules);
-  scalarizeMasks(module);
+      "early-cse)");
+  keepKnownBits(module);
+  run("function(instcombine<no-verify-fixpoint>,"
+      "simplifycfg<no-speculate-blocks>,dce)");
+  // Each element of a mask has bits that its vector has not.
+  if (scalarizeMasks(module))
+    run("function(instcombine<no-verify-fixpoint>,early-cse,"
+        "instcombine<no-verify-fixpoint>,early-cse,"
+        "dce)");
   hideNegations(module);
 }
 

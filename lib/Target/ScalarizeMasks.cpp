@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScalarizeMasks.h"
+#include "PreparePTX.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Analysis/VectorUtils.h"
@@ -123,7 +123,7 @@ static void scalarize(SelectInst *select) {
   RecursivelyDeleteTriviallyDeadInstructions(select);
 }
 
-void fovea::scalarizeMasks(Module &module) {
+bool fovea::scalarizeMasks(Module &module) {
   SmallVector<SelectInst *> selects;
   for (Function &function : module)
     for (Instruction &instruction : instructions(function)) {
@@ -136,4 +136,5 @@ void fovea::scalarizeMasks(Module &module) {
     }
   for (SelectInst *select : selects)
     scalarize(select);
+  return !selects.empty();
 }

@@ -29,28 +29,50 @@ RankedTensorType RegionToTile::tileType(ArrayRef<int64_t> shape, Type element) {
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-/// `first + 0, 1, 2, ...` along `dim`.
+/// `first + 0, 1, 2, ...` along `dim`; `first` is a multiple of `alignment`.
 static Value makeCoordinates(OpBuilder &builder, Location loc, Value first,
-                             RankedTensorType type, int64_t dim) {
+                             int64_t alignment, RankedTensorType type,
+                             int64_t dim) {
   Value base =
       arith::IndexCastOp::create(builder, loc, builder.getI32Type(), first);
+  if (alignment > 1) {
+    Value bits = arith::ConstantIntOp::create(builder, loc, -alignment, 32);
+    base = arith::AndIOp::create(builder, loc, base, bits);
+  }
   Value iota = tile::IotaOp::create(builder, loc, type, dim);
   Value start = tile::BroadcastOp::create(builder, loc, type, base);
   return arith::AddIOp::create(builder, loc, iota, start);
 }
 
+/// The largest power of two that divides `value`.
+static int64_t getPowerOf2(int64_t value) { return value & -value; }
+
 Value RegionToTile::getRowTile(Location loc) {
+  bool isAligned = needsAlignment && !context.rowsAreHeads;
   return makeCoordinates(builder, loc, context.row,
+                         isAligned ? getPowerOf2(context.rows) : 1,
                          tileType({context.rows, 1}, builder.getI32Type()), 0);
 }
 
 Value RegionToTile::getKeyTile(Location loc) {
   return makeCoordinates(builder, loc, context.key,
+                         needsAlignment ? getPowerOf2(context.columns) : 1,
                          tileType({1, context.columns}, builder.getI32Type()),
                          1);
 }
 
-SmallVector<Value> RegionToTile::getPlaces(Location loc) {
+/// Whether the op looks at the bits of integers, or at some of them.
+static bool readsBits(Operation &op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
+             arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemSIOp,
+             arith::RemUIOp, arith::ShRSIOp, arith::ShRUIOp, arith::AndIOp,
+             arith::XOrIOp>(op) &&
+         !getElementTypeOrSelf(op.getResult(0).getType()).isInteger(1);
+}
+
+SmallVector<Value> RegionToTile::getPlaces(Region &region) {
+  Location loc = region.getLoc();
+  needsAlignment = llvm::any_of(region.front(), readsBits);
   Value rows = getRowTile(loc), keys = getKeyTile(loc);
   if (!context.rowsAreHeads)
     return {context.batch, context.head, rows, keys};
@@ -77,7 +99,7 @@ FailureOr<Score> RegionToTile::cloneScoreMod(Region &region, ScoreForm score,
   forms.try_emplace(region.getArgument(0), std::move(score));
   auto coordinates =
       region.getArguments().slice(1, attn::ForwardOp::kMaskModArguments);
-  mapping.map(coordinates, getPlaces(loc));
+  mapping.map(coordinates, getPlaces(region));
   if (failed(cloneBody(region)))
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);
@@ -88,7 +110,7 @@ FailureOr<Value> RegionToTile::cloneMaskMod(Region &region) {
   Location loc = region.getLoc();
   auto coordinates =
       region.getArguments().take_front(attn::ForwardOp::kMaskModArguments);
-  mapping.map(coordinates, getPlaces(loc));
+  mapping.map(coordinates, getPlaces(region));
   if (failed(cloneBody(region)))
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);

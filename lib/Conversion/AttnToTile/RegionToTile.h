@@ -88,8 +88,8 @@ private:
     mlir::Value uniform; // or null
   };
 
-  /// What regions get as b, h, i and j.
-  llvm::SmallVector<mlir::Value> getPlaces(mlir::Location loc);
+  /// What `region` gets as b, h, i and j.
+  llvm::SmallVector<mlir::Value> getPlaces(mlir::Region &region);
   mlir::LogicalResult cloneBody(mlir::Region &region);
   mlir::LogicalResult cloneOp(mlir::Operation *op);
   mlir::LogicalResult cloneElementwise(mlir::Operation *op);
@@ -125,6 +125,8 @@ private:
   /// Where scalars go; without one, to `builder`. Sums are only followed with.
   mlir::OpBuilder *invariant = nullptr;
   const RegionContext &context;
+  /// Something is made of the bits of coordinates: say which are zero.
+  bool needsAlignment = false;
   /// Column tiles hold neighbouring keys.
   bool seesKeys = true;
   mlir::IRMapping mapping;

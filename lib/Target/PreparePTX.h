@@ -1,0 +1,37 @@
+//===- PreparePTX.h - LLVM IR made ready for the backend --------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_TARGET_PREPAREPTX_H
+#define FOVEA_LIB_TARGET_PREPAREPTX_H
+
+namespace llvm {
+class Module;
+} // namespace llvm
+
+namespace fovea {
+
+/// Coordinates come through an `asm` that keeps what is made of them apart from
+/// place to place. The bits that are zero before it are zero behind it: masks
+/// make divisions and remainders of coordinates.
+void keepKnownBits(llvm::Module &module);
+
+/// Evaluates the conditions of selects between vectors one element after the
+/// other, down to what is loaded or carried. Op by op, every coordinate of a
+/// block of scores would be alive at once beside the scores: more than there
+/// are registers for. Returns whether there was any.
+bool scalarizeMasks(llvm::Module &module);
+
+/// ptxas makes one instruction of `max(max(a, -b), c)` and loses the sign, for
+/// sm_90 and later, in each release from 12.8 to 13.0 that was tried; so it
+/// does with `min`. Negated operands of either become complements plus one,
+/// which it leaves alone.
+void hideNegations(llvm::Module &module);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_TARGET_PREPAREPTX_H

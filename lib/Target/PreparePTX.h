@@ -20,10 +20,11 @@ namespace fovea {
 /// make divisions and remainders of coordinates.
 void keepKnownBits(llvm::Module &module);
 
-/// Evaluates the conditions of selects between vectors one element after the
-/// other, down to what is loaded or carried. Op by op, every coordinate of a
-/// block of scores would be alive at once beside the scores: more than there
-/// are registers for. Returns whether there was any.
+/// Evaluates the conditions of selects between vectors, and addresses taken out
+/// of vectors, one element after the other, down to what is loaded or carried.
+/// Op by op, every coordinate of a block of scores would be alive at once
+/// beside the scores: more than there are registers for. Returns whether there
+/// was any.
 bool scalarizeMasks(llvm::Module &module);
 
 /// ptxas makes one instruction of `max(max(a, -b), c)` and loses the sign, for

@@ -26,15 +26,17 @@ namespace {
 /// place.
 class Elements {
 public:
-  explicit Elements(IRBuilder<> &builder) : builder(builder) {}
+  explicit Elements(Instruction *place) : builder(place) {}
 
   Value *get(Value *vector, unsigned index);
+  /// Later elements are made at `place`, which earlier ones dominate.
+  void moveTo(Instruction *place) { builder.SetInsertPoint(place); }
 
 private:
   Value *make(Value *vector, unsigned index);
   Value *cloneFor(Instruction *op, unsigned index);
 
-  IRBuilder<> &builder;
+  IRBuilder<> builder;
   DenseMap<std::pair<Value *, unsigned>, Value *> known;
 };
 } // namespace
@@ -103,7 +105,7 @@ Value *Elements::cloneFor(Instruction *op, unsigned index) {
 static void scalarize(SelectInst *select) {
   auto *type = cast<FixedVectorType>(select->getType());
   IRBuilder<> builder(select);
-  Elements elements(builder);
+  Elements elements(select);
   // What is selected from stays as it is: scores, and their replacement.
   auto read = [&](Value *vector, unsigned index) -> Value * {
     auto *constant = dyn_cast<Constant>(vector);
@@ -123,6 +125,37 @@ static void scalarize(SelectInst *select) {
   RecursivelyDeleteTriviallyDeadInstructions(select);
 }
 
+/// Whether `value` is one of many integers that are computed together.
+static bool isPartOfMany(ExtractElementInst *extract) {
+  auto *op = dyn_cast<Instruction>(extract->getVectorOperand());
+  auto *type = dyn_cast<FixedVectorType>(extract->getVectorOperandType());
+  return op && type && type->getNumElements() >= kLeastElements &&
+         type->getElementType()->isIntegerTy() && isElementwise(op) &&
+         isa<ConstantInt>(extract->getIndexOperand());
+}
+
+/// Makes integers that are taken out of vectors, as addresses are, where they
+/// are taken out.
+static bool scalarizeExtracts(BasicBlock &block) {
+  SmallVector<ExtractElementInst *> extracts;
+  for (Instruction &instruction : block)
+    if (auto *extract = dyn_cast<ExtractElementInst>(&instruction);
+        extract && isPartOfMany(extract))
+      extracts.push_back(extract);
+  if (extracts.empty())
+    return false;
+  Elements elements(extracts.front());
+  for (ExtractElementInst *extract : extracts) {
+    elements.moveTo(extract);
+    auto *index = cast<ConstantInt>(extract->getIndexOperand());
+    extract->replaceAllUsesWith(
+        elements.get(extract->getVectorOperand(), index->getZExtValue()));
+  }
+  for (ExtractElementInst *extract : extracts)
+    RecursivelyDeleteTriviallyDeadInstructions(extract);
+  return true;
+}
+
 bool fovea::scalarizeMasks(Module &module) {
   SmallVector<SelectInst *> selects;
   for (Function &function : module)
@@ -136,5 +169,9 @@ bool fovea::scalarizeMasks(Module &module) {
     }
   for (SelectInst *select : selects)
     scalarize(select);
-  return !selects.empty();
+  bool hasExtracts = false;
+  for (Function &function : module)
+    for (BasicBlock &block : function)
+      hasExtracts |= scalarizeExtracts(block);
+  return hasExtracts || !selects.empty();
 }

@@ -146,7 +146,7 @@ class Tensors:
         sizes = dict(zip(("B", "Hq", "Hkv", "Sq", "Skv"), case.sizes))
         self.captures = []
         for index, capture in enumerate(variant.captures):
-            shape = [sizes[dim] for dim in capture.dims]
+            shape = [sizes.get(dim, dim) for dim in capture.dims]
             # Rows of matrices start at multiples of 16 bytes, as the copy engine
             # needs it.
             rows = shape[:-1] + [-(-shape[-1] // 8) * 8] if len(shape) > 1 else shape

@@ -23,13 +23,14 @@ WIDTH = 96
 RADIUS = 5
 BUTTERFLY = 32
 DOCUMENT = 150
+DISTANCE = 100
 
 
 @dataclasses.dataclass(frozen=True)
 class Capture:
-    """A captured tensor: its element type, and which size each dimension has.
-    Floats are small random numbers; integers number the documents, of about
-    DOCUMENT positions, that lie in the last dimension."""
+    """A captured tensor: its element type, and which size each dimension has,
+    by name or as a number. Floats are small random numbers; integers number the
+    documents, of about DOCUMENT positions, that lie in the last dimension."""
 
     dtype: str
     dims: tuple
@@ -103,6 +104,11 @@ SHIFTED = f"""%c = arith.constant {SHIFT} : index
 
 def _alibi_score(s, b, h, i, j, sizes, captures):
     return s + captures[0].to(s.dtype)[h] * (j - i)
+
+
+def _distance_score(s, b, h, i, j, sizes, captures):
+    last = captures[0].shape[1] - 1
+    return s + captures[0][h, (j - i + last // 2).clamp(0, last)]
 
 
 def _prefix_mask(b, h, i, j, sizes, captures):
@@ -364,6 +370,24 @@ VARIANTS = {
         mask=lambda b, h, i, j, sizes, captures: i >= j,
     ),
     # Blocks that a list gives, and those with a mask in some of them.
+    # T5: a value for each head and distance, up to a limit.
+    "distances": Variant(
+        captures=(Capture("f32", ("Hq", 2 * DISTANCE + 1)),),
+        score_mod="""%zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %two = arith.constant 2 : index
+      %size = tensor.dim %t0, %one : tensor<?x?xf32>
+      %last = arith.subi %size, %one : index
+      %middle = arith.divui %last, %two : index
+      %d = arith.subi %j, %i : index
+      %n = arith.addi %d, %middle : index
+      %low = arith.maxsi %n, %zero : index
+      %place = arith.minsi %low, %last : index
+      %bias = tensor.extract %t0[%h, %place] : tensor<?x?xf32>
+      %r = arith.addf %s, %bias : f32
+      attn.yield %r : f32""",
+        score=_distance_score,
+    ),
     "blocksparse": Variant(
         blocks=LISTED,
         mask=lambda b, h, i, j, sizes, captures: _listed(*captures, LISTED, b, h, i, j, sizes),

@@ -10,6 +10,7 @@
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
 #include "ScoreBoxes.h"
+#include "UniformExtracts.h"
 #include "VisitedBlocks.h"
 
 #include "fovea/Target/Schedule.h"
@@ -485,8 +486,30 @@ FailureOr<Score> ForwardEmitter::emitScore(tile::SoftmaxSumOp sum, Value key,
     return ScoreFormEmitter(kb.builder, invariant, loc, rows, columns)
         .emitScore(form);
   RegionContext context = makeContext(key);
-  return RegionToTile(kb.builder, context)
-      .cloneScoreMod(op.getScoreMod(), form, invariant);
+  auto clone = [&](const ExtractPlaces *places) {
+    return RegionToTile(kb.builder, context, places)
+        .cloneScoreMod(op.getScoreMod(), form, invariant);
+  };
+  UniformExtracts extracts(kb.builder, context, op.getScoreMod());
+  Value isUniform = extracts.emitCondition();
+  if (!isUniform)
+    return clone(nullptr);
+  auto branch = scf::IfOp::create(kb.builder, loc, products.getType(),
+                                  isUniform, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(kb.builder);
+  FailureOr<Score> score;
+  for (Block *block : {branch.thenBlock(), branch.elseBlock()}) {
+    kb.builder.setInsertionPointToEnd(block);
+    // What can be left out of scores does not depend on what is read.
+    score =
+        clone(block == branch.thenBlock() ? &extracts.getPlaces() : nullptr);
+    if (failed(score))
+      return failure();
+    scf::YieldOp::create(kb.builder, loc, score->scores);
+  }
+  score->scores = branch.getResult(0);
+  return score;
 }
 
 LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {

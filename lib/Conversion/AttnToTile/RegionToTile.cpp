@@ -414,6 +414,12 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   auto memref = dyn_cast<MemRefType>(source.getType());
   if (!memref)
     return op.emitError("only captured tensors can be read on a tile");
+  if (places && places->contains(op)) {
+    mapping.map(op.getResult(),
+                memref::LoadOp::create(builder, loc, source, places->at(op))
+                    .getResult());
+    return success();
+  }
   if (llvm::all_of(op.getIndices(), [&](Value v) { return isUniform(v); })) {
     SmallVector<Value> indices = llvm::map_to_vector(
         op.getIndices(), [&](Value v) { return mapping.lookup(v); });

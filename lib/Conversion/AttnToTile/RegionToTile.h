@@ -40,6 +40,10 @@ struct RegionContext {
   bool accurateTanh = false;
 };
 
+/// Indices of reads that are the same for all scores of a block.
+using ExtractPlaces =
+    llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>;
+
 /// Clones a region of attn.forward so that it computes a whole tile of scores
 /// at once. Each op is emitted at the join of what its operands depend on: a
 /// scalar if they are the same for the whole block, a row tile if they depend
@@ -48,8 +52,9 @@ struct RegionContext {
 /// i64.
 class RegionToTile {
 public:
-  RegionToTile(mlir::OpBuilder &builder, const RegionContext &context)
-      : builder(builder), context(context) {}
+  RegionToTile(mlir::OpBuilder &builder, const RegionContext &context,
+               const ExtractPlaces *places = nullptr)
+      : builder(builder), context(context), places(places) {}
 
   /// Clones score_mod on the score `score`, whose terms are full tiles. What is
   /// the same for all blocks goes to where `invariant` stands.
@@ -125,6 +130,8 @@ private:
   /// Where scalars go; without one, to `builder`. Sums are only followed with.
   mlir::OpBuilder *invariant = nullptr;
   const RegionContext &context;
+  /// Of reads that are uniform here, though not everywhere; or null.
+  const ExtractPlaces *places;
   /// Something is made of the bits of coordinates: say which are zero.
   bool needsAlignment = false;
   /// Column tiles hold neighbouring keys.

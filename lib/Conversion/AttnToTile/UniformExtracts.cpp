@@ -1,0 +1,150 @@
+//===- UniformExtracts.cpp - One read for a whole block ---------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "UniformExtracts.h"
+
+#include "fovea/Analysis/IntervalOpInterface.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// Whether other operands give another result: blocks of those have no value in
+/// common.
+static bool isInjective(Operation &op) {
+  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp,
+             arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp,
+             arith::TruncIOp>(op);
+}
+
+UniformExtracts::UniformExtracts(OpBuilder &builder,
+                                 const RegionContext &context, Region &region)
+    : builder(builder), context(context), b(builder, region.getLoc()) {
+  // The last arguments before the captures are b, h, i and j.
+  auto arguments =
+      region.getArguments().drop_back(context.captures.size()).take_back(4);
+  dependence[arguments[2]] = OnQuery;
+  dependence[arguments[3]] = OnKey;
+  mapping.map(arguments[0], context.batch);
+  mapping.map(arguments[1], context.head);
+  mapping.map(region.getArguments().take_back(context.captures.size()),
+              context.captures);
+  for (Operation &op : region.front()) {
+    unsigned on = None;
+    for (Value operand : op.getOperands())
+      on |= getDependence(operand);
+    if (on != None && !isInjective(op))
+      on |= Narrowed;
+    for (Value result : op.getResults())
+      dependence[result] = on;
+    auto extract = dyn_cast<tensor::ExtractOp>(op);
+    if (extract && llvm::any_of(extract.getIndices(), [&](Value index) {
+          return getDependence(index) == (OnQuery | OnKey | Narrowed);
+        }))
+      extracts.push_back(extract);
+  }
+  if (extracts.empty())
+    return;
+  constexpr int64_t kLast = attn::ForwardOp::kMaxSequenceLength - 1;
+  for (auto [argument, first, extent] :
+       {std::tuple(arguments[2], context.row, context.rows),
+        std::tuple(arguments[3], context.key, context.columns)}) {
+    b.getRanges().set(argument, 0, kLast);
+    b.getRanges().set(first, 0, kLast);
+    Value last = b.add(first, b.constant(extent - 1));
+    intervals.try_emplace(argument, Interval{first, last, /*attained=*/true});
+  }
+}
+
+Value UniformExtracts::cloneUniform(Value value) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions() != 0 || op->getNumResults() != 1)
+    return {};
+  if (isa<attn::QueryLengthOp, attn::KeyLengthOp>(op)) {
+    Value length =
+        isa<attn::QueryLengthOp>(op) ? context.queryLength : context.keyLength;
+    mapping.map(value, length);
+    return length;
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(cloneUniform(operand));
+    if (!operands.back())
+      return {};
+  }
+  Value clone;
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    clone = memref::LoadOp::create(builder, op->getLoc(), operands.front(),
+                                   ArrayRef<Value>(operands).drop_front());
+  else if (isa<tensor::DimOp>(op))
+    clone =
+        memref::DimOp::create(builder, op->getLoc(), operands[0], operands[1]);
+  else
+    clone = builder.clone(*op, mapping)->getResult(0);
+  mapping.map(value, clone);
+  return clone;
+}
+
+FailureOr<Interval> UniformExtracts::inferInterval(Value value) {
+  Type type = value.getType();
+  if (!type.isIndex() && !type.isSignlessInteger())
+    return failure();
+  if (getDependence(value) == None) {
+    Value scalar = cloneUniform(value);
+    if (!scalar)
+      return failure();
+    Value end = b.toIndex(scalar);
+    return Interval{end, end};
+  }
+  auto op = value.getDefiningOp<FoveaIntervalOpInterface>();
+  if (!op)
+    return failure();
+  SmallVector<Interval> operands;
+  for (Value operand : op->getOperands()) {
+    FailureOr<Interval> interval = getInterval(operand);
+    if (failed(interval))
+      return failure();
+    operands.push_back(*interval);
+  }
+  return op.inferInterval(b, operands);
+}
+
+FailureOr<Interval> UniformExtracts::getInterval(Value value) {
+  auto known = intervals.find(value);
+  if (known != intervals.end())
+    return known->second;
+  FailureOr<Interval> interval = inferInterval(value);
+  intervals.try_emplace(value, interval);
+  return interval;
+}
+
+Value UniformExtracts::emitCondition() {
+  // Where heads are rows the places differ by head.
+  if (extracts.empty() || context.rowsAreHeads)
+    return {};
+  Value condition;
+  for (tensor::ExtractOp extract : extracts) {
+    SmallVector<Value> place;
+    for (Value index : extract.getIndices()) {
+      FailureOr<Interval> interval = getInterval(index);
+      if (failed(interval))
+        return {};
+      place.push_back(interval->lo);
+      if (interval->isPoint())
+        continue;
+      Value isPoint = b.equal(interval->lo, interval->hi);
+      condition = condition ? b.logicalAnd(condition, isPoint) : isPoint;
+    }
+    places.try_emplace(extract, std::move(place));
+  }
+  return condition;
+}

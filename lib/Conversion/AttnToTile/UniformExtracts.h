@@ -1,0 +1,55 @@
+//===- UniformExtracts.h - One read for a whole block -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_UNIFORMEXTRACTS_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_UNIFORMEXTRACTS_H
+
+#include "RegionToTile.h"
+
+#include "fovea/Analysis/IntervalBuilder.h"
+
+namespace fovea {
+
+/// Reads of captured tensors at an index made of both query and key, as of a
+/// table of distances: each score has a place of its own. Where the index is
+/// clamped or divided, most blocks have one place in common; the interval of
+/// the index over the block tells.
+class UniformExtracts {
+public:
+  UniformExtracts(mlir::OpBuilder &builder, const RegionContext &context,
+                  mlir::Region &region);
+
+  /// Emits whether each such read has one place in this block; null if there is
+  /// none, or if it can't be told.
+  mlir::Value emitCondition();
+  /// Their indices where that holds.
+  const ExtractPlaces &getPlaces() const { return places; }
+
+private:
+  /// What a value depends on, and whether it takes many of those to one.
+  enum Dependence : unsigned { None = 0, OnQuery = 1, OnKey = 2, Narrowed = 4 };
+
+  unsigned getDependence(mlir::Value value) { return dependence.lookup(value); }
+  mlir::FailureOr<Interval> getInterval(mlir::Value value);
+  mlir::FailureOr<Interval> inferInterval(mlir::Value value);
+  /// The scalar in the kernel of a value that is one for the block.
+  mlir::Value cloneUniform(mlir::Value value);
+
+  mlir::OpBuilder &builder;
+  const RegionContext &context;
+  IntervalBuilder b;
+  llvm::SmallVector<mlir::tensor::ExtractOp> extracts;
+  mlir::IRMapping mapping;
+  llvm::DenseMap<mlir::Value, unsigned> dependence;
+  llvm::DenseMap<mlir::Value, mlir::FailureOr<Interval>> intervals;
+  ExtractPlaces places;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_UNIFORMEXTRACTS_H

@@ -1,0 +1,56 @@
+// RUN: fovea-opt %s --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s
+
+!t = tensor<1x2x?x64xbf16>
+
+// A table of distances, clamped: far from the diagonal one read serves a block.
+// CHECK-LABEL: gpu.func @distances
+// CHECK: scores(%[[KEY:.*]]: index
+// CHECK:   %[[LAST:.*]] = arith.addi %[[KEY]], %{{.*}} : index
+// CHECK:   %[[LO:.*]] = arith.minsi %{{.*}}, %c16 : index
+// CHECK:   %[[HI:.*]] = arith.minsi %{{.*}}, %c16 : index
+// CHECK:   %[[SAME:.*]] = arith.cmpi eq, %[[LO]], %[[HI]] : index
+// CHECK:   %[[SCORES:.*]] = scf.if %[[SAME]]
+// CHECK-NOT: tile.gather
+// CHECK:     memref.load %{{.*}}[%{{.*}}, %[[LO]]]
+// CHECK:     tile.broadcast %{{.*}} : f32 to tensor<256x{{.*}}xf32, #tile.reg>
+// CHECK:   } else {
+// CHECK:     tile.gather
+func.func @distances(%q: !t, %k: !t, %v: !t, %table: tensor<2x17xf32>) -> !t {
+  %o = attn.forward %q, %k, %v captures(%table : tensor<2x17xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<2x17xf32>) {
+      %c0 = arith.constant 0 : index
+      %c8 = arith.constant 8 : index
+      %c16 = arith.constant 16 : index
+      %d = arith.subi %j, %i : index
+      %e = arith.addi %d, %c8 : index
+      %low = arith.maxsi %e, %c0 : index
+      %n = arith.minsi %low, %c16 : index
+      %bias = tensor.extract %t[%h, %n] : tensor<2x17xf32>
+      %r = arith.addf %s, %bias : f32
+      attn.yield %r : f32
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Places of which none is shared, and one that no interval tells.
+// CHECK-LABEL: gpu.func @apart
+// CHECK-NOT: scf.if {{.*}} -> (tensor<256x
+// CHECK: tile.gather
+// CHECK-NOT: scf.if {{.*}} -> (tensor<256x
+// CHECK: tile.gather
+func.func @apart(%q: !t, %k: !t, %v: !t, %table: tensor<?xf32>) -> !t {
+  %o = attn.forward %q, %k, %v captures(%table : tensor<?xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<?xf32>) {
+      %n = attn.key_length
+      %d = arith.subi %j, %i : index
+      %e = arith.addi %d, %n : index
+      %x = tensor.extract %t[%e] : tensor<?xf32>
+      %k1 = arith.fptosi %s : f32 to i32
+      %m = arith.index_cast %k1 : i32 to index
+      %f = arith.addi %m, %i : index
+      %y = tensor.extract %t[%f] : tensor<?xf32>
+      %r = arith.addf %x, %y : f32
+      attn.yield %r : f32
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -59,6 +59,11 @@ private:
   bool classifies() {
     return kb.packedHeads == 0 && ClassifiedBlocks::isSupported(op);
   }
+  /// Whether batch entries read the same blocks of captured tensors.
+  bool sharesBoxes() {
+    return schedule.getScoreStages() != 0 &&
+           op.getScoreMod().getArgument(1).use_empty();
+  }
   /// Whether heads are taken in sections, the longest tiles first.
   bool hasSections() {
     return picksBlocks() && schedule.getWork() != tile::WorkSchedule::Single;
@@ -278,7 +283,7 @@ void ForwardEmitter::emitCoordinates() {
 /// Sequences that are entries of the batch.
 void ForwardEmitter::emitBatchEntry(Value heads, Value headRows) {
   OpBuilder &b = kb.builder;
-  KernelBuilder::WorkOrder order{schedule.getWork(), {}};
+  KernelBuilder::WorkOrder order{schedule.getWork(), {}, sharesBoxes()};
   if (hasSections())
     order.headsPerSection = emitHeadsPerSection(keys);
   work = kb.beginWork(kb.size(q, 0), heads, headRows, rows, order);

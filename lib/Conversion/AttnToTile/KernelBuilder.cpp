@@ -99,21 +99,38 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   workLoop = tile::ForeachWorkOp::create(builder, loc, count, order.schedule);
   builder.setInsertionPointToStart(workLoop.getBody());
 
+  auto divide = [&](Value value, Value by) -> Value {
+    return arith::DivUIOp::create(builder, loc, value, by);
+  };
+  auto remainder = [&](Value value, Value by) -> Value {
+    return arith::RemUIOp::create(builder, loc, value, by);
+  };
+  Work work;
   Value item = workLoop.getItem(), tile, headOfAll;
   if (order.headsPerSection) {
     std::tie(tile, headOfAll) = decodeSections(
         builder, loc, item, tiles, allHeads, order.headsPerSection, lastTile);
+    if (order.batchFirst) {
+      work.batch = remainder(headOfAll, batch);
+      work.head = divide(headOfAll, batch);
+    }
   } else {
-    tile = arith::RemUIOp::create(builder, loc, item, tiles);
-    headOfAll = arith::DivUIOp::create(builder, loc, item, tiles);
+    if (order.batchFirst) {
+      work.batch = remainder(item, batch);
+      item = divide(item, batch);
+    }
+    tile = remainder(item, tiles);
+    headOfAll = divide(item, tiles);
+    work.head = headOfAll;
     // CTAs start in order of their numbers: the longest ones first.
     if (order.schedule == tile::WorkSchedule::Single)
       tile = arith::SubIOp::create(builder, loc, lastTile, tile);
   }
-  Work work;
   work.row = arith::MulIOp::create(builder, loc, tile, constant(tileM));
-  work.head = arith::RemUIOp::create(builder, loc, headOfAll, heads);
-  work.batch = arith::DivUIOp::create(builder, loc, headOfAll, heads);
+  if (!order.batchFirst) {
+    work.head = remainder(headOfAll, heads);
+    work.batch = divide(headOfAll, heads);
+  }
   return work;
 }
 

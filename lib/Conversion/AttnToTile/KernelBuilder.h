@@ -25,7 +25,7 @@ struct KernelBuilder {
   llvm::StringRef scheduleOverrides;
   /// Whether tanh is not the chip's approximation.
   bool accurateTanh = false;
-  tile::ForeachWorkOp workLoop;
+  tile::ForeachWorkOp workLoop = {};
   /// Set where a scalar of type index might not fit 32 bits.
   bool hasWideIndex = false;
   /// Query heads of a key head where those are a tile's rows, else 0.
@@ -61,6 +61,9 @@ struct KernelBuilder {
     /// of all of them first, since masks that look back give those the most
     /// keys. Null: the tiles of one head follow each other.
     mlir::Value headsPerSection;
+    /// The same tile of all batch entries follows each other: they share what
+    /// else it reads.
+    bool batchFirst = false;
   };
   /// Starts the loop over tiles of `tileM` of the `rows` that each head of each
   /// batch entry has; the builder goes on in it.

@@ -54,3 +54,23 @@ func.func @others(%q: !t, %k: !t, %v: !t, %x: tensor<?x?xf32>, %y: tensor<?x?xbf
     } : !t, !t, !t -> !t
   return %o : !t
 }
+
+// Batch entries that share a bias take the same tile of it one after the other.
+// CHECK-LABEL: gpu.func @shared
+// CHECK: tile.foreach_work %[[ITEM:.*]] to
+// CHECK: %[[B:.*]] = arith.remui %[[ITEM]], %c4
+// CHECK: %[[REST:.*]] = arith.divui %[[ITEM]], %c4
+// CHECK: %[[TILE:.*]] = arith.remui %[[REST]], %{{.*}}
+// CHECK: %[[H:.*]] = arith.divui %[[REST]], %{{.*}}
+// CHECK: tile.load %arg0[%[[B]], %[[H]],
+func.func @shared(%q: tensor<4x2x512x128xbf16>, %k: tensor<4x2x512x128xbf16>, %v: tensor<4x2x512x128xbf16>,
+                  %bias: tensor<2x512x512xbf16>) -> tensor<4x2x512x128xbf16> {
+  %o = attn.forward %q, %k, %v captures(%bias : tensor<2x512x512xbf16>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<2x512x512xbf16>) {
+      %x = tensor.extract %t[%h, %i, %j] : tensor<2x512x512xbf16>
+      %y = arith.extf %x : bf16 to f32
+      %r = arith.addf %s, %y : f32
+      attn.yield %r : f32
+    } : tensor<4x2x512x128xbf16>, tensor<4x2x512x128xbf16>, tensor<4x2x512x128xbf16> -> tensor<4x2x512x128xbf16>
+  return %o : tensor<4x2x512x128xbf16>
+}

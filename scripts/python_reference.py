@@ -98,6 +98,7 @@ def main():
     folder, output = sys.argv[1:]
     sys.path.insert(0, folder)
     import fovea
+    import fovea.explain
 
     functions = set(fovea.functions.__all__)
     parts = [HEADER, to_markdown(fovea.__doc__)]
@@ -109,6 +110,9 @@ def main():
         parts.append(f"\n## {title}")
         for name in chosen:
             parts.extend(describe(f"fovea.{name}", getattr(fovea, name)))
+    parts.append("\n## Looking inside\n\n" + to_markdown(fovea.explain.__doc__))
+    for name in fovea.explain.__all__:
+        parts.extend(describe(f"fovea.explain.{name}", getattr(fovea.explain, name)))
     module = pathlib.Path(folder, "fovea", "torch")
     parts.append("\n## With PyTorch\n\n" + to_markdown(ast.get_docstring(ast.parse((module / "__init__.py").read_text()))))
     parts.extend(describe_unimported("fovea.torch", module / "_attention.py"))

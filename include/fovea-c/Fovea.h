@@ -255,6 +255,45 @@ FOVEA_C_API FoveaTensors *foveaInterpret(FoveaModule *module,
                                          const FoveaTensor *inputs,
                                          size_t num_inputs);
 
+/*===-- Looking inside
+ * ------------------------------------------------------------===*/
+
+/** Of what a map is to be made. */
+typedef struct FoveaBlockMapOptions {
+  /** sizeof(FoveaBlockMapOptions), so that the struct can grow. */
+  size_t size;
+  int64_t batch, heads, queries, keys;
+  /** Queries and keys of a block; a kernel's are in its schedule. */
+  int64_t rows, columns;
+  /** Not 0: the kernel asks about single blocks, as with `classify=1`. */
+  int classify;
+} FoveaBlockMapOptions;
+
+/**
+ * What the mask of the function's one attention op leaves of each block, and
+ * what a kernel does with it: {"maps": [{"entry": 0, "head": 0, "queries": 300,
+ * "keys": 300, "visible_pairs": 45150, "rows": ["400", "740", "774"]}]}. A
+ * block is a digit, t + 3 * v: of its pairs of query and key the mask shows
+ * none (t = 0), some (1) or all (2); the kernel skips it (v = 0), visits it
+ * with the mask's arithmetic (1), or without (2). One head stands for all where
+ * the mask does not ask for the head, and one batch entry likewise. Inputs are
+ * those beside q, k and v.
+ */
+FOVEA_C_API FoveaBuffer *foveaBlockMap(FoveaModule *module,
+                                       const FoveaOptions *options,
+                                       const FoveaBlockMapOptions *map,
+                                       const FoveaTensor *inputs,
+                                       size_t num_inputs);
+
+/**
+ * What the warps of the first CTA do, as the interpreter executes the warp
+ * program, up to `max_events`: JSON, described in fovea/Interpreter/Trace.h.
+ */
+FOVEA_C_API FoveaBuffer *foveaTrace(FoveaModule *module,
+                                    const FoveaOptions *options,
+                                    const FoveaTensor *inputs,
+                                    size_t num_inputs, size_t max_events);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Internal.h"
+#include "Interpret.h"
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
-#include "fovea/Interpreter/Execution.h"
 #include "fovea/Interpreter/Npy.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -33,7 +32,7 @@ struct FoveaTensors {
 /// What one tensor may take; more is a slip of the pen.
 static constexpr int64_t kMaxTensorBytes = int64_t(1) << 36;
 
-static const InterpreterRegistry &getHandlers() {
+const InterpreterRegistry &fovea::getHandlers() {
   static const InterpreterRegistry registry = [] {
     InterpreterRegistry result;
     registerAllHandlers(result);
@@ -51,7 +50,7 @@ static ElementKind getKind(const Parameter &parameter) {
 //===----------------------------------------------------------------------===//
 
 /// The contents of a parameter, from the caller's memory.
-static LogicalResult readInput(FoveaContext *context,
+static LogicalResult readGiven(FoveaContext *context,
                                const Parameter &parameter,
                                const FoveaTensor &given, Argument &result) {
   ElementKind kind = getKind(parameter);
@@ -110,22 +109,51 @@ static LogicalResult checkNames(FoveaContext *context,
   return success();
 }
 
-/// The arguments of a program, in its order, and the sizes by name.
-static LogicalResult readInputs(FoveaContext *context,
+LogicalResult fovea::readInput(FoveaContext *context,
+                               const Parameter &parameter,
+                               ArrayRef<FoveaTensor> inputs, Argument &result) {
+  if (const FoveaTensor *given = find(inputs, parameter))
+    return readGiven(context, parameter, *given, result);
+  return context->error("input '" + parameter.name + "' is missing");
+}
+
+LogicalResult fovea::checkSizes(FoveaContext *context,
+                                const Signature &signature,
+                                ArrayRef<Argument> arguments, DimSizes &sizes) {
+  return checkInputs(
+      signature, arguments, [](unsigned) { return std::string("inputs"); },
+      sizes, [&](const Twine &message) { (void)context->error(message); });
+}
+
+LogicalResult fovea::readInputs(FoveaContext *context,
                                 const Signature &signature,
                                 ArrayRef<FoveaTensor> inputs,
                                 std::vector<Argument> &arguments,
                                 DimSizes &sizes) {
-  for (const Parameter &parameter : signature.inputs) {
-    const FoveaTensor *given = find(inputs, parameter);
-    if (!given)
-      return context->error("input '" + parameter.name + "' is missing");
-    if (failed(readInput(context, parameter, *given, arguments.emplace_back())))
+  for (const Parameter &parameter : signature.inputs)
+    if (failed(readInput(context, parameter, inputs, arguments.emplace_back())))
       return failure();
+  return checkSizes(context, signature, arguments, sizes);
+}
+
+LogicalResult fovea::makeOutputs(FoveaContext *context,
+                                 const Signature &signature,
+                                 const DimSizes &sizes,
+                                 std::vector<HostTensor> &outputs) {
+  for (const Parameter &output : signature.outputs) {
+    std::string missing;
+    auto shape = resolveShape(output, sizes, missing);
+    if (failed(shape))
+      return context->error("no input tells the size of dimension " + missing +
+                            " of output '" + output.name + "'");
+    if (failed(
+            HostTensor::getByteSize(getKind(output), *shape, kMaxTensorBytes)))
+      return context->error("'" + output.name +
+                            "' would take more than 64 "
+                            "GiB");
+    outputs.emplace_back(getKind(output), *shape).poison();
   }
-  return checkInputs(
-      signature, arguments, [](unsigned) { return std::string("inputs"); },
-      sizes, [&](const Twine &message) { (void)context->error(message); });
+  return success();
 }
 
 static void addOutput(FoveaTensors &outputs, const Parameter &parameter,
@@ -140,8 +168,7 @@ static void addOutput(FoveaTensors &outputs, const Parameter &parameter,
 // Running
 //===----------------------------------------------------------------------===//
 
-/// The function of that name, or the only one with a body.
-static FailureOr<func::FuncOp> findFunction(FoveaModule *module,
+FailureOr<func::FuncOp> fovea::findFunction(FoveaModule *module,
                                             StringRef name) {
   SmallVector<func::FuncOp> all;
   for (auto function : module->op->getOps<func::FuncOp>())
@@ -189,11 +216,11 @@ static LogicalResult runAttn(FoveaContext *context, func::FuncOp function,
   return success();
 }
 
-/// The kernel that a function becomes at level tile or warp; `copy` holds it.
-static FailureOr<tile::AbiOp> lower(FoveaContext *context,
-                                    func::FuncOp function, FoveaArtifact level,
-                                    const CompileOptions &options,
-                                    ModuleOp copy) {
+FailureOr<tile::AbiOp> fovea::lowerTo(FoveaContext *context,
+                                      func::FuncOp function,
+                                      FoveaArtifact level,
+                                      const CompileOptions &options,
+                                      ModuleOp copy) {
   for (auto other : llvm::make_early_inc_range(copy.getOps<func::FuncOp>()))
     if (other.getName() != function.getName())
       other.erase();
@@ -224,19 +251,8 @@ static LogicalResult runLowered(FoveaContext *context, tile::AbiOp abi,
   if (failed(readInputs(context, *signature, inputs, arguments, sizes)))
     return failure();
   std::vector<HostTensor> tensors;
-  for (const Parameter &output : signature->outputs) {
-    std::string missing;
-    auto shape = resolveShape(output, sizes, missing);
-    if (failed(shape))
-      return context->error("no input tells the size of dimension " + missing +
-                            " of output '" + output.name + "'");
-    if (failed(
-            HostTensor::getByteSize(getKind(output), *shape, kMaxTensorBytes)))
-      return context->error("'" + output.name +
-                            "' would take more than 64 "
-                            "GiB");
-    tensors.emplace_back(getKind(output), *shape).poison();
-  }
+  if (failed(makeOutputs(context, *signature, sizes, tensors)))
+    return failure();
   if (failed(runKernel(abi, getHandlers(), arguments, tensors, sizes,
                        Precision::Typed, seed)))
     return failure();
@@ -274,7 +290,7 @@ static LogicalResult interpret(FoveaModule *module, const FoveaOptions *options,
     return runAttn(context, *function, *signature, inputs,
                    run.exact ? Precision::Exact : Precision::Typed, outputs);
   OwningOpRef<ModuleOp> copy = module->op->clone();
-  auto abi = lower(context, *function, run.level, compileOptions, *copy);
+  auto abi = lowerTo(context, *function, run.level, compileOptions, *copy);
   if (failed(abi))
     return failure();
   return runLowered(context, *abi, *signature, inputs, run.seed, outputs);

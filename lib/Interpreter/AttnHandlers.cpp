@@ -12,6 +12,7 @@
 #include "Philox.h"
 #include "Sequences.h"
 #include "TileSupport.h"
+#include "fovea/Interpreter/BlockMap.h"
 #include "fovea/Interpreter/Handlers.h"
 #include "fovea/Interpreter/HostTensor.h"
 
@@ -59,6 +60,8 @@ struct RowIndex {
 struct RowBlock {
   const Sequence *sequence;
   int64_t head, first, count;
+  /// Where the block's map goes, if one is asked for.
+  BlockMap::Row *map = nullptr;
 };
 
 /// attn.forward, evaluated block of rows by block of rows as it is written
@@ -100,6 +103,9 @@ private:
   LogicalResult evaluateBlock(const RowBlock &block, Frame &inner);
   LogicalResult checkBounds(const RowBlock &block, Frame &inner);
   LogicalResult checkClassification(const RowBlock &block, Frame &inner);
+  LogicalResult findVisits(const RowBlock &block, Frame &inner,
+                           MutableArrayRef<BlockVisit> visits);
+  LogicalResult mapBlocks(const RowBlock &block, Frame &inner);
   std::shared_ptr<Array> computeScores(const RowBlock &block) const;
   void dropWeights(const RowBlock &block, T *weights);
   void writeRow(const RowBlock &block, int64_t row, const T *values, T lse);
@@ -427,6 +433,98 @@ LogicalResult ForwardEvaluation<T>::checkClassification(const RowBlock &block,
   return success();
 }
 
+/// What a kernel does with the blocks of keys, as its loops do: whole blocks
+/// from the one of the first key on, without masks where all keys are seen.
+template <typename T>
+LogicalResult
+ForwardEvaluation<T>::findVisits(const RowBlock &block, Frame &inner,
+                                 MutableArrayRef<BlockVisit> visits) {
+  auto *request = frame.getEnvironment<BlockMapRequest>();
+  int64_t keys = block.sequence->keys.size(), columns = request->columns;
+  BlockVisit plain =
+      op.getMaskMod().empty() ? BlockVisit::Plain : BlockVisit::Masked;
+  llvm::fill(visits, plain);
+  if (op.hasBlocks()) {
+    BlockLists lists(op, frame);
+    auto row =
+        lists.getRow(block.sequence->batch, block.head, block.first, keys);
+    for (auto [n, visit] : llvm::enumerate(visits)) {
+      BlockLists::Listing listing = row[n * columns / op.getKeyBlock()];
+      if (listing != BlockLists::Partial)
+        visit = listing == BlockLists::Full ? BlockVisit::Plain
+                                            : BlockVisit::Skipped;
+    }
+    return success();
+  }
+  SmallVector<RuntimeValue> coordinates = {
+      RuntimeValue::integer(block.sequence->entry),
+      RuntimeValue::integer(block.head), RuntimeValue::integer(block.first),
+      RuntimeValue::integer(block.first + block.count - 1)};
+  SmallVector<RuntimeValue> found;
+  inner.setActiveLanes({});
+  if (!op.getKvBounds().empty()) {
+    if (failed(runRegion(inner, op.getKvBounds(), coordinates, found)))
+      return failure();
+    int64_t lower = found[0].getInteger(), fullLower = found[1].getInteger(),
+            fullUpper = found[2].getInteger(), upper = found[3].getInteger();
+    for (auto [n, visit] : llvm::enumerate(visits)) {
+      int64_t first = n * columns, end = first + columns;
+      bool isInside = first >= fullLower && end <= fullUpper;
+      visit = end <= lower || first >= upper ? BlockVisit::Skipped
+              : isInside                     ? BlockVisit::Plain
+                                             : plain;
+    }
+  }
+  if (!request->classify || op.getKvClassify().empty())
+    return success();
+  auto [firstKeys, lastKeys] = makeKeyBlocks(keys, columns);
+  coordinates.append({firstKeys, lastKeys});
+  SmallVector<RuntimeValue> verdicts;
+  if (failed(runRegion(inner, op.getKvClassify(), coordinates, verdicts)))
+    return failure();
+  ArrayRef<int64_t> perBlock = firstKeys.getArray().getShape();
+  Lanes<int64_t> any(verdicts[0], perBlock), all(verdicts[1], perBlock);
+  for (auto [n, visit] : llvm::enumerate(visits))
+    if (visit != BlockVisit::Skipped)
+      visit = !any.row(0)[n * any.columnStride]  ? BlockVisit::Skipped
+              : all.row(0)[n * all.columnStride] ? BlockVisit::Plain
+                                                 : BlockVisit::Masked;
+  return success();
+}
+
+template <typename T>
+LogicalResult ForwardEvaluation<T>::mapBlocks(const RowBlock &block,
+                                              Frame &inner) {
+  auto *request = frame.getEnvironment<BlockMapRequest>();
+  int64_t keys = block.sequence->keys.size(), columns = request->columns;
+  SmallVector<BlockVisit> visits(llvm::divideCeil(keys, columns));
+  if (visits.empty())
+    return success();
+  RuntimeValue mask;
+  inner.setActiveLanes({});
+  if (failed(evaluateMask(block, inner, mask)) ||
+      failed(findVisits(block, inner, visits)))
+    return failure();
+  // The last block is masked where the sequence ends.
+  if (keys % columns && visits.back() == BlockVisit::Plain)
+    visits.back() = BlockVisit::Masked;
+  Lanes<int64_t> lanes(mask, {block.count, keys});
+  for (auto [n, visit] : llvm::enumerate(visits)) {
+    int64_t first = n * columns, end = std::min(first + columns, keys);
+    int64_t visible = 0;
+    for (int64_t i = 0; i < block.count; ++i)
+      for (int64_t j = first; j < end; ++j)
+        visible += lanes.row(i)[j * lanes.columnStride] != 0;
+    BlockTruth truth = visible == 0 ? BlockTruth::None
+                       : visible == block.count * (end - first)
+                           ? BlockTruth::All
+                           : BlockTruth::Some;
+    block.map->visiblePairs += visible;
+    block.map->codes += char('0' + int(truth) + 3 * int(visit));
+  }
+  return success();
+}
+
 /// What the output may take; more is a slip of the pen.
 static constexpr int64_t kMaxOutputBytes = int64_t(1) << 36;
 
@@ -464,7 +562,7 @@ LogicalResult ForwardEvaluation<T>::run() {
 
   // Rows of a block: as many as keep their scores in a few megabytes.
   constexpr int64_t kMaxRows = 64, kMaxScores = 1 << 19;
-  std::vector<RowBlock> blocks, boundsBlocks, classifyBlocks;
+  std::vector<RowBlock> blocks, boundsBlocks, classifyBlocks, mappedBlocks;
   auto *checks = frame.getEnvironment<AttentionChecks>();
   int64_t boundsRows =
       checks && !op.getKvBounds().empty() ? checks->kvBoundsRows : 0;
@@ -476,8 +574,18 @@ LogicalResult ForwardEvaluation<T>::run() {
       list.push_back(
           {&sequence, head, first, std::min(rows, sequence.queries - first)});
   };
+  auto *request = frame.getEnvironment<BlockMapRequest>();
   for (const Sequence &sequence : *sequences)
     for (int64_t head = 0; head < queryRows.heads; ++head) {
+      if (request) {
+        request->maps->push_back({sequence.entry,
+                                  head,
+                                  sequence.queries,
+                                  int64_t(sequence.keys.size()),
+                                  {}});
+        split(mappedBlocks, sequence, head, request->rows);
+        continue;
+      }
       int64_t keys = std::max<int64_t>(sequence.keys.size(), 1);
       split(blocks, sequence, head,
             std::clamp<int64_t>(kMaxScores / keys, 1, kMaxRows));
@@ -496,7 +604,17 @@ LogicalResult ForwardEvaluation<T>::run() {
           return (this->*evaluate)(list[index], inner);
         });
   };
-  if (failed(runAll(boundsBlocks, &ForwardEvaluation::checkBounds)) ||
+  if (request) {
+    // All maps are there: their addresses stay.
+    auto block = mappedBlocks.begin();
+    for (BlockMap &map : *request->maps) {
+      map.rows.resize(llvm::divideCeil(map.queries, request->rows));
+      for (BlockMap::Row &row : map.rows)
+        (block++)->map = &row;
+    }
+  }
+  if (failed(runAll(mappedBlocks, &ForwardEvaluation::mapBlocks)) ||
+      failed(runAll(boundsBlocks, &ForwardEvaluation::checkBounds)) ||
       failed(runAll(classifyBlocks, &ForwardEvaluation::checkClassification)) ||
       failed(runAll(blocks, &ForwardEvaluation::evaluateBlock)))
     return failure();

@@ -128,12 +128,11 @@ static bool isOfCluster(FunctionOpInterface kernel) {
       .wasInterrupted();
 }
 
-LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
-                                       const InterpreterRegistry &registry,
-                                       ArrayRef<Argument> inputs,
-                                       ArrayRef<HostTensor> outputs,
-                                       const DimSizes &sizes,
-                                       Precision precision, uint64_t seed) {
+LogicalResult
+fovea::interp::runKernel(tile::AbiOp abi, const InterpreterRegistry &registry,
+                         ArrayRef<Argument> inputs,
+                         ArrayRef<HostTensor> outputs, const DimSizes &sizes,
+                         Precision precision, uint64_t seed, WarpTrace *trace) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       abi, abi.getKernelAttr());
   FailureOr<Signature> signature = Signature::get(abi);
@@ -157,8 +156,28 @@ LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
     *blocks /= abi.getCluster();
 
   Frame frame(registry, precision);
+  TraceEnvironment traced{trace};
+  if (trace)
+    frame.setEnvironment(&traced);
   if (succeeded(
           runBlocks(frame, kernel.getFunctionBody(), arguments, *blocks, seed)))
+    return success();
+  frame.emitDiagnostic();
+  return failure();
+}
+
+/// Executes a function in a frame with its environment.
+static LogicalResult runIn(Frame &frame, func::FuncOp function,
+                           ArrayRef<Argument> inputs,
+                           SmallVectorImpl<RuntimeValue> &results) {
+  if (failed(verifyTypes(function)))
+    return failure();
+  SmallVector<RuntimeValue> arguments;
+  for (const Argument &input : inputs)
+    arguments.push_back(input.tensor ? RuntimeValue::array(input.tensor.toArray(
+                                           frame.getPrecision()))
+                                     : input.scalar);
+  if (succeeded(frame.run(function.getBody(), arguments, results)))
     return success();
   frame.emitDiagnostic();
   return failure();
@@ -170,17 +189,17 @@ LogicalResult fovea::interp::runFunction(func::FuncOp function,
                                          SmallVectorImpl<RuntimeValue> &results,
                                          Precision precision,
                                          const AttentionChecks &checks) {
-  if (failed(verifyTypes(function)))
-    return failure();
   Frame frame(registry, precision);
   frame.setEnvironment(&checks);
-  SmallVector<RuntimeValue> arguments;
-  for (const Argument &input : inputs)
-    arguments.push_back(
-        input.tensor ? RuntimeValue::array(input.tensor.toArray(precision))
-                     : input.scalar);
-  if (succeeded(frame.run(function.getBody(), arguments, results)))
-    return success();
-  frame.emitDiagnostic();
-  return failure();
+  return runIn(frame, function, inputs, results);
+}
+
+LogicalResult fovea::interp::mapFunction(func::FuncOp function,
+                                         const InterpreterRegistry &registry,
+                                         ArrayRef<Argument> inputs,
+                                         const BlockMapRequest &request) {
+  Frame frame(registry, Precision::Exact);
+  frame.setEnvironment(&request);
+  SmallVector<RuntimeValue> results;
+  return runIn(frame, function, inputs, results);
 }

@@ -231,15 +231,6 @@ static LogicalResult executeTurns(Operation *op, Frame &frame) {
   return success();
 }
 
-/// The number of coroutines that execute the agent's role.
-static int64_t countGroups(const Agent &agent) {
-  if (!agent.party.role)
-    return 1;
-  return interp::countGroups(
-      cast<warp::SpecializeOp>(agent.party.role->getParentOp()),
-      agent.party.role->getRegionNumber());
-}
-
 static LogicalResult executeBeginTurn(Operation *op, Frame &frame) {
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent))

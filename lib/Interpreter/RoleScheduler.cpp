@@ -23,6 +23,13 @@ FailureOr<Agent *> fovea::interp::getAgent(Operation *op, Frame &frame) {
   return failure();
 }
 
+int64_t fovea::interp::countGroups(const Agent &agent) {
+  if (!agent.party.role)
+    return 1;
+  return countGroups(cast<warp::SpecializeOp>(agent.party.role->getParentOp()),
+                     agent.party.role->getRegionNumber());
+}
+
 RowRange fovea::interp::getHeldRows(Frame &frame, RankedTensorType tile) {
   RowRange all = {0, tile.getDimSize(0)};
   auto *environment = frame.getEnvironment<WarpEnvironment>();
@@ -50,6 +57,9 @@ Cta::Cta(const Frame &like, const GridPosition &position, uint64_t seed,
     : position(position), counter(counter), seed(seed),
       // Neighbouring seeds and CTAs get unrelated sequences.
       random(seed * 0x9E3779B97F4A7C15u + uint64_t(position.block[0])) {
+  auto *traced = like.getEnvironment<TraceEnvironment>();
+  if (traced && position.block[0] == 0)
+    trace = traced->trace;
   copyWeight = drawWeight();
   dotWeight = drawWeight();
   agents.push_back(std::make_unique<Agent>(like, Party(), *this));
@@ -73,7 +83,7 @@ LogicalResult Cta::run() {
   Status status = Status::Running;
   while (status == Status::Running)
     status = advance();
-  return success(status == Status::Finished);
+  return success(status != Status::Failed);
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,7 +117,10 @@ Cta::Status Cta::advance() {
 
 Cta::Status Cta::runAgent(Agent &agent) {
   while (true) {
+    if (trace && trace->isFull())
+      return Status::Stopped;
     agent.waiting = false;
+    Operation *op = agent.frame.getNextOp();
     switch (agent.frame.step()) {
     case Frame::Status::Failed:
       return fail(agent);
@@ -123,6 +136,8 @@ Cta::Status Cta::runAgent(Agent &agent) {
       return &agent == agents.front().get() ? Status::Finished
                                             : Status::Running;
     case Frame::Status::Running:
+      if (trace)
+        trace->record(op, agent);
       break;
     }
     if (std::exchange(agent.synchronised, false) || draw(kOpsPerSwitch) == 0)

@@ -12,6 +12,7 @@
 #include "SharedMemoryModel.h"
 #include "TileSupport.h"
 #include "fovea/Interpreter/Handlers.h"
+#include "fovea/Interpreter/Trace.h"
 
 #include <random>
 
@@ -79,7 +80,8 @@ struct PendingCopy {
 /// from a seed.
 class Cta {
 public:
-  enum class Status { Running, Finished, Failed };
+  /// Stopped: what was to be traced is.
+  enum class Status { Running, Finished, Stopped, Failed };
 
   Cta(const Frame &like, const GridPosition &position, uint64_t seed,
       WorkCounter &counter);
@@ -115,8 +117,8 @@ public:
       object = std::make_shared<T>(args...);
     return std::static_pointer_cast<T>(object);
   }
-  /// True now and then.
-  bool castVote() { return draw(4) == 0; }
+  /// True now and then; never where what happens is to be seen.
+  bool castVote() { return !trace && draw(4) == 0; }
   /// Something happened that others may wait for.
   void notify() { ++epoch; }
   llvm::ArrayRef<std::unique_ptr<Agent>> getAgents() const { return agents; }
@@ -141,6 +143,7 @@ private:
   uint64_t draw(uint64_t count) { return random() % count; }
   unsigned drawWeight();
 
+  WarpTrace *trace = nullptr;
   uint64_t seed;
   std::mt19937_64 random;
   uint64_t epoch = 0;
@@ -159,6 +162,10 @@ private:
 /// The rows of a tile that whoever executes the frame holds: all, or, in a role
 /// whose warp groups part them by the tile's layout, those of a group.
 RowRange getHeldRows(Frame &frame, mlir::RankedTensorType tile);
+
+/// The number of coroutines that execute the agent's role; they share the rows
+/// of its tiles.
+int64_t countGroups(const Agent &agent);
 
 /// The agent that a frame belongs to; records an error outside kernels.
 llvm::FailureOr<Agent *> getAgent(mlir::Operation *op, Frame &frame);

@@ -84,6 +84,8 @@ static LogicalResult runInterleaved(Frame &frame, Region &kernel,
     switch (cta->advance()) {
     case Cta::Status::Failed:
       return fail(*cta);
+    case Cta::Status::Stopped:
+      return success();
     case Cta::Status::Finished:
       std::swap(cta, resident.back());
       resident.pop_back();
@@ -124,6 +126,9 @@ LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
     SmallVector<RuntimeValue> results;
     return inner.run(kernel, arguments, results);
   };
+  // A trace is one of the first block.
+  int64_t executed = frame.getEnvironment<TraceEnvironment>() ? 1 : count;
   auto describe = [&](int64_t block) { return describeBlock(block, count); };
-  return frame.runInParallel(kernel.getContext(), count, runBlock, describe);
+  return frame.runInParallel(kernel.getContext(), std::min(executed, count),
+                             runBlock, describe);
 }

@@ -45,6 +45,12 @@ class RunOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("level", c_int), ("exact", c_int), ("seed", c_uint64)]
 
 
+class BlockMapOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t)] + [
+        (field, c_int64) for field in ("batch", "heads", "queries", "keys", "rows", "columns")
+    ] + [("classify", c_int)]
+
+
 class Tensor(ctypes.Structure):
     _fields_ = [
         ("name", c_char_p), ("dtype", c_char_p), ("data", c_void_p), ("rank", c_size_t),
@@ -89,6 +95,10 @@ COMPILER_FUNCTIONS = {
     "foveaAssemble": (c_void_p, [c_void_p, c_char_p, c_size_t, c_char_p, c_char_p]),
     "foveaModuleSignature": (c_void_p, [c_void_p, POINTER(Options)]),
     "foveaInterpret": (c_void_p, [c_void_p, POINTER(Options), POINTER(RunOptions), POINTER(Tensor), c_size_t]),
+    "foveaBlockMap": (
+        c_void_p, [c_void_p, POINTER(Options), POINTER(BlockMapOptions), POINTER(Tensor), c_size_t]
+    ),
+    "foveaTrace": (c_void_p, [c_void_p, POINTER(Options), POINTER(Tensor), c_size_t, c_size_t]),
     "foveaTensorsCount": (c_size_t, [c_void_p]),
     "foveaTensorsGet": (c_int, [c_void_p, c_size_t, POINTER(Tensor)]),
     "foveaTensorsDestroy": (None, [c_void_p]),

@@ -103,6 +103,25 @@ static void run(FoveaContext *context, FoveaModule *module,
   foveaTensorsDestroy(outputs);
 }
 
+/** The blocks of `rows` queries by 64 keys of 300 queries and keys. */
+static void map_blocks(FoveaContext *context, FoveaModule *module,
+                       int64_t rows) {
+  FoveaBlockMapOptions map = {sizeof map, 1, 1, 300, 300, rows, 64, 0};
+  print_buffer(context, foveaBlockMap(module, &options, &map, NULL, 0));
+  printf("\n");
+}
+
+/** What happens up to `events` with one query and two keys. */
+static void trace(FoveaContext *context, FoveaModule *module, size_t events) {
+  static uint16_t zeros[32];
+  static const int64_t one[] = {1, 1, 1, 16}, two[] = {1, 1, 2, 16};
+  FoveaTensor inputs[] = {{"q", "f16", zeros, 4, one},
+                          {"k", "f16", zeros, 4, two},
+                          {"v", "f16", zeros, 4, two}};
+  print_buffer(context, foveaTrace(module, &options, inputs, 3, events));
+  printf("\n");
+}
+
 /** Nothing that is null may matter. */
 static void pass_null(FoveaContext *context, FoveaModule *module) {
   size_t count = 1;
@@ -117,6 +136,8 @@ static void pass_null(FoveaContext *context, FoveaModule *module) {
            foveaAssemble(context, NULL, 0, "sm_80", "ptxas") == NULL &&
            foveaModuleSignature(NULL, NULL) == NULL &&
            foveaInterpret(module, NULL, NULL, NULL, 1) == NULL &&
+           foveaBlockMap(module, NULL, NULL, NULL, 0) == NULL &&
+           foveaTrace(module, NULL, NULL, 1, 1) == NULL &&
            foveaTensorsCount(NULL) == 0 &&
            foveaTensorsGet(NULL, 0, NULL) == FOVEA_FAILURE &&
            foveaKernelPTX(NULL).size == 0 && foveaBufferString(NULL).size == 0;
@@ -192,6 +213,10 @@ static void execute(FoveaContext *context, FoveaModule *module, char *command) {
   } else if ((value = value_of(command, "emit="))) {
     print_buffer(context,
                  foveaEmit(module, &options, (FoveaArtifact)atoi(value)));
+  } else if ((value = value_of(command, "map="))) {
+    map_blocks(context, module, atoi(value));
+  } else if ((value = value_of(command, "trace="))) {
+    trace(context, module, (size_t)atoi(value));
   } else if (strcmp(command, "compile") == 0) {
     FoveaKernel *kernel = foveaCompile(module, &options);
     report(context, kernel != NULL);

@@ -75,3 +75,16 @@ def run_python(package_environment):
         )
 
     return run
+
+
+@pytest.fixture
+def run_command(package_environment):
+    """Runs ``python -m fovea``."""
+
+    def run(*args, cwd=None, **environment):
+        return subprocess.run(
+            [sys.executable, "-m", "fovea", *map(str, args)], env={**package_environment, **environment}, cwd=cwd,
+            capture_output=True, text=True, timeout=300,
+        )
+
+    return run

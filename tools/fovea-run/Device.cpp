@@ -9,6 +9,7 @@
 #include "Device.h"
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Interpreter/BlockMap.h"
 #include "fovea/Runtime/fovea_runtime.h"
 #include "fovea/Target/Compile.h"
 
@@ -308,11 +309,6 @@ void DeviceBackend::printBenchmark(std::vector<float> milliseconds,
 // Counting
 //===----------------------------------------------------------------------===//
 
-/// The argument's uses in a region that may be absent.
-static bool isUsed(Region &region, unsigned argument) {
-  return !region.empty() && !region.getArgument(argument).use_empty();
-}
-
 /// With all scores 0, LSE is the logarithm of a row's number of visible keys:
 /// the same op without its score_mod, on zeros of head dim 1, counts them.
 std::optional<double> fovea::run::countVisiblePairs(const Program &program,
@@ -332,43 +328,9 @@ std::optional<double> fovea::run::countVisiblePairs(const Program &program,
   if (mask.empty() && forward.getSequenceOperands().empty() &&
       !forward.hasBlocks())
     return double(batch) * heads * queries * keys;
-  // One head, one batch entry stand for all where nothing tells them apart.
-  bool hasBlocks = forward.hasBlocks();
-  int64_t countedHeads = isUsed(mask, 1) || hasBlocks ? heads : 1;
-  int64_t countedBatch =
-      isUsed(mask, 0) || hasBlocks || !forward.getSequenceOperands().empty()
-          ? batch
-          : 1;
-
   Program counter;
-  counter.module = ModuleOp::create(forward.getLoc());
-  OpBuilder builder(counter.module->getBodyRegion());
-  Type f32 = builder.getF32Type();
-  SmallVector<int64_t> queryShape = {countedBatch, countedHeads, queries, 1},
-                       keyShape = {countedBatch, countedHeads, keys, 1};
-  auto queryType = RankedTensorType::get(queryShape, f32);
-  auto keyType = RankedTensorType::get(keyShape, f32);
-  SmallVector<Type> types = {queryType, keyType, keyType};
-  auto others = forward->getOperands().drop_front(types.size());
-  llvm::append_range(types, others.getTypes());
-  auto lseType =
-      RankedTensorType::get({countedBatch, countedHeads, queries}, f32);
-  counter.function = func::FuncOp::create(
-      builder, forward.getLoc(), "visible",
-      builder.getFunctionType(types, {queryType, lseType}));
-  Block *entry = counter.function.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
-  OperationState state(forward.getLoc(), forward->getName());
-  state.addOperands(entry->getArguments());
-  state.addTypes({queryType, lseType});
-  state.propertiesAttr = forward->getPropertiesAsAttribute();
-  for (unsigned i = 0; i < forward->getNumRegions(); ++i)
-    state.addRegion();
-  auto count = cast<attn::ForwardOp>(builder.create(state));
-  count.setLayout(attn::Layout::BHSD);
-  IRMapping mapping;
-  mask.cloneInto(&count.getMaskMod(), mapping);
-  func::ReturnOp::create(builder, forward.getLoc(), count->getResults());
+  counter.module = makeMaskProgram(forward);
+  counter.function = *counter.module->getOps<func::FuncOp>().begin();
   auto signature = Signature::get(counter.function);
   if (failed(signature))
     return std::nullopt;
@@ -377,8 +339,9 @@ std::optional<double> fovea::run::countVisiblePairs(const Program &program,
   Workload zeros;
   for (unsigned index = 0; index < forward->getNumOperands(); ++index) {
     if (index < 3) {
-      zeros.inputs.push_back(
-          {HostTensor(ElementKind::F32, index ? keyShape : queryShape), {}});
+      zeros.inputs.push_back({makeMaskInput(counter.function, index,
+                                            {batch, heads, queries, keys}),
+                              {}});
       continue;
     }
     int64_t found = program.signature.findInput(forward.getOperandName(index));
@@ -393,8 +356,8 @@ std::optional<double> fovea::run::countVisiblePairs(const Program &program,
   double visible = 0;
   for (int64_t row = 0; row < lse.getNumElements(); ++row)
     visible += std::round(std::exp(lse.data<double>()[row]));
-  return visible * (double(heads) / countedHeads) *
-         (double(batch) / countedBatch);
+  ArrayRef<int64_t> counted = lse.getShape();
+  return visible * (double(batch) / counted[0]) * (double(heads) / counted[1]);
 }
 
 std::unique_ptr<Backend>

@@ -1,0 +1,85 @@
+//===- Trace.h - What the warps of a CTA did --------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_INTERPRETER_TRACE_H
+#define FOVEA_INTERPRETER_TRACE_H
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/JSON.h"
+
+namespace fovea::interp {
+
+struct Agent;
+
+/// What the agents of a grid's first CTA execute at the warp level: who
+/// synchronises, what is copied, multiplied and computed. The order within an
+/// agent is the program's; across agents it is one of those that may happen.
+///
+/// As JSON: `agents`, `buffers` and `pipelines`, which events name by number,
+/// and `events`, arrays that begin with what happened and the agent:
+///
+///   acquire, commit, wait, release: pipeline, stage
+///   copy: buffer, bytes
+///   dot: number, rows, columns, depth, whether it is asynchronous, transposed
+///   dot_wait: the dot's number
+///   compute: elements computed by ordinary and by special-function units, and
+///     those of them that compare or select
+///   load, store: bytes, of global memory
+///   begin_turn, end_turn
+///   send: a number to a mailbox
+///   work: number of the work item
+class WarpTrace {
+public:
+  /// Ends the CTA after so many events.
+  explicit WarpTrace(size_t maxEvents) : maxEvents(maxEvents) {}
+
+  bool isFull() const { return events.size() >= maxEvents; }
+  llvm::json::Value toJSON(tile::AbiOp abi);
+
+  /// For the interpreter: `agent` has executed `op`.
+  void record(mlir::Operation *op, Agent &agent);
+
+private:
+  struct Computation {
+    int64_t ordinary = 0, special = 0, selects = 0;
+  };
+
+  unsigned getAgent(Agent &agent);
+  bool recordMove(mlir::Operation *op, Agent &agent);
+  bool recordDot(mlir::Operation *op, Agent &agent);
+  void recordComputation(mlir::Operation *op, Agent &agent);
+  void add(llvm::StringRef kind, Agent &agent,
+           llvm::ArrayRef<int64_t> numbers = {});
+  void flush(unsigned agent);
+
+  size_t maxEvents;
+  llvm::json::Array agents, events;
+  /// Agents by role and group.
+  llvm::DenseMap<std::pair<mlir::Region *, int64_t>, unsigned> agentNumbers;
+  /// Not written down yet, by agent.
+  std::vector<Computation> computations;
+  /// Ops that make pipelines and buffers, in the order of their execution, and
+  /// what is copied into buffers.
+  llvm::MapVector<mlir::Operation *, unsigned> pipelines;
+  llvm::MapVector<const void *, mlir::Operation *> buffers;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> sources;
+  llvm::DenseMap<const void *, int64_t> dots;
+  int64_t numDots = 0;
+};
+
+/// Environment of kernels that are traced.
+struct TraceEnvironment {
+  WarpTrace *trace;
+};
+
+} // namespace fovea::interp
+
+#endif // FOVEA_INTERPRETER_TRACE_H

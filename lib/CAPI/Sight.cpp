@@ -1,0 +1,218 @@
+//===- Sight.cpp - Looking inside through the C API -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Interpret.h"
+
+#include "fovea/Dialect/Attn/Transforms/Passes.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+//===----------------------------------------------------------------------===//
+// Block maps
+//===----------------------------------------------------------------------===//
+
+/// Blocks along one side of a map; more is a slip of the pen.
+static constexpr int64_t kMaxBlocks = 4096, kMaxExtent = int64_t(1) << 30;
+
+/// Arguments of a mask before the captures: batch entry, head, query, key.
+static constexpr unsigned kCoordinates = 4;
+
+static LogicalResult checkMapOptions(FoveaContext *context,
+                                     const FoveaBlockMapOptions &map) {
+  for (auto [name, value] :
+       {std::pair("batch", map.batch), std::pair("heads", map.heads),
+        std::pair("queries", map.queries), std::pair("keys", map.keys),
+        std::pair("rows", map.rows), std::pair("columns", map.columns)})
+    if (value < 1 || value > kMaxExtent)
+      return context->error(Twine(name) + " must lie in [1, " +
+                            Twine(kMaxExtent) + "], found " + Twine(value));
+  if (llvm::divideCeil(map.queries, map.rows) > kMaxBlocks ||
+      llvm::divideCeil(map.keys, map.columns) > kMaxBlocks)
+    return context->error("a map has at most " + Twine(kMaxBlocks) +
+                          " blocks a side");
+  return success();
+}
+
+static FailureOr<attn::ForwardOp> findForward(FoveaContext *context,
+                                              func::FuncOp function) {
+  SmallVector<attn::ForwardOp> all;
+  function.walk([&](attn::ForwardOp op) { all.push_back(op); });
+  if (all.size() == 1 &&
+      llvm::all_of(all.front()->getOperands(),
+                   [](Value operand) { return isa<BlockArgument>(operand); }))
+    return all.front();
+  return context->error("'" + function.getName() +
+                        "' must have one 'attn.forward', of its arguments");
+}
+
+/// Whether what the op's operand holds tells which keys are visible.
+static bool hidesKeys(attn::ForwardOp forward, unsigned operand) {
+  Value value = forward->getOperand(operand);
+  if (llvm::is_contained(forward.getSequenceOperands(), value) ||
+      llvm::is_contained(forward.getBlockLists(), value))
+    return true;
+  for (auto [index, capture] : llvm::enumerate(forward.getCaptures()))
+    if (capture == value && !forward.getMaskMod().empty())
+      return !forward.getMaskMod()
+                  .getArgument(kCoordinates + index)
+                  .use_empty();
+  return false;
+}
+
+/// Contents that nobody reads.
+static Argument makeZero(const Parameter &parameter) {
+  Argument result;
+  ElementKind kind = *getElementKind(getElementTypeOrSelf(parameter.type));
+  if (!parameter.isTensor()) {
+    result.scalar = interp::isFloat(kind) ? RuntimeValue::real(0)
+                                          : RuntimeValue::integer(0);
+    return result;
+  }
+  SmallVector<int64_t> shape(parameter.getTensorType().getShape());
+  llvm::replace(shape, ShapedType::kDynamic, int64_t(1));
+  result.tensor = HostTensor(kind, shape);
+  return result;
+}
+
+static llvm::json::Value toJSON(ArrayRef<BlockMap> maps) {
+  llvm::json::Array result;
+  for (const BlockMap &map : maps) {
+    llvm::json::Array rows;
+    int64_t visible = 0;
+    for (const BlockMap::Row &row : map.rows) {
+      rows.push_back(row.codes);
+      visible += row.visiblePairs;
+    }
+    result.push_back(llvm::json::Object{{"entry", map.entry},
+                                        {"head", map.head},
+                                        {"queries", map.queries},
+                                        {"keys", map.keys},
+                                        {"visible_pairs", visible},
+                                        {"rows", std::move(rows)}});
+  }
+  return llvm::json::Object{{"maps", std::move(result)}};
+}
+
+static LogicalResult mapBlocks(FoveaModule *module, const FoveaOptions *options,
+                               const FoveaBlockMapOptions &map,
+                               ArrayRef<FoveaTensor> inputs,
+                               std::string &text) {
+  FoveaContext *context = module->context;
+  CompileOptions compileOptions;
+  std::string name;
+  if (failed(readOptions(context, options, compileOptions, name)) ||
+      failed(checkMapOptions(context, map)))
+    return failure();
+  FailureOr<func::FuncOp> function = findFunction(module, name);
+  if (failed(function))
+    return failure();
+  FailureOr<attn::ForwardOp> forward = findForward(context, *function);
+  if (failed(forward))
+    return failure();
+  auto program = makeMaskProgram(*forward);
+  PassManager passes(context->mlir.get());
+  passes.addNestedPass<func::FuncOp>(attn::createAttnAnalyzeMask());
+  if (failed(passes.run(*program)))
+    return failure();
+  auto mask = *program->getOps<func::FuncOp>().begin();
+  FailureOr<Signature> signature = Signature::get(mask);
+  if (failed(signature))
+    return failure();
+  std::vector<Argument> arguments;
+  for (auto [index, parameter] : llvm::enumerate(signature->inputs)) {
+    Argument &argument = arguments.emplace_back();
+    if (index < 3) {
+      argument.tensor = makeMaskInput(
+          mask, index, {map.batch, map.heads, map.queries, map.keys});
+      continue;
+    }
+    if (!hidesKeys(*forward, index)) {
+      argument = makeZero(parameter);
+      continue;
+    }
+    Parameter named = parameter;
+    named.name = forward->getOperandName(index);
+    if (failed(readInput(context, named, inputs, argument)))
+      return failure();
+  }
+  DimSizes sizes;
+  std::vector<BlockMap> maps;
+  BlockMapRequest request{map.rows, map.columns, map.classify != 0, &maps};
+  if (failed(checkSizes(context, *signature, arguments, sizes)) ||
+      failed(mapFunction(mask, getHandlers(), arguments, request)))
+    return failure();
+  llvm::raw_string_ostream(text) << toJSON(maps);
+  return success();
+}
+
+FoveaBuffer *foveaBlockMap(FoveaModule *module, const FoveaOptions *options,
+                           const FoveaBlockMapOptions *map,
+                           const FoveaTensor *inputs, size_t num_inputs) {
+  if (!module || !map || (num_inputs && !inputs))
+    return nullptr;
+  FoveaBlockMapOptions known = {};
+  std::memcpy(&known, map, std::min(map->size, sizeof known));
+  std::string text;
+  bool done = module->context->call([&] {
+    return mapBlocks(module, options, known, {inputs, num_inputs}, text);
+  });
+  return done ? new FoveaBuffer{std::move(text)} : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Traces
+//===----------------------------------------------------------------------===//
+
+static LogicalResult trace(FoveaModule *module, const FoveaOptions *options,
+                           ArrayRef<FoveaTensor> inputs, size_t maxEvents,
+                           std::string &text) {
+  FoveaContext *context = module->context;
+  CompileOptions compileOptions;
+  std::string name;
+  if (failed(readOptions(context, options, compileOptions, name)))
+    return failure();
+  FailureOr<func::FuncOp> function = findFunction(module, name);
+  if (failed(function))
+    return failure();
+  OwningOpRef<ModuleOp> copy = module->op->clone();
+  auto abi =
+      lowerTo(context, *function, FOVEA_ARTIFACT_WARP, compileOptions, *copy);
+  if (failed(abi))
+    return failure();
+  FailureOr<Signature> signature = Signature::get(*abi);
+  std::vector<Argument> arguments;
+  std::vector<HostTensor> outputs;
+  DimSizes sizes;
+  WarpTrace recorded(maxEvents);
+  if (failed(signature) ||
+      failed(readInputs(context, *signature, inputs, arguments, sizes)) ||
+      failed(makeOutputs(context, *signature, sizes, outputs)) ||
+      failed(runKernel(*abi, getHandlers(), arguments, outputs, sizes,
+                       Precision::Typed, /*seed=*/0, &recorded)))
+    return failure();
+  llvm::raw_string_ostream(text) << recorded.toJSON(*abi);
+  return success();
+}
+
+FoveaBuffer *foveaTrace(FoveaModule *module, const FoveaOptions *options,
+                        const FoveaTensor *inputs, size_t num_inputs,
+                        size_t max_events) {
+  if (!module || (num_inputs && !inputs))
+    return nullptr;
+  std::string text;
+  bool done = module->context->call([&] {
+    return trace(module, options, {inputs, num_inputs}, max_events, text);
+  });
+  return done ? new FoveaBuffer{std::move(text)} : nullptr;
+}

@@ -1,0 +1,82 @@
+//===- BlockMap.cpp - The part of an op that hides keys ---------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Interpreter/BlockMap.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+/// The argument's uses in a region that may be absent.
+static bool isUsed(Region &region, unsigned argument) {
+  return !region.empty() && !region.getArgument(argument).use_empty();
+}
+
+/// Whether what the op shows differs between heads.
+static bool dependsOnHead(attn::ForwardOp forward) {
+  return isUsed(forward.getMaskMod(), 1) || forward.hasBlocks();
+}
+
+/// The same for what tells batch entries apart.
+static bool dependsOnBatch(attn::ForwardOp forward) {
+  return isUsed(forward.getMaskMod(), 0) || forward.hasBlocks() ||
+         !forward.getSequenceOperands().empty();
+}
+
+OwningOpRef<ModuleOp> fovea::interp::makeMaskProgram(attn::ForwardOp forward) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(forward.getLoc());
+  OpBuilder builder(module->getBodyRegion());
+  Type f32 = builder.getF32Type();
+  bool sequenceFirst = forward.getLayout() == attn::Layout::BSHD;
+  ArrayRef<int64_t> query = forward.getQueryType().getShape();
+  int64_t position = sequenceFirst ? 1 : 2;
+  int64_t batch = dependsOnBatch(forward) ? query[0] : 1,
+          heads = dependsOnHead(forward) ? query[sequenceFirst ? 2 : 1] : 1,
+          queries = query[position],
+          keys = forward.getKeyType().getDimSize(position);
+  auto queryType = RankedTensorType::get({batch, heads, queries, 1}, f32);
+  auto keyType = RankedTensorType::get({batch, heads, keys, 1}, f32);
+  auto lseType = RankedTensorType::get({batch, heads, queries}, f32);
+  SmallVector<Type> types = {queryType, keyType, keyType};
+  llvm::append_range(
+      types, forward->getOperands().drop_front(types.size()).getTypes());
+  auto function = func::FuncOp::create(
+      builder, forward.getLoc(), "visible",
+      builder.getFunctionType(types, {queryType, lseType}));
+  Block *entry = function.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  OperationState state(forward.getLoc(), forward->getName());
+  state.addOperands(entry->getArguments());
+  state.addTypes({queryType, lseType});
+  state.propertiesAttr = forward->getPropertiesAsAttribute();
+  for (unsigned i = 0; i < forward->getNumRegions(); ++i)
+    state.addRegion();
+  auto mask = cast<attn::ForwardOp>(builder.create(state));
+  mask.setLayout(attn::Layout::BHSD);
+  // There are as many of them as heads.
+  mask.getSinksMutable().clear();
+  IRMapping mapping;
+  forward.getMaskMod().cloneInto(&mask.getMaskMod(), mapping);
+  func::ReturnOp::create(builder, forward.getLoc(), mask->getResults());
+  return module;
+}
+
+HostTensor fovea::interp::makeMaskInput(func::FuncOp program, unsigned operand,
+                                        const AttentionSizes &sizes) {
+  auto type = cast<RankedTensorType>(program.getArgumentTypes()[operand]);
+  int64_t wanted[] = {sizes.batch, sizes.heads,
+                      operand ? sizes.keys : sizes.queries, 1};
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [extent, size] : llvm::zip(shape, wanted))
+    if (ShapedType::isDynamic(extent))
+      extent = size;
+  return HostTensor(ElementKind::F32, shape);
+}

@@ -1,0 +1,39 @@
+"""``python -m fovea``: see ``--help``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from typing import List, Optional
+
+from ._version import VERSION
+from .errors import Error
+
+#: Commands, and the modules that have them: each with ``add_arguments`` and ``run``.
+_COMMANDS = {
+    "explain": ("explain._command", "write an HTML page about a program: IR, blocks, schedule, resources, bounds"),
+    "targets": ("_targets_command", "list the chips that can be compiled for"),
+}
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Runs a command; its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m fovea", description="A compiler for attention.")
+    parser.add_argument("--version", action="version", version=f"fovea {VERSION}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    modules = {}
+    for name, (module, summary) in _COMMANDS.items():
+        modules[name] = importlib.import_module(f"fovea.{module}")
+        modules[name].add_arguments(commands.add_parser(name, help=summary, description=modules[name].__doc__,
+                                                        formatter_class=argparse.RawDescriptionHelpFormatter))
+    chosen = parser.parse_args(arguments)
+    try:
+        return int(modules[chosen.command].run(chosen))
+    except (Error, OSError, ValueError, ImportError) as error:
+        print(f"fovea {chosen.command}: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

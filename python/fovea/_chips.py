@@ -1,0 +1,77 @@
+"""What chips can do at best: the ceilings that results are drawn against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, Optional
+
+
+@dataclass(frozen=True)
+class Chip:
+    """Rates of one chip. Those of a multiprocessor are for each clock.
+
+    ``tensor`` counts bf16 FLOPs without sparsity, ``special`` results of the
+    special-function unit (exp2, tanh), ``ordinary`` f32 operations, ``memory``
+    bytes of global memory a second of the whole chip.
+    """
+
+    name: str
+    capability: str  #: "9.0"
+    multiprocessors: int
+    clock: float  #: Hz, boost
+    tensor: int
+    special: int
+    ordinary: int
+    memory: float
+    shared_memory: int  #: bytes that a CTA can have
+    source: str
+
+    @property
+    def tensor_rate(self) -> float:
+        """bf16 FLOP/s."""
+        return self.tensor * self.multiprocessors * self.clock
+
+    @property
+    def special_rate(self) -> float:
+        """Results of the special-function unit a second."""
+        return self.special * self.multiprocessors * self.clock
+
+    @property
+    def ordinary_rate(self) -> float:
+        """f32 operations a second, a fused multiply-add being one."""
+        return self.ordinary * self.multiprocessors * self.clock
+
+
+_GUIDE = "CUDA C++ Programming Guide, arithmetic instructions"
+A100 = Chip("A100 SXM 80 GB", "8.0", 108, 1.41e9, 2048, 16, 64, 2.039e12, 163 << 10,
+            f"NVIDIA A100 data sheet (312 TFLOP/s, 2039 GB/s); {_GUIDE}")
+A10 = Chip("A10", "8.6", 72, 1.695e9, 1024, 16, 128, 0.6e12, 99 << 10,
+           f"NVIDIA A10 data sheet (125 TFLOP/s, 600 GB/s); {_GUIDE}")
+ORIN = Chip("Jetson AGX Orin", "8.7", 16, 1.3e9, 2048, 16, 128, 0.2048e12, 163 << 10,
+            f"NVIDIA Jetson AGX Orin data sheet (204.8 GB/s); {_GUIDE}")
+L40S = Chip("L40S", "8.9", 142, 2.52e9, 1024, 16, 128, 0.864e12, 99 << 10,
+            f"NVIDIA L40S data sheet (362 TFLOP/s, 864 GB/s); {_GUIDE}")
+H200 = Chip("H200 SXM", "9.0", 132, 1.83e9, 4096, 16, 128, 4.8e12, 227 << 10,
+            f"NVIDIA H200 data sheet (989 TFLOP/s, 4.8 TB/s; the clock is the one that gives them); {_GUIDE}")
+B200 = Chip("B200", "10.0", 148, 1.85e9, 8192, 16, 128, 8e12, 227 << 10,
+            f"NVIDIA B200 data sheet (2.25 PFLOP/s, 8 TB/s); {_GUIDE}")
+RTX5090 = Chip("RTX 5090", "12.0", 170, 2.407e9, 512, 16, 128, 1.792e12, 99 << 10,
+               f"NVIDIA RTX Blackwell white paper (209.5 TFLOP/s, 1792 GB/s); {_GUIDE}")
+
+_BY_TARGET: Dict[str, Chip] = {
+    "sm_80": A100, "sm_86": A10, "sm_87": ORIN, "sm_89": L40S, "sm_90": H200, "sm_100": B200, "sm_120": RTX5090,
+}
+
+
+def chip_of_target(target: str) -> Chip:
+    """The chip that stands for a target ("sm_90a"). Raises KeyError."""
+    return _BY_TARGET[target.rstrip("af")]
+
+
+def chip_of_name(name: str) -> Optional[Chip]:
+    """The chip of a device's name ("NVIDIA H200"), None if its rates are not here."""
+    for chip in _BY_TARGET.values():
+        if chip.name.split()[0].lower() in name.lower().split():
+            return chip
+    # The same multiprocessors and clock behind another memory.
+    return H200 if "H100" in name else None

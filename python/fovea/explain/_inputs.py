@@ -1,0 +1,205 @@
+"""Inputs for programs that come without any: sizes, and contents of what they capture."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import pathlib
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from .._kernel import Choices, _options
+from .._library import Context
+from .._spec import Spec
+from ..errors import Error
+
+#: Query heads where the program leaves their number open.
+DEFAULT_HEADS = 4
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes to look at; ``heads`` are query heads."""
+
+    queries: int
+    keys: int
+    batch: int = 1
+    heads: int = DEFAULT_HEADS
+    kv_heads: int = DEFAULT_HEADS
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input of a program; None is a size that the call chooses."""
+
+    name: str
+    dtype: str
+    shape: Tuple[Optional[int], ...]
+
+
+def signature(spec: Spec, options: Choices) -> List[Input]:
+    """What the program takes, by the names that kernels have for it."""
+    with Context() as context:
+        module = context.parse(spec.located, spec.file)
+        arguments = _options(options)
+        facts = json.loads(context.take(context.lib.foveaModuleSignature(module, ctypes.byref(arguments))))
+    return [Input(entry["name"], entry["dtype"], tuple(entry["shape"])) for entry in facts["inputs"]]
+
+
+def layout_of(spec: Spec) -> str:
+    """"bshd" or "bhsd"."""
+    return "bshd" if re.search(r"\blayout\(bshd\)", spec.mlir) else "bhsd"
+
+
+def fit_sizes(spec: Spec, inputs: Sequence[Input], wanted: Sizes) -> Sizes:
+    """`wanted`, with the sizes that the program fixes. Raises Error where it fixes
+    lengths to others."""
+    shapes = {entry.name: entry.shape for entry in inputs}
+    head, row = (2, 1) if layout_of(spec) == "bshd" else (1, 2)
+    q, k = shapes["q"], shapes["k"]
+    if "cu_q" in shapes:
+        wanted = replace(wanted, batch=1)
+    for what, fixed, size in (("queries", q[row], wanted.queries), ("keys", k[row], wanted.keys)):
+        if fixed is not None and fixed != size:
+            raise Error(f"the program has {fixed} {what}, asked for {size}")
+    heads, kv_heads = q[head], k[head]
+    if heads is None:
+        heads = max(wanted.heads, kv_heads or 1) // (kv_heads or 1) * (kv_heads or 1)
+    return replace(wanted, batch=q[0] or wanted.batch, heads=heads, kv_heads=kv_heads or heads)
+
+
+# --- Contents -----------------------------------------------------------------
+
+
+def _documents(length: int, generator: Any) -> Any:
+    """Numbers of documents, of about a sixth of the sequence each."""
+    import numpy
+
+    mean = max(length // 6, 1)
+    sizes: List[int] = []
+    while sum(sizes) < length:
+        sizes.append(int(generator.integers(mean // 2 + 1, 3 * mean // 2 + 2)))
+    return numpy.repeat(numpy.arange(len(sizes)), sizes)[:length]
+
+
+def _lists(entry: Input, sizes: Sizes, block: Tuple[int, int], has_full: bool) -> Any:
+    """Block lists: blocks on the diagonal are partial; the first one, the last
+    before the diagonal and a random one between them are full, or partial where
+    there are no lists of full ones."""
+    import numpy
+
+    rows, columns = -(-sizes.queries // block[0]), -(-sizes.keys // block[1])
+    kind, part = entry.name.split("_")
+    batch, heads = entry.shape[0] or sizes.batch, entry.shape[1] or sizes.heads
+    # The same draws for counts and indices.
+    generator = numpy.random.default_rng(7)
+    counts = numpy.zeros((batch, heads, rows), numpy.int32)
+    index = numpy.zeros((batch, heads, rows, columns), numpy.int32)
+    for b in range(batch):
+        for h in range(heads):
+            for row in range(rows):
+                first, last = row * block[0] // block[1], min(((row + 1) * block[0] - 1) // block[1], columns - 1)
+                diagonal = list(range(min(first, columns), last + 1))
+                earlier = {0, first - 1, int(generator.integers(0, max(first, 1)))}
+                full = sorted(n for n in earlier if 0 <= n < min(first, columns))
+                chosen = full if kind == "full" else diagonal if has_full else full + diagonal
+                counts[b, h, row] = len(chosen)
+                index[b, h, row, : len(chosen)] = chosen
+    return counts if part == "count" else index
+
+
+def _captured(entry: Input, sizes: Sizes, generator: Any) -> Tuple[Any, str]:
+    """Contents of a captured tensor, and what they are in words. Dimensions that
+    the program leaves open get what positions, heads and batch entries need."""
+    import numpy
+
+    length, others = max(sizes.queries, sizes.keys), max(sizes.batch, sizes.heads)
+    integral = entry.dtype.startswith("i")
+    if not entry.shape:
+        if entry.dtype == "i1":
+            return numpy.array(True), "true"
+        value = numpy.array(length // 4 if integral else 0.1)
+        return value, f"{value}"
+    shape = [extent or (length if axis >= len(entry.shape) - (1 if integral else 2) else others)
+             for axis, extent in enumerate(entry.shape)]
+    if entry.dtype == "i1":
+        return generator.random(shape) < 0.75, "true for three elements in four, at random"
+    if integral:
+        runs = numpy.broadcast_to(_documents(shape[-1], generator), shape)
+        return runs, "numbers of documents of about a sixth of the sequence each"
+    return generator.standard_normal(shape, numpy.float32) * 0.1, "random, about 0.1 large"
+
+
+def block_size(spec: Spec) -> Tuple[int, int]:
+    """Queries and keys of a block of the program's lists."""
+    found = re.search(r"\bblocks\([^)]*size = \[(\d+), (\d+)\]\)", spec.mlir, re.DOTALL)
+    return (int(found[1]), int(found[2])) if found else (128, 128)
+
+
+def make_inputs(spec: Spec, inputs: Sequence[Input], sizes: Sizes, given: Mapping[str, Any],
+                skip: Sequence[str] = ()) -> Tuple[Dict[str, Any], Dict[str, str]]:
+    """Contents of all inputs but those in `skip`, and for what was made up here
+    what it is. `given` has contents by the program's names or the kernel's."""
+    import numpy
+
+    generator = numpy.random.default_rng(0)
+    internal = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
+    external = {value: key for key, value in internal.items()}
+    unknown = {internal.get(name, name) for name in given} - {entry.name for entry in inputs}
+    if unknown:
+        names = [external.get(entry.name, entry.name) for entry in inputs if entry.name not in ("q", "k", "v")]
+        raise Error(f"the program takes no '{sorted(unknown)[0]}'; it takes {', '.join(names) or 'nothing but q, k, v'}")
+    head, row = (2, 1) if layout_of(spec) == "bshd" else (1, 2)
+    has_full = any(entry.name == "full_count" for entry in inputs)
+    contents: Dict[str, Any] = {}
+    notes: Dict[str, str] = {}
+    for entry in inputs:
+        name = external.get(entry.name, entry.name)
+        if entry.name in skip:
+            continue
+        value = given.get(name, given.get(entry.name))
+        if value is not None:
+            contents[entry.name] = value
+        elif entry.name in ("q", "k", "v"):
+            shape = [sizes.batch, 0, 0, entry.shape[3] or 0]
+            shape[head] = sizes.heads if entry.name == "q" else sizes.kv_heads
+            shape[row] = sizes.queries if entry.name == "q" else sizes.keys
+            contents[entry.name] = generator.standard_normal(shape, numpy.float32)
+        elif entry.name == "scale":
+            contents[entry.name] = numpy.float32(0.125)
+        elif entry.name == "lengths":
+            contents[entry.name] = numpy.full(entry.shape[0] or sizes.batch, max(sizes.keys * 3 // 4, 1), numpy.int32)
+            notes[name] = "three quarters of the keys"
+        elif entry.name in ("cu_q", "cu_k"):
+            length = sizes.queries if entry.name == "cu_q" else sizes.keys
+            contents[entry.name] = (length * numpy.array([0, 3, 5, 8]) // 8).astype(numpy.int32)
+            notes[name] = "sequences of 3/8, 1/4 and 3/8 of all rows"
+        elif re.fullmatch("(partial|full)_(count|index)", entry.name):
+            contents[entry.name] = _lists(entry, sizes, block_size(spec), has_full)
+            notes["lists of blocks"] = "the diagonal, the first block, the last one before the diagonal and a random one"
+        else:
+            contents[entry.name], notes[name] = _captured(entry, sizes, generator)
+    return contents, notes
+
+
+def parse_setting(text: str) -> Tuple[str, Any]:
+    """NAME=VALUE of the command line: a number, or a file of numpy's. Raises Error."""
+    import numpy
+
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise Error(f"'{text}' is not NAME=NUMBER or NAME=FILE.npy")
+    if value.endswith(".npy"):
+        try:
+            return name, numpy.load(pathlib.Path(value))
+        except (OSError, ValueError) as error:
+            raise Error(f"can't read {value}: {error}") from None
+    try:
+        return name, numpy.array(int(value))
+    except ValueError:
+        pass
+    try:
+        return name, numpy.array(float(value))
+    except ValueError:
+        raise Error(f"'{value}' is neither a number nor a .npy file") from None

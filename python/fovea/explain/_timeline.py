@@ -1,0 +1,291 @@
+"""Who does what when: a trace of the interpreter, laid out in time by a model.
+
+The order is executed: the interpreter runs the warp program and says what each
+warp group does, what it copies and for what it waits. The lengths are a model: each
+unit works at the chip's full rate, products of a multiprocessor queue for its
+tensor cores, copies for its port to L2, and warp groups that compute at once
+share the other units. Nothing in it is measured.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from .._chips import Chip
+from .._kernel import Kernel, _options
+from .._library import Context
+from ._blocks import tensors_of
+from ._inputs import Input
+
+#: Assumptions that no data sheet gives, in clocks and bytes a clock.
+COPY_LATENCY, PORT_BYTES, ISSUE = 700.0, 64.0, 8.0
+
+Trace = Dict[str, Any]
+
+
+def trace(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], max_events: int = 900) -> Trace:
+    """What the kernel's first CTA does, as foveaTrace tells it. Raises CompileError."""
+    tensors, count, keep = tensors_of(inputs, contents)
+    options = _options(kernel._options)
+    with Context() as context:
+        module = context.parse(kernel._spec.located, kernel._spec.file)
+        text = context.take(context.lib.foveaTrace(module, ctypes.byref(options), tensors, count, max_events))
+    del keep
+    return json.loads(text)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Something that takes time on a lane; ``kind`` gives its colour."""
+
+    lane: str
+    kind: str
+    begin: float
+    end: float
+    text: str
+
+
+@dataclass
+class Timeline:
+    """Spans by lane, in clocks of a multiprocessor from the CTA's start."""
+
+    lanes: List[str] = field(default_factory=list)
+    spans: List[Span] = field(default_factory=list)
+    clocks: float = 0.0
+    #: Parts of the time, between the first and the last product, in which units work.
+    busy: Dict[str, float] = field(default_factory=dict)
+
+
+def agent_name(agent: Mapping[str, Any]) -> str:
+    """A lane's name."""
+    if agent["role"] is None:
+        return "all warps"
+    return f"{agent['role']} {agent['group']}" if agent["groups"] > 1 else agent["role"]
+
+
+class _Agent:
+    def __init__(self, number: int, name: str):
+        self.number, self.name = number, name
+        self.events: List[List[Any]] = []
+        self.next = 0
+        self.ready = 0.0  # when it can go on, if it does not wait for something
+        self.blocked_since: Optional[float] = None
+        self.work: Optional[float] = None  # clocks of computing that are left
+        self.begun = 0.0
+        self.waits: Dict[Tuple[int, int], int] = {}
+        self.turns = 0
+
+    @property
+    def event(self) -> Optional[List[Any]]:
+        return self.events[self.next] if self.next < len(self.events) else None
+
+
+class _Model:
+    """Plays a trace. Agents go on as soon as what they wait for has happened."""
+
+    def __init__(self, trace: Trace, chip: Chip):
+        self.trace, self.chip = trace, chip
+        self.agents = [_Agent(number, agent_name(agent)) for number, agent in enumerate(trace["agents"])]
+        for event in trace["events"]:
+            self.agents[event[1]].events.append(event)
+        self.result = Timeline()
+        self.now = self.tensor_free = self.port_free = 0.0
+        self.dots: Dict[int, float] = {}
+        self.copies: Dict[int, float] = {}  # by agent: when its copies since the acquire have landed
+        self.full: Dict[Tuple[int, int], List[float]] = {}
+        self.acquired: Dict[Tuple[int, int], int] = {}
+        self.released: Dict[Tuple[int, int, int], int] = {}
+        self.consumers: Dict[int, set] = {}
+        self.turns_ended = 0
+        for event in trace["events"]:
+            if event[0] in ("wait", "release"):
+                self.consumers.setdefault(event[2], set()).add(event[1])
+        self.names = self._pipeline_names()
+
+    def _pipeline_names(self) -> Dict[int, str]:
+        """What pipelines carry: the tensor whose copies stand within their acquires."""
+        names: Dict[int, str] = {}
+        for agent in self.agents:
+            held: List[int] = []
+            for event in agent.events:
+                if event[0] == "acquire":
+                    held.append(event[2])
+                elif event[0] == "copy" and held:
+                    tensor = self.trace["buffers"][event[2]]["tensor"]
+                    names.setdefault(held[-1], tensor.upper() if tensor else f"buffer {event[2]}")
+                elif event[0] == "send" and held:
+                    names.setdefault(held[-1], "a work number")
+                elif event[0] == "commit" and event[2] in held:
+                    held.remove(event[2])
+        return {n: names.get(n, f"pipeline {n}") for n in range(len(self.trace["pipelines"]))}
+
+    def span(self, lane: str, kind: str, begin: float, end: float, text: str) -> None:
+        if end > begin:
+            self.result.spans.append(Span(lane, kind, begin, end, text))
+
+    # What an event waits for: a time, or None while it is not known.
+
+    def _is_free(self, pipeline: int, stage: int) -> bool:
+        rounds = self.acquired.get((pipeline, stage), 0)
+        consumers = self.consumers.get(pipeline, set())
+        return all(self.released.get((pipeline, stage, agent), 0) >= rounds for agent in consumers)
+
+    def when(self, agent: _Agent, event: List[Any]) -> Optional[float]:
+        kind = event[0]
+        if kind == "acquire":
+            return self.now if self._is_free(event[2], event[3]) else None
+        if kind == "wait":
+            rounds = agent.waits.get((event[2], event[3]), 0)
+            times = self.full.get((event[2], event[3]), [])
+            # A second wait for what it has is free.
+            held = rounds > self.released.get((event[2], event[3], agent.number), 0)
+            return self.now if held else times[rounds] if rounds < len(times) else None
+        if kind == "dot_wait":
+            return self.dots.get(event[2], self.now)
+        if kind == "begin_turn":
+            groups = self.trace["agents"][agent.number].get("groups", 1)
+            mine = agent.turns * groups + self.trace["agents"][agent.number]["group"]
+            return self.now if groups == 1 or self.turns_ended >= mine else None
+        return self.now
+
+    def reason(self, event: List[Any]) -> str:
+        kind = event[0]
+        if kind == "acquire":
+            return f"waits for a free stage of {self.names[event[2]]}"
+        if kind == "wait":
+            return f"waits for {self.names[event[2]]}, stage {event[3]}"
+        if kind == "dot_wait":
+            return "waits for a product"
+        return "waits for its turn"
+
+    def perform(self, agent: _Agent, event: List[Any]) -> None:
+        """Carries out an event whose time has come."""
+        kind, now = event[0], self.now
+        agent.ready = now + ISSUE
+        if kind == "acquire":
+            self.acquired[event[2], event[3]] = self.acquired.get((event[2], event[3]), 0) + 1
+            self.copies.pop(agent.number, None)
+        elif kind == "copy":
+            tensor = self.trace["buffers"][event[2]]["tensor"] or f"buffer {event[2]}"
+            begin = max(now, self.port_free)
+            self.port_free = begin + event[3] / PORT_BYTES
+            landed = max(self.port_free, now + COPY_LATENCY)
+            self.copies[agent.number] = max(self.copies.get(agent.number, 0.0), landed)
+            self.span("copies", "copy_" + tensor, begin, landed, f"copy of {tensor.upper()}, {event[3] >> 10} KiB")
+        elif kind == "commit":
+            self.full.setdefault((event[2], event[3]), []).append(max(self.copies.get(agent.number, now), now))
+        elif kind == "wait":
+            held = agent.waits.get((event[2], event[3]), 0) > self.released.get((event[2], event[3], agent.number), 0)
+            if not held:
+                agent.waits[event[2], event[3]] = agent.waits.get((event[2], event[3]), 0) + 1
+        elif kind == "release":
+            key = event[2], event[3], agent.number
+            self.released[key] = self.released.get(key, 0) + 1
+        elif kind == "dot":
+            _, _, number, rows, columns, depth, is_async, transposed = event
+            begin = max(now, self.tensor_free)
+            self.tensor_free = begin + 2.0 * rows * columns * depth / self.chip.tensor
+            self.dots[number] = self.tensor_free
+            what = "Q K^T" if transposed else "P V"
+            self.span("tensor cores", "qk" if transposed else "pv", begin, self.tensor_free,
+                      f"{what} of {agent.name}: {rows} x {columns} x {depth}")
+            if not is_async:
+                agent.ready = self.tensor_free
+        elif kind == "begin_turn":
+            agent.turns += 1
+        elif kind == "end_turn":
+            self.turns_ended += 1
+        elif kind in ("load", "store"):
+            length = COPY_LATENCY if kind == "load" else event[2] / PORT_BYTES
+            agent.ready = now + length
+            self.span(agent.name, kind, now, agent.ready, f"{kind}s {event[2] / 1024:.3g} KiB")
+        elif kind == "compute":
+            _, _, ordinary, special, _ = event
+            agent.work = max(ordinary / self.chip.ordinary, special / self.chip.special)
+            agent.begun = now
+
+    def finish_compute(self, agent: _Agent, event: List[Any]) -> None:
+        _, _, ordinary, special, selects = event
+        kind = "masked" if selects > ordinary // 4 and special else "softmax" if special else "other"
+        text = f"computes {ordinary} elements, {special} of the special-function unit"
+        self.span(agent.name, kind, agent.begun, self.now, text + (f", {selects} selected" if selects else ""))
+        agent.work = None
+        agent.ready = self.now
+
+    def step(self) -> bool:
+        """Lets everybody do what they can now, then lets time pass. False at the end."""
+        moved = True
+        while moved:
+            moved = False
+            for agent in self.agents:
+                event = agent.event
+                if event is None or agent.work is not None or agent.ready > self.now:
+                    continue
+                time = self.when(agent, event)
+                if time is None or time > self.now:
+                    if agent.blocked_since is None:
+                        agent.blocked_since = self.now
+                    continue
+                if agent.blocked_since is not None:
+                    self.span(agent.name, "wait", agent.blocked_since, self.now, self.reason(event))
+                    agent.blocked_since = None
+                self.perform(agent, event)
+                if agent.work is None:
+                    agent.next += 1
+                moved = True
+        # The next moment at which something changes.
+        computing = [agent for agent in self.agents if agent.work is not None]
+        times = [self.now + (agent.work or 0.0) * len(computing) for agent in computing]
+        for agent in self.agents:
+            if agent.event is None or agent.work is not None:
+                continue
+            if agent.ready > self.now:
+                times.append(agent.ready)
+            else:
+                time = self.when(agent, agent.event)
+                if time is not None:
+                    times.append(time)
+        if not times:
+            return False
+        then = min(times)
+        for agent in computing:
+            assert agent.work is not None
+            agent.work -= (then - self.now) / len(computing)
+        self.now = then
+        for agent in computing:
+            if agent.work is not None and agent.work <= 1e-6:
+                event = agent.event
+                assert event is not None
+                self.finish_compute(agent, event)
+                agent.next += 1
+        return True
+
+
+def lay_out(trace: Trace, chip: Chip) -> Timeline:
+    """A trace in time, by the model that this module's text describes."""
+    model = _Model(trace, chip)
+    while model.step():
+        pass
+    result = model.result
+    # Who copies first, then warp groups in order.
+    copying = {event[1] for event in trace["events"] if event[0] == "copy"}
+    agents = sorted(model.agents, key=lambda agent: (agent.number not in copying, agent.name))
+    result.lanes = ["copies", *(agent.name for agent in agents if agent.events), "tensor cores"]
+    # The kernel before and after its roles has little to show.
+    shown = {span.lane for span in result.spans if span.kind != "wait"}
+    result.lanes = [lane for lane in dict.fromkeys(result.lanes) if lane in shown or lane.startswith("load")]
+    result.spans = [span for span in result.spans if span.lane in result.lanes]
+    result.clocks = max((span.end for span in result.spans), default=0.0)
+    products = [span for span in result.spans if span.lane == "tensor cores"]
+    if products:
+        begin, end = min(span.begin for span in products), max(span.end for span in products)
+        length = max(end - begin, 1.0)
+        result.busy["tensor cores"] = sum(span.end - span.begin for span in products) / length
+        for lane in result.lanes:
+            spans = [span for span in result.spans if span.lane == lane and span.kind not in ("wait", "load", "store")]
+            if lane not in ("tensor cores", "copies") and spans:
+                result.busy[lane] = sum(max(min(s.end, end) - max(s.begin, begin), 0) for s in spans) / length
+    return result

@@ -1,0 +1,180 @@
+"""The page of ``python -m fovea explain``: what its block maps count, and that it is
+a page that needs no network."""
+
+import html.parser
+import json
+import pathlib
+import re
+
+import numpy
+import pytest
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+
+
+def causal(b, h, q, k):
+    return q >= k
+
+
+def window(b, h, q, k):
+    return (q >= k) & (q - k < 100)
+
+
+def documents(b, h, q_idx, kv_idx, document):
+    return (document[b, q_idx] == document[b, kv_idx]) & (q_idx >= kv_idx)
+
+
+def by_head(b, h, q, k):
+    return q - k <= 64 * h
+
+
+def codes_of(mask, block):
+    """none (0), some (1) or all (2) of each block, of a mask as a matrix."""
+    m, n = block
+    rows = []
+    for i in range(0, mask.shape[0], m):
+        parts = [mask[i : i + m, j : j + n] for j in range(0, mask.shape[1], n)]
+        rows.append("".join("2" if part.all() else "1" if part.any() else "0" for part in parts))
+    return tuple(rows)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("mask", [causal, window, by_head])
+def test_block_map(fovea, mask, target):
+    from fovea import explain
+
+    queries, keys = 700, 500
+    spec = fovea.attention(mask_mod=mask, head_dim=64)
+    maps = explain.block_map(spec, queries, keys, heads=3, target=target)
+    # One head stands for all unless the mask asks.
+    assert [m.head for m in maps] == ([0, 1, 2] if mask is by_head else [0])
+    i, j = numpy.ogrid[:queries, :keys]
+    for found in maps:
+        expected = numpy.broadcast_to(mask(0, found.head, i, j), (queries, keys))
+        assert found.visible_pairs == expected.sum()
+        truth = tuple("".join(str(int(code) % 3) for code in row) for row in found.rows)
+        assert truth == codes_of(expected, found.block)
+        counts = found.count()
+        assert sum(counts[name] for name in ("none", "some", "all")) == sum(map(len, found.rows))
+        # Nothing visible is skipped, nothing hidden is taken without its mask.
+        assert not set("".join(found.rows)) & set("1267")
+        # These masks have exact bounds: no block is visited in vain, where there is one to visit.
+        for row in found.rows:
+            assert "3" not in row or not any(int(code) % 3 for code in row)
+
+
+def test_block_map_of_data(fovea):
+    from fovea import explain
+
+    document = numpy.repeat(numpy.arange(5), 64)[None]
+    spec = fovea.attention(mask_mod=documents, head_dim=64, captures={"document": ("i32", (None, None))})
+    (found,) = explain.block_map(spec, 320, inputs={"document": document}, target="sm_80")
+    i, j = numpy.ogrid[:320, :320]
+    expected = (document[0][i] == document[0][j]) & (i >= j)
+    assert found.visible_pairs == expected.sum() == 5 * 64 * 65 // 2
+    assert tuple("".join(str(int(c) % 3) for c in row) for row in found.rows) == codes_of(expected, found.block)
+    # Lengths hide keys of each batch entry.
+    spec = fovea.attention(head_dim=64, sequences="lengths")
+    maps = explain.block_map(spec, 128, batch=2, inputs={"lengths": numpy.array([128, 40])}, target="sm_80")
+    assert [m.visible_pairs for m in maps] == [128 * 128, 128 * 40]
+
+
+def test_block_map_errors(fovea):
+    from fovea import explain
+
+    spec = fovea.attention(mask_mod=causal, head_dim=64, query_length=256)
+    with pytest.raises(fovea.Error, match="has 256 queries, asked for 128"):
+        explain.block_map(spec, 128)
+    with pytest.raises(fovea.Error, match="takes no 'slopes'; it takes nothing but q, k, v"):
+        explain.block_map(spec, 256, inputs={"slopes": numpy.zeros(4)})
+    with pytest.raises(ValueError, match="query_length must be positive, found 0"):
+        explain.block_map(spec, 0)
+    with pytest.raises(fovea.CompileError, match="unknown target 'sm_1'"):
+        explain.block_map(spec, 256, target="sm_1")
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page; fails where they don't match."""
+
+    VOID = {"meta", "input", "br", "line", "polyline", "circle"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.script = [], set(), [], ""
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.ids.add(attributes.get("id"))
+        self.links += [attributes[name] for name in ("src", "href") if name in attributes]
+        if tag not in self.VOID:
+            self.open.append((tag, attributes.get("id")))
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        opened, _ = self.open.pop()
+        assert opened == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == ("script", "data"):
+            self.script += data
+
+
+@pytest.mark.parametrize("name, target", [("causal", "sm_90a"), ("documents", "sm_90a"), ("block_mask", "sm_80")])
+def test_page(fovea, name, target):
+    from fovea import explain
+
+    text = explain.page(EXAMPLES / f"{name}.mlir", 512, target=target, heads=2)
+    page = Page(text)
+    assert {"blocks", "schedule", "resources", "roofline", "ir"} <= page.ids
+    # Nothing is loaded from elsewhere.
+    assert not page.links and "http://" not in re.sub(r"http://www\.w3\.org/\S*", "", text) and "https://" not in text
+    data = json.loads(page.script)
+    assert list(data["levels"]) == ["attn", "tile", "warp", "nvvm", "llvm", "ptx"]
+    maps = data["maps"]
+    assert len(maps) == (2 if name == "block_mask" else 1)
+    if name == "causal":
+        i, j = numpy.ogrid[:512, :512]
+        assert maps[0]["visible_pairs"] == (i >= j).sum()
+    lines = data["timeline"]
+    assert lines["lanes"][0] == "copies" and lines["lanes"][-1] == "tensor cores"
+    assert ("compute 1" in lines["lanes"]) == (target == "sm_90a")
+    kinds = {span["kind"] for span in lines["spans"]}
+    assert {"copy_q", "copy_k", "copy_v", "qk", "pv"} <= kinds and kinds & {"softmax", "masked"}
+    # Products of one multiprocessor don't overlap, nor do the doings of a warp group.
+    for lane in lines["lanes"][1:]:
+        spans = sorted((span["begin"], span["end"]) for span in lines["spans"] if span["lane"] == lane)
+        assert all(end <= begin + 0.2 for (_, end), (begin, _) in zip(spans, spans[1:])), lane
+    assert all(0 < part <= 1 for part in lines["busy"].values())
+
+
+def test_command(run_command, tmp_path):
+    variants = tmp_path / "variants.py"
+    variants.write_text(
+        "import fovea\nspec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=64)\n"
+        "def make():\n    return spec\nnumber = 1\n"
+    )
+    result = run_command("explain", f"{variants}:make", "--seq", "256x300", "--target", "sm_80", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("make.html: ")
+    Page((tmp_path / "make.html").read_text())
+    for arguments, said in [
+        (["missing.mlir"], "fovea explain: there is no file missing.mlir\n"),
+        ([f"{variants}"], f"fovea explain: say which Spec of {variants} is meant: {variants}:NAME\n"),
+        ([f"{variants}:number"], f"fovea explain: 'number' of {variants} is no Spec of fovea.attention and no function that returns one\n"),
+        ([f"{variants}:spec", "--set", "x"], "fovea explain: 'x' is not NAME=NUMBER or NAME=FILE.npy\n"),
+        ([f"{variants}:spec", "--set", "x=y"], "fovea explain: 'y' is neither a number nor a .npy file\n"),
+        ([f"{variants}:spec", "--heads", "0"], "fovea explain: heads must be positive, found 0\n"),
+    ]:
+        result = run_command("explain", *arguments, cwd=tmp_path)
+        assert (result.returncode, result.stderr) == (2, said)
+    result = run_command("explain", f"{variants}:spec", "--target", "sm_1", cwd=tmp_path)
+    assert result.returncode == 2 and "unknown target 'sm_1', expected one of 'sm_80'" in result.stderr
+    result = run_command("explain", f"{variants}:spec", "--seq", "0", cwd=tmp_path)
+    assert result.returncode == 2 and "lengths must be positive, found '0'" in result.stderr

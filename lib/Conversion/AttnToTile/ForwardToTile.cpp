@@ -8,6 +8,7 @@
 
 #include "ClassifiedBlocks.h"
 #include "KernelBuilder.h"
+#include "RegionDependences.h"
 #include "RegionToTile.h"
 #include "ScoreBoxes.h"
 #include "UniformExtracts.h"
@@ -145,31 +146,16 @@ int64_t ForwardEmitter::findPackedHeads() {
   return heads / keyHeads;
 }
 
-/// Whether the region of a modification reads captured tensors at places that
-/// depend on both query and key.
-static bool loadsPerScore(Region &region) {
+/// Whether a region reads captured tensors at places that depend on both query
+/// and key.
+static bool loadsPerScore(Region &region, unsigned captures) {
   if (region.empty())
     return false;
-  Block &block = region.front();
-  // Of arguments (score,) batch, head, query, key, captures...
-  unsigned query = block.getArgument(0).getType().isIndex() ? 2 : 3;
-  llvm::DenseSet<Value> ofQuery = {block.getArgument(query)},
-                        ofKey = {block.getArgument(query + 1)};
-  for (Operation &op : block) {
-    auto dependsOn = [&](const llvm::DenseSet<Value> &values) {
-      return llvm::any_of(op.getOperands(), [&](Value operand) {
-        return values.contains(operand);
-      });
-    };
-    bool needsQuery = dependsOn(ofQuery), needsKey = dependsOn(ofKey);
-    if (isa<tensor::ExtractOp>(op) && needsQuery && needsKey)
-      return true;
-    if (needsQuery)
-      ofQuery.insert(op.result_begin(), op.result_end());
-    if (needsKey)
-      ofKey.insert(op.result_begin(), op.result_end());
-  }
-  return false;
+  RegionDependences dependences(region, captures);
+  return llvm::any_of(region.front().getOps<tensor::ExtractOp>(),
+                      [&](tensor::ExtractOp extract) {
+                        return dependences.isByScore(extract);
+                      });
 }
 
 LogicalResult ForwardEmitter::chooseTiles() {
@@ -206,7 +192,8 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.classifies = classifies();
   problem.dropout = static_cast<bool>(op.getDropoutAttr());
   problem.loadsPerScore =
-      loadsPerScore(op.getScoreMod()) || loadsPerScore(op.getMaskMod());
+      loadsPerScore(op.getScoreMod(), op.getCaptures().size()) ||
+      loadsPerScore(op.getMaskMod(), op.getCaptures().size());
   if (op.hasBlocks()) {
     problem.queryBlock = op.getQueryBlock();
     problem.keyBlock = op.getKeyBlock();

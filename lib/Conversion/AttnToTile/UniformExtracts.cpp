@@ -16,40 +16,24 @@
 using namespace mlir;
 using namespace fovea;
 
-/// Whether other operands give another result: blocks of those have no value in
-/// common.
-static bool isInjective(Operation &op) {
-  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp,
-             arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp,
-             arith::TruncIOp>(op);
-}
-
 UniformExtracts::UniformExtracts(OpBuilder &builder,
                                  const RegionContext &context, Region &region)
-    : builder(builder), context(context), b(builder, region.getLoc()) {
-  // The last arguments before the captures are b, h, i and j.
-  auto arguments =
-      region.getArguments().drop_back(context.captures.size()).take_back(4);
-  dependence[arguments[2]] = OnQuery;
-  dependence[arguments[3]] = OnKey;
+    : builder(builder), context(context), b(builder, region.getLoc()),
+      dependences(region, context.captures.size()) {
+  auto arguments = region.getArguments()
+                       .drop_back(context.captures.size())
+                       .take_back(attn::ForwardOp::kMaskModArguments);
   mapping.map(arguments[0], context.batch);
   mapping.map(arguments[1], context.head);
   mapping.map(region.getArguments().take_back(context.captures.size()),
               context.captures);
-  for (Operation &op : region.front()) {
-    unsigned on = None;
-    for (Value operand : op.getOperands())
-      on |= getDependence(operand);
-    if (on != None && !isInjective(op))
-      on |= Narrowed;
-    for (Value result : op.getResults())
-      dependence[result] = on;
-    auto extract = dyn_cast<tensor::ExtractOp>(op);
-    if (extract && llvm::any_of(extract.getIndices(), [&](Value index) {
-          return getDependence(index) == (OnQuery | OnKey | Narrowed);
+  for (auto extract : region.front().getOps<tensor::ExtractOp>())
+    if (llvm::any_of(extract.getIndices(), [&](Value index) {
+          return dependences.of(index) ==
+                 (RegionDependences::OnQuery | RegionDependences::OnKey |
+                  RegionDependences::Narrowed);
         }))
       extracts.push_back(extract);
-  }
   if (extracts.empty())
     return;
   constexpr int64_t kLast = attn::ForwardOp::kMaxSequenceLength - 1;
@@ -98,7 +82,7 @@ FailureOr<Interval> UniformExtracts::inferInterval(Value value) {
   Type type = value.getType();
   if (!type.isIndex() && !type.isSignlessInteger())
     return failure();
-  if (getDependence(value) == None) {
+  if (dependences.isUniform(value)) {
     Value scalar = cloneUniform(value);
     if (!scalar)
       return failure();

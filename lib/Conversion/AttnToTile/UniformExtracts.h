@@ -9,6 +9,7 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_UNIFORMEXTRACTS_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_UNIFORMEXTRACTS_H
 
+#include "RegionDependences.h"
 #include "RegionToTile.h"
 
 #include "fovea/Analysis/IntervalBuilder.h"
@@ -31,10 +32,6 @@ public:
   const ExtractPlaces &getPlaces() const { return places; }
 
 private:
-  /// What a value depends on, and whether it takes many of those to one.
-  enum Dependence : unsigned { None = 0, OnQuery = 1, OnKey = 2, Narrowed = 4 };
-
-  unsigned getDependence(mlir::Value value) { return dependence.lookup(value); }
   mlir::FailureOr<Interval> getInterval(mlir::Value value);
   mlir::FailureOr<Interval> inferInterval(mlir::Value value);
   /// The scalar in the kernel of a value that is one for the block.
@@ -43,9 +40,9 @@ private:
   mlir::OpBuilder &builder;
   const RegionContext &context;
   IntervalBuilder b;
+  RegionDependences dependences;
   llvm::SmallVector<mlir::tensor::ExtractOp> extracts;
   mlir::IRMapping mapping;
-  llvm::DenseMap<mlir::Value, unsigned> dependence;
   llvm::DenseMap<mlir::Value, mlir::FailureOr<Interval>> intervals;
   ExtractPlaces places;
 };

@@ -1,0 +1,55 @@
+//===- RegionDependences.h - What values of a region depend on --*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONDEPENDENCES_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONDEPENDENCES_H
+
+#include "mlir/IR/Region.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace fovea {
+
+/// How the values of score_mod or mask_mod differ within a block of scores.
+class RegionDependences {
+public:
+  enum Kind : unsigned {
+    Uniform = 0,
+    OnQuery = 1,
+    OnKey = 2,
+    OnScore = 4,
+    /// Made by an op that takes different values to the same one.
+    Narrowed = 8
+  };
+
+  /// The last `captures` arguments are captured values.
+  RegionDependences(mlir::Region &region, unsigned captures);
+
+  /// The kinds that hold, or'ed.
+  unsigned of(mlir::Value value) { return kinds.lookup(value); }
+  bool isUniform(mlir::Value value) { return of(value) == Uniform; }
+  /// Whether `value` is the coordinate `kind` plus what is uniform.
+  bool isShifted(mlir::Value value, Kind kind) {
+    auto found = shifted.find(value);
+    return found != shifted.end() && found->second == kind;
+  }
+  /// Whether it differs along both sides of a block.
+  bool isByScore(mlir::Value value) {
+    unsigned kind = of(value);
+    return (kind & OnScore) || ((kind & OnQuery) && (kind & OnKey));
+  }
+
+private:
+  void add(mlir::Operation &op);
+
+  llvm::DenseMap<mlir::Value, unsigned> kinds;
+  llvm::DenseMap<mlir::Value, Kind> shifted;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONDEPENDENCES_H

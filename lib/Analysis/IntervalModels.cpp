@@ -16,6 +16,22 @@ using namespace fovea;
 
 #include "fovea/Analysis/IntervalOpInterface.cpp.inc"
 
+FailureOr<Interval>
+fovea::inferInterval(Value result, IntervalBuilder &builder,
+                     function_ref<FailureOr<Interval>(Value)> getInterval) {
+  auto op = result.getDefiningOp<FoveaIntervalOpInterface>();
+  if (!op)
+    return failure();
+  SmallVector<Interval> operands;
+  for (Value operand : op->getOperands()) {
+    FailureOr<Interval> interval = getInterval(operand);
+    if (failed(interval))
+      return failure();
+    operands.push_back(*interval);
+  }
+  return op.inferInterval(builder, operands);
+}
+
 void fovea::registerIntervalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     attachArithmeticModels(context);

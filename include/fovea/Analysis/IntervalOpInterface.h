@@ -33,6 +33,13 @@ struct OperandBound {
 
 namespace fovea {
 
+/// The interval of an op's result for those of its operands, which
+/// `getInterval` knows. Fails if the op has no model, or if an operand or the
+/// result is unknown.
+llvm::FailureOr<Interval> inferInterval(
+    mlir::Value result, IntervalBuilder &builder,
+    llvm::function_ref<llvm::FailureOr<Interval>(mlir::Value)> getInterval);
+
 /// Registers the models of FoveaIntervalOpInterface for `arith`.
 void registerIntervalModels(mlir::DialectRegistry &registry);
 

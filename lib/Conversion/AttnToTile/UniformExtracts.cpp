@@ -89,17 +89,8 @@ FailureOr<Interval> UniformExtracts::inferInterval(Value value) {
     Value end = b.toIndex(scalar);
     return Interval{end, end};
   }
-  auto op = value.getDefiningOp<FoveaIntervalOpInterface>();
-  if (!op)
-    return failure();
-  SmallVector<Interval> operands;
-  for (Value operand : op->getOperands()) {
-    FailureOr<Interval> interval = getInterval(operand);
-    if (failed(interval))
-      return failure();
-    operands.push_back(*interval);
-  }
-  return op.inferInterval(b, operands);
+  return fovea::inferInterval(
+      value, b, [&](Value operand) { return getInterval(operand); });
 }
 
 FailureOr<Interval> UniformExtracts::getInterval(Value value) {

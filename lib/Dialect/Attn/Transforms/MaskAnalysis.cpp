@@ -147,17 +147,8 @@ FailureOr<Interval> MaskAnalysis::inferInterval(Value value) {
   }
   if (auto extract = value.getDefiningOp<tensor::ExtractOp>())
     return inferExtract(extract);
-  auto op = value.getDefiningOp<FoveaIntervalOpInterface>();
-  if (!op)
-    return failure();
-  SmallVector<Interval> operands;
-  for (Value operand : op->getOperands()) {
-    FailureOr<Interval> interval = getInterval(operand);
-    if (failed(interval))
-      return failure();
-    operands.push_back(*interval);
-  }
-  return op.inferInterval(b, operands);
+  return fovea::inferInterval(
+      value, b, [&](Value operand) { return getInterval(operand); });
 }
 
 FailureOr<Interval> MaskAnalysis::getInterval(Value value) {

@@ -24,15 +24,17 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "GPU"))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("test/GPU", "python")]
 
 import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
 import report  # noqa: E402
 import waiting  # noqa: E402
+from fovea.bench import _forward  # noqa: E402
+from fovea.bench._forward import DEFAULT_CELLS, RELATIVE_ERROR  # noqa: E402
+from fovea.bench._timing import first_line, launch_times, take_turns  # noqa: E402, F401
 from variants import Config, emit  # noqa: E402
 
-DEFAULT_CELLS = [f"{d}:{s}:{mask}" for d in (64, 128, 256) for mask in ("full", "causal") for s in (1024, 4096, 16384)]
 ABLATION_CELLS = [f"{d}:4096:{mask}" for d in (128, 64) for mask in ("full", "causal")]
 # One mechanism of the schedule off, or another choice for it, at a time.
 # 'chain' needs 'overlap' and a persistent kernel, so it goes with them.
@@ -41,95 +43,12 @@ ABLATION = (
     "recurrence=deferred", "recurrence=conditional", "softmax_part=100", "softmax_part=25", "softmax_part=50",
     "sum_by_dot=1", "work=static", "work=dynamic", "work=single,chain=0", "key_stages=2", "stages=2,key_stages=2",
 )  # fmt: skip
-TOKENS, WIDTH = 16384, 2048
-WARM_UP_MS, LAUNCHES = 30, 7
-# Of O against torch's; both round weights to bf16.
-RELATIVE_ERROR = 1e-2
 
 
-class Cell:
-    def __init__(self, text):
-        try:
-            d, s, mask = text.split(":")
-            self.d, self.s, self.causal = int(d), int(s), {"full": False, "causal": True}[mask]
-            if self.d < 1 or self.s < 1:
-                raise ValueError
-        except (ValueError, KeyError):
-            raise argparse.ArgumentTypeError(f"'{text}' is not HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal") from None
-        self.text, self.b, self.h = text, max(1, TOKENS // self.s), max(1, WIDTH // self.d)
-
-    @property
-    def flops(self):
-        return 4 * self.b * self.h * self.s * self.s * self.d * (0.5 if self.causal else 1)
-
+class Cell(_forward.Cell):
     @property
     def config(self):
         return Config("causal" if self.causal else "dense", "bf16", self.d)
-
-
-def launch_times(torch, function, count):
-    """Milliseconds of `count` launches, in sequence."""
-    pairs = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
-    for begin, end in pairs:
-        begin.record()
-        function()
-        end.record()
-    torch.cuda.synchronize()
-    return [begin.elapsed_time(end) for begin, end in pairs]
-
-
-def take_turns(torch, contestants, rounds, rng):
-    """All timed launches of each contestant in ms, by name."""
-    estimates = {name: min(launch_times(torch, function, 3)) for name, function in contestants.items()}
-    times = {name: [] for name in contestants}
-    order = list(contestants)
-    for _ in range(rounds):
-        rng.shuffle(order)
-        for name in order:
-            for _ in range(max(3, int(WARM_UP_MS / max(estimates[name], 1e-3)))):
-                contestants[name]()
-            times[name] += launch_times(torch, contestants[name], LAUNCHES)
-    return times
-
-
-def first_line(error):
-    return (str(error).splitlines() or [type(error).__name__])[0][:300]
-
-
-def torch_contestants(torch, cell, q, k, v, flex):
-    """Callables by name, only those that run."""
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-
-    def sdpa(backend):
-        def call():
-            with sdpa_kernel(backend):
-                return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=cell.causal)
-
-        return call
-
-    result = {}
-    for name in ("FLASH_ATTENTION", "CUDNN_ATTENTION"):
-        try:
-            call = sdpa(getattr(SDPBackend, name))
-            call()
-            torch.cuda.synchronize()
-            result[name] = call
-        except (RuntimeError, AttributeError) as error:
-            print(f"  {name} does not run: {first_line(error)}", flush=True)
-    if flex:
-        try:
-            from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
-            compiled = torch.compile(flex_attention, dynamic=False)
-            mask = None
-            if cell.causal:
-                mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, cell.s, cell.s, device="cuda")
-            compiled(q, k, v, block_mask=mask)
-            torch.cuda.synchronize()
-            result["flex_attention"] = lambda: compiled(q, k, v, block_mask=mask)
-        except Exception as error:  # noqa: BLE001: the compiler behind it raises anything
-            print(f"  flex_attention does not run: {first_line(error)}", flush=True)
-    return result
 
 
 def admit(torch, name, launch, o, reference):
@@ -227,11 +146,11 @@ def compile_candidates(cells, args, chip, folder):
 
 
 def run_cell(torch, runtime, cell, compiled, golden, args, rng):
-    q, k, v = (
-        torch.randn(cell.b, cell.h, cell.s, cell.d, device="cuda", dtype=torch.bfloat16) for _ in range(3)
-    )  # fmt: skip
+    q, k, v = _forward.make_inputs(torch, cell)
     print(f"{cell.text}: B {cell.b}, H {cell.h}, S {cell.s}, d {cell.d}", flush=True)
-    contestants = torch_contestants(torch, cell, q, k, v, args.flex) if args.peers else {}
+    contestants = {}
+    if args.peers:
+        contestants = _forward.torch_contestants(torch, cell, q, k, v, args.flex, lambda line: print(line, flush=True))
     reference = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=cell.causal)
     tensors = {"q": q, "k": k, "v": v}
     ours, facts = fovea_contestants(torch, runtime, compiled, args, tensors, reference)

@@ -18,9 +18,11 @@ import time
 import ml_dtypes
 import numpy as np
 
-import minilm
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "examples" / "minilm"))
+
+import minilm  # noqa: E402
+
 OUT = ROOT / ".demo"
 PROGRAM = pathlib.Path("examples/causal.mlir")
 TARGET = "sm_80"

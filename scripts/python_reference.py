@@ -98,6 +98,7 @@ def main():
     folder, output = sys.argv[1:]
     sys.path.insert(0, folder)
     import fovea
+    import fovea.bench
     import fovea.explain
 
     functions = set(fovea.functions.__all__)
@@ -113,6 +114,8 @@ def main():
     parts.append("\n## Looking inside\n\n" + to_markdown(fovea.explain.__doc__))
     for name in fovea.explain.__all__:
         parts.extend(describe(f"fovea.explain.{name}", getattr(fovea.explain, name)))
+    parts.append("\n## Timing\n\n" + to_markdown(fovea.bench.__doc__))
+    parts.extend(describe("fovea.bench.plot", fovea.bench.plot))
     module = pathlib.Path(folder, "fovea", "torch")
     parts.append("\n## With PyTorch\n\n" + to_markdown(ast.get_docstring(ast.parse((module / "__init__.py").read_text()))))
     parts.extend(describe_unimported("fovea.torch", module / "_attention.py"))

@@ -12,6 +12,7 @@ from .errors import Error
 
 #: Commands, and the modules that have them: each with ``add_arguments`` and ``run``.
 _COMMANDS = {
+    "bench": ("bench._command", "time kernels beside what is installed, and draw the results"),
     "explain": ("explain._command", "write an HTML page about a program: IR, blocks, schedule, resources, bounds"),
     "targets": ("_targets_command", "list the chips that can be compiled for"),
 }

@@ -21,11 +21,15 @@ import tempfile
 import time
 
 import torch
-from torch.nn.attention.flex_attention import and_masks, create_block_mask, flex_attention, or_masks
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 import kernels
 
-BATCH, HEADS, LENGTH, DIM = 4, 16, 4096, 128
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+
+from fovea.bench._examples import (  # noqa: E402
+    BATCH, DIM, HEADS, LENGTH, causal, depends_on_batch, examples, soft_cap,
+)
 
 FIRST = """
 import sys, time
@@ -45,61 +49,6 @@ for _ in range(2):
     times.append(1000 * (time.perf_counter() - start))
 print(*times)
 """
-
-
-# --- PyTorch's examples -------------------------------------------------------
-
-
-def causal(b, h, q_idx, kv_idx):
-    return q_idx >= kv_idx
-
-
-def relative_position(score, b, h, q_idx, kv_idx):
-    return score + (q_idx - kv_idx)
-
-
-def soft_cap(score, b, h, q_idx, kv_idx):
-    return 20 * torch.tanh(score / 20)
-
-
-def sliding_window(b, h, q_idx, kv_idx):
-    return q_idx - kv_idx <= 1024
-
-
-def natten(b, h, q_idx, kv_idx):
-    width, kernel = 64, 13
-    q_x, q_y, kv_x, kv_y = q_idx // width, q_idx % width, kv_idx // width, kv_idx % width
-    center_x = q_x.clamp(kernel // 2, (width - 1) - kernel // 2)
-    center_y = q_y.clamp(kernel // 2, (width - 1) - kernel // 2)
-    return ((center_x - kv_x).abs() <= kernel // 2) & ((center_y - kv_y).abs() <= kernel // 2)
-
-
-def examples():
-    """(name, score_mod, mask_mod, key heads)."""
-    slopes = torch.exp2(-torch.arange(1, HEADS + 1, device="cuda") * 8.0 / HEADS)
-    lengths = torch.tensor([700, 1300, 96, 2000], device="cuda")
-    documents = torch.repeat_interleave(torch.arange(4, device="cuda"), lengths)
-    prefixes = torch.tensor([1024, 2048, 17, 512], device="cuda")
-
-    def alibi(score, b, h, q_idx, kv_idx):
-        return score + slopes[h] * (kv_idx - q_idx)
-
-    def prefix(b, h, q_idx, kv_idx):
-        return kv_idx <= prefixes[b]
-
-    def document(b, h, q_idx, kv_idx):
-        return documents[q_idx] == documents[kv_idx]
-
-    yield "dense", None, None, HEADS
-    yield "causal", None, causal, HEADS
-    yield "relative position", relative_position, None, HEADS
-    yield "ALiBi", alibi, causal, HEADS
-    yield "soft cap", soft_cap, None, HEADS
-    yield "sliding window", None, and_masks(causal, sliding_window), HEADS
-    yield "prefix LM", None, or_masks(prefix, causal), HEADS
-    yield "document", None, and_masks(document, causal), HEADS
-    yield "NATTEN", None, natten, HEADS
-    yield "GQA, causal", None, causal, HEADS // 4
 
 
 # --- Results ------------------------------------------------------------------
@@ -142,7 +91,7 @@ def check(name, score_mod, mask_mod, kv_heads, compiled, ours):
                for n in (HEADS, kv_heads, kv_heads))
     block_mask = None
     if mask_mod is not None:
-        block_mask = create_block_mask(mask_mod, BATCH if name == "prefix LM" else None, None, LENGTH, LENGTH)
+        block_mask = create_block_mask(mask_mod, BATCH if depends_on_batch(name) else None, None, LENGTH, LENGTH)
     arguments = dict(score_mod=score_mod, block_mask=block_mask, enable_gqa=kv_heads != HEADS, return_lse=True)
     torch.compiler.reset()
     theirs_o, theirs_lse = compiled(q, k, v, **arguments)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .._chips import Chip
 from .._kernel import Kernel, _options
@@ -34,7 +34,8 @@ def trace(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], 
         module = context.parse(kernel._spec.located, kernel._spec.file)
         text = context.take(context.lib.foveaTrace(module, ctypes.byref(options), tensors, count, max_events))
     del keep
-    return json.loads(text)
+    result: Trace = json.loads(text)
+    return result
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class _Model:
         self.full: Dict[Tuple[int, int], List[float]] = {}
         self.acquired: Dict[Tuple[int, int], int] = {}
         self.released: Dict[Tuple[int, int, int], int] = {}
-        self.consumers: Dict[int, set] = {}
+        self.consumers: Dict[int, Set[int]] = {}
         self.turns_ended = 0
         for event in trace["events"]:
             if event[0] in ("wait", "release"):

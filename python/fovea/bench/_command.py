@@ -1,0 +1,120 @@
+"""Times kernels beside what is installed, on one GPU, and draws the results.
+
+forward: dense and causal attention of head dims 64, 128 and 256 at 1k, 4k and 16k
+tokens, beside the backends of PyTorch's scaled_dot_product_attention. variants:
+PyTorch's own examples of flex_attention, through fovea.torch, beside the compiled one.
+Contestants take turns in random order; a turn is 30 ms of the kernel and then seven
+timed launches of it. The median of all launches counts.
+
+Exit codes: 0, it ran; 2, bad arguments or files; 3, no PyTorch or no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import sys
+from typing import Any, Dict, List, Optional
+
+from ..errors import Error
+from . import TABLES, plot
+from ._forward import DEFAULT_CELLS, Cell
+
+NO_DEVICE = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{' or '.join(TABLES)} (default: both)")
+    parser.add_argument("--cells", nargs="+", type=Cell, help="of forward: HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal")
+    parser.add_argument("--only", default="", help="of variants: part of the names of examples to run")
+    parser.add_argument("--target", help="chip to compile for (default: the device's best)")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant (default: %(default)s)")
+    parser.add_argument("--flex", action="store_true", help="time flex_attention in the forward table too")
+    parser.add_argument("--json", metavar="FILE", help="write the results there")
+    parser.add_argument("--output", "-o", metavar="FILE", help="the plot, .png, .svg or .pdf (default: bench.png)")
+    parser.add_argument("--plot", metavar="FILE.json", help="draw these results again; needs no GPU")
+
+
+def _draw(results: Dict[str, Any], output: Optional[str]) -> None:
+    path = output or "bench.png"
+    counts = plot(results, path)
+    print(f"{path}: " + ", ".join(f"{count} bars of {name}" for name, count in counts.items()))
+
+
+def _device(torch: Any) -> Dict[str, Any]:
+    import fovea
+
+    facts = fovea.device_info()
+    return {"name": torch.cuda.get_device_name(), "capability": f"sm_{facts['major']}{facts['minor']}",
+            "driver": facts["driver_version"], "torch": torch.__version__, "fovea": fovea.__version__}
+
+
+def default_target(capability: str, known: List[str]) -> str:
+    """The best of the targets that a device of a capability ("sm_90") runs. Raises Error."""
+    for target in (capability + "a", capability):
+        if target in known:
+            return target
+    older = [target for target in known if target[-1].isdigit() and int(target[3:]) <= int(capability[3:])]
+    if not older:
+        raise Error(f"no target runs on {capability}; there are {', '.join(known)}")
+    return max(older, key=lambda target: int(target[3:]))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs tables, or draws results."""
+    if arguments.plot:
+        try:
+            results = json.loads(pathlib.Path(arguments.plot).read_text())
+        except ValueError as error:
+            raise Error(f"{arguments.plot} is no JSON: {error}") from None
+        if not isinstance(results, dict):
+            raise Error(f"{arguments.plot}: these are no results of a benchmark")
+        _draw(results, arguments.output)
+        return 0
+    for name in arguments.tables:
+        if name not in TABLES:
+            raise Error(f"there is no table '{name}', only {' and '.join(TABLES)}")
+    if arguments.rounds < 1:
+        raise Error("--rounds must be at least 1")
+    try:
+        import torch
+    except ImportError:
+        print("fovea bench: PyTorch is not installed", file=sys.stderr)
+        return NO_DEVICE
+    if not torch.cuda.is_available():
+        print("fovea bench: PyTorch finds no CUDA device", file=sys.stderr)
+        return NO_DEVICE
+    return _run_tables(torch, arguments)
+
+
+def _run_tables(torch: Any, arguments: argparse.Namespace) -> int:
+    import fovea
+
+    from . import _forward, _variants
+    from ._timing import Progress
+
+    torch.zeros(1, device="cuda")
+    device = _device(torch)
+    target = arguments.target or default_target(device["capability"], fovea.targets())
+    tables = list(dict.fromkeys(arguments.tables)) or list(TABLES)
+    cells = arguments.cells or [Cell(text) for text in DEFAULT_CELLS]
+    steps = {"forward": len(cells), "variants": sum(arguments.only in name for name in _variants.NAMES)}
+    progress = Progress(sum(steps[name] for name in tables))
+    progress.print(f"{device['name']}, {target}, driver {device['driver']}, PyTorch {device['torch']}")
+    results: Dict[str, Any] = {"device": device, "target": target, "tables": {}}
+    for name in tables:
+        if name == "forward":
+            results["tables"][name] = _forward.run(torch, cells, target, arguments.rounds, arguments.flex, progress)
+        else:
+            results["tables"][name] = _variants.run(torch, arguments.rounds, progress, arguments.only)
+        if arguments.json:  # what is there, should a later table end the process
+            pathlib.Path(arguments.json).write_text(json.dumps(results, indent=1) + "\n")
+    progress.end()
+    try:
+        _draw(results, arguments.output)
+    except Error as error:
+        # The numbers are there; without matplotlib they are all there is.
+        print(f"no plot: {error}")
+    return 0

@@ -1,0 +1,128 @@
+"""Dense and causal attention beside the backends of PyTorch's own."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+from typing import Any, Callable, Dict, List
+
+from ._timing import Progress, first_line, take_turns
+
+DEFAULT_CELLS = [f"{d}:{s}:{mask}" for d in (64, 128, 256) for mask in ("full", "causal") for s in (1024, 4096, 16384)]
+TOKENS, WIDTH = 16384, 2048
+# Of O against torch's; both round weights to bf16.
+RELATIVE_ERROR = 1e-2
+
+
+class Cell:
+    """One size: HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal. There are 16k tokens
+    in all, and heads times head dim is 2048."""
+
+    def __init__(self, text: str):
+        try:
+            d, s, mask = text.split(":")
+            self.d, self.s, self.causal = int(d), int(s), {"full": False, "causal": True}[mask]
+            if self.d < 1 or self.s < 1:
+                raise ValueError
+        except (ValueError, KeyError):
+            raise argparse.ArgumentTypeError(f"'{text}' is not HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal") from None
+        self.text, self.b, self.h = text, max(1, TOKENS // self.s), max(1, WIDTH // self.d)
+
+    @property
+    def flops(self) -> float:
+        """4 * d for each pair of query and key, half of them with a causal mask."""
+        return 4 * self.b * self.h * self.s * self.s * self.d * (0.5 if self.causal else 1)
+
+
+def torch_contestants(torch: Any, cell: Cell, q: Any, k: Any, v: Any, flex: bool,
+                      say: Callable[[str], Any]) -> Dict[str, Callable[[], Any]]:
+    """Callables by name, only those that run."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    def sdpa(backend: Any) -> Callable[[], Any]:
+        def call() -> Any:
+            with sdpa_kernel(backend):
+                return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=cell.causal)
+
+        return call
+
+    result = {}
+    for name in ("FLASH_ATTENTION", "CUDNN_ATTENTION"):
+        try:
+            call = sdpa(getattr(SDPBackend, name))
+            call()
+            torch.cuda.synchronize()
+            result[name] = call
+        except (RuntimeError, AttributeError) as error:
+            say(f"  {name} does not run: {first_line(error)}")
+    if flex:
+        try:
+            from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+            compiled = torch.compile(flex_attention, dynamic=False)
+            mask = None
+            if cell.causal:
+                mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, cell.s, cell.s, device="cuda")
+            compiled(q, k, v, block_mask=mask)
+            torch.cuda.synchronize()
+            result["flex_attention"] = lambda: compiled(q, k, v, block_mask=mask)
+        except Exception as error:  # noqa: BLE001: the compiler behind it raises anything
+            say(f"  flex_attention does not run: {first_line(error)}")
+    return result
+
+
+def make_inputs(torch: Any, cell: Cell) -> List[Any]:
+    """Random q, k and v."""
+    return [torch.randn(cell.b, cell.h, cell.s, cell.d, device="cuda", dtype=torch.bfloat16) for _ in range(3)]
+
+
+def our_contestant(torch: Any, cell: Cell, target: str, q: Any, k: Any, v: Any) -> Callable[[], Any]:
+    """A launch of our kernel, without LSE, checked. Raises RuntimeError if it is wrong."""
+    import fovea
+
+    mask = (lambda b, h, q_idx, kv_idx: q_idx >= kv_idx) if cell.causal else None
+    spec = fovea.attention(mask_mod=mask, dtype="bf16", head_dim=cell.d, lse=False, name="causal" if mask else "dense")
+    loaded = fovea.compile(spec, target=target).loaded(torch.cuda.current_device())
+    o, stream = torch.full_like(q, float("nan")), torch.cuda.current_stream().cuda_stream
+    given = {"q": q, "k": k, "v": v, "o": o}
+    words: List[Any] = []
+    for name in loaded.tensors:
+        words += [given[name].data_ptr(), *given[name].shape, *given[name].stride()]
+
+    def launch() -> None:
+        loaded.launch(stream, words)
+
+    launch()
+    torch.cuda.synchronize()
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=cell.causal).float()
+    error = ((o.float() - expected).norm() / expected.norm()).item()
+    if not error < RELATIVE_ERROR:
+        raise RuntimeError(f"the norm of the error is {error:.3g} of torch's output")
+    return launch
+
+
+def run(torch: Any, cells: List[Cell], target: str, rounds: int, flex: bool, progress: Progress) -> List[Dict[str, Any]]:
+    """A row for each contestant of each cell."""
+    rng, rows = random.Random(0), []
+    progress.print(f"{'cell':<18} {'kernel':<20} {'TFLOP/s':>8} {'ms':>9}")
+    for cell in cells:
+        progress.show(cell.text)
+        q, k, v = make_inputs(torch, cell)
+        contestants = torch_contestants(torch, cell, q, k, v, flex, progress.print)
+        try:
+            contestants["fovea"] = our_contestant(torch, cell, target, q, k, v)
+        except Exception as error:  # noqa: BLE001: the other contestants still count
+            progress.print(f"  fovea does not run: {first_line(error)}")
+        times = take_turns(torch, contestants, rounds, rng, lambda name, cell=cell: progress.show(f"{cell.text} {name}"))
+        found = []
+        for name, values in times.items():
+            median = statistics.median(values)
+            found.append({"cell": cell.text, "name": name, "tflops": cell.flops / median * 1e-9, "median_ms": median,
+                          "times_ms": values})
+        for row in sorted(found, key=lambda row: -row["tflops"]):
+            progress.print(f"{cell.text:<18} {row['name']:<20} {row['tflops']:>8.1f} {row['median_ms']:>9.4f}")
+        rows += found
+        progress.advance()
+        torch.cuda.empty_cache()
+    return rows

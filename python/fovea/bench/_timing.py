@@ -1,0 +1,89 @@
+"""How contestants are timed: in turns, in random order, each after 30 ms of itself,
+because the chip's power limit remembers what ran before."""
+
+from __future__ import annotations
+
+import random
+import sys
+from typing import Any, Callable, Dict, List, Mapping, Optional, TextIO
+
+WARM_UP_MS, LAUNCHES = 30, 7
+
+Contestants = Mapping[str, Callable[[], Any]]
+
+
+def launch_times(torch: Any, function: Callable[[], Any], count: int) -> List[float]:
+    """Milliseconds of `count` launches, in sequence."""
+    pairs = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
+    for begin, end in pairs:
+        begin.record()
+        function()
+        end.record()
+    torch.cuda.synchronize()
+    return [begin.elapsed_time(end) for begin, end in pairs]
+
+
+def take_turns(
+    torch: Any, contestants: Contestants, rounds: int, rng: random.Random,
+    on_turn: Optional[Callable[[str], Any]] = None,
+) -> Dict[str, List[float]]:
+    """All timed launches of each contestant in ms, by name."""
+    estimates = {name: min(launch_times(torch, function, 3)) for name, function in contestants.items()}
+    times: Dict[str, List[float]] = {name: [] for name in contestants}
+    order = list(contestants)
+    for _ in range(rounds):
+        rng.shuffle(order)
+        for name in order:
+            if on_turn:
+                on_turn(name)
+            for _ in range(max(3, int(WARM_UP_MS / max(estimates[name], 1e-3)))):
+                contestants[name]()
+            times[name] += launch_times(torch, contestants[name], LAUNCHES)
+    return times
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception says, short."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]
+
+
+class Progress:
+    """A bar on a terminal; nothing elsewhere. Lines that are printed stay above it."""
+
+    WIDTH = 28
+
+    def __init__(self, total: int, stream: Optional[TextIO] = None):
+        self.total, self.done, self.text = max(total, 1), 0, ""
+        self.stream = stream or sys.stderr
+        self.shown = self.stream.isatty()
+
+    def _draw(self) -> None:
+        if self.shown:
+            filled = self.WIDTH * self.done // self.total
+            bar = "#" * filled + "." * (self.WIDTH - filled)
+            self.stream.write(f"\r\x1b[K[{bar}] {self.done}/{self.total} {self.text[:60]}")
+            self.stream.flush()
+
+    def show(self, text: str) -> None:
+        """What goes on."""
+        self.text = text
+        self._draw()
+
+    def advance(self, count: int = 1) -> None:
+        """So much more is done."""
+        self.done = min(self.done + count, self.total)
+        self._draw()
+
+    def print(self, line: str) -> None:
+        """A line of its own, on standard output."""
+        if self.shown:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+        print(line, flush=True)
+        self._draw()
+
+    def end(self) -> None:
+        """Removes the bar."""
+        if self.shown:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()

@@ -1,0 +1,27 @@
+from pathlib import Path
+from typing import Any, Dict, List
+import fovea
+import fovea.explain
+import fovea.bench
+
+def alibi(score: Any, b: Any, h: Any, q_idx: Any, kv_idx: Any, slopes: Any) -> Any:
+    return fovea.tanh(score + slopes[h] * (kv_idx - q_idx))
+
+def causal(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
+    return q_idx >= kv_idx
+
+spec: fovea.Spec = fovea.attention(alibi, fovea.and_masks(causal, causal), dtype="bf16", head_dim=128, captures={"slopes": ("f32", (None,))})
+kernel: fovea.Kernel = fovea.compile(spec, target="sm_90a")
+ptx: str = kernel.ptx
+blob: bytes = kernel.cubin
+facts: Dict[str, Any] = kernel.metadata
+kernel.save(Path("x"))
+again: fovea.Kernel = fovea.Kernel.load("x")
+names: List[str] = fovea.targets()
+maps: List[fovea.explain.BlockMap] = fovea.explain.block_map(spec, 128)
+page: str = fovea.explain.page(spec)
+drawn: Dict[str, int] = fovea.bench.plot({}, "x.png")
+try:
+    fovea.compile("x")
+except fovea.CompileError as error:
+    place: int = error.diagnostics[0].line

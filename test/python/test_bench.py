@@ -1,0 +1,103 @@
+"""``python -m fovea bench`` without a GPU: plots from results, errors, choices."""
+
+import io
+import json
+
+import pytest
+
+RESULTS = {
+    "device": {"name": "NVIDIA H200"},
+    "tables": {
+        "forward": [
+            {"cell": "128:4096:full", "name": "fovea", "tflops": 708.0},
+            {"cell": "128:4096:full", "name": "CUDNN_ATTENTION", "tflops": 607.0},
+            {"cell": "128:4096:causal", "name": "fovea", "tflops": 669.0},
+        ],
+        "variants": [{"name": "soft cap", "fovea_ms": 1.0, "flex_attention_ms": 2.0, "fovea_tflops": 550.0, "flex_attention_tflops": 275.0}],
+    },
+}
+
+
+def test_results_of_all_benchmarks_are_read(fovea):
+    from fovea.bench import _plot
+
+    device, tables = _plot.read(RESULTS)
+    assert device == "NVIDIA H200"
+    assert tables["forward"]["128:4096:full"] == {"fovea": 708.0, "CUDNN_ATTENTION": 607.0}
+    assert tables["variants"]["soft cap"] == {"fovea": 550.0, "flex_attention": 275.0}
+    # benchmarks/forward.py: the best of our schedules counts.
+    rows = [{"cell": "a", "name": f"fovea[{n}]", "tflops": float(n)} for n in (3, 5, 4)]
+    assert _plot.read({"device": "x", "rows": rows})[1] == {"forward": {"a": {"fovea": 5.0}}}
+    # benchmarks/variants.py: sparse ones count all pairs, and say what share of the blocks there is.
+    row = {"name": "window", "kind": "sparse", "share": 0.25, "tflops": 2000.0, "fovea_ms": 0.5, "flex_attention_ms": 1.0}
+    assert _plot.read({"rows": [row]})[1] == {"variants": {"window": {"fovea": 500.0, "flex_attention": 250.0}}}
+    for bad in ({}, {"rows": 1}, {"rows": []}, {"tables": {"forward": [1]}}, {"tables": {"forward": []}}):
+        with pytest.raises(fovea.Error, match="results"):
+            _plot.read(bad)
+
+
+def test_plot(fovea, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    from fovea import bench
+
+    assert bench.plot(RESULTS, tmp_path / "bench.svg") == {"forward": 3, "variants": 2}
+    drawn = (tmp_path / "bench.svg").read_text()
+    assert "</svg>" in drawn
+    with pytest.raises(fovea.Error, match="a .png, .svg or .pdf file"):
+        bench.plot(RESULTS, tmp_path / "bench.txt")
+
+
+def test_chips(fovea):
+    from fovea import _chips
+
+    # The data sheets' numbers come out of clocks and multiprocessors.
+    for target, tflops in (("sm_80", 312), ("sm_90a", 989), ("sm_100", 2250)):
+        assert abs(_chips.chip_of_target(target).tensor_rate / 1e12 / tflops - 1) < 0.01
+    for target in fovea.targets():
+        assert _chips.chip_of_target(target).shared_memory >= 99 << 10
+    assert _chips.chip_of_name("NVIDIA H200") is _chips.H200 and _chips.chip_of_name("A thing") is None
+
+
+def test_default_target(fovea):
+    from fovea.bench import _command
+
+    known = ["sm_80", "sm_86", "sm_90", "sm_90a", "sm_100"]
+    assert [_command.default_target(c, known) for c in ("sm_80", "sm_89", "sm_90", "sm_100", "sm_103")] == [
+        "sm_80", "sm_86", "sm_90a", "sm_100", "sm_100"]
+    with pytest.raises(fovea.Error, match="no target runs on sm_70"):
+        _command.default_target("sm_70", known)
+
+
+def test_progress(fovea):
+    from fovea.bench._timing import Progress
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    progress = Progress(4, stream)
+    progress.show("a cell")
+    progress.advance(2)
+    assert stream.getvalue().endswith("[" + "#" * 14 + "." * 14 + "] 2/4 a cell")
+    quiet = io.StringIO()
+    Progress(4, quiet).advance()
+    assert quiet.getvalue() == ""
+
+
+def test_command(run_command, tmp_path):
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "other.json").write_text(json.dumps({"a": 1}))
+    for arguments, said in (
+        (["--plot", "missing.json"], "No such file"), (["--plot", "bad.json"], "bad.json is no JSON"),
+        (["--plot", "other.json"], "no results of a benchmark"), (["decode"], "there is no table 'decode'"),
+        (["--rounds", "0"], "--rounds must be at least 1"),
+    ):
+        result = run_command("bench", *arguments, cwd=tmp_path)
+        assert result.returncode == 2 and said in result.stderr and len(result.stderr.splitlines()) == 1, result.stderr
+
+
+def test_without_a_device(run_command):
+    result = run_command("bench", CUDA_VISIBLE_DEVICES="")
+    assert result.returncode == 3
+    assert result.stderr in ("fovea bench: PyTorch is not installed\n", "fovea bench: PyTorch finds no CUDA device\n")

@@ -19,7 +19,19 @@ spec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=128)
 kernel = fovea.compile(spec, target="sm_90a", cache=False)
 assert ".target sm_90a" in kernel.ptx and kernel.metadata["kernel"] == "attention"
 print(f"import {seconds * 1000:.0f} ms, compile {(time.perf_counter() - start - seconds) * 1000:.0f} ms")
-print(pathlib.Path(fovea.__file__).parent / "lib")
+package = pathlib.Path(fovea.__file__).parent
+print(package / "lib")
+for name in ("py.typed", "explain/page.css", "explain/page.js", "torch/__init__.py", "bench/_command.py"):
+    assert (package / name).is_file(), name
+# There is no driver, or there is; what must not happen is that the library can't be loaded.
+try:
+    fovea.device_info()
+except fovea.LaunchError as error:
+    assert "DRIVER" in error.status or "DEVICE" in error.status, error
+try:
+    kernel.cubin
+except fovea.Error as error:
+    assert "ptxas" in str(error) and "nvidia-cuda-nvcc" in str(error), error
 """
 
 
@@ -31,6 +43,8 @@ def main():
         subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel], check=True)
         found = subprocess.run([python, "-I", "-c", PROGRAM], env={"HOME": folder}, check=True, capture_output=True, text=True)
         times, libraries = found.stdout.splitlines()
+        listed = subprocess.run([python, "-I", "-m", "fovea", "targets"], env={"HOME": folder}, check=True, capture_output=True, text=True)
+        assert "sm_90a" in listed.stdout.split()
         print(f"{wheel.name}: {times}")
         for library in sorted(pathlib.Path(libraries).iterdir()):
             linked = subprocess.run(["ldd", library], check=True, capture_output=True, text=True).stdout

@@ -335,6 +335,33 @@ def _from_disk(key: str) -> Optional[Kernel]:
         return None
 
 
+def _chosen(target: str, schedule: str = "auto", recurrence: str = "auto", kernel: Optional[str] = None,
+            accurate_tanh: bool = False) -> Dict[str, Union[None, bool, str]]:
+    return {
+        "target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel,
+        "accurate_tanh": bool(accurate_tanh),
+    }
+
+
+def _keep(key: str, kernel: Kernel) -> None:
+    with _memory_lock:
+        _memory[key] = kernel
+        while len(_memory) > _MEMORY_ENTRIES:
+            _memory.popitem(last=False)
+
+
+def find(spec: Spec, target: str, **options: Any) -> Optional[Kernel]:
+    """A kernel that ``compile`` with the same arguments has made before, from memory
+    or disk, or None. Does not load the compiler."""
+    key = _cache_key(spec, _chosen(target, **options))
+    found = _memory.get(key)
+    if found is None:
+        found = _from_disk(key)
+        if found is not None:
+            _keep(key, found)
+    return found
+
+
 def compile(
     program: Program,
     target: str = DEFAULT_TARGET,
@@ -370,10 +397,7 @@ def compile(
     for a file that can't be read.
     """
     spec = as_spec(program)
-    options = {
-        "target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel,
-        "accurate_tanh": bool(accurate_tanh),
-    }
+    options = _chosen(target, schedule, recurrence, kernel, accurate_tanh)
     if not cache:
         return _compile(spec, options, None)
     key = _cache_key(spec, options)
@@ -392,10 +416,8 @@ def compile(
             if found is None:
                 found = _compile(spec, options, key)
                 disk.write(key, found.to_bytes())
+            _keep(key, found)
             with _memory_lock:
-                _memory[key] = found
-                while len(_memory) > _MEMORY_ENTRIES:
-                    _memory.popitem(last=False)
                 _in_work.pop(key, None)
     return found
 

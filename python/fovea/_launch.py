@@ -167,7 +167,6 @@ class LoadedKernel:
         self.floating = tuple(types[name] == "f32" for name in self.scalars)
         words = "".join("q" * (1 + 2 * rank) for rank in self.ranks)
         self._row = struct.Struct("=" + words + "".join("d" if floating else "q" for floating in self.floating))
-        self._count = self._row.size // 8
         self._run = self._library.fovea_kernel_launch_packed
 
     def _names(self, get: Any) -> Tuple[str, ...]:
@@ -182,7 +181,12 @@ class LoadedKernel:
         """Launches with one row of numbers: for each tensor its address, its sizes
         and its strides in elements, then the scalars. Element types are not
         checked. ``stream`` is a CUstream's address, 0 for the default stream."""
-        status = self._run(self._handle, stream, self._row.pack(*words), self._count)
+        self.launch_packed(stream, self._row.pack(*words))
+
+    def launch_packed(self, stream: int, row: bytes) -> None:
+        """The same with the row in memory: each number of it an int64, scalars that
+        are floats a double."""
+        status = self._run(self._handle, stream, row, len(row) >> 3)
         if status:
             _library.check(status)
 

@@ -167,8 +167,7 @@ def time_launches():
     for tensor in row:
         words += [tensor.data_ptr(), *tensor.shape, *tensor.stride()]
     packed = loaded._row.pack(*words)
-    run, handle, count = loaded._run, loaded._handle, loaded._count
-    bare = measure(lambda: run(handle, 0, packed, count))
+    bare = measure(lambda: loaded.launch_packed(0, packed))
     print(f"host time of a launch: {bare:.1f} us packed before, {measure(lambda: loaded.launch_torch(0, row)):.1f} us by "
           f"launch_torch, {measure(lambda: kernel.launch(**named)):.1f} us by name; "
           f"torch.empty_like {measure(lambda: torch.empty_like(q)):.1f} us")

@@ -4,10 +4,13 @@
 
 PyTorch's own examples: each output may be at most twice as far from attention in
 f64 as the compiled FlexAttention's (two units in the last place of the dtype, if
-that is more). Times are medians of single calls by events, after warming up.
-Also: a call captured in a CUDA graph, a model under torch.compile, the first
-call's time with nothing cached and from the disk, the host's time for a call
-beside a bare launch. The last line is `N passed, N failed`.
+that is more). Times are medians of single calls by events, after warming up: with
+a BlockMask, whose lists the kernel reads; with the mask_mod in its place, whose
+blocks the compiler finds; PyTorch's.
+Also: lists of blocks that chance chose, dropout, a call captured in a CUDA graph, a
+model under torch.compile, the first call's time with nothing cached and from the
+disk, by part, and the host's time for a call beside a bare launch. The last line is
+`N passed, N failed`.
 """
 
 import argparse
@@ -21,7 +24,7 @@ import tempfile
 import time
 
 import torch
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
 import kernels
 
@@ -31,23 +34,50 @@ from fovea.bench._examples import (  # noqa: E402
     BATCH, DIM, HEADS, LENGTH, causal, depends_on_batch, examples, soft_cap,
 )
 
+# What any user of FlexAttention has done before a first call: PyTorch's imports are not ours.
 FIRST = """
 import sys, time
 import torch
-from torch.nn.attention import flex_attention as _
-import fovea.torch
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 q, k, v = (torch.randn(1, 8, 512, 128, device="cuda").bfloat16() for _ in range(3))
 slopes = torch.randn(8, device="cuda")
+block_mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 512, 512) if sys.argv[1] == "BlockMask" else None
 torch.cuda.synchronize()
+parts, modules = {}, set(sys.modules)
+start = time.perf_counter()
+import fovea.torch
+from fovea import _kernel, _launch
+from fovea.torch import _op, _programs
+parts["import"] = time.perf_counter() - start
+
+def timed(owner, name, label):
+    function = getattr(owner, name)
+    def run(*args, **named):
+        start = time.perf_counter()
+        try:
+            return function(*args, **named)
+        finally:
+            parts[label] = parts.get(label, 0) + time.perf_counter() - start
+    setattr(owner, name, run)
+
+timed(_programs, "build", "trace")
+timed(_op, "compiled", "compile or find")
+timed(_kernel.Kernel, "_assemble", "ptxas")
+timed(_launch.LoadedKernel, "__init__", "load")
+
 def soft_cap(score, b, h, q_idx, kv_idx):
     return 20 * torch.tanh(score / 20) + slopes[h]
+
 times = []
 for _ in range(2):
     start = time.perf_counter()
-    fovea.torch.flex_attention(q, k, v, soft_cap)
+    fovea.torch.flex_attention(q, k, v, soft_cap, block_mask)
     torch.cuda.synchronize()
-    times.append(1000 * (time.perf_counter() - start))
-print(*times)
+    times.append(time.perf_counter() - start)
+parts["first call"], parts["second call"] = times
+import json
+parts["modules"] = len(set(sys.modules) - modules)
+print(json.dumps({key: value if key == "modules" else 1000 * value for key, value in parts.items()}))
 """
 
 
@@ -109,9 +139,68 @@ def check(name, score_mod, mask_mod, kv_heads, compiled, ours):
     del theirs_o, o, o_exact, lse_exact
     arguments["return_lse"] = False
     result["us"] = median_us(lambda: ours(q, k, v, **arguments))
+    if mask_mod is not None:
+        result["us_function"] = median_us(lambda: ours(q, k, v, **{**arguments, "block_mask": mask_mod}))
     result["us_torch"] = median_us(lambda: compiled(q, k, v, **arguments))
     result["faster"] = result["us_torch"] / result["us"]
     return result
+
+
+# --- Lists of blocks, dropout -------------------------------------------------
+
+
+def check_lists(ours):
+    """Lists that chance chose, with and without a mask_mod: what is listed is seen."""
+    generator = torch.Generator("cuda").manual_seed(1)
+    worst = 0.0
+    for size, mask_mod, heads_of_lists in ((128, causal, 1), ((128, 64), None, 8), (64, causal, 8)):
+        rows, columns = size if isinstance(size, tuple) else (size, size)
+        length, shape = 1000, (2, heads_of_lists, -(-1000 // rows), -(-1000 // columns))
+        kinds = torch.randint(0, 4, shape, device="cuda", generator=generator)
+        kinds[:, :, -1] = 0  # rows that see nothing
+
+        def lists(chosen):
+            order = torch.rand(shape, device="cuda", generator=generator) - 2.0 * chosen
+            return chosen.sum(-1).int(), order.argsort(-1).int()
+
+        block_mask = BlockMask.from_kv_blocks(*lists(kinds == 1), *lists(kinds == 2), BLOCK_SIZE=(rows, columns),
+                                              mask_mod=mask_mod, seq_lengths=(length, length))
+
+        def seen(b, h, i, j):
+            kind = kinds[b, h if heads_of_lists > 1 else 0][i // rows, j // columns]
+            return (kind == 2) | (kind == 1) & (mask_mod(b, h, i, j) if mask_mod else True)
+
+        q, k, v = (torch.randn(2, n, length, 64, device="cuda", generator=generator).bfloat16() for n in (8, 2, 2))
+        for _ in range(2):  # the long way and the short one
+            o, lse = ours(q, k, v, None, block_mask, enable_gqa=True, return_lse=True)
+            o_exact, lse_exact = exact(q, k, v, None, seen)
+            worst = max(worst, (o.double() - o_exact).abs().max().item(),
+                        (lse.double() - lse_exact).nan_to_num().abs().max().item())
+            kinds = torch.where(kinds == 1, 0, kinds)
+            block_mask.kv_num_blocks.zero_()
+    return worst < 2e-2
+
+
+def check_dropout(sdpa):
+    """Each call has its own seed, and torch.manual_seed brings it back."""
+    q, k = (torch.randn(2, 4, n, 64, device="cuda").half() for n in (512, 64))
+    v = torch.eye(64, device="cuda").half().expand(2, 4, 64, 64)
+    plain = sdpa(q, k, v)
+    torch.manual_seed(5)
+    first, second = sdpa(q, k, v, dropout_p=0.25), sdpa(q, k, v, dropout_p=0.25)
+    torch.manual_seed(5)
+    kept = first != 0
+    again = sdpa(q, k, v, dropout_p=0.25)
+    graph = torch.cuda.CUDAGraph()
+    refused = False
+    try:
+        with torch.cuda.graph(graph):
+            sdpa(q, k, v, dropout_p=0.25)
+    except NotImplementedError:
+        refused = True
+    close = (first - torch.where(kept, plain / 0.75, 0)).abs().max().item() < 2e-3
+    return close and refused and bool((first == again).all()) and bool((first != second).any()) and (
+        abs(kept.float().mean().item() - 0.75) < 0.01)
 
 
 # --- The rest -----------------------------------------------------------------
@@ -171,34 +260,36 @@ def overheads(fovea, ours):
         return score + slopes[h] * (kv_idx - q_idx)
 
     before = set(_op._launchers)
-    o, lse = ours(q, k, v, alibi, return_lse=True)
+    ours(q, k, v, alibi)
     launcher = _op._launchers[(set(_op._launchers) - before).pop()]
-    given = (q, k, v, o, lse, slopes)
-    words = []
-    for place in launcher.tensors:
-        words += [given[place].data_ptr(), *given[place].shape, *given[place].stride()]
-    packed = launcher.row(*words)
-    bare = host_us(lambda: launcher.run(launcher.kernel._handle, 0, packed, len(packed) // 8))
+    layout, rows = launcher.layout(q, k, v), []
+    launch, layout._launch = layout._launch, lambda stream, row: rows.append(row)
+    layout(q, k, v, (slopes,))
+    layout._launch = launch
+    bare = host_us(lambda: launcher.kernel._run(launcher.kernel._handle, 0, rows[0], len(rows[0]) // 8))
     block_mask = create_block_mask(causal, None, None, 16, 16)
     return {
         "bare_us": bare, "call_us": host_us(lambda: ours(q, k, v, alibi)),
         "call_with_block_mask_us": host_us(lambda: ours(q, k, v, alibi, block_mask)),
-        "outputs_us": host_us(lambda: _op.outputs(q, v)),
+        "call_with_lse_us": host_us(lambda: ours(q, k, v, alibi, return_lse=True)),
+        "empty_like_us": host_us(lambda: torch.empty_like(q)),
         "sdpa_us": host_us(lambda: fovea.torch.scaled_dot_product_attention(q, k, v, is_causal=True)),
         "torch_sdpa_us": host_us(lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)),
     }
 
 
 def first_calls():
-    """Milliseconds of the first and the second call of a process."""
+    """Milliseconds of the parts of the first call of a process, and of its second."""
     result = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for what in ("nothing cached", "from the disk cache"):
-            environment = {**os.environ, "XDG_CACHE_HOME": folder}
-            done = subprocess.run([sys.executable, "-c", FIRST], env=environment, capture_output=True, text=True)
-            if done.returncode:
-                sys.exit(done.stderr)
-            result[what] = [float(word) for word in done.stdout.split()]
+    for block_mask, label in (("BlockMask", "with a BlockMask"), ("none", "without")):
+        with tempfile.TemporaryDirectory() as folder:
+            for what in ("nothing cached", "from the disk cache"):
+                environment = {**os.environ, "XDG_CACHE_HOME": folder}
+                done = subprocess.run([sys.executable, "-c", FIRST, block_mask], env=environment, capture_output=True,
+                                      text=True)
+                if done.returncode:
+                    sys.exit(done.stderr)
+                result[f"{what}, {label}"] = json.loads(done.stdout)
     return result
 
 
@@ -219,7 +310,7 @@ def main():
     ours, compiled = fovea.torch.flex_attention, torch.compile(flex_attention)
     print(torch.cuda.get_device_name(), "torch", torch.__version__, "ptxas:", fovea.find_ptxas())
     results, outcomes = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "examples": []}, []
-    print(f"{'':18} {'error':>9} {'torch':>9} {'lse':>9} {'torch':>9} {'us':>8} {'torch':>8} {'faster':>6}")
+    print(f"{'':18} {'error':>9} {'torch':>9} {'lse':>9} {'torch':>9} {'us':>8} {'function':>8} {'torch':>8} {'faster':>6}")
     torch.set_grad_enabled(False)
     for example in examples():
         if args.only and args.only not in example[0]:
@@ -233,17 +324,20 @@ def main():
         results["examples"].append(row)
         outcomes.append(row["ok"])
         print(f"{row['name']:18} {row['error']:9.2e} {row['error_torch']:9.2e} {row['lse_error']:9.2e} "
-              f"{row['lse_error_torch']:9.2e} {row['us']:8.1f} {row['us_torch']:8.1f} {row['faster']:6.2f}"
+              f"{row['lse_error_torch']:9.2e} {row['us']:8.1f} "
+              f"{row.get('us_function', row['us']):8.1f} {row['us_torch']:8.1f} {row['faster']:6.2f}"
               f"{'' if row['ok'] else '  FAILED'}", flush=True)
     if not args.only:
-        for name, run in (("CUDA graph", check_graph), ("torch.compile", check_compile)):
-            outcomes.append(run(ours))
+        for name, run, function in (("lists of blocks", check_lists, ours), ("CUDA graph", check_graph, ours),
+                                    ("torch.compile", check_compile, ours),
+                                    ("dropout", check_dropout, fovea.torch.scaled_dot_product_attention)):
+            outcomes.append(run(function))
             print("ok    " if outcomes[-1] else "FAILED", name)
         results["host"] = overheads(fovea, ours)
         print("host:", ", ".join(f"{key} {value:.1f}" for key, value in results["host"].items()))
         results["first"] = first_calls()
         for what, times in results["first"].items():
-            print(f"{what}: first call {times[0]:.0f} ms, second {times[1]:.2f} ms")
+            print(f"{what}:", ", ".join(f"{part} {value:.1f}" for part, value in times.items()), "(ms)")
     if args.json:
         args.json.write_text(json.dumps(results, indent=1))
     print(f"{sum(outcomes)} passed, {len(outcomes) - sum(outcomes)} failed")

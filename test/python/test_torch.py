@@ -122,6 +122,29 @@ def test_scaled_dot_product_attention_of_three_dimensions(ours):
     check([ours.scaled_dot_product_attention(q, k, v, attn_mask=mask, backend="interpret")], [expected], 1e-5)
 
 
+def test_dropout(ours):
+    q, k, _ = inputs(queries=64, keys=16)
+    # With unit vectors as values the output is the probabilities.
+    v = torch.eye(16).expand(variants.BATCH, variants.KV_HEADS, 16, 16)
+    options = {"enable_gqa": True, "backend": "interpret"}
+    plain = ours.scaled_dot_product_attention(q, k, v, **options)
+    torch.manual_seed(3)
+    first, second = (ours.scaled_dot_product_attention(q, k, v, dropout_p=0.25, **options) for _ in range(2))
+    kept = first != 0
+    assert abs(kept.float().mean().item() - 0.75) < 0.02
+    check([first], [torch.where(kept, plain / 0.75, 0)], 1e-5)
+    assert not torch.equal(first, second)
+    torch.manual_seed(3)
+    assert torch.equal(ours.scaled_dot_product_attention(q, k, v, dropout_p=0.25, **options), first)
+    # Together with a mask; the interpreter runs kernels, too.
+    causal = ours.scaled_dot_product_attention(q.half(), k.half(), v.half(), None, 0.25, True, enable_gqa=True,
+                                               backend="interpret:tile")
+    assert not causal.triu(1)[:, :, :16].any() and abs((causal[:, :, 15:] != 0).float().mean().item() - 0.75) < 0.03
+    with pytest.raises(Exception, match="dropout_p can't be given under torch.compile"):
+        torch.compile(lambda: ours.scaled_dot_product_attention(q, k, v, dropout_p=0.25, **options), backend="eager",
+                      fullgraph=True)()
+
+
 # --- What functions refer to ----------------------------------------------------
 
 
@@ -365,7 +388,8 @@ def test_arguments_that_are_refused(ours):
     bias = torch.ones(3, requires_grad=True)
     refuse(Exception, "captured tensor requires a gradient", score_mod=lambda s, b, h, i, j: s + bias[0])
     for message, options in (
-        ("dropout_p must be 0, found 0.5", {"dropout_p": 0.5}),
+        ("dropout_p must be a probability below 1, found 1.0", {"dropout_p": 1.0}),
+        ("dropout_p must be a probability below 1, found -0.1", {"dropout_p": -0.1}),
         ("can't both be given", {"is_causal": True, "attn_mask": variants.KEEP[0]}),
         ("attn_mask must broadcast to", {"attn_mask": variants.KEEP[0][:7]}),
         ("attn_mask is of torch.int16", {"attn_mask": variants.KEEP[0].short()}),
@@ -392,7 +416,7 @@ from fovea.torch._programs import Facts, program_of
 
 # The image is text of ours, not ptxas's to read.
 fovea._kernel.find_ptxas = lambda: None
-_op.target_of, _op._current_stream = lambda device: "sm_80", lambda device: 0x77
+_op.targets_of, _op._current_stream = lambda device: ("sm_80",), lambda device: 0x77
 slopes, gain, offset = torch.ones(4, device=sys.argv[1]), torch.tensor(0.5), torch.tensor(3)
 
 def score(score, b, h, q_idx, kv_idx):
@@ -400,14 +424,14 @@ def score(score, b, h, q_idx, kv_idx):
 
 q, k, v = (torch.zeros(2, 32, 4, 16).half().transpose(1, 2) for _ in range(3))
 facts = Facts(torch.float16, torch.device(sys.argv[1]), 16, 16, None, False)
-program = program_of(score, None, facts)
+program, _ = program_of(score, None, facts)
 text = program.text
 kernel = fovea.compile(program.spec, target="sm_80")
 # What the stand-in reads of an image: a kernel's name, the types of its arguments.
 types = [p.get("type", "pointer") for p in kernel.metadata["parameters"]]
 kernel._ptx = f"// arguments: {' '.join(types)}\\n.visible .entry attention()".encode()
 captures = [torch.ones(4) if tensor.is_meta else tensor for tensor in program.captures]
-o, lse = _op.launcher(text, "auto", "auto", 0)(q, k, v, captures)
+o, lse = _op.launcher(text, "auto", "auto", 0).layout(q, k, v)(q, k, v, captures)
 assert o.shape == q.shape and o.stride() == q.stride() and lse.shape == (2, 4, 32), (o.stride(), lse.shape)
 print("expected:", *(hex(t.data_ptr()) for t in (q, k, v, o, lse, captures[1], gain, offset)))
 assert _op.launcher(text, "auto", "auto", 0) is _op.launcher(text, "auto", "auto", 0)

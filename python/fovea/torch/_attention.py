@@ -2,119 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Callable, Dict, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
 
-from .._builder import RegionBuilder
-from . import _masks, _op
-from ._expressions import Captures, scalar
-from ._programs import Facts, Program, assemble, program_of
-from ._tracer import Tracer
-
-#: What ``kernel_options`` may hold of Fovea's; PyTorch's own are hints for its kernels, and are ignored.
-_OPTIONS = ("schedule", "recurrence")
-_LEVELS = {"interpret": "attn", "interpret:attn": "attn", "interpret:tile": "tile", "interpret:warp": "warp"}
-
-
-# --- What is taken ------------------------------------------------------------
-
-
-#: Forms of calls that have been checked: that takes longer than all else that a call does.
-_good: Set[Tuple] = set()
-_MOST_GOOD = 4096
-
-
-def _check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gqa: bool, backend: str) -> None:
-    if torch.compiler.is_compiling():
-        _check_form(query, key, value, enable_gqa, backend)
-    else:
-        form = (query.shape, key.shape, value.shape, query.dtype, key.dtype, value.dtype, query.device, key.device,
-                value.device, enable_gqa, backend)
-        if form not in _good:
-            _check_form(query, key, value, enable_gqa, backend)
-            if len(_good) >= _MOST_GOOD:
-                _good.clear()
-            _good.add(form)
-    if torch.is_grad_enabled():
-        for name, tensor in (("query", query), ("key", key), ("value", value)):
-            if tensor.requires_grad:
-                raise NotImplementedError(
-                    f"{name} requires a gradient, and there is no backward pass yet; use torch.no_grad() or detach()")
-
-
-def _check_form(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gqa: bool, backend: str) -> None:
-    tensors = (("query", query), ("key", key), ("value", value))
-    for name, tensor in tensors:
-        if tensor.dim() != 4:
-            raise ValueError(f"{name} must have 4 dimensions (batch, heads, length, head_dim), found {tensor.dim()}")
-        if tensor.dtype != query.dtype:
-            raise ValueError(f"query, key and value must be of one dtype, found {query.dtype} and {tensor.dtype}")
-        if tensor.device != query.device:
-            raise ValueError(f"query, key and value must be on one device, found {query.device} and {tensor.device}")
-    kinds: Tuple[torch.dtype, ...] = (torch.bfloat16, torch.float16)
-    if backend == "cuda":
-        if query.device.type != "cuda":
-            raise NotImplementedError(
-                f"query is on {query.device}, kernels run on CUDA; backend=\"interpret\" runs the reference on the CPU")
-    else:
-        kinds += (torch.float32,)
-        if query.device.type != "cpu":
-            raise ValueError(f"backend=\"{backend}\" runs on the CPU, found query on {query.device}")
-    if query.dtype not in kinds:
-        raise NotImplementedError(f"query is of {query.dtype}, expected {', '.join(map(str, kinds))}")
-    (batch, heads, _, dim), (kv_batch, kv_heads, length, key_dim) = query.shape, key.shape
-    if key_dim != dim:
-        raise ValueError(f"query and key must have one head_dim, found {dim} and {key_dim}")
-    if value.shape[:3] != key.shape[:3]:
-        raise ValueError(f"key and value must agree but in head_dim, found {list(key.shape)} and {list(value.shape)}")
-    if kv_batch not in (1, batch):
-        raise ValueError(f"key must have query's batch size or 1, found {kv_batch} and {batch}")
-    if not enable_gqa and heads != kv_heads:
-        raise ValueError(f"query has {heads} heads, key {kv_heads}: that needs enable_gqa=True")
-    if kv_heads == 0 or heads % kv_heads:
-        raise ValueError(f"query heads must be a multiple of key heads, found {heads} and {kv_heads}")
-
-
-def _scale(scale: Optional[float]) -> Optional[float]:
-    if scale is None:
-        return None
-    if isinstance(scale, torch.Tensor) or not math.isfinite(scale):
-        raise ValueError(f"scale must be a finite number or None, found {scale!r}")
-    return float(scale)
+from . import _calls, _masks, _op
+from ._checks import LEVELS, check, checked_backend, checked_options, checked_scale
+from ._dropout import dropout_numbers
+from ._programs import Facts, Family, known_family, program_of
+from ._tensor_masks import check_mask, mask_family, mask_program
 
 
 def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_masks.Form] = None,
            dropout: float = 0.0) -> Facts:
-    return Facts(query.dtype, query.device, int(query.shape[-1]), int(value.shape[-1]), _scale(scale),
+    return Facts(query.dtype, query.device, int(query.shape[-1]), int(value.shape[-1]), checked_scale(scale),
                  torch.is_grad_enabled(), lse, blocks, dropout)
-
-
-def _options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]:
-    if not kernel_options:
-        return "auto", "auto"
-    for name in kernel_options:
-        if name.islower() and name not in _OPTIONS and name not in ("num_warps", "num_stages", "kpack", "waves_per_eu",
-                                                                   "matrix_instr_nonkdim"):
-            raise ValueError(f"kernel_options has no '{name}', expected {' or '.join(_OPTIONS)}")
-    return kernel_options.get("schedule", "auto"), kernel_options.get("recurrence", "auto")
-
-
-def _run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.Call, backend: str
-         ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    # Modes (fake tensors, tracing) must see an op; without one its dispatch is time for nothing. torch.compile takes
-    # the first question for a constant and never meets the second.
-    if (backend == "cuda" and not torch.compiler.is_compiling() and not torch._C._len_torch_dispatch_stack()
-            and type(query) is torch.Tensor):
-        return _op.launch(query, key, value, call)
-    return torch.ops.fovea.attention(query, key, value, *call[:-1], _LEVELS.get(backend, "attn"))
-
-
-def _backend(name: str) -> str:
-    if name != "cuda" and name not in _LEVELS:
-        raise ValueError(f"backend must be 'cuda' or one of {', '.join(_LEVELS)}, found {name!r}")
-    return name
 
 
 # --- FlexAttention ------------------------------------------------------------
@@ -180,26 +82,32 @@ def flex_attention(
     ...     return score + slopes[h] * (kv_idx - q_idx)
     >>> out = flex_attention(query, key, value, score_mod=alibi)  # doctest: +SKIP
     """
-    _check(query, key, value, enable_gqa, _backend(backend))
+    plain = backend == "cuda" and _calls.is_plain(query, key, value)
+    repeats = plain and not kernel_options and return_aux is None
+    if repeats:
+        result = _flex_again(query, key, value, score_mod, block_mask, (scale, enable_gqa, return_lse))
+        if result is not None:
+            return result if return_lse else result[0]
+    check(query, key, value, enable_gqa, checked_backend(backend))
     if return_lse and return_aux is not None:
         raise ValueError("return_lse and return_aux can't both be given")
     if return_aux is not None and return_aux.max_scores:
         raise NotImplementedError("return_aux asks for max_scores, which is not computed")
-    mask_mod, blocks, lists = block_mask, None, []
-    if _masks.is_block_mask(block_mask):
-        blocks, lists = _masks.lists_of(block_mask, query, key)
-        mask_mod = _masks.mask_function(block_mask)
+    mask_mod, blocks, lists = block_mask, None, ()
+    if block_mask is not None and _masks.is_block_mask(block_mask):
+        mask_mod, blocks, lists = _masks.read(block_mask, query, key)
     for name, function in (("score_mod", score_mod), ("block_mask", mask_mod)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be a function{' or a BlockMask' * (name == 'block_mask')}, found "
                             f"{type(function).__name__}")
+    wants_lse = return_lse or (return_aux is not None and return_aux.lse)
+    program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, wants_lse, blocks))
+    schedule, recurrence = checked_options(kernel_options)
+    call = _op.Call(program.captures, lists, program.text, wants_lse, schedule=schedule, recurrence=recurrence)
+    form = _calls.form_of(query, key, value, blocks, scale, enable_gqa, return_lse) if repeats else None
     if key.shape[0] != query.shape[0]:
         key, value = (one.expand(query.shape[0], -1, -1, -1) for one in (key, value))
-    wants_lse = return_lse or (return_aux is not None and return_aux.lse)
-    program = program_of(score_mod, mask_mod, _facts(query, value, scale, wants_lse, blocks))
-    schedule, recurrence = _options(kernel_options)
-    o, lse = _run(query, key, value, _op.Call(program.captures, lists, program.text, wants_lse,
-                                              schedule=schedule, recurrence=recurrence), backend)
+    o, lse = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form)
     if return_lse:
         return o, lse
     if return_aux is not None:
@@ -209,27 +117,22 @@ def flex_attention(
     return o
 
 
+def _flex_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Optional[Callable], block_mask: Any,
+                options: Tuple[Any, ...]) -> Any:
+    """The output and the log-sum-exp, or None if there was no such call before."""
+    mask_mod, blocks, lists = block_mask, None, ()
+    if block_mask is not None and _masks.is_block_mask(block_mask):
+        known = _masks.known(block_mask, query, key)
+        if known is None:
+            return None
+        mask_mod, blocks, lists = known
+    family = known_family(score_mod, mask_mod)
+    if family is None:
+        return None
+    return _calls.again(family, _calls.form_of(query, key, value, blocks, *options), query, key, value, lists)
+
+
 # --- scaled_dot_product_attention ---------------------------------------------
-
-
-def _mask_program(attn_mask: torch.Tensor, facts: Facts) -> Program:
-    """A mask that is a tensor: booleans keep, numbers are added to the scores."""
-    role = "mask_mod" if attn_mask.dtype == torch.bool else "score_mod"
-    names = [(name, "index") for name in ("b", "h", "i", "j")]
-    region = RegionBuilder(([("s", "f32")] if role == "score_mod" else []) + names)
-    captures = Captures(facts.device)
-    problem = captures.problem(attn_mask, False)
-    if problem is not None:
-        raise ValueError(problem.replace("a captured tensor", "attn_mask"))
-    tracer = Tracer(region, captures)
-    coordinates = tuple(region.arguments[-4:])
-    element = tracer.capture(attn_mask)
-    if role == "mask_mod":
-        region.finish(element.at(region, coordinates))
-        return assemble(captures, facts, None, region)
-    bias = tracer.converted(scalar(element.at(region, coordinates), attn_mask.dtype), torch.float32)
-    region.finish(region.binary("add", region.arguments[0], bias.read(())))
-    return assemble(captures, facts, region, None)
 
 
 def _causal(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
@@ -242,13 +145,6 @@ def _four(tensor: torch.Tensor, name: str) -> torch.Tensor:
     if tensor.dim() != 4:
         raise ValueError(f"{name} must have 3 or 4 dimensions, found {tensor.dim()}")
     return tensor
-
-
-def _broadcasts(attn_mask: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> None:
-    full = (*query.shape[:3], key.shape[2])
-    shape = (1,) * (4 - attn_mask.dim()) + tuple(attn_mask.shape)
-    if len(shape) != 4 or any(found not in (1, wanted) for found, wanted in zip(shape, full)):
-        raise ValueError(f"attn_mask must broadcast to {list(full)}, found {list(attn_mask.shape)}")
 
 
 def scaled_dot_product_attention(
@@ -272,7 +168,11 @@ def scaled_dot_product_attention(
         which keys a query sees, numbers (float16, bfloat16, float32) are added
         to the scores. It is read by the kernel, at each call as it is then.
     dropout_p
-        must be 0.
+        probability, below 1 and rounded to multiples of 1/65536, to leave out a
+        key after the softmax; the others count 1 / (1 - dropout_p) times. Seed
+        and offset are those of the device's generator, which moves on; which keys
+        they choose is not what they choose for PyTorch. Not within torch.compile
+        or a CUDA graph, where they would be the same at each replay.
     is_causal
         whether query i sees the keys 0 to i alone.
     scale, enable_gqa, backend
@@ -283,22 +183,62 @@ def scaled_dot_product_attention(
 
     >>> out = scaled_dot_product_attention(query, key, value, is_causal=True)  # doctest: +SKIP
     """
-    shape = query.shape
-    if query.dim() != 4:
+    flat = query.dim() != 4
+    if flat:
         query, key, value = _four(query, "query"), _four(key, "key"), _four(value, "value")
         attn_mask = attn_mask.unsqueeze(1) if attn_mask is not None and attn_mask.dim() == 3 else attn_mask
-    _check(query, key, value, enable_gqa, _backend(backend))
-    if dropout_p:
-        raise NotImplementedError(f"dropout_p must be 0, found {dropout_p}")
-    facts = _facts(query, value, scale, False)
+    plain = backend == "cuda" and _calls.is_plain(query, key, value)
+    o = _sdpa_again(query, key, value, attn_mask, is_causal, (scale, enable_gqa, dropout_p)) if plain else None
+    if o is None:
+        o = _sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, backend, plain)
+    return o.squeeze(1) if flat else o
+
+
+def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor], dropout_p: float,
+          is_causal: bool, scale: Optional[float], enable_gqa: bool, backend: str, plain: bool) -> torch.Tensor:
+    check(query, key, value, enable_gqa, checked_backend(backend))
+    if not 0 <= dropout_p < 1:
+        raise ValueError(f"dropout_p must be a probability below 1, found {dropout_p}")
+    if attn_mask is not None and is_causal:
+        raise ValueError("attn_mask and is_causal can't both be given")
+    facts = _facts(query, value, scale, False, None, float(dropout_p))
+    family: Optional[Family] = None
     if attn_mask is None:
-        program = program_of(None, _causal if is_causal else None, facts)
+        program, family = program_of(None, _causal if is_causal else None, facts)
     else:
-        if is_causal:
-            raise ValueError("attn_mask and is_causal can't both be given")
-        _broadcasts(attn_mask, query, key)
-        program = _mask_program(attn_mask, facts)
-    o = _run(query, key, value, _op.Call(program.captures, (), program.text, False), backend)[0]
-    return o.squeeze(1) if len(shape) == 3 else o
+        check_mask(attn_mask, query, key)
+        program = mask_program(attn_mask, facts)
+        family = mask_family(attn_mask) if plain else None
+    seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
+    call = _op.Call(program.captures, (), program.text, False, seed, offset)
+    form = _sdpa_form(query, key, value, attn_mask, (scale, enable_gqa, dropout_p)) if plain else None
+    if key.shape[0] != query.shape[0]:
+        key, value = (one.expand(query.shape[0], -1, -1, -1) for one in (key, value))
+    return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form)[0]
 
 
+def _sdpa_form(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
+               options: Tuple[Any, ...]) -> Optional[_calls.Form]:
+    if attn_mask is None:
+        return _calls.form_of(query, key, value, *options)
+    if attn_mask.requires_grad and torch.is_grad_enabled() or attn_mask.layout is not torch.strided:
+        return None
+    return _calls.form_of(query, key, value, attn_mask.shape, *options)
+
+
+def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
+                is_causal: bool, options: Tuple[Any, ...]) -> Optional[torch.Tensor]:
+    """The output, or None if there was no such call before."""
+    if attn_mask is None:
+        family, captures = known_family(None, _causal if is_causal else None), None
+    else:
+        family, captures = (None if is_causal else mask_family(attn_mask)), (attn_mask,)
+    if family is None:
+        return None
+    form = _sdpa_form(query, key, value, attn_mask, options)
+    if form not in family.calls:
+        return None
+    # Only now: the generator must not move on twice.
+    seed, offset = dropout_numbers(query.device) if options[-1] else (0, 0)
+    result = _calls.again(family, form, query, key, value, (), captures, seed, offset)
+    return None if result is None else result[0]

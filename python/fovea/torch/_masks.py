@@ -3,7 +3,8 @@ visited, their mask_mod chooses among the keys of the partial ones."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Tuple
+import weakref
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 import torch
 
@@ -30,6 +31,65 @@ def mask_function(block_mask: Any) -> Optional[Callable]:
     if function is getattr(flex, "_sliced_mask_mod_error", block_mask):
         raise RuntimeError("a sliced BlockMask has no mask_mod; set it, from the mask_mod of the BlockMask that was sliced")
     return None if function is None or function is flex.noop_mask else function
+
+
+class Read(NamedTuple):
+    """What a BlockMask says."""
+
+    mask_mod: Optional[Callable]
+    form: Form
+    lists: List[torch.Tensor]
+
+
+class _Known:
+    """A BlockMask that was read, its attributes then, and the calls that it fits."""
+
+    __slots__ = ("block_mask", "attributes", "read", "fits")
+
+    def __init__(self, block_mask: Any, read: Read):
+        key = id(block_mask)
+        self.block_mask = weakref.ref(block_mask, lambda _, known=_known: known.pop(key, None))
+        self.attributes, self.read = _attributes(block_mask), read
+        self.fits: Set[Tuple] = set()
+
+
+_known: Dict[int, _Known] = {}
+_MOST_FITS = 256
+
+
+def _attributes(block_mask: Any) -> Tuple[Any, ...]:
+    return (block_mask.kv_num_blocks, block_mask.kv_indices, block_mask.full_kv_num_blocks, block_mask.full_kv_indices,
+            block_mask.mask_mod, block_mask.BLOCK_SIZE, block_mask.seq_lengths)
+
+
+def known(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Optional[Read]:
+    """What was read before for such a call, if the BlockMask is what it was. The
+    contents of lists are the kernel's to read."""
+    found = _known.get(id(block_mask))
+    if found is None or found.block_mask() is not block_mask:
+        return None
+    # By identity: == would compare tensors' elements.
+    for one, other in zip(_attributes(block_mask), found.attributes):
+        if one is not other:
+            return None
+    return found.read if (query.shape, key.shape, query.get_device()) in found.fits else None
+
+
+def read(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Read:
+    """Raises what `lists_of` and `mask_function` raise."""
+    form, lists = lists_of(block_mask, query, key)
+    result = Read(mask_function(block_mask), form, lists)
+    # Lists that were converted are others at each call.
+    if not torch.compiler.is_compiling() and lists[0] is block_mask.kv_num_blocks and all(
+            one is other for one, other in zip(lists, _attributes(block_mask))):
+        found = _known.get(id(block_mask))
+        if found is None or found.block_mask() is not block_mask or any(
+                one is not other for one, other in zip(_attributes(block_mask), found.attributes)):
+            found = _known[id(block_mask)] = _Known(block_mask, result)
+        if len(found.fits) >= _MOST_FITS:
+            found.fits.clear()
+        found.fits.add((query.shape, key.shape, query.get_device()))
+    return result
 
 
 def lists_of(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Tuple[Form, List[torch.Tensor]]:
@@ -61,4 +121,4 @@ def lists_of(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Tuple[F
     return form, lists
 
 
-__all__ = ["Form", "is_block_mask", "lists_of", "mask_function"]
+__all__ = ["Form", "Read", "is_block_mask", "known", "read"]

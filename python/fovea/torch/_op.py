@@ -8,8 +8,9 @@ the program.
 
 from __future__ import annotations
 
+import struct
 import threading
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -58,14 +59,25 @@ def outputs(query: torch.Tensor, value: torch.Tensor, lse: bool) -> Tuple[torch.
     return o, query.new_empty((batch, heads, length), dtype=torch.float32) if lse else None
 
 
-def target_of(device: int) -> str:
-    """The chip to compile for. Raises Error for one that can't be."""
+def targets_of(device: int) -> Tuple[str, ...]:
+    """Names of chips whose kernels a device may run, the best first."""
     major, minor = torch.cuda.get_device_capability(device)
+    return f"sm_{major}{minor}a", f"sm_{major}{minor}"
+
+
+def compiled(spec: Spec, device: int, options: Mapping[str, str]) -> _kernel.Kernel:
+    """Raises Error for a device that none can be compiled for, CompileError."""
+    names = targets_of(device)
+    # What was compiled before is found without loading the compiler, which takes longer than to load a kernel.
+    for name in names:
+        kernel = _kernel.find(spec, name, **options)
+        if kernel is not None:
+            return kernel
     known = _kernel.targets()
-    for name in (f"sm_{major}{minor}a", f"sm_{major}{minor}"):
+    for name in names:
         if name in known:
-            return name
-    raise Error(f"{torch.cuda.get_device_name(device)} has compute capability {major}.{minor}; kernels are for "
+            return _kernel.compile(spec, name, **options)
+    raise Error(f"{torch.cuda.get_device_name(device)} would need kernels for {' or '.join(names)}; they can be compiled for "
                 + ", ".join(known))
 
 
@@ -74,6 +86,19 @@ try:
 except AttributeError:
     def _current_stream(device: int) -> int:
         return torch.cuda.current_stream(device).cuda_stream
+
+
+#: How an address, and all that is said of a tensor of some rank, are packed.
+_ADDRESS = struct.Struct("=q").pack
+_TENSORS = tuple(struct.Struct("=" + "q" * (1 + 2 * rank)).pack for rank in range(16))
+
+
+def _described(tensor: torch.Tensor) -> bytes:
+    """Address, sizes, strides; a scalar is a tensor of one element."""
+    shape = tensor.shape
+    if not shape:
+        return _TENSORS[1](tensor.data_ptr(), 1, 1)
+    return _TENSORS[len(shape)](tensor.data_ptr(), *shape, *tensor.stride())
 
 
 class Launcher:
@@ -90,33 +115,71 @@ class Launcher:
 
         self.tensors = tuple(place(name) for name in kernel.tensors)
         # Those of dropout, else captured tensors of one element.
-        self.scalars = tuple(DROPOUT.index(name) - len(DROPOUT) if name in DROPOUT else place(name)
-                             for name in kernel.scalars)
+        scalars = (DROPOUT.index(name) - len(DROPOUT) if name in DROPOUT else place(name) for name in kernel.scalars)
+        self.scalars = tuple(zip(scalars, (struct.Struct("=d" if one else "=q").pack for one in kernel.floating)))
         self.lse = "lse" in kernel.tensors
+        self._layouts: Dict[Tuple, Layout] = {}
+
+    def layout(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> Layout:
+        """Of a call with such tensors."""
+        form = (query.shape, key.shape, value.shape, query.stride(), key.stride(), value.stride())
+        found = self._layouts.get(form)
+        if found is None:
+            if len(self._layouts) >= _MOST_LAYOUTS:
+                self._layouts.clear()
+            found = self._layouts[form] = Layout(self, query, key, value)
+        return found
+
+
+class Layout:
+    """A kernel's call with query, key and value of certain sizes and strides. What
+    these decide is packed once; a call adds addresses."""
+
+    __slots__ = ("_launch", "_device", "_empty", "_lse", "_plain", "_sizes", "_tensors", "_scalars")
+
+    def __init__(self, launcher: Launcher, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor):
+        self._launch, self._device, self._lse = launcher.kernel.launch_packed, launcher.device, launcher.lse
+        o, lse = outputs(query, value, self._lse)
+        self._empty = not o.numel()
+        # Then empty_like does what `outputs` does, in less time.
+        self._plain = value.shape[-1] == query.shape[-1]
+        self._sizes = tuple(query.shape[:3])
+        known = (query, key, value, o, lse)
+        # After the address; None for tensors that each call describes.
+        self._tensors = tuple(
+            (place, _described(known[place])[8:] if place < len(known) else None) for place in launcher.tensors)
+        self._scalars = launcher.scalars
 
     def __call__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, captures: Sequence[torch.Tensor],
                  blocks: Sequence[torch.Tensor] = (), seed: int = 0, offset: int = 0
                  ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-        o, lse = outputs(query, value, self.lse)
-        if not o.numel():
+        lse = None
+        if self._plain:
+            o = torch.empty_like(query)
+            if self._lse:
+                lse = torch.empty(self._sizes, dtype=torch.float32, device=query.device)
+        else:
+            o, lse = outputs(query, value, self._lse)
+        if self._empty:
             return o, lse
-        given: Tuple[Any, ...] = (query, key, value, o, lse, *blocks, *(None,) * (len(BLOCK_LISTS) - len(blocks)), *captures)
-        words: List[Any] = []
-        for place in self.tensors:
-            tensor = given[place]
-            words.append(tensor.data_ptr())
-            shape = tensor.shape
-            if shape:
-                words += shape
-                words += tensor.stride()
+        given: Tuple[Any, ...] = (query, key, value, o, lse)
+        if blocks or captures:
+            given += (*blocks, *_NO_LISTS[len(blocks):], *captures)
+        row = []
+        for place, rest in self._tensors:
+            if rest is None:
+                row.append(_described(given[place]))
             else:
-                words += (1, 1)
-        for place in self.scalars:
-            words.append(given[place].item() if place >= 0 else (seed, offset)[place])
-        self.kernel.launch(_current_stream(self.device), words)
+                row.append(_ADDRESS(given[place].data_ptr()))
+                row.append(rest)
+        for place, pack in self._scalars:
+            row.append(pack(given[place].item() if place >= 0 else (seed, offset)[place]))
+        self._launch(_current_stream(self._device), b"".join(row))
         return o, lse
 
 
+_NO_LISTS = (None,) * len(BLOCK_LISTS)
+_MOST_LAYOUTS = 1024
 _launchers: Dict[Tuple[str, str, str, int], Launcher] = {}
 _lock = threading.Lock()
 
@@ -126,7 +189,7 @@ def launcher(program: str, schedule: str, recurrence: str, device: int) -> Launc
     key = (program, schedule, recurrence, device)
     found = _launchers.get(key)
     if found is None:
-        kernel = _kernel.compile(_spec(program), target_of(device), schedule=schedule, recurrence=recurrence)
+        kernel = compiled(_spec(program), device, {"schedule": schedule, "recurrence": recurrence})
         made = Launcher(kernel.loaded(device))
         with _lock:
             found = _launchers.setdefault(key, made)
@@ -150,7 +213,7 @@ class Call(NamedTuple):
 def launch(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
            ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """The op on CUDA."""
-    run = launcher(call.program, call.schedule, call.recurrence, query.device.index)
+    run = launcher(call.program, call.schedule, call.recurrence, query.device.index).layout(query, key, value)
     return run(query, key, value, call.captures, call.blocks, call.seed, call.offset)
 
 

@@ -63,7 +63,7 @@ class _Bindings:
         self.cells: List[Tuple[Any, Any]] = []
         self.names: List[Tuple[Dict[str, Any], str, Any]] = []
         self.functions: List[Tuple[Any, Any, Any]] = []
-        self.tensors: List[Tuple[torch.Tensor, torch.Size]] = []
+        self.tensors: List[Tuple[torch.Tensor, torch.Size, bool]] = []
         # A root must be free to go: the entry goes with it.
         self._roots = {id(function) for function in functions}
         self._seen: Set[int] = set()
@@ -76,7 +76,7 @@ class _Bindings:
             return True
         self._seen.add(id(value))
         if isinstance(value, torch.Tensor):
-            self.tensors.append((value, value.shape))
+            self.tensors.append((value, value.shape, value.requires_grad))
             return True
         if isinstance(value, types.ModuleType):
             return value.__name__.partition(".")[0] in _LIBRARIES
@@ -118,8 +118,8 @@ class _Bindings:
         for function, code, defaults in self.functions:
             if function.__code__ is not code or function.__defaults__ is not defaults:
                 return False
-        for tensor, shape in self.tensors:
-            if tensor.shape != shape:
+        for tensor, shape, gradient in self.tensors:
+            if tensor.shape != shape or tensor.requires_grad is not gradient:
                 return False
         return True
 
@@ -170,44 +170,50 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
     return Program(spec, tensors, _op.remember(spec))
 
 
-class _Entry(NamedTuple):
-    functions: Tuple[Any, ...]  # weak references, or None
-    bindings: _Bindings
-    program: Program
+class Family:
+    """Two functions, what they refer to, and what came of tracing them: programs by
+    their facts, and launches by the forms of calls (``_calls``)."""
+
+    __slots__ = ("functions", "bindings", "programs", "calls")
+
+    def __init__(self, functions: Tuple[Any, ...] = (None, None), bindings: Optional[_Bindings] = None):
+        #: Weak references, or None.
+        self.functions = functions
+        self.bindings = _Bindings(()) if bindings is None else bindings
+        self.programs: Dict[Tuple, Program] = {}
+        self.calls: Dict[Tuple, Any] = {}
+
+    def holds(self, score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> bool:
+        """Whether it is of these functions, as they are now."""
+        score, mask = self.functions
+        return ((score_mod is None if score is None else score() is score_mod)
+                and (mask_mod is None if mask is None else mask() is mask_mod) and self.bindings.hold())
 
 
-_MOST_ENTRIES = 512
-_entries: "collections.OrderedDict[Tuple, _Entry]" = collections.OrderedDict()
-# Dropping an entry can end the life of another's function, and so forget that within the same call.
+_MOST_FAMILIES = 512
+_families: "collections.OrderedDict[Tuple[int, int], Family]" = collections.OrderedDict()
+# Dropping a family can end the life of another's function, and so forget that within the same call.
 _lock = threading.RLock()
 
 
-def _forget(key: Tuple, entries: Any = _entries, lock: Any = _lock) -> None:
+def _forget(key: Tuple, families: Any = _families, lock: Any = _lock) -> None:
     with lock:
-        entries.pop(key, None)
+        families.pop(key, None)
 
 
-def _holds(entry: _Entry, functions: Tuple[Optional[Callable], ...]) -> bool:
-    """Whether an entry is of these functions, as they are now."""
-    for held, function in zip(entry.functions, functions):
-        if held is None:
-            if function is not None:
-                return False
-        elif held() is not function:
-            return False
-    return entry.bindings.hold()
+def known_family(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Optional[Family]:
+    """The functions' family, if they were traced before and nothing has changed."""
+    family = _families.get((id(score_mod), id(mask_mod)))
+    return family if family is not None and family.holds(score_mod, mask_mod) else None
 
 
-def _entry_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], *facts: Any) -> Tuple[_Entry, bool]:
-    """The functions' entry, traced at need, and whether it may be kept."""
-    functions = (score_mod, mask_mod)
-    key = (id(score_mod), id(mask_mod), facts)
-    entry = _entries.get(key)
-    if entry is not None and _holds(entry, functions):
-        return entry, True
-    # Before tracing: what changes meanwhile is noticed then.
+def family_of(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Tuple[Family, bool]:
+    """The functions' family, and whether it is kept."""
+    family = known_family(score_mod, mask_mod)
+    if family is not None:
+        return family, True
+    functions, key = (score_mod, mask_mod), (id(score_mod), id(mask_mod))
     bindings = _Bindings(functions)
-    program = build(score_mod, mask_mod, Facts(*facts))
 
     def forget(_: Any, key: Tuple = key, forget: Any = _forget) -> None:
         forget(key)
@@ -215,14 +221,23 @@ def _entry_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], *fact
     try:
         held = tuple(None if function is None else weakref.ref(function, forget) for function in functions)
     except TypeError:
-        return _Entry((), bindings, program), False
-    entry = _Entry(held, bindings, program)
+        return Family((), bindings), False
+    family = Family(held, bindings)
     if bindings.complete:
         with _lock:
-            _entries[key] = entry
-            while len(_entries) > _MOST_ENTRIES:
-                _entries.popitem(last=False)
-    return entry, bindings.complete
+            _families[key] = family
+            while len(_families) > _MOST_FAMILIES:
+                _families.popitem(last=False)
+    return family, bindings.complete
+
+
+def program_in(family: Family, score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts) -> Program:
+    """The program of a family for such facts, traced at need."""
+    key = (*facts, torch.get_default_dtype())
+    program = family.programs.get(key)
+    if program is None:
+        program = family.programs[key] = build(score_mod, mask_mod, facts)
+    return program
 
 
 class _Compiled(NamedTuple):
@@ -238,14 +253,15 @@ _compiled = types.ModuleType("fovea.torch.compiled")
 
 def _while_compiling(score_mod: Optional[Callable], mask_mod: Optional[Callable], *facts: Any) -> str:
     """The name in ``_compiled`` of what was found."""
-    entry, keeps = _entry_of(score_mod, mask_mod, *facts)
+    family, keeps = family_of(score_mod, mask_mod)
     if not keeps:
         raise NotImplementedError(
             "under torch.compile a score_mod or mask_mod may refer to tensors, numbers, functions and tuples of them, by "
             "closures and globals; what else this one refers to could change unnoticed"
         )
+    program = program_in(family, score_mod, mask_mod, Facts(*facts))
     name = f"entry{len(vars(_compiled))}"
-    setattr(_compiled, name, _Compiled(score_mod, mask_mod, entry.bindings, entry.program))
+    setattr(_compiled, name, _Compiled(score_mod, mask_mod, family.bindings, program))
     return name
 
 
@@ -253,12 +269,14 @@ def _while_compiling(score_mod: Optional[Callable], mask_mod: Optional[Callable]
 _while_compiling._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
-def program_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts) -> Program:
-    """The program of two functions, traced at need."""
+def program_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts
+               ) -> Tuple[Program, Optional[Family]]:
+    """The program of two functions, traced at need, and their family if it is kept."""
     if torch.compiler.is_compiling():
         compiled: _Compiled = getattr(_compiled, _while_compiling(score_mod, mask_mod, *facts))
         # Looked at again, for guards: the next call's functions may be others, and refer to other tensors.
         if not _same(score_mod, compiled.score_mod) or not _same(mask_mod, compiled.mask_mod) or not compiled.bindings.hold():
             raise RuntimeError("a function has changed while it was compiled")
-        return compiled.program
-    return _entry_of(score_mod, mask_mod, *facts)[0].program
+        return compiled.program, None
+    family, keeps = family_of(score_mod, mask_mod)
+    return program_in(family, score_mod, mask_mod, facts), family if keeps else None

@@ -1,0 +1,77 @@
+"""What calls may be, and errors that say what is wrong with others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, Optional, Tuple
+
+import torch
+
+#: What ``kernel_options`` may hold of Fovea's; PyTorch's own are hints for its kernels, and are ignored.
+_OPTIONS = ("schedule", "recurrence")
+#: Where the interpreter runs a program, by the backend's name.
+LEVELS = {"interpret": "attn", "interpret:attn": "attn", "interpret:tile": "tile", "interpret:warp": "warp"}
+
+
+def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gqa: bool, backend: str) -> None:
+    """Raises ValueError for what does not fit together, NotImplementedError for what
+    is not there."""
+    tensors = (("query", query), ("key", key), ("value", value))
+    for name, tensor in tensors:
+        if tensor.dim() != 4:
+            raise ValueError(f"{name} must have 4 dimensions (batch, heads, length, head_dim), found {tensor.dim()}")
+        if tensor.dtype != query.dtype:
+            raise ValueError(f"query, key and value must be of one dtype, found {query.dtype} and {tensor.dtype}")
+        if tensor.device != query.device:
+            raise ValueError(f"query, key and value must be on one device, found {query.device} and {tensor.device}")
+    kinds: Tuple[torch.dtype, ...] = (torch.bfloat16, torch.float16)
+    if backend == "cuda":
+        if query.device.type != "cuda":
+            raise NotImplementedError(
+                f"query is on {query.device}, kernels run on CUDA; backend=\"interpret\" runs the reference on the CPU")
+    else:
+        kinds += (torch.float32,)
+        if query.device.type != "cpu":
+            raise ValueError(f"backend=\"{backend}\" runs on the CPU, found query on {query.device}")
+    if query.dtype not in kinds:
+        raise NotImplementedError(f"query is of {query.dtype}, expected {', '.join(map(str, kinds))}")
+    (batch, heads, _, dim), (kv_batch, kv_heads, length, key_dim) = query.shape, key.shape
+    if key_dim != dim:
+        raise ValueError(f"query and key must have one head_dim, found {dim} and {key_dim}")
+    if value.shape[:3] != key.shape[:3]:
+        raise ValueError(f"key and value must agree but in head_dim, found {list(key.shape)} and {list(value.shape)}")
+    if kv_batch not in (1, batch):
+        raise ValueError(f"key must have query's batch size or 1, found {kv_batch} and {batch}")
+    if not enable_gqa and heads != kv_heads:
+        raise ValueError(f"query has {heads} heads, key {kv_heads}: that needs enable_gqa=True")
+    if kv_heads == 0 or heads % kv_heads:
+        raise ValueError(f"query heads must be a multiple of key heads, found {heads} and {kv_heads}")
+    if torch.is_grad_enabled():
+        for name, tensor in tensors:
+            if tensor.requires_grad:
+                raise NotImplementedError(
+                    f"{name} requires a gradient, and there is no backward pass yet; use torch.no_grad() or detach()")
+
+
+def checked_scale(scale: Optional[float]) -> Optional[float]:
+    if scale is None:
+        return None
+    if isinstance(scale, torch.Tensor) or not math.isfinite(scale):
+        raise ValueError(f"scale must be a finite number or None, found {scale!r}")
+    return float(scale)
+
+
+def checked_options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]:
+    if not kernel_options:
+        return "auto", "auto"
+    for name in kernel_options:
+        if name.islower() and name not in _OPTIONS and name not in ("num_warps", "num_stages", "kpack", "waves_per_eu",
+                                                                   "matrix_instr_nonkdim"):
+            raise ValueError(f"kernel_options has no '{name}', expected {' or '.join(_OPTIONS)}")
+    return kernel_options.get("schedule", "auto"), kernel_options.get("recurrence", "auto")
+
+
+def checked_backend(name: str) -> str:
+    if name != "cuda" and name not in LEVELS:
+        raise ValueError(f"backend must be 'cuda' or one of {', '.join(LEVELS)}, found {name!r}")
+    return name

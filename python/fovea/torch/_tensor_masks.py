@@ -1,0 +1,53 @@
+"""``attn_mask`` of scaled_dot_product_attention: a tensor that the kernel reads."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Tuple
+
+import torch
+
+from .._builder import RegionBuilder
+from ._expressions import Captures, scalar
+from ._programs import Facts, Family, Program, assemble
+from ._tracer import Tracer
+
+_KINDS = (torch.bool, torch.float16, torch.bfloat16, torch.float32)
+
+
+def check_mask(attn_mask: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> None:
+    """Raises ValueError."""
+    if attn_mask.dtype not in _KINDS:
+        raise ValueError(f"attn_mask is of {attn_mask.dtype}, expected {', '.join(map(str, _KINDS))}")
+    full = (*query.shape[:3], key.shape[2])
+    shape = (1,) * (4 - attn_mask.dim()) + tuple(attn_mask.shape)
+    if len(shape) != 4 or any(found not in (1, wanted) for found, wanted in zip(shape, full)):
+        raise ValueError(f"attn_mask must broadcast to {list(full)}, found {list(attn_mask.shape)}")
+
+
+def mask_program(attn_mask: torch.Tensor, facts: Facts) -> Program:
+    """A mask that is a tensor: booleans keep, numbers are added to the scores."""
+    role = "mask_mod" if attn_mask.dtype == torch.bool else "score_mod"
+    names = [(name, "index") for name in ("b", "h", "i", "j")]
+    region = RegionBuilder(([("s", "f32")] if role == "score_mod" else []) + names)
+    captures = Captures(facts.device)
+    problem = captures.problem(attn_mask, False)
+    if problem is not None:
+        raise ValueError(problem.replace("a captured tensor", "attn_mask"))
+    tracer = Tracer(region, captures)
+    coordinates = tuple(region.arguments[-4:])
+    element = tracer.capture(attn_mask)
+    if role == "mask_mod":
+        region.finish(element.at(region, coordinates))
+        return assemble(captures, facts, None, region)
+    bias = tracer.converted(scalar(element.at(region, coordinates), attn_mask.dtype), torch.float32)
+    region.finish(region.binary("add", region.arguments[0], bias.read(())))
+    return assemble(captures, facts, region, None)
+
+
+#: Programs around a tensor by its type and by which of its sizes are 1: these are read for all.
+_families: Dict[Tuple[Any, ...], Family] = {}
+
+
+def mask_family(attn_mask: torch.Tensor) -> Family:
+    form = (attn_mask.dtype, attn_mask.get_device(), *(extent == 1 for extent in attn_mask.shape))
+    return _families.setdefault(form, Family())

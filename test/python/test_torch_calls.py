@@ -1,0 +1,182 @@
+"""fovea.torch: a call that repeats an earlier one takes the short way, with the
+tensors of this call; whatever changes is noticed. On the tests' stand-in for a
+driver, which prints what kernels are given."""
+
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("torch.nn.attention.flex_attention")
+
+from conftest import ROOT  # noqa: E402
+
+START = """
+import torch
+from torch.nn.attention import flex_attention as flex
+import torch_on_stand_in as stand_in
+from fovea.torch import flex_attention, scaled_dot_product_attention
+
+torch.set_grad_enabled(False)
+kept = []
+
+def tensors(*shape):
+    # Kept, so that no two have one address.
+    kept.append([torch.zeros(*(shape or (1, 2, 16, 16))).half() for _ in range(3)])
+    return kept[-1]
+
+def step(name, call, *wanted):
+    # What a call must give the kernel, and whether it went the long way.
+    before = len(stand_in.long_ways)
+    o = call()
+    o = o[0] if isinstance(o, tuple) else o
+    print("step:", name, "long" if len(stand_in.long_ways) > before else "short", *(hex(t.data_ptr()) for t in (*wanted, o)),
+          flush=True)
+"""
+
+SCORES = """
+slopes, other = torch.ones(2), torch.ones(2)
+gain, table = 0.5, torch.ones(2)
+
+def score(s, b, h, i, j):
+    return s * gain + slopes[h]
+
+def call(q, k, v, function=score, **options):
+    return lambda: flex_attention(q, k, v, function, **options)
+
+q, k, v = tensors()
+step("long: first", call(q, k, v), q, k, v, slopes)
+step("short: again", call(q, k, v), q, k, v, slopes)
+a, b, c = tensors()
+step("short: other tensors", call(a, b, c), a, b, c, slopes)
+slopes = other
+step("long: another captured tensor", call(a, b, c), a, b, c, other)
+step("short: again", call(a, b, c), a, b, c, other)
+gain = 0.25
+step("long: another number", call(a, b, c), a, b, c, other)
+a, b, c = tensors(1, 2, 32, 16)
+step("long: another length", call(a, b, c), a, b, c, other)
+step("short: as before", call(q, k, v), q, k, v, other)
+a, b, c = (t.transpose(1, 2) for t in tensors(1, 16, 2, 16))
+step("long: other strides", call(a, b, c), a, b, c, other)
+step("long: another scale", call(q, k, v, scale=0.5), q, k, v, other)
+step("long: with log-sum-exp", call(q, k, v, return_lse=True), q, k, v, other)
+step("short: with log-sum-exp", call(q, k, v, return_lse=True), q, k, v, other)
+step("long: with options", call(q, k, v, kernel_options={"num_warps": 4}), q, k, v, other)
+step("long: default dtype", lambda: (torch.set_default_dtype(torch.float64), call(q, k, v)())[1], q, k, v, other)
+torch.set_default_dtype(torch.float32)
+
+class Module:
+    table = torch.ones(2)
+    def score(self, s, b, h, i, j):
+        return s + self.table[h]
+
+module = Module()
+for _ in range(2):  # what an object refers to can't be watched
+    step("long: a method", call(q, k, v, module.score), q, k, v, module.table)
+Module.table = torch.ones(2)
+step("long: a method's tensor", call(q, k, v, module.score), q, k, v, module.table)
+
+def make(table):
+    return lambda s, b, h, i, j: s + table[h]
+
+for _ in range(3):  # functions come and go, perhaps at one address
+    table = torch.ones(2); kept.append(table)
+    step("long: a new function", call(q, k, v, make(table)), q, k, v, table)
+torch.set_grad_enabled(True)
+other.requires_grad_()
+try:
+    call(q, k, v)()
+except Exception as error:
+    print("refused:", error)
+other.requires_grad_(False)
+q.requires_grad_()
+try:
+    stand_in.fovea.torch._checks.check(q, k, v, False, "interpret")
+except NotImplementedError as error:
+    print("refused:", error)
+"""
+
+BLOCK_MASKS = """
+def causal(b, h, i, j):
+    return i >= j
+
+def mask(length=64):
+    made = flex.create_block_mask(causal, None, None, length, length, device="cpu", BLOCK_SIZE=16)
+    kept.append(made)
+    return made
+
+def lists(m):
+    return m.kv_num_blocks, m.kv_indices, m.full_kv_num_blocks, m.full_kv_indices
+
+def call(q, k, v, m):
+    return lambda: flex_attention(q, k, v, None, m)
+
+q, k, v = tensors(1, 2, 64, 16)
+m = mask()
+step("long: first", call(q, k, v, m), q, k, v, *lists(m))
+step("short: again", call(q, k, v, m), q, k, v, *lists(m))
+other = mask()
+step("long: another BlockMask", call(q, k, v, other), q, k, v, *lists(other))
+step("short: as before", call(q, k, v, m), q, k, v, *lists(m))
+m.kv_indices = m.kv_indices.clone()
+step("long: another list", call(q, k, v, m), q, k, v, *lists(m))
+step("short: again", call(q, k, v, m), q, k, v, *lists(m))
+m.mask_mod = lambda b, h, i, j: i > j
+step("long: another mask_mod", call(q, k, v, m), q, k, v, *lists(m))
+m.kv_num_blocks = m.kv_num_blocks.long()
+for _ in range(2):
+    step("long: converted", call(q, k, v, m), q, k, v)
+a, b, c = tensors(1, 2, 32, 16)
+try:
+    call(a, b, c, other)()
+except ValueError as error:
+    print("refused:", error)
+"""
+
+SDPA = """
+def call(q, k, v, *mask, **options):
+    return lambda: scaled_dot_product_attention(q, k, v, *mask, **options)
+
+q, k, v = tensors()
+step("long: causal", call(q, k, v, is_causal=True), q, k, v)
+step("short: causal", call(q, k, v, is_causal=True), q, k, v)
+step("long: plain", call(q, k, v), q, k, v)
+for mask in (torch.ones(16, 16), torch.ones(16, 16) > 0, torch.ones(1, 16), torch.ones(2, 1, 16).half()):
+    again = mask.clone(); kept.append((mask, again))
+    step("long: a mask", call(q, k, v, mask), q, k, v, mask)
+    step("short: another of its form", call(q, k, v, again), q, k, v, again)
+try:
+    call(q, k, v, torch.ones(16, 16), is_causal=True)()
+except ValueError as error:
+    print("refused:", error)
+torch.manual_seed(0)
+for kind in ("long", "short"):
+    step(kind + ": dropout", call(q, k, v, dropout_p=0.5), q, k, v)
+"""
+
+
+@pytest.mark.parametrize("script, refusals", [
+    (SCORES, ["a captured tensor requires a gradient", "query requires a gradient"]),
+    (BLOCK_MASKS, ["created for 64 queries and 64 keys, found 32 and 32"]), (SDPA, ["can't both be given"]),
+])
+def test_calls(run_python, build, script, refusals):
+    result = run_python(START + script, LD_LIBRARY_PATH=str(build / "test" / "Runtime" / "fake-driver"),
+                        PYTHONPATH=f"{ROOT / 'python'}:{ROOT / 'test' / 'python'}", PYTHONUNBUFFERED="1")
+    assert result.returncode == 0, result.stderr
+    given, steps = [], 0
+    for line in result.stdout.splitlines():
+        if line.startswith("arguments:"):
+            given = line.split()[1:]
+        elif line.startswith("step:"):
+            steps += 1
+            words = line.split()
+            addresses = [word for word in words if word.startswith("0x")]
+            assert words[1] == words[len(words) - len(addresses) - 1] + ":", line
+            assert addresses and set(addresses) <= set(given), (line, given)
+    assert steps > 5
+    found = [line for line in result.stdout.splitlines() if line.startswith("refused:")]
+    assert len(found) == len(refusals) and all(part in line for part, line in zip(refusals, found)), found
+    if script is SDPA:
+        # Two calls have two seeds.
+        launches = [line.split() for line in result.stdout.splitlines() if line.startswith("arguments:")][-2:]
+        seeds = [[word for word in words[1:] if not word.startswith("0x") and abs(float(word)) > 1 << 32] for words in launches]
+        assert len(seeds[0]) == len(seeds[1]) == 1 and seeds[0] != seeds[1]

@@ -1,0 +1,33 @@
+"""fovea.torch on the tests' stand-in for a driver: tensors in host memory are taken
+for a device's, launches print their arguments. Import it in a process whose
+LD_LIBRARY_PATH has the stand-in."""
+
+import fovea
+import fovea.torch
+from fovea.torch import _attention, _calls, _op
+
+# The image is text of ours, not ptxas's to read.
+fovea._kernel.find_ptxas = lambda: None
+_op._current_stream = lambda device: 0x77
+_op.targets_of = lambda device: ("sm_80",)
+_attention.check = lambda *arguments: None
+_launcher, _compiled, _run = _op.launcher, _op.compiled, _calls.run
+#: How often calls went the long way.
+long_ways = []
+
+
+def compiled(*arguments):
+    kernel = _compiled(*arguments)
+    # What the stand-in reads of an image: a kernel's name, the types of its arguments.
+    types = [parameter.get("type", "pointer") for parameter in kernel.metadata["parameters"]]
+    kernel._ptx = f"// arguments: {' '.join(types)}\n.visible .entry attention()".encode()
+    return kernel
+
+
+def run(*arguments):
+    long_ways.append(arguments)
+    return _run(*arguments)
+
+
+_op.compiled, _calls.run = compiled, run
+_op.launcher = lambda program, schedule, recurrence, device: _launcher(program, schedule, recurrence, 0)

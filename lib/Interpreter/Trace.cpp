@@ -215,11 +215,13 @@ llvm::json::Value WarpTrace::toJSON(tile::AbiOp abi) {
   llvm::json::Array bufferFacts, pipelineFacts;
   for (auto &[_, op] : buffers) {
     auto type = cast<MemRefType>(op->getResult(0).getType());
-    bufferFacts.push_back(
-        llvm::json::Object{{"shape", llvm::json::Array(type.getShape())},
-                           {"bytes", getBytes(type)},
-                           {"offset", getOffset(op)},
-                           {"tensor", getTensorName(abi, sources.lookup(op))}});
+    // Each CTA of a cluster may keep a part.
+    auto memory = dyn_cast_if_present<warp::SharedAttr>(type.getMemorySpace());
+    bufferFacts.push_back(llvm::json::Object{
+        {"shape", llvm::json::Array(type.getShape())},
+        {"bytes", getBytes(type) / (memory ? memory.getCtas() : 1)},
+        {"offset", getOffset(op)},
+        {"tensor", getTensorName(abi, sources.lookup(op))}});
   }
   for (auto &[op, _] : pipelines)
     pipelineFacts.push_back(llvm::json::Object{

@@ -154,6 +154,17 @@ def test_page(fovea, name, target):
     assert all(0 < part <= 1 for part in lines["busy"].values())
 
 
+def test_lengths_that_a_program_fixes(fovea):
+    from fovea import explain
+
+    # One query of a decoding step, 4096 keys.
+    text = explain.page(EXAMPLES / "gqa_decode.mlir", target="sm_80")
+    assert "1 queries, 4096 keys" in text
+    spec = fovea.attention(head_dim=64, query_length=256)
+    (found,) = explain.block_map(spec, key_length=512, target="sm_80")
+    assert (found.queries, found.keys) == (256, 512)
+
+
 def test_command(run_command, tmp_path):
     variants = tmp_path / "variants.py"
     variants.write_text(
@@ -178,3 +189,26 @@ def test_command(run_command, tmp_path):
     assert result.returncode == 2 and "unknown target 'sm_1', expected one of 'sm_80'" in result.stderr
     result = run_command("explain", f"{variants}:spec", "--seq", "0", cwd=tmp_path)
     assert result.returncode == 2 and "lengths must be positive, found '0'" in result.stderr
+
+
+@pytest.mark.parametrize("schedule, target", [("auto", "sm_90a"), ("cluster=2", "sm_90a"), ("auto", "sm_80")])
+def test_resources_and_lanes(fovea, schedule, target):
+    """Buffers add up to the kernel's shared memory; CTAs of a cluster have tensor
+    cores of their own."""
+    from fovea import explain
+    from fovea.explain import _inputs, _resources, _timeline
+
+    kernel = fovea.compile(fovea.attention(head_dim=256), target, schedule=schedule)
+    entries = _inputs.signature(kernel._spec, kernel._options)
+    contents, _ = _inputs.make_inputs(kernel._spec, entries, _inputs.small_sizes(kernel._spec, entries, 512, 2), {})
+    trace = _timeline.trace(kernel, entries, contents)
+    parts = _resources.shared_memory(kernel, trace)
+    assert sum(part["bytes"] for part in parts) == kernel.metadata["shared_memory"]
+    rest = sum(part["bytes"] for part in parts if part["name"] == "barriers")
+    assert rest < 1024 and {part["name"] for part in parts} >= {"Q", "K", "V"}
+    cluster = kernel.metadata["cluster"][0]
+    lines = _timeline.lay_out(trace, explain.chip_of_target(target), cluster)
+    assert sum(lane.startswith("tensor cores") for lane in lines.lanes) == cluster == (2 if schedule == "cluster=2" else 1)
+    operations = _resources.operations_of_a_score(trace)
+    # An exponential for each score, and little else of that unit.
+    assert 0.9 < operations["special"] < 1.2 and 2 < operations["ordinary"] < 16

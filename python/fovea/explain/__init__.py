@@ -7,15 +7,15 @@ it needs a GPU. ``block_map`` gives the blocks as data. Needs numpy.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from .. import _kernel
 from .._chips import chip_of_target
-from .._spec import Program
+from .._spec import Program, Spec
 from .._version import VERSION
 from ..errors import Error
 from ._blocks import BlockMap, block_maps, kernel_block
-from ._inputs import DEFAULT_HEADS, Sizes, fit_sizes, make_inputs, signature
+from ._inputs import DEFAULT_HEADS, Input, Sizes, fit_sizes, fixed_lengths, make_inputs, signature, small_sizes
 from ._page import render
 from ._resources import bounds, levels_of, operations_of_a_score, ptxas_facts, shared_memory
 from ._timeline import lay_out, trace
@@ -26,8 +26,18 @@ __all__ = ["BlockMap", "block_map", "page"]
 _LEVELS = ("attn", "tile", "warp", "nvvm", "llvm", "ptx")
 
 
-def _wanted(query_length: int, key_length: Optional[int], batch: int, heads: int) -> Sizes:
-    key_length = query_length if key_length is None else key_length
+#: Positions where neither the program nor the caller says how many.
+_LENGTH = 4096
+
+
+def _wanted(spec: Spec, entries: Sequence[Input], query_length: Optional[int], key_length: Optional[int], batch: int,
+            heads: int) -> Sizes:
+    queries, keys = fixed_lengths(spec, entries)
+    if query_length is None:
+        query_length = queries or _LENGTH
+    if key_length is None:
+        # A program that fixes its queries may be a decoding step, of few of them and many keys.
+        key_length = keys or (query_length if queries is None else max(queries, _LENGTH))
     sizes = Sizes(query_length, key_length, batch, heads, heads)
     for name, value in (("query_length", query_length), ("key_length", key_length), ("batch", batch), ("heads", heads)):
         if value < 1:
@@ -36,7 +46,7 @@ def _wanted(query_length: int, key_length: Optional[int], batch: int, heads: int
 
 
 def block_map(
-    program: Program, query_length: int, key_length: Optional[int] = None, *, batch: int = 1,
+    program: Program, query_length: Optional[int] = None, key_length: Optional[int] = None, *, batch: int = 1,
     heads: int = DEFAULT_HEADS, target: str = _kernel.DEFAULT_TARGET, schedule: str = "auto",
     inputs: Optional[Mapping[str, Any]] = None,
 ) -> List[BlockMap]:
@@ -46,7 +56,8 @@ def block_map(
     program, target, schedule
         as ``fovea.compile`` takes them; the blocks are the kernel's tiles.
     query_length, key_length
-        in elements; as many keys as queries by default.
+        positions; what the program fixes by default, else 4096, and as many keys as
+        queries.
     batch, heads
         sizes that the program leaves open.
     inputs
@@ -58,13 +69,14 @@ def block_map(
     """
     kernel = _kernel.compile(program, target, schedule=schedule)
     entries = signature(kernel._spec, kernel._options)
-    sizes = fit_sizes(kernel._spec, entries, _wanted(query_length, key_length, batch, heads))
+    wanted = _wanted(kernel._spec, entries, query_length, key_length, batch, heads)
+    sizes = fit_sizes(kernel._spec, entries, wanted)
     contents, _ = make_inputs(kernel._spec, entries, sizes, inputs or {}, skip=("q", "k", "v"))
     return block_maps(kernel, entries, contents, sizes)
 
 
 def page(
-    program: Program, query_length: int = 4096, key_length: Optional[int] = None, *, batch: int = 1,
+    program: Program, query_length: Optional[int] = None, key_length: Optional[int] = None, *, batch: int = 1,
     heads: int = DEFAULT_HEADS, target: str = _kernel.DEFAULT_TARGET, schedule: str = "auto",
     kernel: Optional[str] = None, inputs: Optional[Mapping[str, Any]] = None,
 ) -> str:
@@ -76,11 +88,10 @@ def page(
     of the chip), registers and shared memory (with a ptxas), and the least times
     that the chip's ceilings allow. Raises what ``block_map`` raises.
     """
-    wanted = _wanted(query_length, key_length, batch, heads)
     chosen = _kernel.compile(program, target, schedule=schedule, kernel=kernel)
     spec, chip = chosen._spec, chip_of_target(chosen.target)
     entries = signature(spec, chosen._options)
-    sizes = fit_sizes(spec, entries, wanted)
+    sizes = fit_sizes(spec, entries, _wanted(spec, entries, query_length, key_length, batch, heads))
     problems: Dict[str, str] = {}
     contents, notes = make_inputs(spec, entries, sizes, inputs or {}, skip=("q", "k", "v"))
     maps = block_maps(chosen, entries, contents, sizes)
@@ -91,10 +102,10 @@ def page(
     recorded: Dict[str, Any] = {"agents": [], "buffers": [], "events": []}
     lines = None
     try:
-        small = fit_sizes(spec, entries, Sizes(length, length, 1, heads, heads))
+        small = small_sizes(spec, entries, length, heads)
         short, _ = make_inputs(spec, entries, small, {})
         recorded = trace(chosen, entries, short)
-        lines = lay_out(recorded, chip)
+        lines = lay_out(recorded, chip, chosen.metadata["cluster"][0])
     except Error as error:
         problems["trace"] = f"the warp program could not be traced: {error}"
     try:

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", metavar="FILE", help="MLIR, or FILE.py:NAME")
     parser.add_argument("--target", default=DEFAULT_TARGET, help="chip to compile for (default: %(default)s)")
-    parser.add_argument("--seq", type=_lengths, default=(4096, 4096), metavar="S", help="length, or QUERIESxKEYS (default: 4096)")
+    parser.add_argument("--seq", type=_lengths, default=(None, None), metavar="S", help="length, or QUERIESxKEYS (default: what the program fixes, else 4096)")
     parser.add_argument("--batch", type=int, default=1, help="batch entries (default: 1)")
     parser.add_argument("--heads", type=int, default=DEFAULT_HEADS, help="query heads, if the program leaves them open (default: %(default)s)")
     parser.add_argument("--schedule", default="auto", help="fields of the schedule to override: tile_n=64,stages=3")

@@ -69,6 +69,19 @@ def fit_sizes(spec: Spec, inputs: Sequence[Input], wanted: Sizes) -> Sizes:
     return replace(wanted, batch=q[0] or wanted.batch, heads=heads, kv_heads=kv_heads or heads)
 
 
+def fixed_lengths(spec: Spec, inputs: Sequence[Input]) -> Tuple[Optional[int], Optional[int]]:
+    """Queries and keys, where the program says how many there are."""
+    shapes = {entry.name: entry.shape for entry in inputs}
+    row = 1 if layout_of(spec) == "bshd" else 2
+    return shapes["q"][row], shapes["k"][row]
+
+
+def small_sizes(spec: Spec, inputs: Sequence[Input], length: int, heads: int) -> Sizes:
+    """Sizes of one batch entry and about `length` positions that the program allows."""
+    queries, keys = fixed_lengths(spec, inputs)
+    return fit_sizes(spec, inputs, Sizes(queries or length, keys or length, 1, heads, heads))
+
+
 # --- Contents -----------------------------------------------------------------
 
 

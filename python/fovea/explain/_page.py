@@ -129,7 +129,7 @@ def _resource_section(kernel: Kernel, chip: Chip, parts: Sequence[Facts], roles:
     for role in roles:
         if role.get("role") and role["role"] not in seen:
             seen.add(role["role"])
-            register_rows.append([f"role {role['role']}", f"{role['groups'] * role['warps']} warps",
+            register_rows.append([f"role {role['role']}", f"{role['groups'] * role['warps'] // kernel.metadata['cluster'][0]} warps",
                                   f"{role['registers']} registers a thread"])
     if assembly:
         register_rows.append(["ptxas", f"{assembly['bytes']} bytes of machine code",

@@ -68,8 +68,8 @@ def agent_name(agent: Mapping[str, Any]) -> str:
 
 
 class _Agent:
-    def __init__(self, number: int, name: str):
-        self.number, self.name = number, name
+    def __init__(self, number: int, name: str, processor: int):
+        self.number, self.name, self.processor = number, name, processor
         self.events: List[List[Any]] = []
         self.next = 0
         self.ready = 0.0  # when it can go on, if it does not wait for something
@@ -85,15 +85,20 @@ class _Agent:
 
 
 class _Model:
-    """Plays a trace. Agents go on as soon as what they wait for has happened."""
+    """Plays a trace. Agents go on as soon as what they wait for has happened. The
+    warp groups of a cluster's CTAs are on multiprocessors of their own."""
 
-    def __init__(self, trace: Trace, chip: Chip):
-        self.trace, self.chip = trace, chip
-        self.agents = [_Agent(number, agent_name(agent)) for number, agent in enumerate(trace["agents"])]
+    def __init__(self, trace: Trace, chip: Chip, cluster: int):
+        self.trace, self.chip, self.cluster = trace, chip, cluster
+        self.agents = [
+            _Agent(number, agent_name(agent), agent["group"] * cluster // max(agent.get("groups", 1), cluster))
+            for number, agent in enumerate(trace["agents"])
+        ]
         for event in trace["events"]:
             self.agents[event[1]].events.append(event)
         self.result = Timeline()
-        self.now = self.tensor_free = self.port_free = 0.0
+        self.now = self.port_free = 0.0
+        self.tensor_free = [0.0] * cluster
         self.dots: Dict[int, float] = {}
         self.copies: Dict[int, float] = {}  # by agent: when its copies since the acquire have landed
         self.full: Dict[Tuple[int, int], List[float]] = {}
@@ -126,6 +131,10 @@ class _Model:
     def span(self, lane: str, kind: str, begin: float, end: float, text: str) -> None:
         if end > begin:
             self.result.spans.append(Span(lane, kind, begin, end, text))
+
+    def tensor_lanes(self) -> List[str]:
+        """A lane for each CTA's multiprocessor."""
+        return ["tensor cores"] if self.cluster == 1 else [f"tensor cores {n}" for n in range(self.cluster)]
 
     # What an event waits for: a time, or None while it is not known.
 
@@ -187,14 +196,14 @@ class _Model:
             self.released[key] = self.released.get(key, 0) + 1
         elif kind == "dot":
             _, _, number, rows, columns, depth, is_async, transposed = event
-            begin = max(now, self.tensor_free)
-            self.tensor_free = begin + 2.0 * rows * columns * depth / self.chip.tensor
-            self.dots[number] = self.tensor_free
+            begin = max(now, self.tensor_free[agent.processor])
+            end = begin + 2.0 * rows * columns * depth / self.chip.tensor
+            self.tensor_free[agent.processor] = self.dots[number] = end
             what = "Q K^T" if transposed else "P V"
-            self.span("tensor cores", "qk" if transposed else "pv", begin, self.tensor_free,
+            self.span(self.tensor_lanes()[agent.processor], "qk" if transposed else "pv", begin, end,
                       f"{what} of {agent.name}: {rows} x {columns} x {depth}")
             if not is_async:
-                agent.ready = self.tensor_free
+                agent.ready = end
         elif kind == "begin_turn":
             agent.turns += 1
         elif kind == "end_turn":
@@ -239,7 +248,8 @@ class _Model:
                 moved = True
         # The next moment at which something changes.
         computing = [agent for agent in self.agents if agent.work is not None]
-        times = [self.now + (agent.work or 0.0) * len(computing) for agent in computing]
+        sharing = [sum(agent.processor == n for agent in computing) for n in range(self.cluster)]
+        times = [self.now + (agent.work or 0.0) * sharing[agent.processor] for agent in computing]
         for agent in self.agents:
             if agent.event is None or agent.work is not None:
                 continue
@@ -254,7 +264,7 @@ class _Model:
         then = min(times)
         for agent in computing:
             assert agent.work is not None
-            agent.work -= (then - self.now) / len(computing)
+            agent.work -= (then - self.now) / sharing[agent.processor]
         self.now = then
         for agent in computing:
             if agent.work is not None and agent.work <= 1e-6:
@@ -265,28 +275,27 @@ class _Model:
         return True
 
 
-def lay_out(trace: Trace, chip: Chip) -> Timeline:
+def lay_out(trace: Trace, chip: Chip, cluster: int = 1) -> Timeline:
     """A trace in time, by the model that this module's text describes."""
-    model = _Model(trace, chip)
+    model = _Model(trace, chip, cluster)
     while model.step():
         pass
     result = model.result
     # Who copies first, then warp groups in order.
     copying = {event[1] for event in trace["events"] if event[0] == "copy"}
     agents = sorted(model.agents, key=lambda agent: (agent.number not in copying, agent.name))
-    result.lanes = ["copies", *(agent.name for agent in agents if agent.events), "tensor cores"]
+    result.lanes = ["copies", *(agent.name for agent in agents if agent.events), *model.tensor_lanes()]
     # The kernel before and after its roles has little to show.
     shown = {span.lane for span in result.spans if span.kind != "wait"}
     result.lanes = [lane for lane in dict.fromkeys(result.lanes) if lane in shown or lane.startswith("load")]
     result.spans = [span for span in result.spans if span.lane in result.lanes]
     result.clocks = max((span.end for span in result.spans), default=0.0)
-    products = [span for span in result.spans if span.lane == "tensor cores"]
+    products = [span for span in result.spans if span.kind in ("qk", "pv")]
     if products:
         begin, end = min(span.begin for span in products), max(span.end for span in products)
         length = max(end - begin, 1.0)
-        result.busy["tensor cores"] = sum(span.end - span.begin for span in products) / length
         for lane in result.lanes:
             spans = [span for span in result.spans if span.lane == lane and span.kind not in ("wait", "load", "store")]
-            if lane not in ("tensor cores", "copies") and spans:
+            if lane != "copies" and spans:
                 result.busy[lane] = sum(max(min(s.end, end) - max(s.begin, begin), 0) for s in spans) / length
     return result

@@ -48,7 +48,8 @@ function blockMap() {
     map.rows.forEach((row, i) => [...row].forEach((code, j) => {
       counts[code] = (counts[code] || 0) + 1;
       paint.fillStyle = colour(CODES[code][0]);
-      paint.fillRect(Math.round(j * w), Math.round(i * h), Math.ceil(w) - gap, Math.ceil(h) - gap);
+      const x = Math.round(j * w), y = Math.round(i * h);
+      paint.fillRect(x, y, Math.max(Math.round((j + 1) * w) - x - gap, 1), Math.max(Math.round((i + 1) * h) - y - gap, 1));
     }));
     const total = Object.values(counts).reduce((a, b) => a + b, 0);
     const visited = total - [0, 1, 2].reduce((sum, code) => sum + (counts[code] || 0), 0);

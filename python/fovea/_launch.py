@@ -128,7 +128,8 @@ def open_device(number: int) -> ctypes.c_void_p:
 
 def device_info(number: int = CURRENT_DEVICE) -> Dict[str, Any]:
     """Facts about a device: name, multiprocessors, major and minor (compute
-    capability), max_shared_memory (bytes), driver_version."""
+    capability), max_shared_memory (bytes of a CTA), driver_version. Raises LaunchError
+    where there is no driver or no such device."""
     info = _library.DeviceInfo()
     _library.check(_library.runtime().fovea_device_get_info(open_device(number), ctypes.byref(info)))
     return {field[0]: _text(getattr(info, field[0])) for field in info._fields_}
@@ -233,7 +234,8 @@ class LoadedKernel:
 
 
 def synchronize(stream: int = 0, device: int = CURRENT_DEVICE) -> None:
-    """Waits for all work on a stream; errors of kernels appear here."""
+    """Waits for all work on a stream, a CUstream's address. Errors of kernels appear
+    here, as LaunchError."""
     _library.check(_library.runtime().fovea_stream_wait(open_device(device), stream))
 
 

@@ -181,6 +181,8 @@ def make_inputs(spec: Spec, inputs: Sequence[Input], sizes: Sizes, given: Mappin
             contents[entry.name] = generator.standard_normal(shape, numpy.float32)
         elif entry.name == "scale":
             contents[entry.name] = numpy.float32(0.125)
+        elif entry.name == "sinks":
+            contents[entry.name] = numpy.zeros(entry.shape[0] or sizes.heads, numpy.float32)
         elif entry.name == "lengths":
             contents[entry.name] = numpy.full(entry.shape[0] or sizes.batch, max(sizes.keys * 3 // 4, 1), numpy.int32)
             notes[name] = "three quarters of the keys"

@@ -220,7 +220,7 @@ class _Model:
     def finish_compute(self, agent: _Agent, event: List[Any]) -> None:
         _, _, ordinary, special, selects = event
         kind = "masked" if selects > ordinary // 4 and special else "softmax" if special else "other"
-        text = f"computes {ordinary} elements, {special} of the special-function unit"
+        text = f"computes: {ordinary} operations, {special} of the special-function unit"
         self.span(agent.name, kind, agent.begun, self.now, text + (f", {selects} selected" if selects else ""))
         agent.work = None
         agent.ready = self.now

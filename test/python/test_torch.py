@@ -74,6 +74,21 @@ def test_kernels_compute_it(ours, role, name, level):
     check((o.float(), lse), expected, 5e-3)
 
 
+def test_clamped_distances_beside_other_terms(ours):
+    """Far from the diagonal a block reads one element; what is made of it is the block's."""
+    def score(score, b, h, q_idx, kv_idx):
+        near = variants.TABLE[h, (kv_idx - q_idx).clamp(-16, 16) + 16]
+        return (score + 0.01 * q_idx) * near + near * variants.SLOPES[h]
+
+    q, k, v = inputs(torch.float16, queries=40, keys=300)
+    expected, _ = eager(q.float(), k.float(), v.float(), score)
+    o, lse = run(ours, score, tensors=(q, k, v), return_lse=True)
+    check((o.float(), lse), expected, 5e-3)
+    for level in ("tile", "warp"):
+        o, lse = ours.flex_attention(q, k, v, score, enable_gqa=True, return_lse=True, backend=f"interpret:{level}")
+        check((o.float(), lse), expected, 5e-3)
+
+
 @pytest.mark.parametrize("name", ["quotients", "functions", "casts", "powers", "negative_index", "near", "tiled_natten",
                                   "packed_positions", "dilated_negative"])
 def test_compiles_for_hopper(fovea, ours, name):

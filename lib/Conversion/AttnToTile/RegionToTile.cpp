@@ -415,9 +415,15 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   if (!memref)
     return op.emitError("only captured tensors can be read on a tile");
   if (places && places->contains(op)) {
-    mapping.map(op.getResult(),
-                memref::LoadOp::create(builder, loc, source, places->at(op))
-                    .getResult());
+    // A tile all the same: what is a scalar is taken to be one for all blocks.
+    Value element =
+        memref::LoadOp::create(builder, loc, source, places->at(op));
+    mapping.map(op.getResult(), tile::BroadcastOp::create(
+                                    builder, loc,
+                                    tileType({context.rows, context.columns},
+                                             element.getType()),
+                                    element)
+                                    .getResult());
     return success();
   }
   if (llvm::all_of(op.getIndices(), [&](Value v) { return isUniform(v); })) {

@@ -32,6 +32,34 @@ func.func @distances(%q: !t, %k: !t, %v: !t, %table: tensor<2x17xf32>) -> !t {
   return %o : !t
 }
 
+// A product with what was read is the block's own: nothing of it stands before
+// the loop, and nothing of the sum cancels in the softmax.
+// CHECK-LABEL: gpu.func @product
+// CHECK: scf.if
+// CHECK-NOT: tile.gather
+// CHECK:     %[[READ:.*]] = memref.load
+// CHECK:     tile.broadcast %[[READ]] : f32 to tensor<256x[[N:[0-9]+]]xf32, #tile.reg>
+// CHECK:     arith.mulf %{{.*}}, %{{.*}} : tensor<256x[[N]]xf32, #tile.reg>
+// CHECK:   } else {
+// CHECK:     tile.gather
+func.func @product(%q: !t, %k: !t, %v: !t, %table: tensor<2x17xf32>) -> !t {
+  %o = attn.forward %q, %k, %v captures(%table : tensor<2x17xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<2x17xf32>) {
+      %c0 = arith.constant 0 : index
+      %c16 = arith.constant 16 : index
+      %d = arith.subi %j, %i : index
+      %low = arith.maxsi %d, %c0 : index
+      %n = arith.minsi %low, %c16 : index
+      %factor = tensor.extract %t[%h, %n] : tensor<2x17xf32>
+      %row = arith.index_cast %i : index to i32
+      %bias = arith.sitofp %row : i32 to f32
+      %sum = arith.addf %s, %bias : f32
+      %r = arith.mulf %sum, %factor : f32
+      attn.yield %r : f32
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
 // Places of which none is shared, and one that no interval tells.
 // CHECK-LABEL: gpu.func @apart
 // CHECK-NOT: scf.if {{.*}} -> (tensor<256x

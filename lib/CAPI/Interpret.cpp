@@ -231,8 +231,7 @@ FailureOr<tile::AbiOp> fovea::lowerTo(FoveaContext *context,
     buildToTilePipeline(passes, options);
   if (failed(passes.run(copy)))
     return failure();
-  SmallVector<tile::AbiOp> kernels;
-  copy.walk([&](tile::AbiOp abi) { kernels.push_back(abi); });
+  SmallVector<tile::AbiOp> kernels = tile::getEntryKernels(copy);
   if (kernels.size() != 1)
     return context->error("'" + function.getName() + "' became " +
                           Twine(kernels.size()) + " kernels, expected one");

@@ -65,18 +65,74 @@ static LogicalResult verifyTypes(Operation *program) {
   return failure(result.wasInterrupted());
 }
 
+/// Values of expressions in sizes that have names.
+static FailureOr<SmallVector<int64_t>> evaluate(tile::AbiOp abi, AffineMap map,
+                                                ArrayAttr names,
+                                                const DimSizes &sizes) {
+  Builder builder(abi.getContext());
+  SmallVector<Attribute> symbols, folded;
+  for (auto name : names.getAsRange<StringAttr>()) {
+    auto size = sizes.find(name.getValue());
+    if (size == sizes.end())
+      return abi.emitError("no input has the dimension ") << name;
+    symbols.push_back(builder.getIndexAttr(size->second));
+  }
+  if (failed(map.constantFold(symbols, folded)))
+    return abi.emitError("cannot evaluate ") << AffineMapAttr::get(map);
+  return llvm::map_to_vector(folded, [](Attribute value) {
+    return cast<IntegerAttr>(value).getInt();
+  });
+}
+
+namespace {
+/// What the kernels of one launch share.
+struct Launch {
+  const Signature &signature;
+  ArrayRef<Argument> inputs;
+  ArrayRef<HostTensor> outputs;
+  const DimSizes &sizes;
+  llvm::StringMap<HostTensor> scratch;
+};
+} // namespace
+
+/// Scratch memory, made when a kernel first asks for it.
+static FailureOr<RuntimeValue>
+bindScratch(tile::AbiOp abi, tile::ScratchMemRefParameterAttr scratch,
+            MemRefType type, Launch &launch) {
+  auto extents =
+      evaluate(abi, scratch.getExtents().getValue(), scratch.getSizes(),
+               launch.sizes);
+  if (failed(extents))
+    return failure();
+  int64_t elements = 1;
+  for (int64_t extent : *extents)
+    if (extent < 0 || llvm::MulOverflow(elements, extent, elements) ||
+        elements > kMaxElements)
+      return abi.emitError("there is no room for scratch memory '")
+             << scratch.getName() << "'";
+  HostTensor &memory = launch.scratch[scratch.getName()];
+  if (!memory) {
+    memory = HostTensor(*getElementKind(type.getElementType()), *extents);
+    memory.poison();
+  }
+  return RuntimeValue::memref(memory.getView(
+      llvm::to_vector(llvm::seq<int64_t>(0, extents->size()))));
+}
+
 /// The value of one kernel argument.
 static FailureOr<RuntimeValue> bindParameter(tile::AbiOp abi, Attribute attr,
-                                             const Signature &signature,
-                                             ArrayRef<Argument> inputs,
-                                             ArrayRef<HostTensor> outputs) {
+                                             Type type, Launch &launch) {
+  const Signature &signature = launch.signature;
+  ArrayRef<Argument> inputs = launch.inputs;
   if (auto memref = dyn_cast<tile::MemRefParameterAttr>(attr)) {
     int64_t input = signature.findInput(memref.getTensor());
     const HostTensor &tensor =
         input >= 0 ? inputs[input].tensor
-                   : outputs[signature.findOutput(memref.getTensor())];
+                   : launch.outputs[signature.findOutput(memref.getTensor())];
     return RuntimeValue::memref(tensor.getView(memref.getOrder()));
   }
+  if (auto scratch = dyn_cast<tile::ScratchMemRefParameterAttr>(attr))
+    return bindScratch(abi, scratch, cast<MemRefType>(type), launch);
   if (auto scalar = dyn_cast<tile::ScalarParameterAttr>(attr))
     return inputs[signature.findInput(scalar.getName())].scalar;
   return abi.emitError("the interpreter executes tile-level kernels, whose "
@@ -99,17 +155,10 @@ static int64_t countBlocks(tile::AbiOp abi, int64_t items) {
 }
 
 static FailureOr<int64_t> evaluateGrid(tile::AbiOp abi, const DimSizes &sizes) {
-  Builder builder(abi.getContext());
-  SmallVector<Attribute> symbols, result;
-  for (auto name : abi.getGridSizes().getAsRange<StringAttr>()) {
-    auto size = sizes.find(name.getValue());
-    if (size == sizes.end())
-      return abi.emitError("no input has the dimension ") << name;
-    symbols.push_back(builder.getIndexAttr(size->second));
-  }
-  if (failed(abi.getGrid().constantFold(symbols, result)))
-    return abi.emitError("cannot evaluate the grid");
-  int64_t blocks = cast<IntegerAttr>(result.front()).getInt();
+  auto items = evaluate(abi, abi.getGrid(), abi.getGridSizes(), sizes);
+  if (failed(items))
+    return failure();
+  int64_t blocks = items->front();
   if (blocks < 0 || blocks > std::numeric_limits<int32_t>::max())
     return abi.emitError("grid must have 0 to 2^31 - 1 blocks, found ")
            << blocks;
@@ -128,20 +177,17 @@ static bool isOfCluster(FunctionOpInterface kernel) {
       .wasInterrupted();
 }
 
-LogicalResult
-fovea::interp::runKernel(tile::AbiOp abi, const InterpreterRegistry &registry,
-                         ArrayRef<Argument> inputs,
-                         ArrayRef<HostTensor> outputs, const DimSizes &sizes,
-                         Precision precision, uint64_t seed, WarpTrace *trace) {
+/// Executes one kernel of a launch.
+static LogicalResult runOne(tile::AbiOp abi, Launch &launch,
+                            const InterpreterRegistry &registry,
+                            Precision precision, uint64_t seed,
+                            WarpTrace *trace) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       abi, abi.getKernelAttr());
-  FailureOr<Signature> signature = Signature::get(abi);
-  if (failed(signature))
-    return failure();
   SmallVector<RuntimeValue> arguments;
-  for (Attribute attr : abi.getParameters()) {
-    FailureOr<RuntimeValue> argument =
-        bindParameter(abi, attr, *signature, inputs, outputs);
+  for (auto [attr, type] :
+       llvm::zip(abi.getParameters(), kernel.getArgumentTypes())) {
+    FailureOr<RuntimeValue> argument = bindParameter(abi, attr, type, launch);
     if (failed(argument))
       return failure();
     arguments.push_back(std::move(*argument));
@@ -149,7 +195,7 @@ fovea::interp::runKernel(tile::AbiOp abi, const InterpreterRegistry &registry,
   // After the arguments: those of a lowered kernel have a better message.
   if (failed(verifyTypes(kernel)) || failed(verifyWarpObjects(kernel)))
     return failure();
-  FailureOr<int64_t> blocks = evaluateGrid(abi, sizes);
+  FailureOr<int64_t> blocks = evaluateGrid(abi, launch.sizes);
   if (failed(blocks))
     return failure();
   if (isOfCluster(kernel))
@@ -164,6 +210,24 @@ fovea::interp::runKernel(tile::AbiOp abi, const InterpreterRegistry &registry,
     return success();
   frame.emitDiagnostic();
   return failure();
+}
+
+LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
+                                       const InterpreterRegistry &registry,
+                                       ArrayRef<Argument> inputs,
+                                       ArrayRef<HostTensor> outputs,
+                                       const DimSizes &sizes,
+                                       Precision precision, uint64_t seed,
+                                       WarpTrace *trace) {
+  FailureOr<Signature> signature = Signature::get(abi);
+  if (failed(signature))
+    return failure();
+  Launch launch{*signature, inputs, outputs, sizes, {}};
+  for (tile::AbiOp kernel : tile::getPrologueKernels(abi))
+    if (failed(runOne(kernel, launch, registry, precision, seed,
+                      /*trace=*/nullptr)))
+      return failure();
+  return runOne(abi, launch, registry, precision, seed, trace);
 }
 
 /// Executes a function in a frame with its environment.

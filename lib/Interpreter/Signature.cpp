@@ -133,7 +133,11 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
     else
       return abi.emitError("cannot run a kernel with the constraint ") << attr;
   }
-  for (Attribute attr : abi.getParameters()) {
+  // What kernels before this one read is the launch's as well.
+  SmallVector<Attribute> parameters(abi.getParameters().getValue());
+  for (tile::AbiOp kernel : tile::getPrologueKernels(abi))
+    llvm::append_range(parameters, kernel.getParameters());
+  for (Attribute attr : parameters) {
     if (auto memref = dyn_cast<tile::MemRefParameterAttr>(attr)) {
       if (failed(addTensor(memref.getTensor())))
         return failure();

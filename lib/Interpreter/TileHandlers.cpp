@@ -90,6 +90,8 @@ template <typename T>
 static T reducePair(tile::ReduceKind kind, IntegerWrap wrap, T a, T b) {
   if (kind == tile::ReduceKind::Max)
     return a > b || a != a ? a : b;
+  if (kind == tile::ReduceKind::Min)
+    return a < b || a != a ? a : b;
   if constexpr (std::is_same_v<T, int64_t>)
     return wrap(int64_t(uint64_t(a) + uint64_t(b)));
   else

@@ -26,8 +26,7 @@ static const TargetInfo *findTarget(ModuleOp module,
 
 /// The kernel of that name, or the only one.
 static FailureOr<tile::AbiOp> selectKernel(ModuleOp module, StringRef name) {
-  SmallVector<tile::AbiOp> all;
-  module.walk([&](tile::AbiOp found) { all.push_back(found); });
+  SmallVector<tile::AbiOp> all = tile::getEntryKernels(module);
   for (tile::AbiOp candidate : all)
     if (name.empty() ? all.size() == 1 : candidate.getKernel() == name)
       return candidate;
@@ -92,7 +91,7 @@ fovea::compileToPTX(ModuleOp module, const CompileOptions &options) {
     auto ptx = translate(kernel, *target, /*toPTX=*/true, timing);
     if (failed(ptx))
       return failure();
-    for (auto abi : kernel.getOps<tile::AbiOp>()) {
+    for (tile::AbiOp abi : tile::getEntryKernels(kernel)) {
       FailureOr<std::string> metadata = getMetadata(abi);
       if (failed(metadata))
         return failure();

@@ -116,6 +116,7 @@ fovea_status fovea_device_open(int number, fovea_device **result) {
 void fovea_device_close(fovea_device *device) {
   if (!device)
     return;
+  fovea_scratch_close(device);
   if (device->retained)
     device->driver->primary_release(device->device);
   free(device);

@@ -27,6 +27,15 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+typedef struct CUmemPoolHandle_st *CUmemoryPool;
+
+/** What a memory pool is made of. */
+typedef struct CUmemPoolProps_st {
+  int allocation_type, handle_types, location_type, location;
+  void *security_attributes;
+  uint64_t most_bytes;
+  unsigned char reserved[56];
+} CUmemPoolProps;
 
 /** An opaque description of a tensor for the copy engine of sm_90 and later. */
 typedef struct CUtensorMap_st {
@@ -43,8 +52,11 @@ enum {
   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+  CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115
 };
+enum { CU_MEM_ALLOCATION_TYPE_PINNED = 1, CU_MEM_LOCATION_TYPE_DEVICE = 1 };
+enum { CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4 };
 enum {
   CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
   CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
@@ -124,11 +136,22 @@ enum {
   X(event_synchronize, cuEventSynchronize, (CUevent))                          \
   X(event_elapsed, cuEventElapsedTime, (float *, CUevent, CUevent))
 
-/** Functions that drivers older than CUDA 12 don't have; null there. */
+/**
+ * Functions that older drivers don't have, null there: tensor maps came with
+ * CUDA 12, memory pools with 11.2.
+ */
 #define FOVEA_OPTIONAL_DRIVER_FUNCTIONS(X)                                     \
   X(tensor_map_encode, cuTensorMapEncodeTiled,                                 \
     (CUtensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *, \
-     const uint32_t *, const uint32_t *, int, int, int, int))
+     const uint32_t *, const uint32_t *, int, int, int, int))                  \
+  X(mem_pool_create, cuMemPoolCreate,                                          \
+    (CUmemoryPool *, const CUmemPoolProps *))                                  \
+  X(mem_pool_destroy, cuMemPoolDestroy, (CUmemoryPool))                        \
+  X(mem_pool_set_attribute, cuMemPoolSetAttribute,                             \
+    (CUmemoryPool, int, void *))                                               \
+  X(mem_alloc_from_pool, cuMemAllocFromPoolAsync,                              \
+    (CUdeviceptr *, size_t, CUmemoryPool, CUstream))                           \
+  X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))
 
 typedef struct fovea_driver {
 #define FOVEA_MEMBER(member, symbol, parameters) CUresult(*member) parameters;

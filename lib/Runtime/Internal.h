@@ -37,6 +37,8 @@ struct fovea_device {
   bool retained;
   /** Asked once: launches of persistent kernels need the first. */
   int multiprocessors, major, minor;
+  /** Scratch memory of launches; null until a kernel needs some. */
+  CUmemoryPool pool;
 };
 
 /**
@@ -56,6 +58,26 @@ void fovea_leave(const fovea_device *device);
  */
 fovea_status fovea_alloc_zeroed(const fovea_device *device, size_t bytes,
                                 CUdeviceptr *address);
+
+/*===-- Stream-ordered memory (Scratch.c)
+ * --------------------------------------*/
+
+/**
+ * Makes sure that the device has a pool for scratch memory. `kernel` is the
+ * name of what needs it.
+ */
+fovea_status fovea_scratch_open(fovea_device *device, const char *kernel);
+/** Gives the pool back, if there is one. */
+void fovea_scratch_close(fovea_device *device);
+
+/**
+ * Memory for what follows on the stream up to where it is freed. The device's
+ * context must be current.
+ */
+fovea_status fovea_scratch_alloc(const fovea_device *device, int64_t bytes,
+                                 CUstream stream, CUdeviceptr *address);
+fovea_status fovea_scratch_free(const fovea_device *device, CUdeviceptr address,
+                                CUstream stream);
 
 /** What a loaded kernel's metadata says. */
 const fovea_metadata *fovea_kernel_metadata(const fovea_kernel *kernel);
@@ -92,5 +114,21 @@ void fovea_workspaces_free(fovea_workspaces *workspaces);
 /** The slot of a launch on a stream. The device's context must be current. */
 fovea_status fovea_workspaces_take(fovea_workspaces *workspaces,
                                    CUstream stream, CUdeviceptr *slot);
+
+/*===-- Kernels (Kernel.c, Launch.c)
+ * -------------------------------------------*/
+
+struct fovea_kernel {
+  fovea_device *device;
+  fovea_metadata metadata;
+  CUmodule module;
+  CUfunction function;
+  /** The kernels that run before it. */
+  CUfunction prologue[FOVEA_MAX_PROLOGUE];
+  /** Null if the kernel needs none. */
+  fovea_workspaces *workspaces;
+  /** What maps of empty tensors point to; 0 if the kernel has no maps. */
+  CUdeviceptr nothing;
+};
 
 #endif /* FOVEA_LIB_RUNTIME_INTERNAL_H */

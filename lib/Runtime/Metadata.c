@@ -363,10 +363,90 @@ static fovea_status read_workspace(reader *r, int object, fovea_parameter *p) {
   return FOVEA_OK;
 }
 
+/** An expression in sizes; `what` is the member that it is. */
+static fovea_status read_expr(reader *r, int token, const char *what, int depth,
+                              int *root) {
+  static const struct {
+    const char *name;
+    fovea_expr_kind kind;
+  } operations[] = {{"+", FOVEA_EXPR_ADD},
+                    {"*", FOVEA_EXPR_MUL},
+                    {"floordiv", FOVEA_EXPR_FLOORDIV},
+                    {"ceildiv", FOVEA_EXPR_CEILDIV},
+                    {"mod", FOVEA_EXPR_MOD}};
+  if (depth > 64)
+    return FAIL("'%s' is nested too deeply", what);
+  fovea_expr expr = {0};
+  switch (r->tokens[token].type) {
+  case JSMN_PRIMITIVE:
+    expr.kind = FOVEA_EXPR_NUMBER;
+    TRY(as_integer(r, token, what, &expr.value));
+    break;
+  case JSMN_STRING: {
+    int index;
+    expr.kind = FOVEA_EXPR_SIZE;
+    TRY(find_size(r, r->text + r->tokens[token].start, &index));
+    expr.value = index;
+    break;
+  }
+  default: {
+    TRY(expect(r, token, JSMN_ARRAY, what, "a list of expressions"));
+    const char *name;
+    if (r->tokens[token].size != 3)
+      return FAIL("an operation in '%s' must be [name, a, b]", what);
+    TRY(as_string(r, token + 1, what, &name));
+    size_t i = 0, count = sizeof operations / sizeof *operations;
+    while (i < count && strcmp(operations[i].name, name) != 0)
+      ++i;
+    if (i == count)
+      return FAIL("'%s' has the unknown operation '%s'", what, name);
+    expr.kind = operations[i].kind;
+    int lhs = after(r, token + 1);
+    TRY(read_expr(r, lhs, what, depth + 1, &expr.lhs));
+    TRY(read_expr(r, after(r, lhs), what, depth + 1, &expr.rhs));
+  }
+  }
+  *root = r->out->num_exprs++;
+  r->out->exprs[*root] = expr;
+  return FOVEA_OK;
+}
+
+/** Whether two expressions say the same in the same words. */
+static bool is_same(const fovea_metadata *m, int a, int b) {
+  const fovea_expr *x = &m->exprs[a], *y = &m->exprs[b];
+  if (x->kind != y->kind)
+    return false;
+  if (x->kind == FOVEA_EXPR_NUMBER || x->kind == FOVEA_EXPR_SIZE)
+    return x->value == y->value;
+  return is_same(m, x->lhs, y->lhs) && is_same(m, x->rhs, y->rhs);
+}
+
+/** Kernels of a launch that name the same scratch memory share it. */
+static fovea_status read_scratch(reader *r, int object, fovea_parameter *p) {
+  fovea_metadata *out = r->out;
+  const char *name;
+  int token = find(r, object, "bytes"), bytes;
+  TRY(string_member(r, object, "name", &name));
+  if (token < 0)
+    return FAIL("'bytes' is missing");
+  TRY(read_expr(r, token, "bytes", 0, &bytes));
+  for (p->index = 0; p->index < out->num_scratch; ++p->index) {
+    if (strcmp(out->scratch[p->index].name, name) != 0)
+      continue;
+    if (!is_same(out, out->scratch[p->index].bytes, bytes))
+      return FAIL("scratch memory '%s' has two numbers of bytes", name);
+    return FOVEA_OK;
+  }
+  if (out->num_scratch == FOVEA_MAX_SCRATCH)
+    return FAIL("more than %d scratch memories", FOVEA_MAX_SCRATCH);
+  out->scratch[out->num_scratch++] = (fovea_scratch_spec){name, bytes};
+  return FOVEA_OK;
+}
+
 static fovea_status read_parameter(reader *r, int object) {
-  if (r->out->num_parameters == FOVEA_MAX_PARAMETERS)
+  if (r->out->num_all_parameters == FOVEA_MAX_PARAMETERS)
     return FAIL("more than %d parameters", FOVEA_MAX_PARAMETERS);
-  fovea_parameter *p = &r->out->parameters[r->out->num_parameters++];
+  fovea_parameter *p = &r->out->parameters[r->out->num_all_parameters++];
   const char *kind;
   TRY(expect(r, object, JSMN_OBJECT, "parameters", "a list of objects"));
   TRY(string_member(r, object, "kind", &kind));
@@ -405,53 +485,11 @@ static fovea_status read_parameter(reader *r, int object) {
     p->kind = FOVEA_PARAMETER_WORKSPACE;
     return read_workspace(r, object, p);
   }
+  if (strcmp(kind, "scratch") == 0) {
+    p->kind = FOVEA_PARAMETER_SCRATCH;
+    return read_scratch(r, object, p);
+  }
   return FAIL("a parameter has the unknown kind '%s'", kind);
-}
-
-static fovea_status read_expr(reader *r, int token, int depth, int *root) {
-  static const struct {
-    const char *name;
-    fovea_expr_kind kind;
-  } operations[] = {{"+", FOVEA_EXPR_ADD},
-                    {"*", FOVEA_EXPR_MUL},
-                    {"floordiv", FOVEA_EXPR_FLOORDIV},
-                    {"ceildiv", FOVEA_EXPR_CEILDIV},
-                    {"mod", FOVEA_EXPR_MOD}};
-  if (depth > 64)
-    return FAIL("'grid' is nested too deeply");
-  fovea_expr expr = {0};
-  switch (r->tokens[token].type) {
-  case JSMN_PRIMITIVE:
-    expr.kind = FOVEA_EXPR_NUMBER;
-    TRY(as_integer(r, token, "grid", &expr.value));
-    break;
-  case JSMN_STRING: {
-    int index;
-    expr.kind = FOVEA_EXPR_SIZE;
-    TRY(find_size(r, r->text + r->tokens[token].start, &index));
-    expr.value = index;
-    break;
-  }
-  default: {
-    TRY(expect(r, token, JSMN_ARRAY, "grid", "a list of expressions"));
-    const char *name;
-    if (r->tokens[token].size != 3)
-      return FAIL("an operation in 'grid' must be [name, a, b]");
-    TRY(as_string(r, token + 1, "grid", &name));
-    size_t i = 0, count = sizeof operations / sizeof *operations;
-    while (i < count && strcmp(operations[i].name, name) != 0)
-      ++i;
-    if (i == count)
-      return FAIL("'grid' has the unknown operation '%s'", name);
-    expr.kind = operations[i].kind;
-    int lhs = after(r, token + 1);
-    TRY(read_expr(r, lhs, depth + 1, &expr.lhs));
-    TRY(read_expr(r, after(r, lhs), depth + 1, &expr.rhs));
-  }
-  }
-  *root = r->out->num_exprs++;
-  r->out->exprs[*root] = expr;
-  return FOVEA_OK;
 }
 
 static fovea_status read_constraint(reader *r, int object) {
@@ -484,10 +522,10 @@ static fovea_status read_constraint(reader *r, int object) {
   return FAIL("a constraint has the unknown kind '%s'", kind);
 }
 
-static fovea_status read_list(reader *r, const char *name,
+static fovea_status read_list(reader *r, int object, const char *name,
                               fovea_status (*read)(reader *, int)) {
   int list;
-  TRY(list_member(r, 0, name, &list));
+  TRY(list_member(r, object, name, &list));
   int element = list + 1;
   for (int i = 0; i < r->tokens[list].size; ++i) {
     TRY(read(r, element));
@@ -545,40 +583,62 @@ static fovea_status read_target(reader *r) {
   return FOVEA_OK;
 }
 
-static fovea_status read_launch_shape(reader *r) {
-  int grid, block;
-  TRY(list_member(r, 0, "grid", &grid));
-  TRY(list_member(r, 0, "block", &block));
-  if (r->tokens[grid].size != 3 || r->tokens[block].size != 3)
+/** CTAs, threads and shared memory of one kernel. */
+static fovea_status read_launch_shape(reader *r, int object, int grid[3],
+                                      unsigned block[3],
+                                      unsigned *shared_memory) {
+  int items, threads;
+  TRY(list_member(r, object, "grid", &items));
+  TRY(list_member(r, object, "block", &threads));
+  if (r->tokens[items].size != 3 || r->tokens[threads].size != 3)
     return FAIL("'grid' and 'block' must have three entries");
-  ++grid, ++block;
+  ++items, ++threads;
   for (int i = 0; i < 3; ++i) {
-    TRY(read_expr(r, grid, 0, &r->out->grid[i]));
-    int64_t threads;
-    TRY(as_integer(r, block, "block", &threads));
-    if (threads < 1 || threads > 1024)
-      return FAIL("'block' must be in [1, 1024], found %lld",
-                  (long long)threads);
-    r->out->block[i] = (unsigned)threads;
-    grid = after(r, grid), block = after(r, block);
+    TRY(read_expr(r, items, "grid", 0, &grid[i]));
+    int64_t count;
+    TRY(as_integer(r, threads, "block", &count));
+    if (count < 1 || count > 1024)
+      return FAIL("'block' must be in [1, 1024], found %lld", (long long)count);
+    block[i] = (unsigned)count;
+    items = after(r, items), threads = after(r, threads);
   }
-  TRY(read_cluster(r));
   int64_t bytes;
-  TRY(as_integer(r, find(r, 0, "shared_memory"), "shared_memory", &bytes));
+  TRY(as_integer(r, find(r, object, "shared_memory"), "shared_memory", &bytes));
   if (bytes < 0 || bytes > INT_MAX)
     return FAIL("'shared_memory' must not be negative, found %lld",
                 (long long)bytes);
-  r->out->shared_memory = (unsigned)bytes;
+  *shared_memory = (unsigned)bytes;
   return FOVEA_OK;
+}
+
+static fovea_status read_prologue_kernel(reader *r, int object) {
+  fovea_metadata *out = r->out;
+  TRY(expect(r, object, JSMN_OBJECT, "prologue", "a list of objects"));
+  if (out->num_prologue == FOVEA_MAX_PROLOGUE)
+    return FAIL("more than %d kernels in the prologue", FOVEA_MAX_PROLOGUE);
+  fovea_prologue_kernel *kernel = &out->prologue[out->num_prologue++];
+  TRY(string_member(r, object, "kernel", &kernel->name));
+  kernel->first_parameter = out->num_all_parameters;
+  TRY(read_list(r, object, "parameters", read_parameter));
+  for (int i = kernel->first_parameter; i < out->num_all_parameters; ++i) {
+    fovea_parameter_kind kind = out->parameters[i].kind;
+    if (kind == FOVEA_PARAMETER_SCALAR || kind == FOVEA_PARAMETER_TENSOR_MAP ||
+        kind == FOVEA_PARAMETER_WORKSPACE)
+      return FAIL("kernel '%s' of the prologue must take pointers, sizes, "
+                  "strides and scratch memory only",
+                  kernel->name);
+  }
+  return read_launch_shape(r, object, kernel->grid, kernel->block,
+                           &kernel->shared_memory);
 }
 
 static fovea_status read_all(reader *r, size_t size) {
   TRY(tokenize(r, size));
   int64_t version;
   TRY(as_integer(r, find(r, 0, "version"), "version", &version));
-  if (version != FOVEA_METADATA_VERSION)
-    return FAIL("version %lld is not known, expected %d", (long long)version,
-                FOVEA_METADATA_VERSION);
+  if (version < 1 || version > FOVEA_METADATA_VERSION)
+    return FAIL("version %lld is not known, expected 1 to %d",
+                (long long)version, FOVEA_METADATA_VERSION);
   fovea_metadata *out = r->out;
   TRY(string_member(r, 0, "kernel", &out->kernel));
   TRY(read_target(r));
@@ -596,10 +656,14 @@ static fovea_status read_all(reader *r, size_t size) {
       !out->scalars || !out->exprs || !out->constraints)
     return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
 
-  TRY(read_list(r, "tensors", read_tensor));
-  TRY(read_list(r, "parameters", read_parameter));
-  TRY(read_list(r, "constraints", read_constraint));
-  return read_launch_shape(r);
+  TRY(read_list(r, 0, "tensors", read_tensor));
+  TRY(read_list(r, 0, "parameters", read_parameter));
+  out->num_parameters = out->num_all_parameters;
+  if (find(r, 0, "prologue") >= 0)
+    TRY(read_list(r, 0, "prologue", read_prologue_kernel));
+  TRY(read_list(r, 0, "constraints", read_constraint));
+  TRY(read_cluster(r));
+  return read_launch_shape(r, 0, out->grid, out->block, &out->shared_memory);
 }
 
 fovea_status fovea_metadata_read(const char *text, size_t size,

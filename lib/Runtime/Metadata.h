@@ -14,9 +14,13 @@
 #include <stdbool.h>
 
 enum {
-  FOVEA_METADATA_VERSION = 1,
+  /** The latest one; earlier ones say less. */
+  FOVEA_METADATA_VERSION = 2,
   FOVEA_MAX_RANK = 8,
+  /** Of all kernels of a launch together. */
   FOVEA_MAX_PARAMETERS = 512,
+  /** Kernels that run before the one that the metadata is of. */
+  FOVEA_MAX_PROLOGUE = 8,
   /** What the driver allows. */
   FOVEA_MAX_MAP_RANK = 5,
   FOVEA_MAX_BOX_EXTENT = 256,
@@ -26,8 +30,14 @@ enum {
   FOVEA_MAX_WORKSPACES = 8,
   FOVEA_MAX_WORKSPACE_BYTES = 65536,
   /** Bytes that the address of a workspace is a multiple of. */
-  FOVEA_WORKSPACE_ALIGNMENT = 32
+  FOVEA_WORKSPACE_ALIGNMENT = 32,
+  /** Scratch memories of a launch; what the address of each is a multiple of. */
+  FOVEA_MAX_SCRATCH = 32,
+  FOVEA_SCRATCH_ALIGNMENT = 256
 };
+
+/** Bytes of one scratch memory: far above what a device has. */
+#define FOVEA_MAX_SCRATCH_BYTES (INT64_C(1) << 40)
 
 /** A named size; several dimensions may share it. */
 typedef struct fovea_size {
@@ -52,7 +62,8 @@ typedef enum fovea_parameter_kind {
   FOVEA_PARAMETER_STRIDE,
   FOVEA_PARAMETER_SCALAR,
   FOVEA_PARAMETER_TENSOR_MAP,
-  FOVEA_PARAMETER_WORKSPACE
+  FOVEA_PARAMETER_WORKSPACE,
+  FOVEA_PARAMETER_SCRATCH
 } fovea_parameter_kind;
 
 typedef enum fovea_value_type {
@@ -64,7 +75,10 @@ typedef enum fovea_value_type {
 typedef struct fovea_parameter {
   fovea_parameter_kind kind;
   fovea_value_type type;
-  /** The index of the tensor (of a pointer, stride or map), size or scalar. */
+  /**
+   * The index of the tensor (of a pointer, stride or map), size, scalar or
+   * scratch memory.
+   */
   int index;
   int dim;
   /** The index of a tensor map. */
@@ -105,8 +119,7 @@ typedef enum fovea_expr_kind {
   FOVEA_EXPR_MOD
 } fovea_expr_kind;
 
-/** A node of a grid expression: a number, a size's index, two nodes' indices.
- */
+/** A node of an expression: a number, a size's index, two nodes' indices. */
 typedef struct fovea_expr {
   fovea_expr_kind kind;
   int64_t value;
@@ -126,6 +139,23 @@ typedef struct fovea_constraint {
   int64_t limit;
 } fovea_constraint;
 
+/** Memory that one launch has for itself. */
+typedef struct fovea_scratch_spec {
+  const char *name;
+  /** A root among the expressions. */
+  int bytes;
+} fovea_scratch_spec;
+
+/** A kernel that runs before the one that the metadata is of. */
+typedef struct fovea_prologue_kernel {
+  const char *name;
+  /** Where its parameters begin, among all. */
+  int first_parameter;
+  int grid[3];
+  unsigned block[3];
+  unsigned shared_memory;
+} fovea_prologue_kernel;
+
 typedef struct fovea_metadata {
   /** The JSON text; the names point into it. */
   char *text;
@@ -133,13 +163,17 @@ typedef struct fovea_metadata {
   fovea_target target;
   fovea_size *sizes;
   fovea_tensor_spec *tensors;
+  /** The kernel's, behind them those of its prologue. */
   fovea_parameter *parameters;
   fovea_map_spec *maps;
   fovea_scalar_spec *scalars;
   fovea_expr *exprs;
   fovea_constraint *constraints;
   int num_sizes, num_tensors, num_parameters, num_scalars, num_exprs,
-      num_constraints, num_maps, num_workspaces;
+      num_constraints, num_maps, num_workspaces, num_all_parameters,
+      num_prologue, num_scratch;
+  fovea_prologue_kernel prologue[FOVEA_MAX_PROLOGUE];
+  fovea_scratch_spec scratch[FOVEA_MAX_SCRATCH];
   /** Roots among `exprs`. */
   int grid[3];
   unsigned block[3];

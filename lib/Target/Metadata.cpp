@@ -15,37 +15,6 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::tile;
 
-/// An affine expression as a number, a size's name or an operation on two.
-static llvm::json::Value toJSON(AffineExpr expr, ArrayAttr sizes) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue();
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return cast<StringAttr>(sizes[symbol.getPosition()]).getValue();
-  auto operation = cast<AffineBinaryOpExpr>(expr);
-  StringRef name;
-  switch (operation.getKind()) {
-  case AffineExprKind::Add:
-    name = "+";
-    break;
-  case AffineExprKind::Mul:
-    name = "*";
-    break;
-  case AffineExprKind::FloorDiv:
-    name = "floordiv";
-    break;
-  case AffineExprKind::CeilDiv:
-    name = "ceildiv";
-    break;
-  case AffineExprKind::Mod:
-    name = "mod";
-    break;
-  default:
-    llvm_unreachable("no operation on two expressions");
-  }
-  return llvm::json::Array{name, toJSON(operation.getLHS(), sizes),
-                           toJSON(operation.getRHS(), sizes)};
-}
-
 /// The schedule as printed, field by field: people read it, hosts ignore it.
 static void writeSchedule(ScheduleAttr schedule, llvm::json::OStream &json) {
   std::string text;
@@ -85,13 +54,44 @@ static void writeTensor(TensorAttr tensor, llvm::json::OStream &json) {
   json.attribute("alignment", tensor.getAlignment());
 }
 
-LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
+static LogicalResult checkFinal(AbiOp abi) {
   for (auto [index, attr] : llvm::enumerate(abi.getParameters()))
     if (!cast<ParameterAttrInterface>(attr).isFinal())
       return abi.emitError() << "parameter #" << index << " of '"
                              << abi.getKernel() << "' is still " << attr
                              << "; launch metadata needs parameters that a "
                                 "host can pass";
+  return success();
+}
+
+static llvm::json::Value getGrid(AbiOp abi) {
+  return llvm::json::Array{
+      toJSON(abi.getGrid().getResult(0), abi.getGridSizes()), 1, 1};
+}
+
+static llvm::json::Value getBlock(AbiOp abi) {
+  return llvm::json::Array{static_cast<int64_t>(abi.getThreads()), 1, 1};
+}
+
+/// A kernel that runs before the one that the metadata is of.
+static void writePrologueKernel(AbiOp abi, llvm::json::OStream &json) {
+  json.attribute("kernel", abi.getKernel());
+  json.attributeArray("parameters", [&] {
+    for (auto attr : abi.getParameters().getAsRange<ParameterAttrInterface>())
+      json.object([&] { attr.writeJSON(json); });
+  });
+  json.attribute("grid", getGrid(abi));
+  json.attribute("block", getBlock(abi));
+  json.attribute("shared_memory", static_cast<int64_t>(abi.getSharedMemory()));
+}
+
+LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
+  SmallVector<AbiOp> prologue = getPrologueKernels(abi);
+  if (failed(checkFinal(abi)))
+    return failure();
+  for (AbiOp kernel : prologue)
+    if (failed(checkFinal(kernel)))
+      return failure();
 
   // One line for each member and each list element: the file is read by people
   // too.
@@ -104,11 +104,11 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
     json.flush();
     os << (last ? "\n" : ",\n");
   };
-  auto list = [&](StringRef name, ArrayAttr elements, auto write,
+  auto list = [&](StringRef name, auto elements, auto write,
                   bool last = false) {
     os << "  \"" << name << "\": [";
     bool first = true;
-    for (Attribute element : elements) {
+    for (auto element : elements) {
       os << (first ? "\n    " : ",\n    ");
       first = false;
       llvm::json::OStream json(os);
@@ -122,7 +122,8 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   };
 
   os << "{\n";
-  value("version", kMetadataVersion);
+  // What a host must know: one that knows no prologues must refuse those.
+  value("version", prologue.empty() ? 1 : kMetadataVersion);
   value("kernel", abi.getKernel());
   value("target", abi.getTarget());
   member("schedule", [&](llvm::json::OStream &json) {
@@ -136,16 +137,15 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
        [](Attribute attr, llvm::json::OStream &json) {
          cast<ParameterAttrInterface>(attr).writeJSON(json);
        });
-  value("grid",
-        llvm::json::Array{
-            toJSON(abi.getGrid().getResult(0), abi.getGridSizes()), 1, 1});
-  value("block",
-        llvm::json::Array{static_cast<int64_t>(abi.getThreads()), 1, 1});
+  value("grid", getGrid(abi));
+  value("block", getBlock(abi));
   value("cluster",
         llvm::json::Array{static_cast<int64_t>(abi.getCluster()), 1, 1});
   if (auto persistent = abi.getPersistent())
     value("persistent", static_cast<int64_t>(*persistent));
   value("shared_memory", static_cast<int64_t>(abi.getSharedMemory()));
+  if (!prologue.empty())
+    list("prologue", prologue, writePrologueKernel);
   list(
       "constraints",
       abi.getConstraints().value_or(ArrayAttr::get(abi.getContext(), {})),
@@ -158,8 +158,7 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
 }
 
 static LogicalResult translateToMetadata(Operation *op, llvm::raw_ostream &os) {
-  SmallVector<AbiOp> found;
-  op->walk([&](AbiOp abi) { found.push_back(abi); });
+  SmallVector<AbiOp> found = getEntryKernels(op);
   if (found.size() != 1)
     return op->emitError() << "expected one kernel with 'tile.abi', found "
                            << found.size();

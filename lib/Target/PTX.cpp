@@ -207,8 +207,7 @@ FailureOr<std::string> fovea::emitPTX(llvm::Module &module,
 
 /// PTX of the module with the only kernel.
 static LogicalResult translateToPTX(Operation *op, llvm::raw_ostream &os) {
-  SmallVector<tile::AbiOp> found;
-  op->walk([&](tile::AbiOp abi) { found.push_back(abi); });
+  SmallVector<tile::AbiOp> found = tile::getEntryKernels(op);
   if (found.size() != 1)
     return op->emitError() << "expected one kernel with 'tile.abi', found "
                            << found.size();

@@ -68,7 +68,8 @@ def _run(command, what):
 
 
 def ptxas_facts(said):
-    """Registers and spills of the kernel, from what `ptxas -v` prints."""
+    """Registers and spills of the kernel, from what `ptxas -v` prints; with a
+    prologue, the most that any of its kernels has."""
     facts = {}
     for key, pattern in {
         "registers": r"Used (\d+) registers",
@@ -76,9 +77,9 @@ def ptxas_facts(said):
         "spill_loads": r"(\d+) bytes spill loads",
         "static_shared_memory": r"(\d+) bytes smem",
     }.items():
-        found = re.search(pattern, said)
+        found = re.findall(pattern, said)
         if found:
-            facts[key] = int(found[1])
+            facts[key] = max(map(int, found))
     # Products that ptxas did not leave asynchronous, for example.
     warnings = [line for line in said.splitlines() if "warning" in line.lower() or "serializ" in line]
     if warnings:

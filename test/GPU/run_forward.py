@@ -99,6 +99,9 @@ def cases_of(config, rng, shapes="full"):
             # More tiles than the chip holds CTAs: persistent kernels go round.
             Case(4, 40, 8, 600, 600, repeats=True),
         ]
+    if config.variant == "documents":
+        # More blocks of keys than are looked at together.
+        cases += [Case(1, 2, 1, 9000, 9000)]
     if config.variant in ("dense", "causal", "window", "prefix", "empty"):
         cases += [Case(1, 4, 4, 700, 700, data) for data in ("nan_q", "nan_k", "negative_nan_k", "nan_v")]
     if shapes == "full" and config.name in LARGE_KERNELS:

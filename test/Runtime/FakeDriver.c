@@ -8,7 +8,8 @@
 /**
  * Stands in for libcuda.so.1 in tests: prints the calls that matter to stdout,
  * keeps "device memory" in host memory. A line `// arguments: pointer i32 ...`
- * in the image tells it how to print a launch's arguments.
+ * in the image tells it how to print a launch's arguments, one that begins with
+ * `// arguments of NAME:` those of one entry.
  *
  * FAKE_CUDA_DEVICES is the number of devices (default 1); FAKE_CUDA_CONTEXT=1
  * makes a context current beforehand; FAKE_CUDA_FAIL names a call that fails;
@@ -31,6 +32,10 @@ struct CUmod_st {
 };
 struct CUfunc_st {
   CUmodule module;
+  char name[64];
+};
+struct CUmemPoolHandle_st {
+  int device;
 };
 struct CUevent_st {
   int unused;
@@ -76,6 +81,8 @@ static struct {
 } allocations[64];
 static size_t num_allocations;
 static _Thread_local int capture_mode;
+/** What the last launch has from the pool; 0 once it is freed. */
+static uint64_t pooled, pooled_bytes;
 
 static int is_capturing(void) {
   const char *count = getenv("FAKE_CUDA_CAPTURING");
@@ -133,6 +140,8 @@ API CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
                ? capability / 10
            : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
                ? capability % 10
+           : attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+               ? !fails("pools")
                : 232448;
   return CUDA_SUCCESS;
 }
@@ -194,6 +203,7 @@ API CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
   *function = &functions[used++ % 64];
   pthread_mutex_unlock(&lock);
   (*function)->module = module;
+  snprintf((*function)->name, sizeof(*function)->name, "%s", name);
   return CUDA_SUCCESS;
 }
 API CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
@@ -252,11 +262,21 @@ static void print_workspace(uint64_t address) {
   in_use[num_in_use++ % (sizeof in_use / sizeof *in_use)] = address;
 }
 
+/** Scratch memory, by where it lies in what is allocated for the launch. */
+static void print_scratch(uint64_t address) {
+  if (address < pooled || address >= pooled + pooled_bytes)
+    printf(" outside");
+  else
+    printf(" scratch+%llu", (unsigned long long)(address - pooled));
+}
+
 static void print_argument(const char *type, size_t length, const void *value) {
   if (strncmp(type, "map", length) == 0)
     print_map(value);
   else if (strncmp(type, "workspace", length) == 0)
     print_workspace(*(const uint64_t *)value);
+  else if (strncmp(type, "scratch", length) == 0)
+    print_scratch(*(const uint64_t *)value);
   else if (strncmp(type, "pointer", length) == 0)
     printf(" 0x%llx", *(const unsigned long long *)value);
   else if (strncmp(type, "i64", length) == 0)
@@ -275,13 +295,18 @@ API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy,
     return NO_CONTEXT;
   if (fails("cuLaunchKernel"))
     return UNKNOWN;
-  static const char kMark[] = "// arguments:";
+  /* An entry's own line has its name. */
+  char own[96];
+  snprintf(own, sizeof own, "// arguments of %s:", function->name);
+  const char *mark = own, *image = function->module->image;
+  if (!strstr(image, mark))
+    mark = "// arguments:";
   pthread_mutex_lock(&lock);
   printf("launch grid %u %u %u block %u %u %u shared %u stream %p\n", gx, gy,
          gz, bx, by, bz, shared, (void *)stream);
-  const char *type = strstr(function->module->image, kMark);
+  const char *type = strstr(image, mark);
   printf("arguments:");
-  for (type = type ? type + strlen(kMark) : ""; *type == ' '; ++arguments) {
+  for (type = type ? type + strlen(mark) : ""; *type == ' '; ++arguments) {
     size_t length = strcspn(++type, " \n");
     print_argument(type, length, *arguments);
     type += length;
@@ -333,6 +358,56 @@ API CUresult cuTensorMapEncodeTiled(CUtensorMap *result, int type,
   out->rank = (uint8_t)rank;
   out->swizzle = (uint8_t)swizzle;
   out->is_map = 1;
+  return CUDA_SUCCESS;
+}
+
+API CUresult cuMemPoolCreate(CUmemoryPool *pool,
+                             const CUmemPoolProps *properties) {
+  if (fails("cuMemPoolCreate"))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  if (properties->allocation_type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      properties->location_type != CU_MEM_LOCATION_TYPE_DEVICE)
+    return INVALID_VALUE;
+  *pool = calloc(1, sizeof **pool);
+  (*pool)->device = properties->location;
+  printf("create pool of device %d\n", (*pool)->device);
+  return CUDA_SUCCESS;
+}
+API CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  printf("destroy pool\n");
+  free(pool);
+  return CUDA_SUCCESS;
+}
+API CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute,
+                                   void *value) {
+  if (attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD ||
+      *(uint64_t *)value != UINT64_MAX)
+    return INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes,
+                                     CUmemoryPool pool, CUstream stream) {
+  if (homeless())
+    return NO_CONTEXT;
+  if (fails("cuMemAllocFromPoolAsync"))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  if (bytes == 0 || !pool)
+    return INVALID_VALUE;
+  pthread_mutex_lock(&lock);
+  /* Never touched here: launches don't run. */
+  *address = pooled = 0x7000000;
+  pooled_bytes = bytes;
+  printf("allocate %zu bytes, stream %p\n", bytes, (void *)stream);
+  pthread_mutex_unlock(&lock);
+  return CUDA_SUCCESS;
+}
+API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  if (homeless())
+    return NO_CONTEXT;
+  pthread_mutex_lock(&lock);
+  printf("free%s\n", address == pooled ? "" : " something else");
+  pooled = pooled_bytes = 0;
+  pthread_mutex_unlock(&lock);
   return CUDA_SUCCESS;
 }
 #endif

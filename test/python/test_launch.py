@@ -184,3 +184,54 @@ print("us", best * 1e6)
     microseconds = float(output.split("us ")[-1].split()[0])
     # 4 on an idle machine; the stand-in prints, which a driver does not.
     assert microseconds < 200
+
+
+def test_a_prologue(launch):
+    """Documents: what runs first, and the memory that both kernels share."""
+    output = launch("""
+spec = fovea.attention(
+    mask_mod=lambda b, h, q, k, doc: doc[b, q] == doc[b, k], dtype="f16", head_dim=64, lse=False,
+    captures={"doc": ("i32", (None, None))},
+)
+kernel = fovea.compile(spec, target="sm_90a")
+def types(kernel):
+    kinds = {"pointer": "pointer", "scratch": "scratch", "workspace": "workspace", "tensor_map": "map"}
+    return " ".join(kinds.get(p["kind"]) or p["type"] for p in kernel["parameters"])
+first, = kernel.metadata["prologue"]
+kernel._ptx = (f"// arguments of {first['kernel']}: {types(first)}\\n"
+               f"// arguments of attention: {types(kernel.metadata)}\\n.visible .entry attention()").encode()
+sys.stdout.flush()
+shape = (2, 2, 1000, 64)
+kernel.launch(q=T(0x1000, shape, half), k=T(0x2000, shape, half), v=T(0x3000, shape, half), o=T(0x4000, shape, half),
+              doc=T(0x6000, (2, 1000), "i32"))
+""")
+    lines = output[output.index("allocate"):].splitlines()
+    # Extremes of 8 blocks of 128 keys and of 4 tiles of 256 queries in each row.
+    assert lines[0].startswith("allocate 512 bytes")
+    assert lines[1].startswith("launch grid 4 1 1 block 32 1 1 shared 0")
+    assert "0x6000" in lines[2] and "scratch+0" in lines[2] and "scratch+256" in lines[2]
+    assert lines[3].startswith("launch grid")
+    assert "scratch+0" in lines[4] and "scratch+256" in lines[4]
+    assert lines[5] == "free"
+
+
+def test_a_prologue_in_the_interpreter(run_python):
+    result = run_python("""
+import numpy as np
+import fovea
+spec = fovea.attention(
+    mask_mod=lambda b, h, q, k, doc: doc[b, q] == doc[b, k], dtype="f16", head_dim=64, lse=False,
+    captures={"doc": ("i32", (None, None))},
+)
+kernel = fovea.compile(spec, target="sm_90a", schedule="tile_m=64,warps=4,tile_n=16,consumer_registers=232")
+rng = np.random.default_rng(0)
+q, k, v = (rng.standard_normal((1, 1, 200, 64)).astype(np.float16) for _ in range(3))
+doc = (np.arange(200, dtype=np.int32) // 30)[None]
+exact = fovea.reference(spec, q, k, v, doc=doc)
+again = fovea.Kernel.from_bytes(kernel.to_bytes())
+for kernel in (kernel, again):
+    for level in ("tile", "warp"):
+        assert np.abs(kernel.interpret(q, k, v, doc=doc, level=level) - exact).max() < 2e-3
+assert again.metadata["prologue"] == kernel.metadata["prologue"]
+""")
+    assert result.returncode == 0, result.stderr

@@ -22,26 +22,24 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::run;
 
-/// The ops of a kind that can be run, by name.
+/// What can be run, by name.
 template <typename OpTy>
-static llvm::SmallVector<std::pair<StringRef, OpTy>>
-collect(ModuleOp module, llvm::function_ref<StringRef(OpTy)> getName) {
-  llvm::SmallVector<std::pair<StringRef, OpTy>> result;
-  module.walk([&](OpTy op) { result.emplace_back(getName(op), op); });
+using ByName = llvm::SmallVector<std::pair<StringRef, OpTy>>;
+
+static ByName<func::FuncOp> collectFunctions(ModuleOp module) {
+  ByName<func::FuncOp> result;
+  module.walk([&](func::FuncOp op) {
+    if (!op.isExternal())
+      result.emplace_back(op.getName(), op);
+  });
   return result;
 }
 
-static auto collectFunctions(ModuleOp module) {
-  auto functions = collect<func::FuncOp>(
-      module, [](func::FuncOp op) { return op.getName(); });
-  llvm::erase_if(functions,
-                 [](auto &entry) { return entry.second.isExternal(); });
-  return functions;
-}
-
-static auto collectKernels(ModuleOp module) {
-  return collect<tile::AbiOp>(module,
-                              [](tile::AbiOp op) { return op.getKernel(); });
+static ByName<tile::AbiOp> collectKernels(ModuleOp module) {
+  ByName<tile::AbiOp> result;
+  for (tile::AbiOp op : tile::getEntryKernels(module))
+    result.emplace_back(op.getKernel(), op);
+  return result;
 }
 
 /// Picks the entry with that name, or the only one.

@@ -16,7 +16,8 @@
 
 namespace fovea::interp {
 
-/// Executes a kernel at tile or warp level, every block of its grid. `outputs`
+/// Executes a kernel at tile or warp level, every block of its grid, and before
+/// it those of its prologue. `outputs`
 /// are tensors of the right shapes that the kernel writes. Blocks run on all
 /// threads of the context; the result does not depend on how many there are.
 /// Roles of warps, copies and the blocks of a kernel that draws its work are

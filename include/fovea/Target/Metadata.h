@@ -17,8 +17,8 @@
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
 namespace fovea {
-/// The version that `writeMetadata` writes.
-constexpr int64_t kMetadataVersion = 1;
+/// The latest version that `writeMetadata` writes.
+constexpr int64_t kMetadataVersion = 2;
 
 /// Writes the launch metadata of one kernel. Fails with a diagnostic at `abi`
 /// if a parameter is not final yet.

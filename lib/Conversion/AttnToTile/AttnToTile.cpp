@@ -8,6 +8,7 @@
 
 #include "fovea/Conversion/Passes.h"
 
+#include "BlockSummaries.h"
 #include "KernelBuilder.h"
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
@@ -241,8 +242,10 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   IntegerAttr persistent;
   if (chosen->getWork() != tile::WorkSchedule::Single)
     persistent = builder.getI64IntegerAttr(chosen->getMinBlocks());
+  for (const KernelBuilder::Summary &summary : kb.summaries)
+    parameters.push_back(summary.memory);
   builder.setInsertionPoint(kernel);
-  tile::AbiOp::create(
+  auto abi = tile::AbiOp::create(
       builder, loc, SymbolRefAttr::get(kernel), builder.getStringAttr(target),
       *chosen, builder.getArrayAttr(tensors), builder.getArrayAttr(parameters),
       builder.getArrayAttr(sizes),
@@ -250,7 +253,10 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       builder.getI64IntegerAttr(32 * chosen->getWarps()),
       builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints),
       persistent,
-      cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr());
+      cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
+      /*prologue=*/ArrayAttr());
+  if (!kb.summaries.empty())
+    buildSummaries(kb, abi);
   symbols.insert(module);
 
   if (SymbolTable::symbolKnownUseEmpty(func, getOperation())) {

@@ -19,20 +19,14 @@ using namespace fovea;
 static constexpr int64_t kWordBits = tile::BallotOp::kColumns;
 
 ClassifiedBlocks::ClassifiedBlocks(KernelBuilder &kb, attn::ForwardOp op,
-                                   const RegionContext &context)
-    : kb(kb), op(op), context(context) {
+                                   const RegionContext &tile,
+                                   unsigned firstCapture)
+    : kb(kb), op(op), summaries(kb, op.getKvClassify(), firstCapture, tile.rows,
+                                tile.columns),
+      context(tile) {
+  context.summaries = &summaries;
   Operation *yield = op.getKvClassify().front().getTerminator();
   hasFull = !matchPattern(yield->getOperand(1), m_Zero());
-}
-
-bool ClassifiedBlocks::isSupported(attn::ForwardOp op) {
-  // Extremes of tensors are not summed up anywhere yet.
-  WalkResult walk = op.getKvClassify().walk([](Operation *inner) {
-    return isa<attn::BlockMinOp, attn::BlockMaxOp>(inner)
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  return !op.getKvClassify().empty() && !walk.wasInterrupted();
 }
 
 Value ClassifiedBlocks::integer(int64_t value) {
@@ -68,6 +62,7 @@ FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::emitWord(Value number) {
   FailureOr<std::pair<Value, Value>> answer =
       RegionToTile(b, context)
           .cloneClassify(op.getKvClassify(), lastQuery,
+                         make<arith::IndexCastOp>(b.getIndexType(), start),
                          make<arith::MinSIOp>(first, last),
                          make<arith::MinSIOp>(end, last));
   if (failed(answer))

@@ -19,12 +19,10 @@ namespace fovea {
 /// number of a word of 32 candidates and the bits of those that are left of it.
 class ClassifiedBlocks final : public VisitedBlocks {
 public:
-  /// `context` is that of the tile of queries, without keys.
+  /// `tile` is the context of the tile of queries, without keys; `firstCapture`
+  /// the op's first captured operand.
   ClassifiedBlocks(KernelBuilder &kb, attn::ForwardOp op,
-                   const RegionContext &context);
-
-  /// Whether kv_classify asks for nothing that a kernel can't tell.
-  static bool isSupported(attn::ForwardOp op);
+                   const RegionContext &tile, unsigned firstCapture);
 
   /// Counts the visible blocks of the keys from `lower` to `upper`, multiples
   /// of a block and at most the key length. `lastQuery` is the tile's.
@@ -52,6 +50,7 @@ private:
 
   KernelBuilder &kb;
   attn::ForwardOp op;
+  BlockSummaries summaries;
   RegionContext context;
   mlir::Value lastQuery;
   /// Numbers of blocks and of words, i32; the least number that is visited.

@@ -58,7 +58,7 @@ private:
   /// Whether blocks of a range can be told apart. One query's blocks are
   /// cheaper visited than asked about.
   bool classifies() {
-    return kb.packedHeads == 0 && ClassifiedBlocks::isSupported(op);
+    return kb.packedHeads == 0 && !op.getKvClassify().empty();
   }
   /// Whether batch entries read the same blocks of captured tensors.
   bool sharesBoxes() {
@@ -708,8 +708,8 @@ LogicalResult ForwardEmitter::emitBlocks() {
   // What visits carry can't be looked up ahead, as copies without roles do.
   if (!schedule.getClassify() || !schedule.isSpecialized() || !classifies())
     return success();
-  auto classified =
-      std::make_unique<ClassifiedBlocks>(kb, op, makeContext(Value()));
+  auto classified = std::make_unique<ClassifiedBlocks>(
+      kb, op, makeContext(Value()), getFirstCapture());
   Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
   Value clipped = arith::MinSIOp::create(b, loc, end, queries);
   Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));

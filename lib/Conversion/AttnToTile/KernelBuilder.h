@@ -28,6 +28,15 @@ struct KernelBuilder {
   tile::ForeachWorkOp workLoop = {};
   /// Set where a scalar of type index might not fit 32 bits.
   bool hasWideIndex = false;
+  /// Extremes of a captured tensor, along one dimension of it, that a prologue
+  /// finds: for each block of so many elements.
+  struct Summary {
+    unsigned operand;
+    int64_t dim, block;
+    /// Of the kernel's argument; in order, they are its last ones.
+    tile::ScratchMemRefParameterAttr memory;
+  };
+  llvm::SmallVector<Summary> summaries;
   /// Query heads of a key head where those are a tile's rows, else 0.
   int64_t packedHeads = 0;
 

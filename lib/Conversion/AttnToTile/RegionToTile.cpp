@@ -127,11 +127,11 @@ RegionToTile::cloneScalars(Region &region, ArrayRef<Value> arguments) {
       [&](Value result) { return mapping.lookup(result); });
 }
 
-FailureOr<std::pair<Value, Value>> RegionToTile::cloneClassify(Region &region,
-                                                               Value lastQuery,
-                                                               Value firstKey,
-                                                               Value lastKey) {
+FailureOr<std::pair<Value, Value>>
+RegionToTile::cloneClassify(Region &region, Value lastQuery, Value firstBlock,
+                            Value firstKey, Value lastKey) {
   seesKeys = false;
+  this->firstBlock = firstBlock;
   SmallVector<Value> values = {context.batch, context.head, context.row,
                                lastQuery,     firstKey,     lastKey};
   mapping.map(region.getArguments().take_front(values.size()), values);
@@ -194,6 +194,14 @@ LogicalResult RegionToTile::cloneOp(Operation *op) {
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
     return cloneExtract(extract);
+  if (auto least = dyn_cast<attn::BlockMinOp>(op)) {
+    cloneExtreme(least);
+    return success();
+  }
+  if (auto most = dyn_cast<attn::BlockMaxOp>(op)) {
+    cloneExtreme(most);
+    return success();
+  }
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
     Value size = memref::DimOp::create(
         invariant ? *invariant : builder, op->getLoc(),
@@ -406,6 +414,25 @@ LogicalResult RegionToTile::cloneElementwise(Operation *op) {
         builder, loc, tileType(shape, builder.getI32Type()), value);
   mapping.map(result, value);
   return success();
+}
+
+/// An extreme is an entry of a summary, of whole blocks.
+template <typename OpTy>
+void RegionToTile::cloneExtreme(OpTy op) {
+  SmallVector<Value> others = llvm::map_to_vector(
+      op.getIndices(), [&](Value index) { return mapping.lookup(index); });
+  const BlockSummaries &summaries = *context.summaries;
+  if (!op.isOverQueries()) {
+    mapping.map(op.getResult(),
+                summaries.emitOverKeys(builder, op, others, firstBlock,
+                                       tile::BallotOp::kColumns));
+    return;
+  }
+  Value tile = arith::DivUIOp::create(
+      builder, op.getLoc(), context.row,
+      arith::ConstantIndexOp::create(builder, op.getLoc(), context.rows));
+  mapping.map(op.getResult(),
+              summaries.emitOverQueries(builder, op, others, tile));
 }
 
 LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {

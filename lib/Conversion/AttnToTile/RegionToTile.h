@@ -9,6 +9,7 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H
 
+#include "BlockSummaries.h"
 #include "ScoreForm.h"
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
@@ -38,6 +39,8 @@ struct RegionContext {
   bool &hasWideIndex;
   /// Whether tanh is not the chip's approximation.
   bool accurateTanh = false;
+  /// Where kv_classify has the extremes from that it asks for, or null.
+  const BlockSummaries *summaries = nullptr;
 };
 
 /// Indices of reads that are the same for all scores of a block.
@@ -69,10 +72,12 @@ public:
 
   /// Clones kv_classify for the queries from the context's to `lastQuery` and
   /// the keys from `firstKey` to `lastKey`, column tiles of i32 that hold a
-  /// block each; any and all are scalars or column tiles of i1.
+  /// block each, the first one block number `firstBlock` (index); any and all
+  /// are scalars or column tiles of i1.
   mlir::FailureOr<std::pair<mlir::Value, mlir::Value>>
   cloneClassify(mlir::Region &region, mlir::Value lastQuery,
-                mlir::Value firstKey, mlir::Value lastKey);
+                mlir::Value firstBlock, mlir::Value firstKey,
+                mlir::Value lastKey);
 
   /// Coordinates of the block's rows (row tile) and keys (column tile), i32.
   mlir::Value getRowTile(mlir::Location loc);
@@ -99,6 +104,8 @@ private:
   mlir::LogicalResult cloneOp(mlir::Operation *op);
   mlir::LogicalResult cloneElementwise(mlir::Operation *op);
   mlir::LogicalResult cloneExtract(mlir::tensor::ExtractOp op);
+  template <typename OpTy>
+  void cloneExtreme(OpTy op);
   void cloneUniform(mlir::Operation *op);
   void inferRanges(mlir::Operation *op);
   void noteAffine(mlir::Operation *op);
@@ -134,8 +141,10 @@ private:
   const ExtractPlaces *places;
   /// Something is made of the bits of coordinates: say which are zero.
   bool needsAlignment = false;
-  /// Column tiles hold neighbouring keys.
+  /// Column tiles hold neighbouring keys; else neighbouring blocks of keys,
+  /// from that one on.
   bool seesKeys = true;
+  mlir::Value firstBlock;
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;
   llvm::DenseMap<mlir::Value, UnitAffine> affine;

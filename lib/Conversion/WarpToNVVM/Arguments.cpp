@@ -26,8 +26,67 @@ struct ArgumentList {
     (void)kernel.insertArgument(position, type, {}, loc);
     return kernel.getArgument(position);
   }
+  /// The size called `name`, i64.
+  Value getSize(OpBuilder &b, Location loc, StringAttr name) {
+    Value &argument = sizes[name.getValue()];
+    if (!argument) {
+      Value narrow =
+          add(b.getI32Type(),
+              tile::SizeParameterAttr::get(b.getContext(), name), loc);
+      argument = arith::ExtUIOp::create(b, loc, b.getI64Type(), narrow);
+    }
+    return argument;
+  }
 };
 } // namespace
+
+/// An expression in sizes, i64. Neither they nor what is in between is
+/// negative.
+static Value emitExpression(ArgumentList &list, OpBuilder &b, Location loc,
+                            AffineExpr expr, ArrayAttr sizes) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return emitI64(b, loc, constant.getValue());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return list.getSize(b, loc, cast<StringAttr>(sizes[symbol.getPosition()]));
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  Value left = emitExpression(list, b, loc, binary.getLHS(), sizes),
+        right = emitExpression(list, b, loc, binary.getRHS(), sizes);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return arith::AddIOp::create(b, loc, left, right);
+  case AffineExprKind::Mul:
+    return arith::MulIOp::create(b, loc, left, right);
+  case AffineExprKind::FloorDiv:
+    return arith::DivUIOp::create(b, loc, left, right);
+  case AffineExprKind::CeilDiv:
+    return arith::CeilDivUIOp::create(b, loc, left, right);
+  case AffineExprKind::Mod:
+    return arith::RemUIOp::create(b, loc, left, right);
+  default:
+    llvm_unreachable("no operation on two expressions");
+  }
+}
+
+/// Scratch memory: its strides follow from its extents.
+static Value expandScratch(ArgumentList &list, OpBuilder &b, MemRefType type,
+                           tile::ScratchMemRefParameterAttr parameter,
+                           Location loc) {
+  SmallVector<Value> parts = {
+      list.add(LLVM::LLVMPointerType::get(b.getContext(), 1),
+               parameter.getBytes(type.getElementType()), loc)};
+  SmallVector<Value> extents, strides;
+  for (AffineExpr extent : parameter.getExtents().getValue().getResults())
+    extents.push_back(
+        emitExpression(list, b, loc, extent, parameter.getSizes()));
+  Value stride = emitI64(b, loc, 1);
+  for (Value extent : llvm::reverse(extents)) {
+    strides.insert(strides.begin(), stride);
+    stride = arith::MulIOp::create(b, loc, stride, extent);
+  }
+  llvm::append_range(parts, extents);
+  llvm::append_range(parts, strides);
+  return UnrealizedConversionCastOp::create(b, loc, type, parts).getResult(0);
+}
 
 static Value expandMemRef(ArgumentList &list, OpBuilder &b, MemRefType type,
                           tile::MemRefParameterAttr parameter,
@@ -43,13 +102,7 @@ static Value expandMemRef(ArgumentList &list, OpBuilder &b, MemRefType type,
       continue;
     }
     auto name = cast<StringAttr>(tensor.getDims()[parameter.getOrder()[dim]]);
-    Value &argument = list.sizes[name.getValue()];
-    if (!argument) {
-      Value narrow = list.add(b.getI32Type(),
-                              tile::SizeParameterAttr::get(context, name), loc);
-      argument = arith::ExtUIOp::create(b, loc, b.getI64Type(), narrow);
-    }
-    parts.push_back(argument);
+    parts.push_back(list.getSize(b, loc, name));
   }
   auto [strides, offset] = type.getStridesAndOffset();
   for (auto [dim, stride] : llvm::enumerate(strides)) {
@@ -93,6 +146,14 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
                << index << " must be strided, from offset 0, found " << type;
       argument.replaceAllUsesWith(
           expandMemRef(list, b, type, memref, tensor, loc));
+      continue;
+    }
+    if (auto scratch = dyn_cast<tile::ScratchMemRefParameterAttr>(parameter)) {
+      auto type = dyn_cast<MemRefType>(argument.getType());
+      if (!type)
+        return kernel.emitError("argument #")
+               << index << " does not match its parameter " << parameter;
+      argument.replaceAllUsesWith(expandScratch(list, b, type, scratch, loc));
       continue;
     }
     bool isIndex = argument.getType().isIndex();

@@ -204,14 +204,49 @@ static Value combine(OpBuilder &b, Location loc, tile::ReduceKind kind, Value x,
   if (kind == tile::ReduceKind::Add)
     return isFloat ? arith::AddFOp::create(b, loc, x, y).getResult()
                    : arith::AddIOp::create(b, loc, x, y).getResult();
+  if (kind == tile::ReduceKind::Min)
+    return isFloat ? arith::MinimumFOp::create(b, loc, x, y).getResult()
+                   : arith::MinSIOp::create(b, loc, x, y).getResult();
   return isFloat ? arith::MaximumFOp::create(b, loc, x, y).getResult()
                  : arith::MaxSIOp::create(b, loc, x, y).getResult();
 }
 
-/// Float maxima combine pairs, then pairs of pairs: short chains of dependent
+/// What the lane holds whose number differs in the bits `distance`.
+static Value exchange(OpBuilder &b, Location loc, Value value,
+                      int64_t distance) {
+  Type i32 = b.getI32Type(), type = value.getType();
+  auto shuffle = [&](Value word) -> Value {
+    return NVVM::ShflOp::create(b, loc, word.getType(), emitI32(b, loc, -1),
+                                word, emitI32(b, loc, distance),
+                                emitI32(b, loc, 31), NVVM::ShflKind::bfly,
+                                UnitAttr());
+  };
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (bits == 32)
+    return shuffle(value);
+  // Lanes exchange words of 32 bits.
+  if (bits < 32) {
+    Type integer = b.getIntegerType(bits);
+    Value word = LLVM::ZExtOp::create(
+        b, loc, i32, LLVM::BitcastOp::create(b, loc, integer, value));
+    Value other = LLVM::TruncOp::create(b, loc, integer, shuffle(word));
+    return LLVM::BitcastOp::create(b, loc, type, other);
+  }
+  auto pair = VectorType::get({bits / 32}, i32);
+  auto words = vector::ToElementsOp::create(
+      b, loc, LLVM::BitcastOp::create(b, loc, pair, value));
+  SmallVector<Value> others =
+      llvm::map_to_vector(words.getResults(), [&](Value word) {
+        return shuffle(word);
+      });
+  Value joined = vector::FromElementsOp::create(b, loc, pair, others);
+  return LLVM::BitcastOp::create(b, loc, type, joined);
+}
+
+/// Float extremes combine pairs, then pairs of pairs: short chains of dependent
 /// ops. Sums form one chain in the order of the registers: they come with
 /// exponentials, and the assembler then puts each addition behind the one that
-/// it needs, instead of all behind the last. Integer maxima form one chain,
+/// it needs, instead of all behind the last. Integer extremes form one chain,
 /// since from such a one it makes three-input instructions where a chip has
 /// them.
 static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
@@ -268,11 +303,7 @@ ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
         members.push_back(element);
     Value value = combineAll(rewriter, loc, op.getKind(), members);
     for (int64_t lane : *lanes) {
-      Value all = emitI32(rewriter, loc, -1);
-      Value other = NVVM::ShflOp::create(rewriter, loc, value.getType(), all,
-                                         value, emitI32(rewriter, loc, lane),
-                                         emitI32(rewriter, loc, 31),
-                                         NVVM::ShflKind::bfly, UnitAttr());
+      Value other = exchange(rewriter, loc, value, lane);
       value = combine(rewriter, loc, op.getKind(), value, other);
     }
     results.push_back(value);

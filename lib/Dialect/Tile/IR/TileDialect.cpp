@@ -556,6 +556,8 @@ LogicalResult AbiOp::verifySymbolUses(SymbolTableCollection &symbols) {
             },
             kernel.getArgumentTypes()[index], getTensors())))
       return failure();
+  if (failed(verifyPrologue()))
+    return failure();
   return verifyTiles(kernel);
 }
 

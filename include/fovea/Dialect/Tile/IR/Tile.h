@@ -55,6 +55,15 @@ TensorAttr lookupTensor(mlir::ArrayAttr tensors, llvm::StringRef name);
 /// The abi op of `kernel`, which stands beside it; null if there is none.
 AbiOp lookupAbi(mlir::Operation *kernel);
 
+/// The kernels that run before the one of `abi`, in order.
+llvm::SmallVector<AbiOp> getPrologueKernels(AbiOp abi);
+
+/// The kernels in `root` that hosts ask for: all but those of prologues.
+llvm::SmallVector<AbiOp> getEntryKernels(mlir::Operation *root);
+
+/// An expression in sizes, by their names, as launch metadata has it.
+llvm::json::Value toJSON(mlir::AffineExpr expr, mlir::ArrayAttr sizes);
+
 /// Checks what holds for all of a kernel's values: tensors are register tiles,
 /// constant tiles are splats.
 llvm::LogicalResult verifyTiles(mlir::Operation *kernel);

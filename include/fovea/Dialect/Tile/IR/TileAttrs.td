@@ -222,6 +222,43 @@ def Tile_WorkspaceParameterAttr : Tile_Parameter<"WorkspaceParameter", "workspac
   let genVerifyDecl = 1;
 }
 
+def Tile_ScratchMemRefParameterAttr
+    : Tile_Parameter<"ScratchMemRefParameter", "scratch_memref"> {
+  let summary = "scratch memory of a launch, as a memref argument";
+  let description = [{
+    Memory that one launch has for itself, called `name`: what it holds at the
+    start is not said, and all kernels of the launch that name it share it. The
+    kernel's argument is a contiguous memref whose extents are the results of
+    `extents`, expressions in the sizes named in `sizes`. Refined by
+    `warp-to-nvvm`.
+
+    Example: `#tile.scratch_memref<"least", ["B", "Skv"] affine_map<()[b, s] -> (b, s ceildiv 128)>>`
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "::mlir::ArrayAttr":$sizes,
+                        "::mlir::AffineMapAttr":$extents);
+  let assemblyFormat = "`<` $name `,` $sizes $extents `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isFinal() const { return false; }
+    /// How much of it a memref of such elements needs.
+    ::fovea::tile::ScratchParameterAttr getBytes(::mlir::Type element) const;
+  }];
+}
+
+def Tile_ScratchParameterAttr : Tile_Parameter<"ScratchParameter", "scratch"> {
+  let summary = "the address of scratch memory of a launch";
+  let description = [{
+    As `#tile.scratch_memref`, as a pointer: a multiple of 256. `bytes` is an
+    expression in the sizes named in `sizes`.
+
+    Example: `#tile.scratch<"least", ["B", "Skv"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 4)>>`
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "::mlir::ArrayAttr":$sizes,
+                        "::mlir::AffineMapAttr":$bytes);
+  let assemblyFormat = "`<` $name `,` $sizes $bytes `>`";
+  let genVerifyDecl = 1;
+}
+
 class Tile_Constraint<string attrName, string attrMnemonic>
     : Tile_Attr<attrName, attrMnemonic,
                 [DeclareAttrInterfaceMethods<ConstraintAttrInterface>]>;

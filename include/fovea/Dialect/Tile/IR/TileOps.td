@@ -36,6 +36,10 @@ def Tile_AbiOp : Tile_Op<"abi", [
     items past the last. The program is then the cluster's: `gpu.cluster_id` and
     `gpu.cluster_dim` say which one it is, of how many.
 
+    `prologue` names kernels of the module that the host launches before this
+    one, for the same tensors and sizes. What they find out they leave in
+    scratch memory. They are no kernels that a host asks for.
+
     Example:
 
     ```mlir
@@ -55,16 +59,21 @@ def Tile_AbiOp : Tile_Op<"abi", [
                        I64Attr:$sharedMemory,
                        OptionalAttr<ArrayAttr>:$constraints,
                        OptionalAttr<I64Attr>:$persistent,
-                       DefaultValuedOptionalAttr<I64Attr, "1">:$cluster);
+                       DefaultValuedOptionalAttr<I64Attr, "1">:$cluster,
+                       OptionalAttr<FlatSymbolRefArrayAttr>:$prologue);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
     `grid` `(` $gridSizes $grid `)` `threads` `(` $threads `)`
     `shared_memory` `(` $sharedMemory `)`
     (`persistent` `(` $persistent^ `)`)? (`cluster` `(` $cluster^ `)`)?
-    (`constraints` `(` $constraints^ `)`)? attr-dict
+    (`prologue` `(` $prologue^ `)`)? (`constraints` `(` $constraints^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Checks the prologue and the launch's scratch memory.
+    ::llvm::LogicalResult verifyPrologue();
+  }];
 }
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
@@ -186,7 +195,8 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
 
 def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "what a reduction computes", [
     I32EnumAttrCase<"Add", 0, "add">,
-    I32EnumAttrCase<"Max", 1, "max">
+    I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">
   ]> {
   let cppNamespace = "::fovea::tile";
 }
@@ -197,8 +207,8 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     The result's extent `E` along `dim` divides the operand's; element `e` of it
     combines the operand's elements `e`, `e + E`, `e + 2E`, ... . `E = 1` is the
     usual reduction; a target's partial sums, one for each class of columns that
-    a thread holds, are `E > 1`. `max` keeps NaN. The order of additions is not
-    specified.
+    a thread holds, are `E > 1`. `max` and `min` keep NaN, and compare integers as
+    signed numbers. The order of additions is not specified.
 
     Example:
 

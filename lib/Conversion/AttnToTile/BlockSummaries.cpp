@@ -1,0 +1,375 @@
+//===- BlockSummaries.cpp - Extremes of captured tensors --------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockSummaries.h"
+
+#include "fovea/Target/Schedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace fovea;
+
+/// What summaries hold for elements of `type`: words that lanes exchange.
+static IntegerType getSummaryElement(Type type) {
+  return IntegerType::get(type.getContext(),
+                          type.getIntOrFloatBitWidth() <= 32 ? 32 : 64);
+}
+
+//===----------------------------------------------------------------------===//
+// In the kernel that uses them
+//===----------------------------------------------------------------------===//
+
+/// Declares a summary: scratch memory that becomes the kernel's last argument.
+static Value declareSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
+                            int64_t block) {
+  Builder &b = kb.builder;
+  auto tensor = cast<MemRefType>(kb.operandArgument(operand).getType());
+  SmallVector<std::string> dims = kb.op.getOperandDimNames(operand);
+  SmallVector<int64_t> order = kb.op.getOperandMemoryOrder(operand);
+  SmallVector<Attribute> sizes;
+  auto sizeOf = [&](int64_t at) -> AffineExpr {
+    if (!tensor.isDynamicDim(at))
+      return b.getAffineConstantExpr(tensor.getDimSize(at));
+    sizes.push_back(b.getStringAttr(dims[order[at]]));
+    return b.getAffineSymbolExpr(sizes.size() - 1);
+  };
+  // The smallest elements, then the largest.
+  SmallVector<AffineExpr> extents = {b.getAffineConstantExpr(2)};
+  for (int64_t other = 0; other < tensor.getRank(); ++other)
+    if (other != dim)
+      extents.push_back(sizeOf(other));
+  extents.push_back(sizeOf(dim).ceilDiv(block));
+
+  SmallVector<int64_t> shape;
+  for (AffineExpr extent : extents) {
+    auto constant = dyn_cast<AffineConstantExpr>(extent);
+    shape.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
+  }
+  KernelBuilder::Summary summary;
+  summary.operand = operand;
+  summary.dim = dim;
+  summary.block = block;
+  summary.memory = tile::ScratchMemRefParameterAttr::get(
+      b.getContext(),
+      (kb.op.getOperandName(operand) + "." + Twine(dim) + "." + Twine(block))
+          .str(),
+      b.getArrayAttr(sizes),
+      AffineMapAttr::get(
+          AffineMap::get(0, sizes.size(), extents, b.getContext())));
+  kb.summaries.push_back(summary);
+  unsigned position = kb.kernel.getNumArguments();
+  (void)kb.kernel.insertArgument(
+      position, MemRefType::get(shape, getSummaryElement(tensor.getElementType())),
+      {}, kb.getLoc());
+  return kb.kernel.getArgument(position);
+}
+
+BlockSummaries::BlockSummaries(KernelBuilder &kb, Region &region,
+                               unsigned firstCapture, int64_t queries,
+                               int64_t keys)
+    : queries(queries), keys(keys) {
+  auto declare = [&](auto op) {
+    unsigned argument = cast<BlockArgument>(op.getTensor()).getArgNumber();
+    int64_t block = op.isOverQueries() ? queries : keys;
+    Value &summary = memory[{argument, int64_t(op.getDim()), block}];
+    if (summary)
+      return;
+    unsigned operand =
+        firstCapture + argument - attn::ForwardOp::kKVClassifyArguments;
+    summary = declareSummary(kb, operand, op.getDim(), block);
+  };
+  region.walk([&](Operation *op) {
+    if (auto least = dyn_cast<attn::BlockMinOp>(op))
+      declare(least);
+    else if (auto most = dyn_cast<attn::BlockMaxOp>(op))
+      declare(most);
+  });
+}
+
+/// Where an entry lies: the extreme, the other indices, the block.
+static SmallVector<Value> getPlace(OpBuilder &b, Location loc, bool largest,
+                                   ValueRange others, Value number) {
+  SmallVector<Value> place = {
+      arith::ConstantIndexOp::create(b, loc, largest ? 1 : 0)};
+  llvm::append_range(place, others);
+  place.push_back(number);
+  return place;
+}
+
+Value BlockSummaries::emitScalar(OpBuilder &b, Location loc, Value summary,
+                                 bool largest, ValueRange others, Value number,
+                                 Type element) const {
+  Value value = memref::LoadOp::create(
+      b, loc, summary, getPlace(b, loc, largest, others, number));
+  return value.getType() == element
+             ? value
+             : arith::TruncIOp::create(b, loc, element, value).getResult();
+}
+
+Value BlockSummaries::emitColumns(OpBuilder &b, Location loc, Value summary,
+                                  bool largest, ValueRange others, Value number,
+                                  int64_t columns, Type element) const {
+  auto type = cast<MemRefType>(summary.getType());
+  auto tileOf = [&](Type of) {
+    return RankedTensorType::get({1, columns}, of,
+                                 tile::RegAttr::get(b.getContext()));
+  };
+  Value value = tile::LoadOp::create(
+      b, loc, tileOf(type.getElementType()), summary,
+      getPlace(b, loc, largest, others, number), /*limit=*/Value(),
+      ArrayRef<int64_t>{-1, type.getRank() - 1});
+  return type.getElementType() == element
+             ? value
+             : arith::TruncIOp::create(b, loc, tileOf(element), value)
+                   .getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel that finds them
+//===----------------------------------------------------------------------===//
+
+// A warp's rows of a tile are blocks, its columns positions in them; more
+// positions at a time would only take more registers.
+static constexpr int64_t kBlocks = 16, kMostPositions = 64;
+
+namespace {
+/// Emits the search for the extremes of one summary.
+class SummaryEmitter {
+public:
+  SummaryEmitter(OpBuilder &b, Location loc, Value tensor, Value summary,
+                 int64_t dim, int64_t block)
+      : b(b), loc(loc), tensor(tensor), summary(summary), dim(dim),
+        block(block),
+        element(cast<MemRefType>(tensor.getType()).getElementType()),
+        word(cast<IntegerType>(
+            cast<MemRefType>(summary.getType()).getElementType())) {}
+
+  /// How many groups of blocks there are.
+  Value emitCount();
+  /// Finds the extremes of group `number`.
+  void emitGroup(Value number);
+
+private:
+  template <typename OpTy, typename... Args>
+  Value make(Args &&...args) {
+    return OpTy::create(b, loc, std::forward<Args>(args)...)->getResult(0);
+  }
+  RankedTensorType tileType(int64_t rows, int64_t columns, Type of) {
+    return RankedTensorType::get({rows, columns}, of,
+                                 tile::RegAttr::get(b.getContext()));
+  }
+  Value constant(int64_t value) { return make<arith::ConstantIndexOp>(value); }
+  Value widen(RankedTensorType type, Value value) {
+    return make<tile::BroadcastOp>(type, value);
+  }
+  Value toI32(Value index) {
+    return make<arith::IndexCastOp>(b.getI32Type(), index);
+  }
+  Value size(int64_t at) { return make<memref::DimOp>(tensor, at); }
+  int64_t getRank() { return cast<MemRefType>(tensor.getType()).getRank(); }
+  /// Groups of blocks along the dimension.
+  Value emitGroups();
+  Value splat(RankedTensorType type, const APInt &value) {
+    return make<arith::ConstantOp>(DenseElementsAttr::get(type, value));
+  }
+  /// The elements from `positions` on, in place of those that don't exist
+  /// `missing`.
+  Value emitElements(ArrayRef<Value> indices, Value exists, Value read,
+                     const APInt &missing);
+
+  OpBuilder &b;
+  Location loc;
+  Value tensor, summary;
+  int64_t dim, block;
+  Type element;
+  IntegerType word;
+};
+} // namespace
+
+Value SummaryEmitter::emitGroups() {
+  return make<arith::CeilDivUIOp>(
+      make<arith::CeilDivUIOp>(size(dim), constant(block)), constant(kBlocks));
+}
+
+Value SummaryEmitter::emitCount() {
+  Value count = emitGroups();
+  for (int64_t other = 0; other < getRank(); ++other)
+    if (other != dim)
+      count = make<arith::MulIOp>(count, size(other));
+  return count;
+}
+
+void SummaryEmitter::emitGroup(Value number) {
+  Value groups = emitGroups();
+  Value firstBlock = make<arith::MulIOp>(
+      make<arith::RemUIOp>(number, groups), constant(kBlocks));
+  // The other indices, the last one fastest.
+  SmallVector<Value> indices(getRank());
+  Value left = make<arith::DivUIOp>(number, groups);
+  for (int64_t other = getRank() - 1; other >= 0; --other) {
+    if (other == dim)
+      continue;
+    Value extent = size(other);
+    indices[other] = make<arith::RemUIOp>(left, extent);
+    left = make<arith::DivUIOp>(left, extent);
+  }
+
+  int64_t columns = std::gcd(block, kMostPositions);
+  auto coordinates = tileType(kBlocks, columns, b.getI32Type());
+  auto words = tileType(kBlocks, columns, word);
+  // Positions of each block's first columns.
+  auto rowType = tileType(kBlocks, 1, b.getI32Type());
+  Value blocks = make<arith::AddIOp>(make<tile::IotaOp>(rowType, 0),
+                                     widen(rowType, toI32(firstBlock)));
+  Value starts = make<arith::MulIOp>(
+      blocks, widen(rowType, toI32(constant(block))));
+  auto columnType = tileType(1, columns, b.getI32Type());
+  Value first =
+      make<arith::AddIOp>(widen(coordinates, starts),
+                          widen(coordinates, make<tile::IotaOp>(columnType, 1)));
+  Value end = widen(coordinates, toI32(size(dim)));
+
+  unsigned bits = word.getWidth();
+  APInt largest = APInt::getSignedMaxValue(bits),
+        smallest = APInt::getSignedMinValue(bits);
+  SmallVector<Value> inits = {splat(words, largest), splat(words, smallest)};
+  auto loop = scf::ForOp::create(b, loc, constant(0), constant(block),
+                                 constant(columns), inits);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value step = widen(coordinates, toI32(loop.getInductionVar()));
+    Value positions = make<arith::AddIOp>(first, step);
+    // Positions past the last block may have wrapped around.
+    Value exists =
+        make<arith::CmpIOp>(arith::CmpIPredicate::ult, positions, end);
+    indices[dim] = positions;
+    Value read = make<tile::GatherOp>(tileType(kBlocks, columns, element),
+                                      tensor, indices, /*mask=*/Value());
+    // Of truth values true is the larger one.
+    if (element.isInteger(1))
+      read = make<arith::ExtUIOp>(words, read);
+    else if (element != word)
+      read = make<arith::ExtSIOp>(words, read);
+    Value low = make<arith::SelectOp>(exists, read, inits[0]),
+          high = make<arith::SelectOp>(exists, read, inits[1]);
+    SmallVector<Value> next = {
+        make<arith::MinSIOp>(loop.getRegionIterArg(0), low),
+        make<arith::MaxSIOp>(loop.getRegionIterArg(1), high)};
+    scf::YieldOp::create(b, loc, next);
+  }
+  for (bool isLargest : {false, true}) {
+    Value extremes = make<tile::ReduceOp>(
+        tileType(kBlocks, 1, word),
+        isLargest ? tile::ReduceKind::Max : tile::ReduceKind::Min, 1,
+        loop.getResult(isLargest));
+    SmallVector<Value> others;
+    for (int64_t other = 0; other < getRank(); ++other)
+      if (other != dim)
+        others.push_back(indices[other]);
+    SmallVector<Value> place =
+        getPlace(b, loc, isLargest, others, firstBlock);
+    tile::StoreOp::create(b, loc, extremes, summary, place,
+                          ArrayRef<int64_t>{int64_t(place.size()) - 1, -1});
+  }
+}
+
+/// The number of groups, an expression in `sizes`, which it adds names to.
+static AffineExpr getGroups(const KernelBuilder::Summary &summary,
+                            llvm::SetVector<Attribute> &sizes) {
+  SmallVector<AffineExpr> symbols;
+  for (Attribute size : summary.memory.getSizes()) {
+    sizes.insert(size);
+    symbols.push_back(getAffineSymbolExpr(
+        llvm::find(sizes, size) - sizes.begin(), size.getContext()));
+  }
+  ArrayRef<AffineExpr> extents = 
+      summary.memory.getExtents().getValue().getResults();
+  AffineExpr groups = extents.back().ceilDiv(kBlocks);
+  for (AffineExpr other : extents.drop_front().drop_back())
+    groups = groups * other;
+  return groups.replaceSymbols(symbols);
+}
+
+void fovea::buildSummaries(const KernelBuilder &kb, tile::AbiOp main) {
+  MLIRContext *context = main.getContext();
+  Location loc = main.getLoc();
+  gpu::GPUFuncOp kernel = kb.kernel;
+  // Summaries are the last arguments.
+  unsigned firstSummary = kernel.getNumArguments() - kb.summaries.size();
+  SmallVector<Type> types;
+  SmallVector<Attribute> parameters, tensors;
+  llvm::SetVector<Attribute> sizes;
+  llvm::SmallDenseMap<unsigned, unsigned> argumentOf;
+  auto take = [&](unsigned argument) {
+    auto [entry, isNew] = argumentOf.try_emplace(argument, types.size());
+    if (isNew) {
+      types.push_back(kernel.getArgument(argument).getType());
+      parameters.push_back(main.getParameters()[argument]);
+    }
+    return entry->second;
+  };
+  AffineExpr groups = getAffineConstantExpr(0, context);
+  for (auto [index, summary] : llvm::enumerate(kb.summaries)) {
+    unsigned before = types.size();
+    if (take(summary.operand) == before)
+      tensors.push_back(tile::lookupTensor(
+          main.getTensors(),
+          cast<tile::MemRefParameterAttr>(parameters.back()).getTensor()));
+    take(firstSummary + index);
+    groups = groups + getGroups(summary, sizes);
+  }
+
+  OpBuilder b = OpBuilder::atBlockEnd(main->getBlock());
+  auto search = gpu::GPUFuncOp::create(
+      b, loc, (kernel.getName() + "_summaries").str(),
+      b.getFunctionType(types, {}));
+  search->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  ScheduleFields fields;
+  fields.tileM = kBlocks;
+  fields.tileN = kMostPositions;
+  fields.warps = fields.stages = 1;
+  tile::AbiOp::create(
+      b, loc, SymbolRefAttr::get(search), main.getTargetAttr(),
+      fields.get(context, [&] { return main.emitError(); }),
+      b.getArrayAttr(tensors), b.getArrayAttr(parameters),
+      b.getArrayAttr(sizes.getArrayRef()),
+      AffineMapAttr::get(AffineMap::get(0, sizes.size(), groups)),
+      b.getI64IntegerAttr(32 * fields.warps), b.getI64IntegerAttr(0),
+      b.getArrayAttr({}), /*persistent=*/IntegerAttr(),
+      /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr());
+  main.setPrologueAttr(b.getArrayAttr({FlatSymbolRefAttr::get(search)}));
+
+  b.setInsertionPointToStart(&search.getBody().front());
+  Value number =
+      gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
+  for (auto [index, summary] : llvm::enumerate(kb.summaries)) {
+    SummaryEmitter emitter(b, loc,
+                           search.getArgument(argumentOf.at(summary.operand)),
+                           search.getArgument(argumentOf.at(firstSummary + index)),
+                           summary.dim, summary.block);
+    // Numbers of groups that came before are above all counts, unsigned.
+    Value count = emitter.emitCount();
+    Value isMine =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, count);
+    auto branch = scf::IfOp::create(b, loc, isMine, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    emitter.emitGroup(number);
+    b.setInsertionPointAfter(branch);
+    number = arith::SubIOp::create(b, loc, number, count);
+  }
+  gpu::ReturnOp::create(b, loc);
+}

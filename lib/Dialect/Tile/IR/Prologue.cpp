@@ -1,0 +1,257 @@
+//===- Prologue.cpp - Launches of several kernels ---------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A launch may run kernels before the one that a host asks for. They share
+// scratch memory, whose size is an expression in the sizes of tensors.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace fovea::tile;
+
+//===----------------------------------------------------------------------===//
+// Expressions in sizes
+//===----------------------------------------------------------------------===//
+
+llvm::json::Value fovea::tile::toJSON(AffineExpr expr, ArrayAttr sizes) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return cast<StringAttr>(sizes[symbol.getPosition()]).getValue();
+  auto operation = cast<AffineBinaryOpExpr>(expr);
+  StringRef name;
+  switch (operation.getKind()) {
+  case AffineExprKind::Add:
+    name = "+";
+    break;
+  case AffineExprKind::Mul:
+    name = "*";
+    break;
+  case AffineExprKind::FloorDiv:
+    name = "floordiv";
+    break;
+  case AffineExprKind::CeilDiv:
+    name = "ceildiv";
+    break;
+  case AffineExprKind::Mod:
+    name = "mod";
+    break;
+  default:
+    llvm_unreachable("no operation on two expressions");
+  }
+  return llvm::json::Array{name, toJSON(operation.getLHS(), sizes),
+                           toJSON(operation.getRHS(), sizes)};
+}
+
+/// `map` has one symbol for each of `sizes`, which are names.
+static LogicalResult
+verifyExpressions(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+                  ArrayAttr sizes, AffineMapAttr attr) {
+  AffineMap map = attr.getValue();
+  if (!llvm::all_of(sizes, [](Attribute size) { return isa<StringAttr>(size); }))
+    return emitError() << "sizes of scratch memory '" << name
+                       << "' must be strings, found " << sizes;
+  if (map.getNumDims() != 0 || map.getNumSymbols() != sizes.size() ||
+      map.getNumResults() == 0)
+    return emitError() << "scratch memory '" << name
+                       << "' needs expressions in one symbol for each of the "
+                       << sizes.size() << " sizes, found " << attr;
+  return success();
+}
+
+/// Each of `sizes` is a dimension's name.
+static LogicalResult
+verifySizeNames(function_ref<InFlightDiagnostic()> emitError, ArrayAttr sizes,
+                ArrayAttr tensors) {
+  for (StringRef size : sizes.getAsValueRange<StringAttr>())
+    if (llvm::none_of(tensors.getAsRange<TensorAttr>(), [&](TensorAttr tensor) {
+          return llvm::is_contained(
+              tensor.getDims().getAsValueRange<StringAttr>(), size);
+        }))
+      return emitError() << "no dimension is named '" << size << "'";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Scratch memory
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScratchMemRefParameterAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, StringRef name,
+    ArrayAttr sizes, AffineMapAttr extents) {
+  return verifyExpressions(emitError, name, sizes, extents);
+}
+
+LogicalResult ScratchMemRefParameterAttr::verifyParameter(
+    function_ref<InFlightDiagnostic()> emitError, Type type,
+    ArrayAttr tensors) const {
+  if (failed(verifySizeNames(emitError, getSizes(), tensors)))
+    return failure();
+  auto memref = dyn_cast<MemRefType>(type);
+  auto mismatch = [&] {
+    return emitError() << "argument for scratch memory '" << getName()
+                       << "' must be a contiguous memref of integers or floats "
+                          "with the extents "
+                       << getExtents() << ", found " << type;
+  };
+  if (!memref || !memref.getLayout().isIdentity() ||
+      !memref.getElementType().isIntOrFloat() ||
+      memref.getRank() != int64_t(getExtents().getValue().getNumResults()))
+    return mismatch();
+  for (auto [extent, expr] :
+       llvm::zip(memref.getShape(), getExtents().getValue().getResults())) {
+    auto constant = dyn_cast<AffineConstantExpr>(expr);
+    if (extent != (constant ? constant.getValue() : ShapedType::kDynamic))
+      return mismatch();
+  }
+  return success();
+}
+
+void ScratchMemRefParameterAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "scratch_memref");
+  json.attribute("name", getName());
+}
+
+ScratchParameterAttr ScratchMemRefParameterAttr::getBytes(Type element) const {
+  AffineExpr bytes = getAffineConstantExpr(
+      llvm::divideCeil(element.getIntOrFloatBitWidth(), 8), getContext());
+  AffineMap extents = getExtents().getValue();
+  for (AffineExpr extent : extents.getResults())
+    bytes = bytes * extent;
+  return ScratchParameterAttr::get(
+      getContext(), getName(), getSizes(),
+      AffineMapAttr::get(AffineMap::get(0, extents.getNumSymbols(), bytes)));
+}
+
+LogicalResult
+ScratchParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                             StringRef name, ArrayAttr sizes,
+                             AffineMapAttr bytes) {
+  if (failed(verifyExpressions(emitError, name, sizes, bytes)))
+    return failure();
+  if (bytes.getValue().getNumResults() != 1)
+    return emitError() << "scratch memory '" << name
+                       << "' needs one number of bytes, found " << bytes;
+  return success();
+}
+
+LogicalResult ScratchParameterAttr::verifyParameter(
+    function_ref<InFlightDiagnostic()> emitError, Type type,
+    ArrayAttr tensors) const {
+  if (failed(verifySizeNames(emitError, getSizes(), tensors)))
+    return failure();
+  constexpr unsigned kGlobalMemory = 1;
+  auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
+  if (pointer && (pointer.getAddressSpace() == 0 ||
+                  pointer.getAddressSpace() == kGlobalMemory))
+    return success();
+  return emitError() << "scratch parameter must be a pointer to global memory, "
+                        "found "
+                     << type;
+}
+
+void ScratchParameterAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "scratch");
+  json.attribute("name", getName());
+  json.attribute("bytes", toJSON(getBytes().getValue().getResult(0), getSizes()));
+}
+
+//===----------------------------------------------------------------------===//
+// Prologues
+//===----------------------------------------------------------------------===//
+
+SmallVector<AbiOp> fovea::tile::getPrologueKernels(AbiOp abi) {
+  SmallVector<AbiOp> kernels;
+  ArrayAttr names = abi.getPrologueAttr();
+  if (!names)
+    return kernels;
+  for (auto name : names.getAsRange<FlatSymbolRefAttr>())
+    for (AbiOp other : abi->getBlock()->getOps<AbiOp>())
+      if (other.getKernelAttr() == name)
+        kernels.push_back(other);
+  return kernels;
+}
+
+SmallVector<AbiOp> fovea::tile::getEntryKernels(Operation *root) {
+  SmallVector<AbiOp> all;
+  llvm::DenseSet<Operation *> helpers;
+  root->walk([&](AbiOp abi) {
+    all.push_back(abi);
+    for (AbiOp helper : getPrologueKernels(abi))
+      helpers.insert(helper);
+  });
+  llvm::erase_if(all, [&](AbiOp abi) { return helpers.contains(abi); });
+  return all;
+}
+
+/// Scratch memory by its name, as the first kernel of a launch has it.
+using ScratchByName = llvm::StringMap<Attribute>;
+
+/// Kernels of one launch agree about the scratch memory that they share.
+static LogicalResult
+verifyScratch(AbiOp abi, ScratchByName &known,
+              function_ref<InFlightDiagnostic()> emitError) {
+  for (Attribute parameter : abi.getParameters()) {
+    StringRef name;
+    if (auto memref = dyn_cast<ScratchMemRefParameterAttr>(parameter))
+      name = memref.getName();
+    else if (auto pointer = dyn_cast<ScratchParameterAttr>(parameter))
+      name = pointer.getName();
+    else
+      continue;
+    Attribute first = known.try_emplace(name, parameter).first->second;
+    // One kernel may be lowered before the other.
+    if (first.getTypeID() == parameter.getTypeID() && first != parameter)
+      return emitError() << "kernels of the launch differ about scratch memory '"
+                         << name << "': " << first << " and " << parameter;
+  }
+  return success();
+}
+
+LogicalResult AbiOp::verifyPrologue() {
+  auto emitError = [&] { return emitOpError(); };
+  ScratchByName scratch;
+  if (failed(verifyScratch(*this, scratch, emitError)))
+    return failure();
+  if (!getPrologue())
+    return success();
+  SmallVector<AbiOp> kernels = getPrologueKernels(*this);
+  if (kernels.size() != getPrologue()->size())
+    return emitOpError("prologue must name kernels with a 'tile.abi', found ")
+           << *getPrologue();
+  for (AbiOp kernel : kernels) {
+    auto fail = [&] {
+      return emitOpError() << "kernel '" << kernel.getKernel()
+                           << "' of the prologue ";
+    };
+    if (kernel == *this || kernel.getPrologue())
+      return fail() << "must have no prologue itself";
+    if (kernel.getTarget() != getTarget())
+      return fail() << "must be for '" << getTarget() << "', found '"
+                    << kernel.getTarget() << "'";
+    if (kernel.getPersistent() || kernel.getCluster() != 1)
+      return fail() << "must be neither persistent nor a cluster's";
+    for (Attribute tensor : kernel.getTensors())
+      if (!llvm::is_contained(getTensors(), tensor))
+        return fail() << "takes a tensor that the launch has not: " << tensor;
+    for (Attribute parameter : kernel.getParameters())
+      if (isa<ScalarParameterAttr, TensorMapParameterAttr,
+              WorkspaceParameterAttr>(parameter))
+        return fail() << "takes tensors and scratch memory only, found "
+                      << parameter;
+    if (failed(verifyScratch(kernel, scratch, emitError)))
+      return failure();
+  }
+  return success();
+}

@@ -1,0 +1,593 @@
+/*===- Launch.c - Checks and launches calls ------------------------*- C
+-*-===*\
+|*
+|* Part of the Fovea project, under the Apache License v2.0 with LLVM
+|* Exceptions. See LICENSE for license information.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+\*===----------------------------------------------------------------------===*/
+
+#include "Internal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/**
+ * Arguments are packed in slots of 8 bytes, one each, those of the prologue
+ * behind the kernel's; tensor maps have a place of their own. Workspaces and
+ * scratch memory are taken when the launch runs.
+ */
+struct fovea_launch {
+  fovea_kernel *kernel;
+  unsigned grid[3];
+  unsigned prologue_grids[FOVEA_MAX_PROLOGUE][3];
+  /** Where in the launch's memory each scratch begins; bytes of all. */
+  int64_t scratch_offsets[FOVEA_MAX_SCRATCH], scratch_bytes;
+  uint64_t *values;
+  CUtensorMap *maps;
+  void **arguments;
+};
+
+/*===-- Checking a call
+ * ----------------------------------------------------===*/
+
+/** A call while it is checked. */
+typedef struct call {
+  const fovea_kernel *kernel;
+  const fovea_metadata *metadata;
+  /** For each tensor and scalar of the metadata what was given, or null. */
+  const fovea_tensor **tensors;
+  const fovea_scalar **scalars;
+  /** Value of each size, and which tensor said so first. */
+  int64_t *sizes;
+  const char **said_by;
+  /** Strides of each tensor, FOVEA_MAX_RANK apiece. */
+  int64_t *strides;
+} call;
+
+#define VIOLATED(...) fovea_fail(FOVEA_ERROR_CONSTRAINT, __VA_ARGS__)
+
+static fovea_status match_names(call *c, const fovea_tensor *tensors,
+                                size_t num_tensors, const fovea_scalar *scalars,
+                                size_t num_scalars) {
+  const fovea_metadata *m = c->metadata;
+  for (size_t given = 0; given < num_tensors; ++given) {
+    const char *name = tensors[given].name ? tensors[given].name : "(null)";
+    int i = 0;
+    while (i < m->num_tensors && strcmp(m->tensors[i].name, name) != 0)
+      ++i;
+    if (i == m->num_tensors)
+      return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                        "kernel '%s' takes no tensor named '%s'", m->kernel,
+                        name);
+    if (c->tensors[i])
+      return fovea_fail(FOVEA_ERROR_ARGUMENT, "tensor '%s' is given twice",
+                        name);
+    c->tensors[i] = &tensors[given];
+  }
+  for (int i = 0; i < m->num_tensors; ++i)
+    if (!c->tensors[i])
+      return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                        "kernel '%s' needs a tensor named '%s'", m->kernel,
+                        m->tensors[i].name);
+  for (size_t given = 0; given < num_scalars; ++given) {
+    const char *name = scalars[given].name ? scalars[given].name : "(null)";
+    int i = 0;
+    while (i < m->num_scalars && strcmp(m->scalars[i].name, name) != 0)
+      ++i;
+    if (i == m->num_scalars)
+      return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                        "kernel '%s' takes no scalar named '%s'", m->kernel,
+                        name);
+    if (c->scalars[i])
+      return fovea_fail(FOVEA_ERROR_ARGUMENT, "scalar '%s' is given twice",
+                        name);
+    c->scalars[i] = &scalars[given];
+  }
+  for (int i = 0; i < m->num_scalars; ++i)
+    if (!c->scalars[i])
+      return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                        "kernel '%s' needs a scalar named '%s'", m->kernel,
+                        m->scalars[i].name);
+  return FOVEA_OK;
+}
+
+/** Derives the named sizes from the shapes. */
+static fovea_status derive_sizes(call *c) {
+  const fovea_metadata *m = c->metadata;
+  for (int i = 0; i < m->num_tensors; ++i) {
+    const fovea_tensor_spec *spec = &m->tensors[i];
+    const fovea_tensor *tensor = c->tensors[i];
+    if (tensor->dtype != spec->dtype)
+      return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                        "tensor '%s' must be of %s, found %s", spec->name,
+                        fovea_dtype_name(spec->dtype),
+                        fovea_dtype_name(tensor->dtype));
+    if (tensor->rank != spec->rank)
+      return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                        "tensor '%s' must have rank %d, found %d", spec->name,
+                        spec->rank, (int)tensor->rank);
+    if (spec->rank && !tensor->sizes)
+      return fovea_fail(FOVEA_ERROR_ARGUMENT, "sizes of tensor '%s' are null",
+                        spec->name);
+    for (int d = 0; d < spec->rank; ++d) {
+      const fovea_size *size = &m->sizes[spec->sizes[d]];
+      int64_t found = tensor->sizes[d], *known = &c->sizes[spec->sizes[d]];
+      if (found < 0)
+        return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                          "tensor '%s' has the size %lld in dimension %d",
+                          spec->name, (long long)found, d);
+      if (size->value >= 0 && found != size->value)
+        return VIOLATED("tensor '%s' must have %lld elements in dimension %d "
+                        "('%s'), found %lld",
+                        spec->name, (long long)size->value, d, size->name,
+                        (long long)found);
+      if (*known >= 0 && found != *known)
+        return VIOLATED("size '%s' is %lld in tensor '%s', but %lld in tensor "
+                        "'%s'",
+                        size->name, (long long)*known,
+                        c->said_by[spec->sizes[d]], (long long)found,
+                        spec->name);
+      if (*known < 0)
+        c->said_by[spec->sizes[d]] = spec->name;
+      *known = found;
+    }
+  }
+  return FOVEA_OK;
+}
+
+/** Address and strides of one tensor that has elements. */
+static fovea_status check_layout(const fovea_tensor_spec *spec,
+                                 const fovea_tensor *tensor,
+                                 const int64_t *strides) {
+  int64_t bytes = fovea_dtype_bytes(spec->dtype), last = 0;
+  if (!tensor->data)
+    return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                      "tensor '%s' has elements but no address", spec->name);
+  if (tensor->data % (uint64_t)spec->alignment)
+    return VIOLATED("tensor '%s' must lie at a multiple of %lld bytes, found "
+                    "address 0x%llx",
+                    spec->name, (long long)spec->alignment,
+                    (unsigned long long)tensor->data);
+  for (int d = 0; d < spec->rank; ++d) {
+    int64_t stride = strides[d], extent, byte_stride;
+    if (tensor->sizes[d] == 1)
+      continue;
+    if (stride < 0)
+      return VIOLATED("strides must not be negative, found %lld in dimension "
+                      "%d of tensor '%s'",
+                      (long long)stride, d, spec->name);
+    if (stride == 0 && spec->written)
+      return VIOLATED("tensor '%s' is written, its stride in dimension %d must "
+                      "not be 0",
+                      spec->name, d);
+    if (__builtin_mul_overflow(stride, bytes, &byte_stride) ||
+        __builtin_mul_overflow(byte_stride, tensor->sizes[d] - 1, &extent) ||
+        __builtin_add_overflow(last, extent, &last))
+      return VIOLATED("tensor '%s' does not fit 63 bits of address",
+                      spec->name);
+    if (spec->alignment <= bytes)
+      continue;
+    if (d == spec->rank - 1 && stride != 1)
+      return VIOLATED("tensor '%s' must have stride 1 in its last dimension, "
+                      "found %lld",
+                      spec->name, (long long)stride);
+    if (d != spec->rank - 1 && byte_stride % spec->alignment)
+      return VIOLATED("tensor '%s' must have a stride that is a multiple of "
+                      "%lld bytes in dimension %d, found %lld elements of "
+                      "%lld bytes",
+                      spec->name, (long long)spec->alignment, d,
+                      (long long)stride, (long long)bytes);
+  }
+  return FOVEA_OK;
+}
+
+static fovea_status check_layouts(call *c) {
+  const fovea_metadata *m = c->metadata;
+  for (int i = 0; i < m->num_tensors; ++i) {
+    const fovea_tensor_spec *spec = &m->tensors[i];
+    const fovea_tensor *tensor = c->tensors[i];
+    int64_t *strides = c->strides + (size_t)i * FOVEA_MAX_RANK;
+    int64_t contiguous = 1;
+    bool empty = false;
+    for (int d = spec->rank - 1; d >= 0; --d) {
+      strides[d] = tensor->strides ? tensor->strides[d] : contiguous;
+      empty |= tensor->sizes[d] == 0;
+      if (!empty &&
+          __builtin_mul_overflow(contiguous, tensor->sizes[d], &contiguous))
+        return VIOLATED("tensor '%s' has more than 2^63 elements", spec->name);
+    }
+    if (!empty)
+      TRY(check_layout(spec, tensor, strides));
+  }
+  return FOVEA_OK;
+}
+
+static fovea_status check_constraints(const call *c) {
+  const fovea_metadata *m = c->metadata;
+  for (int i = 0; i < m->num_constraints; ++i) {
+    const fovea_constraint *constraint = &m->constraints[i];
+    const char *name = m->sizes[constraint->size].name;
+    int64_t size = c->sizes[constraint->size];
+    switch (constraint->kind) {
+    case FOVEA_CONSTRAINT_MULTIPLE: {
+      int64_t of = c->sizes[constraint->of];
+      if (of == 0 ? size != 0 : size % of != 0)
+        return VIOLATED("'%s' must be a multiple of '%s', found %lld and %lld",
+                        name, m->sizes[constraint->of].name, (long long)size,
+                        (long long)of);
+      break;
+    }
+    case FOVEA_CONSTRAINT_AT_MOST:
+      if (size > constraint->limit)
+        return VIOLATED("'%s' must be at most %lld, found %lld", name,
+                        (long long)constraint->limit, (long long)size);
+      break;
+    case FOVEA_CONSTRAINT_AT_LEAST:
+      if (size < constraint->limit)
+        return VIOLATED("'%s' must be at least %lld, found %lld", name,
+                        (long long)constraint->limit, (long long)size);
+      break;
+    case FOVEA_CONSTRAINT_COVERS: {
+      int64_t of = c->sizes[constraint->of], block = constraint->limit;
+      int64_t least = of / block + (of % block != 0);
+      if (size < least)
+        return VIOLATED("'%s' must be at least %lld, the blocks of %lld in "
+                        "'%s', found %lld",
+                        name, (long long)least, (long long)block,
+                        m->sizes[constraint->of].name, (long long)size);
+      break;
+    }
+    }
+  }
+  return FOVEA_OK;
+}
+
+/*===-- Packing a call
+ * -----------------------------------------------------===*/
+
+/** False if a number doesn't fit 64 bits or a divisor is not positive. */
+static bool evaluate(const call *c, int root, int64_t *value) {
+  const fovea_expr *expr = &c->metadata->exprs[root];
+  if (expr->kind == FOVEA_EXPR_NUMBER) {
+    *value = expr->value;
+    return true;
+  }
+  if (expr->kind == FOVEA_EXPR_SIZE) {
+    *value = c->sizes[expr->value];
+    return true;
+  }
+  int64_t a, b;
+  if (!evaluate(c, expr->lhs, &a) || !evaluate(c, expr->rhs, &b))
+    return false;
+  if (expr->kind == FOVEA_EXPR_ADD)
+    return !__builtin_add_overflow(a, b, value);
+  if (expr->kind == FOVEA_EXPR_MUL)
+    return !__builtin_mul_overflow(a, b, value);
+  if (b <= 0)
+    return false;
+  /* C divides towards 0. */
+  int64_t quotient = a / b, rest = a % b;
+  if (expr->kind == FOVEA_EXPR_FLOORDIV)
+    *value = quotient - (rest < 0);
+  else if (expr->kind == FOVEA_EXPR_CEILDIV)
+    *value = quotient + (rest > 0);
+  else
+    *value = rest < 0 ? rest + b : rest;
+  return true;
+}
+
+/**
+ * CTAs along x for so many work items: whole clusters, and of a persistent
+ * kernel no more than run at once.
+ */
+static unsigned count_ctas(const fovea_kernel *kernel, unsigned items) {
+  const fovea_metadata *m = &kernel->metadata;
+  unsigned clusters = items / m->cluster + (items % m->cluster != 0);
+  unsigned most =
+      m->persistent * (unsigned)kernel->device->multiprocessors / m->cluster;
+  if (m->persistent && clusters > most)
+    clusters = most ? most : 1;
+  return clusters * m->cluster;
+}
+
+static fovea_status pack_grid(const call *c, const char *kernel,
+                              const int roots[3], int64_t cluster,
+                              unsigned grid[3]) {
+  /* Along x the limit stands for whole clusters. */
+  const int64_t limits[3] = {INT_MAX / cluster * cluster, 65535, 65535};
+  for (int i = 0; i < 3; ++i) {
+    int64_t value;
+    if (!evaluate(c, roots[i], &value) || value < 0)
+      return VIOLATED("the grid of kernel '%s' can't be computed from these "
+                      "sizes",
+                      kernel);
+    if (value > limits[i])
+      return VIOLATED("the grid of kernel '%s' would have %lld CTAs, at most "
+                      "%lld are allowed",
+                      kernel, (long long)value, (long long)limits[i]);
+    grid[i] = (unsigned)value;
+  }
+  return FOVEA_OK;
+}
+
+static fovea_status pack_grids(const call *c, fovea_launch *launch) {
+  const fovea_metadata *m = c->metadata;
+  TRY(pack_grid(c, m->kernel, m->grid, m->cluster, launch->grid));
+  launch->grid[0] = count_ctas(c->kernel, launch->grid[0]);
+  for (int i = 0; i < m->num_prologue; ++i)
+    TRY(pack_grid(c, m->prologue[i].name, m->prologue[i].grid, 1,
+                  launch->prologue_grids[i]));
+  return FOVEA_OK;
+}
+
+/** Lays scratch memory out, one behind the other. */
+static fovea_status pack_scratch(const call *c, fovea_launch *launch) {
+  const fovea_metadata *m = c->metadata;
+  for (int i = 0; i < m->num_scratch; ++i) {
+    int64_t bytes;
+    if (!evaluate(c, m->scratch[i].bytes, &bytes) || bytes < 0)
+      return VIOLATED("the bytes of scratch memory '%s' can't be computed from "
+                      "these sizes",
+                      m->scratch[i].name);
+    if (bytes > FOVEA_MAX_SCRATCH_BYTES)
+      return VIOLATED("scratch memory '%s' would have %lld bytes, at most %lld "
+                      "are allowed",
+                      m->scratch[i].name, (long long)bytes,
+                      (long long)FOVEA_MAX_SCRATCH_BYTES);
+    launch->scratch_offsets[i] = launch->scratch_bytes;
+    launch->scratch_bytes +=
+        (bytes + FOVEA_SCRATCH_ALIGNMENT - 1) & -FOVEA_SCRATCH_ALIGNMENT;
+  }
+  return FOVEA_OK;
+}
+
+static fovea_status pack_integer(int64_t value, fovea_value_type type,
+                                 const char *what, const char *name,
+                                 uint64_t *slot) {
+  if (type == FOVEA_VALUE_I64) {
+    *slot = (uint64_t)value;
+    return FOVEA_OK;
+  }
+  if (value < INT32_MIN || value > INT32_MAX)
+    return VIOLATED("%s '%s' does not fit 32 bits: %lld", what, name,
+                    (long long)value);
+  int32_t narrow = (int32_t)value;
+  memcpy(slot, &narrow, sizeof narrow);
+  return FOVEA_OK;
+}
+
+static fovea_status pack_parameter(const call *c, const fovea_parameter *p,
+                                   uint64_t *slot) {
+  const fovea_metadata *m = c->metadata;
+  switch (p->kind) {
+  case FOVEA_PARAMETER_POINTER:
+    *slot = c->tensors[p->index]->data;
+    return FOVEA_OK;
+  case FOVEA_PARAMETER_SIZE:
+    return pack_integer(c->sizes[p->index], p->type, "size",
+                        m->sizes[p->index].name, slot);
+  case FOVEA_PARAMETER_STRIDE:
+    return pack_integer(c->strides[(size_t)p->index * FOVEA_MAX_RANK + p->dim],
+                        p->type, "a stride of tensor",
+                        m->tensors[p->index].name, slot);
+  case FOVEA_PARAMETER_SCALAR: {
+    const fovea_scalar *scalar = c->scalars[p->index];
+    if (p->type != FOVEA_VALUE_F32)
+      return pack_integer(scalar->integer, p->type, "scalar", scalar->name,
+                          slot);
+    float value = (float)scalar->floating;
+    memcpy(slot, &value, sizeof value);
+    return FOVEA_OK;
+  }
+  case FOVEA_PARAMETER_TENSOR_MAP:
+  case FOVEA_PARAMETER_WORKSPACE:
+  case FOVEA_PARAMETER_SCRATCH:
+    break;
+  }
+  return FOVEA_OK;
+}
+
+static fovea_status pack_maps(const call *c, fovea_launch *launch) {
+  const fovea_metadata *m = c->metadata;
+  for (int i = 0; i < m->num_parameters; ++i) {
+    const fovea_parameter *p = &m->parameters[i];
+    if (p->kind != FOVEA_PARAMETER_TENSOR_MAP)
+      continue;
+    TRY(fovea_tensor_map_encode(
+        c->kernel->device->driver, &m->tensors[p->index], &m->maps[p->map],
+        c->tensors[p->index], c->strides + (size_t)p->index * FOVEA_MAX_RANK,
+        c->kernel->nothing, &launch->maps[p->map]));
+    launch->arguments[i] = &launch->maps[p->map];
+  }
+  return FOVEA_OK;
+}
+
+static fovea_status prepare(call *c, fovea_launch *launch,
+                            const fovea_tensor *tensors, size_t num_tensors,
+                            const fovea_scalar *scalars, size_t num_scalars) {
+  for (int i = 0; i < c->metadata->num_sizes; ++i)
+    c->sizes[i] = -1;
+  TRY(match_names(c, tensors, num_tensors, scalars, num_scalars));
+  TRY(derive_sizes(c));
+  TRY(check_layouts(c));
+  TRY(check_constraints(c));
+  TRY(pack_grids(c, launch));
+  TRY(pack_scratch(c, launch));
+  for (int i = 0; i < c->metadata->num_all_parameters; ++i) {
+    TRY(pack_parameter(c, &c->metadata->parameters[i], &launch->values[i]));
+    launch->arguments[i] = &launch->values[i];
+  }
+  if (c->metadata->num_maps == 0)
+    return FOVEA_OK;
+  /* The driver encodes maps for the current context. */
+  TRY(fovea_enter(c->kernel->device));
+  fovea_status status = pack_maps(c, launch);
+  fovea_leave(c->kernel->device);
+  return status;
+}
+
+fovea_status fovea_launch_prepare(fovea_kernel *kernel,
+                                  const fovea_tensor *tensors,
+                                  size_t num_tensors,
+                                  const fovea_scalar *scalars,
+                                  size_t num_scalars, fovea_launch **result) {
+  if (!kernel || !result || (num_tensors && !tensors) ||
+      (num_scalars && !scalars))
+    return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                      "kernel, tensors, scalars or launch is null");
+  *result = NULL;
+  const fovea_metadata *m = &kernel->metadata;
+  /* One more than needed: an allocation of nothing may be null. */
+  call c = {
+      kernel,
+      m,
+      calloc((size_t)m->num_tensors + 1, sizeof *c.tensors),
+      calloc((size_t)m->num_scalars + 1, sizeof *c.scalars),
+      calloc((size_t)m->num_sizes + 1, sizeof *c.sizes),
+      calloc((size_t)m->num_sizes + 1, sizeof *c.said_by),
+      calloc(((size_t)m->num_tensors + 1) * FOVEA_MAX_RANK, sizeof *c.strides)};
+  fovea_launch *launch = calloc(1, sizeof *launch);
+  if (launch) {
+    launch->kernel = kernel;
+    launch->values =
+        calloc((size_t)m->num_all_parameters + 1, sizeof *launch->values);
+    launch->maps =
+        aligned_alloc(_Alignof(CUtensorMap),
+                      ((size_t)m->num_maps + 1) * sizeof *launch->maps);
+    launch->arguments =
+        calloc((size_t)m->num_all_parameters + 1, sizeof *launch->arguments);
+  }
+  fovea_status status =
+      c.tensors && c.scalars && c.sizes && c.said_by && c.strides && launch &&
+              launch->values && launch->maps && launch->arguments
+          ? prepare(&c, launch, tensors, num_tensors, scalars, num_scalars)
+          : fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
+  free(c.tensors);
+  free(c.scalars);
+  free(c.sizes);
+  free(c.said_by);
+  free(c.strides);
+  if (status == FOVEA_OK)
+    *result = launch;
+  else
+    fovea_launch_free(launch);
+  return status;
+}
+
+void fovea_launch_free(fovea_launch *launch) {
+  if (!launch)
+    return;
+  free(launch->values);
+  free(launch->maps);
+  free(launch->arguments);
+  free(launch);
+}
+
+int64_t fovea_launch_grid(const fovea_launch *launch) {
+  return launch ? (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2]
+                : 0;
+}
+
+/** Puts a launch on a stream; the device's context is current. */
+static fovea_status submit(const fovea_launch *launch, CUstream stream,
+                           void **arguments) {
+  const fovea_kernel *kernel = launch->kernel;
+  const fovea_driver *driver = kernel->device->driver;
+  const fovea_metadata *m = &kernel->metadata;
+  return fovea_check(driver,
+                     driver->launch(kernel->function, launch->grid[0],
+                                    launch->grid[1], launch->grid[2],
+                                    m->block[0], m->block[1], m->block[2],
+                                    m->shared_memory, stream, arguments, NULL),
+                     "cuLaunchKernel");
+}
+
+/** Puts the kernels of the prologue that have CTAs on a stream. */
+static fovea_status submit_prologue(const fovea_launch *launch, CUstream stream,
+                                    void **arguments) {
+  const fovea_kernel *kernel = launch->kernel;
+  const fovea_driver *driver = kernel->device->driver;
+  const fovea_metadata *m = &kernel->metadata;
+  for (int i = 0; i < m->num_prologue; ++i) {
+    const fovea_prologue_kernel *p = &m->prologue[i];
+    const unsigned *grid = launch->prologue_grids[i];
+    if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+      continue;
+    TRY(fovea_check(driver,
+                    driver->launch(kernel->prologue[i], grid[0], grid[1],
+                                   grid[2], p->block[0], p->block[1],
+                                   p->block[2], p->shared_memory, stream,
+                                   arguments + p->first_parameter, NULL),
+                    "cuLaunchKernel"));
+  }
+  return FOVEA_OK;
+}
+
+/**
+ * Submits with memory of this run's own. The launch stays as it is: other
+ * threads may run it at the same time.
+ */
+static fovea_status submit_with_memory(const fovea_launch *launch,
+                                       CUstream stream) {
+  const fovea_kernel *kernel = launch->kernel;
+  const fovea_metadata *m = &kernel->metadata;
+  void *arguments[FOVEA_MAX_PARAMETERS];
+  CUdeviceptr slot, base, workspaces[FOVEA_MAX_WORKSPACES],
+      scratch[FOVEA_MAX_SCRATCH];
+  if (kernel->workspaces)
+    TRY(fovea_workspaces_take(kernel->workspaces, stream, &slot));
+  if (m->num_scratch > 0)
+    TRY(fovea_scratch_alloc(kernel->device, launch->scratch_bytes, stream,
+                            &base));
+  for (int i = 0; i < m->num_scratch; ++i)
+    scratch[i] = base + (CUdeviceptr)launch->scratch_offsets[i];
+  for (int i = 0, workspace = 0; i < m->num_all_parameters; ++i) {
+    const fovea_parameter *p = &m->parameters[i];
+    arguments[i] = launch->arguments[i];
+    if (p->kind == FOVEA_PARAMETER_SCRATCH) {
+      arguments[i] = &scratch[p->index];
+    } else if (p->kind == FOVEA_PARAMETER_WORKSPACE) {
+      workspaces[workspace] = slot + (unsigned)p->offset;
+      arguments[i] = &workspaces[workspace++];
+    }
+  }
+  fovea_status status = submit_prologue(launch, stream, arguments);
+  if (status == FOVEA_OK)
+    status = submit(launch, stream, arguments);
+  if (m->num_scratch == 0)
+    return status;
+  fovea_status freed = fovea_scratch_free(kernel->device, base, stream);
+  return status == FOVEA_OK ? freed : status;
+}
+
+fovea_status fovea_launch_run(fovea_launch *launch, fovea_stream stream) {
+  if (!launch)
+    return fovea_fail(FOVEA_ERROR_ARGUMENT, "launch is null");
+  /* An empty tensor: nothing to write, and the driver refuses empty grids. */
+  if (fovea_launch_grid(launch) == 0)
+    return FOVEA_OK;
+  const fovea_kernel *kernel = launch->kernel;
+  const fovea_metadata *m = &kernel->metadata;
+  bool needs_memory = kernel->workspaces || m->num_scratch > 0;
+  TRY(fovea_enter(kernel->device));
+  fovea_status status = needs_memory || m->num_prologue > 0
+                            ? submit_with_memory(launch, stream)
+                            : submit(launch, stream, launch->arguments);
+  fovea_leave(kernel->device);
+  return status;
+}
+
+fovea_status fovea_kernel_launch(fovea_kernel *kernel, fovea_stream stream,
+                                 const fovea_tensor *tensors,
+                                 size_t num_tensors,
+                                 const fovea_scalar *scalars,
+                                 size_t num_scalars) {
+  fovea_launch *launch;
+  TRY(fovea_launch_prepare(kernel, tensors, num_tensors, scalars, num_scalars,
+                           &launch));
+  fovea_status status = fovea_launch_run(launch, stream);
+  fovea_launch_free(launch);
+  return status;
+}

@@ -1,0 +1,36 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
+
+// Lanes exchange words of 32 bits; elements of other widths travel as those.
+
+#l = #warp.mma_sync<warps = 1>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 2>)
+    tensors([#tile.tensor<"x", read, tensor<16x8xi64>, ["A", "B"], 8>, #tile.tensor<"y", read, tensor<16x8xi8>, ["A", "B"], 1>,
+             #tile.tensor<"o", write, tensor<16xi64>, ["A"], 8>, #tile.tensor<"p", write, tensor<16xi8>, ["A"], 1>])
+    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>, #tile.memref<"o", [0]>, #tile.memref<"p", [0]>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
+  // CHECK-LABEL: gpu.func @f
+  // CHECK: arith.minsi %{{.*}}, %{{.*}} : i64
+  // CHECK: %[[PAIR:.*]] = llvm.bitcast %{{.*}} : i64 to vector<2xi32>
+  // CHECK: %[[WORDS:.*]]:2 = vector.to_elements %[[PAIR]]
+  // CHECK: %[[LOW:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[WORDS]]#0, %c1_i32
+  // CHECK: %[[HIGH:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[WORDS]]#1, %c1_i32
+  // CHECK: %[[OTHER:.*]] = vector.from_elements %[[LOW]], %[[HIGH]]
+  // CHECK: %[[JOINED:.*]] = llvm.bitcast %[[OTHER]] : vector<2xi32> to i64
+  // CHECK: arith.minsi %{{.*}}, %[[JOINED]] : i64
+  // CHECK: arith.maxsi %{{.*}}, %{{.*}} : i8
+  // CHECK: %[[WIDE:.*]] = llvm.zext %{{.*}} : i8 to i32
+  // CHECK: %[[SHUFFLED:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[WIDE]], %c1_i32
+  // CHECK: %[[NARROW:.*]] = llvm.trunc %[[SHUFFLED]] : i32 to i8
+  // CHECK: arith.maxsi %{{.*}}, %[[NARROW]] : i8
+  gpu.func @f(%x: memref<16x8xi64>, %y: memref<16x8xi8>, %o: memref<16xi64>, %p: memref<16xi8>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0, %c0] dims [0, 1] : memref<16x8xi64> to tensor<16x8xi64, #l>
+    %b = tile.load %y[%c0, %c0] dims [0, 1] : memref<16x8xi8> to tensor<16x8xi8, #l>
+    %min = tile.reduce min dim 1 %a : tensor<16x8xi64, #l> to tensor<16x1xi64, #l>
+    %max = tile.reduce max dim 1 %b : tensor<16x8xi8, #l> to tensor<16x1xi8, #l>
+    tile.store %min, %o[%c0] dims [0, -1] : tensor<16x1xi64, #l>, memref<16xi64>
+    tile.store %max, %p[%c0] dims [0, -1] : tensor<16x1xi8, #l>, memref<16xi8>
+    gpu.return
+  }
+}

@@ -1,0 +1,28 @@
+// RUN: fovea-opt %s | fovea-opt | FileCheck %s
+
+// A launch of two kernels that share scratch memory: before and after it is an
+// address.
+gpu.module @m {
+  // CHECK-LABEL: tile.abi @f
+  // CHECK-SAME:    parameters([#tile.memref<"x", [0, 1]>, #tile.scratch_memref<"least", ["B", "S"] affine_map<()[s0, s1] -> (2, s0, s1 ceildiv 128)>>])
+  // CHECK-SAME:    cluster(2) prologue([@g])
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 128, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])
+    parameters([#tile.memref<"x", [0, 1]>,
+                #tile.scratch_memref<"least", ["B", "S"] affine_map<()[b, s] -> (2, b, s ceildiv 128)>>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(256) shared_memory(0) cluster(2) prologue([@g])
+    constraints([#tile.at_most<"S", 1000>])
+  gpu.func @f(%x: memref<?x?xi32>, %least: memref<2x?x?xi32>) kernel {
+    gpu.return
+  }
+  // CHECK: tile.abi @g
+  // CHECK-SAME: #tile.scratch<"least", ["B", "S"] affine_map<()[s0, s1] -> ((s0 * (s1 ceildiv 128)) * 8)>>
+  tile.abi @g target("sm_90a") schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])
+    parameters([#tile.memref<"x", [0, 1]>,
+                #tile.scratch<"least", ["B", "S"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 8)>>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(32) shared_memory(0)
+  gpu.func @g(%x: memref<?x?xi32>, %least: !llvm.ptr<1>) kernel {
+    gpu.return
+  }
+}

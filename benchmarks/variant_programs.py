@@ -165,15 +165,18 @@ def make_programs():
     }.items():
         programs[name], programs[f"{name}causal"] = pair
     ids = Capture("i32", ("Skv",))
+
+    def same_document(b, h, i, j, sizes, captures):
+        return (captures[0][i] == captures[0][j]) & (i >= j)
+
     programs |= {
         "window": sparse(WINDOW_MASK, window),
         "prefix": sparse(PREFIX_MASK, lambda b, h, i, j, sizes, c: (j < PREFIX) | (i >= j)),
         "chunked": sparse(CHUNK_MASK, lambda b, h, i, j, sizes, c: (i // CHUNK == j // CHUNK) & (i >= j)),
-        "documents": sparse(
-            DOCUMENT_MASK, lambda b, h, i, j, sizes, c: (c[0][i] == c[0][j]) & (i >= j), (ids,), (documents,)
-        ),
+        "documents": sparse(DOCUMENT_MASK, same_document, (ids,), (documents,)),
         "natten": sparse(NATTEN_MASK, natten),
         "windowlong": sparse(WINDOW_MASK, window, length=65536),
+        "documentslong": sparse(DOCUMENT_MASK, same_document, (ids,), (documents,), length=65536),
     }
     return programs
 

@@ -341,6 +341,7 @@ void fovea::buildSummaries(const KernelBuilder &kb, tile::AbiOp main) {
   fields.tileM = kBlocks;
   fields.tileN = kMostPositions;
   fields.warps = fields.stages = 1;
+  b.setInsertionPoint(search);
   tile::AbiOp::create(
       b, loc, SymbolRefAttr::get(search), main.getTargetAttr(),
       fields.get(context, [&] { return main.emitError(); }),

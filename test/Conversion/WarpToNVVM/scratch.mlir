@@ -3,9 +3,10 @@
 // Scratch memory becomes an address; its extents and strides follow from sizes,
 // which it shares with tensors.
 
+// CHECK: #[[BYTES:.*]] = affine_map<()[s0, s1] -> ((s0 * (s1 ceildiv 128)) * 8)>
 gpu.module @m {
   // CHECK: tile.abi @f
-  // CHECK-SAME: parameters([#tile.pointer<"x">, #tile.size<"S">, #tile.stride<"x", 0>, #tile.scratch<"least", ["B", "S"] affine_map<()[s0, s1] -> ((s0 * (s1 ceildiv 128)) * 8)>>, #tile.size<"B">])
+  // CHECK-SAME: parameters([#tile.pointer<"x">, #tile.size<"S">, #tile.stride<"x", 0>, #tile.scratch<"least", ["B", "S"] #[[BYTES]]>, #tile.size<"B">])
   tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 2>)
     tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #tile.tensor<"y", read, tensor<?xi32>, ["B"], 4>])
     parameters([#tile.memref<"x", [0]>, #tile.scratch_memref<"least", ["B", "S"] affine_map<()[b, s] -> (2, b, s ceildiv 128)>>])

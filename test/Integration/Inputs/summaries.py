@@ -23,7 +23,7 @@ def make(folder, *captures):
         path = folder / f"{name}.npy"
         array = np.load(path)
         value = np.broadcast_to(np.asarray(eval(expression, {"np": np, "shape": array.shape})), array.shape)
-        np.save(path, value.astype(array.dtype))
+        np.save(path, np.ascontiguousarray(value, array.dtype))
 
 
 def poison(folder):

@@ -2,9 +2,11 @@
 
 // A launch of two kernels that share scratch memory: before and after it is an
 // address.
+// CHECK-DAG: #[[EXTENTS:.*]] = affine_map<()[s0, s1] -> (2, s0, s1 ceildiv 128)>
+// CHECK-DAG: #[[BYTES:.*]] = affine_map<()[s0, s1] -> ((s0 * (s1 ceildiv 128)) * 8)>
 gpu.module @m {
   // CHECK-LABEL: tile.abi @f
-  // CHECK-SAME:    parameters([#tile.memref<"x", [0, 1]>, #tile.scratch_memref<"least", ["B", "S"] affine_map<()[s0, s1] -> (2, s0, s1 ceildiv 128)>>])
+  // CHECK-SAME:    parameters([#tile.memref<"x", [0, 1]>, #tile.scratch_memref<"least", ["B", "S"] #[[EXTENTS]]>])
   // CHECK-SAME:    cluster(2) prologue([@g])
   tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 128, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1>)
     tensors([#tile.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])
@@ -16,7 +18,7 @@ gpu.module @m {
     gpu.return
   }
   // CHECK: tile.abi @g
-  // CHECK-SAME: #tile.scratch<"least", ["B", "S"] affine_map<()[s0, s1] -> ((s0 * (s1 ceildiv 128)) * 8)>>
+  // CHECK-SAME: #tile.scratch<"least", ["B", "S"] #[[BYTES]]>
   tile.abi @g target("sm_90a") schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
     tensors([#tile.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([#tile.memref<"x", [0, 1]>,

@@ -99,9 +99,8 @@ struct Launch {
 static FailureOr<RuntimeValue>
 bindScratch(tile::AbiOp abi, tile::ScratchMemRefParameterAttr scratch,
             MemRefType type, Launch &launch) {
-  auto extents =
-      evaluate(abi, scratch.getExtents().getValue(), scratch.getSizes(),
-               launch.sizes);
+  auto extents = evaluate(abi, scratch.getExtents().getValue(),
+                          scratch.getSizes(), launch.sizes);
   if (failed(extents))
     return failure();
   int64_t elements = 1;
@@ -115,8 +114,8 @@ bindScratch(tile::AbiOp abi, tile::ScratchMemRefParameterAttr scratch,
     memory = HostTensor(*getElementKind(type.getElementType()), *extents);
     memory.poison();
   }
-  return RuntimeValue::memref(memory.getView(
-      llvm::to_vector(llvm::seq<int64_t>(0, extents->size()))));
+  return RuntimeValue::memref(
+      memory.getView(llvm::to_vector(llvm::seq<int64_t>(0, extents->size()))));
 }
 
 /// The value of one kernel argument.
@@ -212,13 +211,11 @@ static LogicalResult runOne(tile::AbiOp abi, Launch &launch,
   return failure();
 }
 
-LogicalResult fovea::interp::runKernel(tile::AbiOp abi,
-                                       const InterpreterRegistry &registry,
-                                       ArrayRef<Argument> inputs,
-                                       ArrayRef<HostTensor> outputs,
-                                       const DimSizes &sizes,
-                                       Precision precision, uint64_t seed,
-                                       WarpTrace *trace) {
+LogicalResult
+fovea::interp::runKernel(tile::AbiOp abi, const InterpreterRegistry &registry,
+                         ArrayRef<Argument> inputs,
+                         ArrayRef<HostTensor> outputs, const DimSizes &sizes,
+                         Precision precision, uint64_t seed, WarpTrace *trace) {
   FailureOr<Signature> signature = Signature::get(abi);
   if (failed(signature))
     return failure();

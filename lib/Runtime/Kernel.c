@@ -105,12 +105,11 @@ static fovea_status get_entry(const fovea_kernel *kernel, const char *name,
   /* Up to 48 KiB every kernel gets unasked. */
   if (bytes <= 48 * 1024)
     return FOVEA_OK;
-  return fovea_check(driver,
-                     driver->func_set_attribute(
-                         *function,
-                         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                         bytes),
-                     "cuFuncSetAttribute");
+  return fovea_check(
+      driver,
+      driver->func_set_attribute(
+          *function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
+      "cuFuncSetAttribute");
 }
 
 static fovea_status load_module(fovea_kernel *kernel, const void *image) {

@@ -31,7 +31,8 @@ enum {
   FOVEA_MAX_WORKSPACE_BYTES = 65536,
   /** Bytes that the address of a workspace is a multiple of. */
   FOVEA_WORKSPACE_ALIGNMENT = 32,
-  /** Scratch memories of a launch; what the address of each is a multiple of. */
+  /** Scratch memories of a launch; what the address of each is a multiple of.
+   */
   FOVEA_MAX_SCRATCH = 32,
   FOVEA_SCRATCH_ALIGNMENT = 256
 };

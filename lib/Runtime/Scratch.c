@@ -48,8 +48,7 @@ fovea_status fovea_scratch_open(fovea_device *device, const char *kernel) {
       driver->mem_free_async)
     TRY(fovea_check(driver,
                     driver->device_get_attribute(
-                        &supported,
-                        CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
+                        &supported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
                         device->device),
                     "cuDeviceGetAttribute"));
   if (!supported)
@@ -72,10 +71,10 @@ fovea_status fovea_scratch_alloc(const fovea_device *device, int64_t bytes,
                                  CUstream stream, CUdeviceptr *address) {
   /* What nobody reads must have an address all the same. */
   size_t most = bytes > 0 ? (size_t)bytes : FOVEA_SCRATCH_ALIGNMENT;
-  return fovea_check(device->driver,
-                     device->driver->mem_alloc_from_pool(address, most,
-                                                         device->pool, stream),
-                     "cuMemAllocFromPoolAsync");
+  return fovea_check(
+      device->driver,
+      device->driver->mem_alloc_from_pool(address, most, device->pool, stream),
+      "cuMemAllocFromPoolAsync");
 }
 
 fovea_status fovea_scratch_free(const fovea_device *device, CUdeviceptr address,

@@ -71,8 +71,9 @@ static Value declareSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
   kb.summaries.push_back(summary);
   unsigned position = kb.kernel.getNumArguments();
   (void)kb.kernel.insertArgument(
-      position, MemRefType::get(shape, getSummaryElement(tensor.getElementType())),
-      {}, kb.getLoc());
+      position,
+      MemRefType::get(shape, getSummaryElement(tensor.getElementType())), {},
+      kb.getLoc());
   return kb.kernel.getArgument(position);
 }
 
@@ -213,8 +214,8 @@ Value SummaryEmitter::emitCount() {
 
 void SummaryEmitter::emitGroup(Value number) {
   Value groups = emitGroups();
-  Value firstBlock = make<arith::MulIOp>(
-      make<arith::RemUIOp>(number, groups), constant(kBlocks));
+  Value firstBlock = make<arith::MulIOp>(make<arith::RemUIOp>(number, groups),
+                                         constant(kBlocks));
   // The other indices, the last one fastest.
   SmallVector<Value> indices(getRank());
   Value left = make<arith::DivUIOp>(number, groups);
@@ -233,12 +234,12 @@ void SummaryEmitter::emitGroup(Value number) {
   auto rowType = tileType(kBlocks, 1, b.getI32Type());
   Value blocks = make<arith::AddIOp>(make<tile::IotaOp>(rowType, 0),
                                      widen(rowType, toI32(firstBlock)));
-  Value starts = make<arith::MulIOp>(
-      blocks, widen(rowType, toI32(constant(block))));
+  Value starts =
+      make<arith::MulIOp>(blocks, widen(rowType, toI32(constant(block))));
   auto columnType = tileType(1, columns, b.getI32Type());
-  Value first =
-      make<arith::AddIOp>(widen(coordinates, starts),
-                          widen(coordinates, make<tile::IotaOp>(columnType, 1)));
+  Value first = make<arith::AddIOp>(
+      widen(coordinates, starts),
+      widen(coordinates, make<tile::IotaOp>(columnType, 1)));
   Value end = widen(coordinates, toI32(size(dim)));
 
   unsigned bits = word.getWidth();
@@ -271,16 +272,15 @@ void SummaryEmitter::emitGroup(Value number) {
     scf::YieldOp::create(b, loc, next);
   }
   for (bool isLargest : {false, true}) {
-    Value extremes = make<tile::ReduceOp>(
-        tileType(kBlocks, 1, word),
-        isLargest ? tile::ReduceKind::Max : tile::ReduceKind::Min, 1,
-        loop.getResult(isLargest));
+    Value extremes = make<tile::ReduceOp>(tileType(kBlocks, 1, word),
+                                          isLargest ? tile::ReduceKind::Max
+                                                    : tile::ReduceKind::Min,
+                                          1, loop.getResult(isLargest));
     SmallVector<Value> others;
     for (int64_t other = 0; other < getRank(); ++other)
       if (other != dim)
         others.push_back(indices[other]);
-    SmallVector<Value> place =
-        getPlace(b, loc, isLargest, others, firstBlock);
+    SmallVector<Value> place = getPlace(b, loc, isLargest, others, firstBlock);
     tile::StoreOp::create(b, loc, extremes, summary, place,
                           ArrayRef<int64_t>{int64_t(place.size()) - 1, -1});
   }
@@ -295,7 +295,7 @@ static AffineExpr getGroups(const KernelBuilder::Summary &summary,
     symbols.push_back(getAffineSymbolExpr(
         llvm::find(sizes, size) - sizes.begin(), size.getContext()));
   }
-  ArrayRef<AffineExpr> extents = 
+  ArrayRef<AffineExpr> extents =
       summary.memory.getExtents().getValue().getResults();
   AffineExpr groups = extents.back().ceilDiv(kBlocks);
   for (AffineExpr other : extents.drop_front().drop_back())
@@ -333,9 +333,9 @@ void fovea::buildSummaries(const KernelBuilder &kb, tile::AbiOp main) {
   }
 
   OpBuilder b = OpBuilder::atBlockEnd(main->getBlock());
-  auto search = gpu::GPUFuncOp::create(
-      b, loc, (kernel.getName() + "_summaries").str(),
-      b.getFunctionType(types, {}));
+  auto search =
+      gpu::GPUFuncOp::create(b, loc, (kernel.getName() + "_summaries").str(),
+                             b.getFunctionType(types, {}));
   search->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   ScheduleFields fields;
   fields.tileM = kBlocks;
@@ -357,10 +357,10 @@ void fovea::buildSummaries(const KernelBuilder &kb, tile::AbiOp main) {
   Value number =
       gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
   for (auto [index, summary] : llvm::enumerate(kb.summaries)) {
-    SummaryEmitter emitter(b, loc,
-                           search.getArgument(argumentOf.at(summary.operand)),
-                           search.getArgument(argumentOf.at(firstSummary + index)),
-                           summary.dim, summary.block);
+    SummaryEmitter emitter(
+        b, loc, search.getArgument(argumentOf.at(summary.operand)),
+        search.getArgument(argumentOf.at(firstSummary + index)), summary.dim,
+        summary.block);
     // Numbers of groups that came before are above all counts, unsigned.
     Value count = emitter.emitCount();
     Value isMine =

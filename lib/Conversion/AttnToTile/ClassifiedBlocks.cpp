@@ -21,8 +21,8 @@ static constexpr int64_t kWordBits = tile::BallotOp::kColumns;
 ClassifiedBlocks::ClassifiedBlocks(KernelBuilder &kb, attn::ForwardOp op,
                                    const RegionContext &tile,
                                    unsigned firstCapture)
-    : kb(kb), op(op), summaries(kb, op.getKvClassify(), firstCapture, tile.rows,
-                                tile.columns),
+    : kb(kb), op(op),
+      summaries(kb, op.getKvClassify(), firstCapture, tile.rows, tile.columns),
       context(tile) {
   context.summaries = &summaries;
   Operation *yield = op.getKvClassify().front().getTerminator();

@@ -36,7 +36,7 @@ struct KernelBuilder {
     /// Of the kernel's argument; in order, they are its last ones.
     tile::ScratchMemRefParameterAttr memory;
   };
-  llvm::SmallVector<Summary> summaries;
+  llvm::SmallVector<Summary> summaries = {};
   /// Query heads of a key head where those are a tile's rows, else 0.
   int64_t packedHeads = 0;
 

@@ -235,10 +235,8 @@ static Value exchange(OpBuilder &b, Location loc, Value value,
   auto pair = VectorType::get({bits / 32}, i32);
   auto words = vector::ToElementsOp::create(
       b, loc, LLVM::BitcastOp::create(b, loc, pair, value));
-  SmallVector<Value> others =
-      llvm::map_to_vector(words.getResults(), [&](Value word) {
-        return shuffle(word);
-      });
+  SmallVector<Value> others = llvm::map_to_vector(
+      words.getResults(), [&](Value word) { return shuffle(word); });
   Value joined = vector::FromElementsOp::create(b, loc, pair, others);
   return LLVM::BitcastOp::create(b, loc, type, joined);
 }

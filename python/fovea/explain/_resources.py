@@ -32,8 +32,11 @@ def ptxas_facts(kernel: Kernel) -> Optional[Facts]:
         ))
         said = "\n".join(entry.message for entry in context.diagnostics())
     facts: Facts = {"bytes": len(code)}
+    # A prologue's kernels are in the same code.
+    start = f"entry function '{kernel.name}'"
+    own = said.partition(start)[2].partition("entry function")[0] if start in said else said
     for name, pattern in _PTXAS.items():
-        found = re.search(pattern, said)
+        found = re.search(pattern, own)
         if found:
             facts[name] = int(found[1])
     facts["warnings"] = [line.strip() for line in said.splitlines()

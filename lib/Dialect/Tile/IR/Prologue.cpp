@@ -59,7 +59,8 @@ static LogicalResult
 verifyExpressions(function_ref<InFlightDiagnostic()> emitError, StringRef name,
                   ArrayAttr sizes, AffineMapAttr attr) {
   AffineMap map = attr.getValue();
-  if (!llvm::all_of(sizes, [](Attribute size) { return isa<StringAttr>(size); }))
+  if (!llvm::all_of(sizes,
+                    [](Attribute size) { return isa<StringAttr>(size); }))
     return emitError() << "sizes of scratch memory '" << name
                        << "' must be strings, found " << sizes;
   if (map.getNumDims() != 0 || map.getNumSymbols() != sizes.size() ||
@@ -87,9 +88,10 @@ verifySizeNames(function_ref<InFlightDiagnostic()> emitError, ArrayAttr sizes,
 // Scratch memory
 //===----------------------------------------------------------------------===//
 
-LogicalResult ScratchMemRefParameterAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, StringRef name,
-    ArrayAttr sizes, AffineMapAttr extents) {
+LogicalResult
+ScratchMemRefParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef name, ArrayAttr sizes,
+                                   AffineMapAttr extents) {
   return verifyExpressions(emitError, name, sizes, extents);
 }
 
@@ -164,7 +166,8 @@ LogicalResult ScratchParameterAttr::verifyParameter(
 void ScratchParameterAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("kind", "scratch");
   json.attribute("name", getName());
-  json.attribute("bytes", toJSON(getBytes().getValue().getResult(0), getSizes()));
+  json.attribute("bytes",
+                 toJSON(getBytes().getValue().getResult(0), getSizes()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,8 +216,9 @@ verifyScratch(AbiOp abi, ScratchByName &known,
     Attribute first = known.try_emplace(name, parameter).first->second;
     // One kernel may be lowered before the other.
     if (first.getTypeID() == parameter.getTypeID() && first != parameter)
-      return emitError() << "kernels of the launch differ about scratch memory '"
-                         << name << "': " << first << " and " << parameter;
+      return emitError()
+             << "kernels of the launch differ about scratch memory '" << name
+             << "': " << first << " and " << parameter;
   }
   return success();
 }

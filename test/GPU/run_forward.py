@@ -99,7 +99,7 @@ def cases_of(config, rng, shapes="full"):
             # More tiles than the chip holds CTAs: persistent kernels go round.
             Case(4, 40, 8, 600, 600, repeats=True),
         ]
-    if config.variant == "documents":
+    if config.variant in ("documents", "timed"):
         # More blocks of keys than are looked at together.
         cases += [Case(1, 2, 1, 9000, 9000)]
     if config.variant in ("dense", "causal", "window", "prefix", "empty"):
@@ -154,8 +154,13 @@ class Tensors:
             # needs it.
             rows = shape[:-1] + [-(-shape[-1] // 8) * 8] if len(shape) > 1 else shape
             tensor = torch.rand(rows, device=device, generator=generator)
-            if capture.dtype == "i32":
+            if capture.dtype in ("i1", "i32", "i64"):
                 tensor = (tensor < 1 / variants.DOCUMENT).cumsum(-1, dtype=torch.int32)
+                if capture.dtype == "i64":
+                    # Numbers that differ in their high words only.
+                    tensor = tensor.to(torch.int64) << 33
+                elif capture.dtype == "i1":
+                    tensor = tensor % 3 != 1
             elif capture.dtype == "bf16":
                 tensor = (4 * tensor - 2).to(torch.bfloat16)
             else:

@@ -30,7 +30,8 @@ DISTANCE = 100
 class Capture:
     """A captured tensor: its element type, and which size each dimension has,
     by name or as a number. Floats are small random numbers; integers number the
-    documents, of about DOCUMENT positions, that lie in the last dimension."""
+    documents, of about DOCUMENT positions, that lie in the last dimension, and
+    truth values change with them."""
 
     dtype: str
     dims: tuple
@@ -138,6 +139,16 @@ def _block_mask(b, h, i, j, sizes, captures):
 def _document_mask(b, h, i, j, sizes, captures):
     queries, keys = captures
     return (queries[b, i] == keys[b, j]) & (i >= j)
+
+
+def _timed_mask(b, h, i, j, sizes, captures):
+    queries, keys, valid = captures
+    return (queries[b, i] >= keys[b, j]) & valid[b, j]
+
+
+def _rounds_mask(b, h, i, j, sizes, captures):
+    queries, keys = captures
+    return queries[b, i] % 3 == keys[b, j] % 3
 
 
 def _global_mask(b, h, i, j, sizes, captures):
@@ -328,6 +339,28 @@ VARIANTS = {
       %keep = arith.andi %same, %past : i1
       attn.yield %keep : i1""",
         mask=_document_mask,
+    ),
+    # Other types of elements; documents that come in turns.
+    "timed": Variant(
+        captures=(Capture("i64", ("B", "Sq")), Capture("i64", ("B", "Skv")), Capture("i1", ("B", "Skv"))),
+        mask_mod="""%x = tensor.extract %t0[%b, %i] : tensor<?x?xi64>
+      %y = tensor.extract %t1[%b, %j] : tensor<?x?xi64>
+      %valid = tensor.extract %t2[%b, %j] : tensor<?x?xi1>
+      %past = arith.cmpi sge, %x, %y : i64
+      %keep = arith.andi %past, %valid : i1
+      attn.yield %keep : i1""",
+        mask=_timed_mask,
+    ),
+    "rounds": Variant(
+        captures=(Capture("i32", ("B", "Sq")), Capture("i32", ("B", "Skv"))),
+        mask_mod="""%c3 = arith.constant 3 : i32
+      %x = tensor.extract %t0[%b, %i] : tensor<?x?xi32>
+      %y = tensor.extract %t1[%b, %j] : tensor<?x?xi32>
+      %rx = arith.remsi %x, %c3 : i32
+      %ry = arith.remsi %y, %c3 : i32
+      %keep = arith.cmpi eq, %rx, %ry : i32
+      attn.yield %keep : i1""",
+        mask=_rounds_mask,
     ),
     # The first SHIFT queries have nothing to attend to.
     "empty": Variant(

@@ -116,7 +116,7 @@ def memcheck_grid(count):
         Config("alibi", "bf16", 64), Config("empty", "bf16", 64), Config("causal", "bf16", 64, 128),
         Config("prefix", "f16", 16), Config("lengths", "bf16", 64), Config("softcap", "bf16", 128, 0, "bshd"),
         Config("dense", "bf16", 256), Config("packed", "bf16", 64), Config("blocksparse", "bf16", 128),
-        Config("blockmask", "bf16", 64),
+        Config("blockmask", "bf16", 64), Config("documents", "bf16", 64), Config("timed", "f16", 128),
     ]  # fmt: skip
     return chosen[:count]
 

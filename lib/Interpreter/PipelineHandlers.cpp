@@ -21,7 +21,6 @@ namespace {
 struct Verb {
   PipelineState &pipeline;
   int64_t index, phase;
-  StageState &getState() const { return pipeline.stages[index]; }
 };
 } // namespace
 
@@ -40,24 +39,14 @@ static FailureOr<Verb> readVerb(Operation *op, Frame &frame) {
   return Verb{pipeline, *stage, phase};
 }
 
-/// Phases are rounds modulo two.
-static LogicalResult checkPhase(Operation *op, Frame &frame, const Verb &verb,
-                                int64_t round) {
-  if (verb.phase == (round & 1))
-    return success();
-  return frame.fail(op) << "phase is " << verb.phase << ", expected "
-                        << (round & 1) << " in round " << round << " of stage "
-                        << verb.index;
-}
-
 static LogicalResult executePipeline(Operation *op, Frame &frame) {
   auto make = cast<warp::PipelineOp>(op);
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent))
     return failure();
   auto pipeline = (*agent)->cta.getObject<PipelineState>(
-      op, op, make.getPipeline().getType().getStages());
-  if (failed(pipeline->findUsers(frame)))
+      op, make);
+  if (failed(settle(op, **agent, pipeline->findUsers())))
     return failure();
   frame.set(make.getPipeline(), RuntimeValue::object(std::move(pipeline)));
   return success();
@@ -70,21 +59,12 @@ static LogicalResult executeAcquire(Operation *op, Frame &frame) {
   FailureOr<Verb> verb = readVerb(op, frame);
   if (failed(verb))
     return failure();
-  PipelineState &pipeline = verb->pipeline;
-  StageState &stage = verb->getState();
-  if (stage.acquired > stage.handedOver)
-    return frame.fail(op) << "acquires stage " << verb->index
-                          << " again without having committed it";
-  int64_t round = stage.acquired;
-  if (failed(checkPhase(op, frame, *verb, round)))
-    return failure();
-  if (pipeline.countReleased(verb->index, round) < round)
-    return (*agent)->wait("until stage " + std::to_string(verb->index) +
-                          " is released by " +
-                          pipeline.describeMissing(verb->index, round - 1) +
-                          " (round " + std::to_string(round - 1) + ")");
-  ++stage.acquired;
-  (*agent)->acquired.push_back({{&pipeline, verb->index, round}, op});
+  StageUse use;
+  warp::Outcome outcome =
+      verb->pipeline.acquire(verb->index, verb->phase, use);
+  if (!outcome.isDone())
+    return settle(op, **agent, outcome);
+  (*agent)->acquired.push_back({use, op});
   (*agent)->synchronised = true;
   return success();
 }
@@ -103,10 +83,10 @@ FailureOr<Signal> fovea::interp::commitStage(Operation *op, Agent &agent) {
                    << ", which it has not acquired";
     return failure();
   }
-  if (failed(checkPhase(op, frame, *verb, found->first.round)))
+  if (failed(settle(op, agent,
+                    verb->pipeline.commit(found->first, verb->phase))))
     return failure();
   agent.acquired.erase(found);
-  ++verb->getState().handedOver;
   agent.synchronised = true;
   return Signal{&verb->pipeline, verb->index, std::nullopt};
 }
@@ -130,28 +110,10 @@ static LogicalResult executeWait(Operation *op, Frame &frame) {
   FailureOr<Verb> verb = readVerb(op, frame);
   if (failed(verb))
     return failure();
-  StageState &stage = verb->getState();
-  ConsumerState &state = stage.getConsumer((*agent)->party);
-  bool holds = state.waited > state.released;
-  // To wait again for what one has is allowed.
-  if (holds && verb->phase == (state.released & 1))
-    return success();
-  if (holds) {
-    frame.fail(op) << "waits for the next round of stage " << verb->index
-                   << " without having released this one";
-    frame.note(state.wait) << "waited for here";
-    return failure();
-  }
-  if (failed(checkPhase(op, frame, *verb, state.waited)))
-    return failure();
-  if (stage.full <= state.waited)
-    return (*agent)->wait("until stage " + std::to_string(verb->index) +
-                          " is full (round " + std::to_string(state.waited) +
-                          ")");
-  ++state.waited;
-  state.wait = op;
+  warp::Outcome outcome = verb->pipeline.wait(op, (*agent)->party, verb->index,
+                                              verb->phase);
   (*agent)->synchronised = true;
-  return success();
+  return settle(op, **agent, outcome);
 }
 
 /// A dot of the agent that may still read the stage.
@@ -176,14 +138,10 @@ FailureOr<Signal> fovea::interp::releaseStage(Operation *op, Agent &agent,
   FailureOr<Verb> verb = readVerb(op, frame);
   if (failed(verb))
     return failure();
-  ConsumerState &state = verb->getState().getConsumer(agent.party);
-  if (state.waited == state.released) {
-    frame.fail(op) << "releases stage " << verb->index
-                   << ", which it has not waited for";
-    return failure();
-  }
-  StageUse use{&verb->pipeline, verb->index, state.released};
-  if (failed(checkPhase(op, frame, *verb, use.round)))
+  StageUse use;
+  if (failed(settle(op, agent,
+                    verb->pipeline.release(agent.party, verb->index,
+                                           verb->phase, use))))
     return failure();
   PendingDot *dot = afterDots ? nullptr : findReader(agent, use);
   if (dot) {
@@ -192,7 +150,6 @@ FailureOr<Signal> fovea::interp::releaseStage(Operation *op, Agent &agent,
     frame.note(dot->op) << "the dot";
     return failure();
   }
-  ++state.released;
   agent.synchronised = true;
   return Signal{&verb->pipeline, verb->index, agent.party};
 }
@@ -225,8 +182,8 @@ static LogicalResult executeTurns(Operation *op, Frame &frame) {
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent))
     return failure();
-  auto turns = (*agent)->cta.getObject<TurnsState>(op);
-  turns->begun.resize(make.getTurns().getType().getGroups());
+  auto turns = (*agent)->cta.getObject<TurnsState>(
+      op, make.getTurns().getType().getGroups());
   frame.set(make.getTurns(), RuntimeValue::object(std::move(turns)));
   return success();
 }
@@ -237,30 +194,15 @@ static LogicalResult executeBeginTurn(Operation *op, Frame &frame) {
     return failure();
   auto begin = cast<warp::BeginTurnOp>(op);
   auto &turns = frame.get(begin.getTurns()).getObject<TurnsState>();
-  Party &party = (*agent)->party;
-  if (!turns.role)
-    turns.role = party.role;
-  if (turns.role != party.role)
-    return frame.fail(op) << "turns belong to one role, found "
-                          << Party{turns.role, 0}.describe() << " and "
-                          << party.describe();
   for (auto &[other, where] : (*agent)->turns)
     if (other == &turns) {
       frame.fail(op) << "begins a turn within a turn";
       frame.note(where) << "begun here";
       return failure();
     }
-  int64_t groups = countGroups(**agent);
-  // A role that is one coroutine has all its warp groups' turns at once.
-  if (groups > 1) {
-    if (groups != int64_t(turns.begun.size()))
-      return frame.fail(op) << "turns are made for " << turns.begun.size()
-                            << " warp groups, the role has " << groups;
-    int64_t mine = turns.begun[party.group] * groups + party.group;
-    if (turns.ended < mine)
-      return (*agent)->wait("for its turn, number " + std::to_string(mine));
-    ++turns.begun[party.group];
-  }
+  warp::Outcome outcome = turns.begin((*agent)->party);
+  if (!outcome.isDone())
+    return settle(op, **agent, outcome);
   (*agent)->turns.push_back({&turns, op});
   (*agent)->synchronised = true;
   return success();
@@ -277,7 +219,7 @@ static LogicalResult executeEndTurn(Operation *op, Frame &frame) {
   if (found == (*agent)->turns.end())
     return frame.fail(op) << "ends a turn that it has not begun";
   (*agent)->turns.erase(found);
-  ++turns.ended;
+  turns.end();
   (*agent)->cta.notify();
   (*agent)->synchronised = true;
   return success();

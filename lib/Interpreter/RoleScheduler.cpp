@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RoleScheduler.h"
+#include "SharedAccess.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -37,8 +37,7 @@ RowRange fovea::interp::getHeldRows(Frame &frame, RankedTensorType tile) {
   if (!environment || !layout || !environment->agent->party.role)
     return all;
   const Party &party = environment->agent->party;
-  auto op = cast<warp::SpecializeOp>(party.role->getParentOp());
-  int64_t groups = countGroups(op, party.role->getRegionNumber());
+  int64_t groups = warp::countGroups(party);
   int64_t rows = layout.getGroupRows(tile.getShape());
   if (rows * groups != all.count)
     return all;
@@ -200,7 +199,7 @@ LogicalResult Cta::startRoles(warp::SpecializeOp op, Agent &agent) {
   for (Value capture : op.getCaptures())
     captures.push_back(agent.frame.get(capture));
   for (auto [index, role] : llvm::enumerate(op.getRoles()))
-    for (int64_t group = 0; group < countGroups(op, index); ++group) {
+    for (int64_t group = 0; group < warp::countGroups(op, index); ++group) {
       agents.push_back(
           std::make_unique<Agent>(agent.frame, Party{&role, group}, *this));
       agents.back()->weight = drawWeight();
@@ -275,28 +274,13 @@ LogicalResult Cta::checkWork(Agent &agent) {
   return success();
 }
 
-/// What is copied for roles must be waited for, or it may land in the memory of
-/// the next CTA.
 LogicalResult Cta::checkFills(Agent &agent) {
   if (!hadRoles)
     return success();
-  for (auto &[op, object] : objects) {
-    if (!isa<warp::PipelineOp>(op))
-      continue;
-    auto &pipeline = static_cast<PipelineState &>(*object);
-    for (auto [index, stage] : llvm::enumerate(pipeline.stages)) {
-      if (stage.copiedRound < 0)
-        continue;
-      if (stage.consumers.empty())
-        return agent.frame.fail(stage.copy)
-               << "the copy into stage " << int64_t(index)
-               << " is never waited for";
-      for (auto &[party, state] : stage.consumers)
-        if (state.waited <= stage.copiedRound)
-          return agent.frame.fail(stage.copy)
-                 << "the copy into stage " << int64_t(index)
-                 << " is never waited for by " << party.describe();
-    }
-  }
+  for (auto &[op, object] : objects)
+    if (isa<warp::PipelineOp>(op) &&
+        llvm::failed(settle(
+            op, agent, static_cast<PipelineState &>(*object).finish())))
+      return failure();
   return success();
 }

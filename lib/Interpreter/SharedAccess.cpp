@@ -37,31 +37,19 @@ static PendingDot *findReader(Agent &writer, const Slot &slot, WriteKind kind) {
   return nullptr;
 }
 
-/// An agent reads what a pipeline's stage holds.
-static LogicalResult checkStageRead(Operation *op, Agent &agent,
-                                    const Slot &slot) {
-  const StageUse &use = slot.use;
-  StageState &stage = use.pipeline->stages[use.stage];
-  const ConsumerState &state = stage.getConsumer(agent.party);
-  Frame &frame = agent.frame;
-  if (state.waited <= use.round) {
-    frame.fail(op) << "reads stage " << use.stage
-                   << " of a pipeline without having waited for it";
-    frame.note(slot.writer) << "filled here";
-    frame.note(use.pipeline->op) << "the pipeline";
-    return failure();
-  }
-  if (state.released <= use.round)
+LogicalResult fovea::interp::settle(Operation *op, Agent &agent,
+                                    const warp::Outcome &outcome) {
+  switch (outcome.kind) {
+  case warp::Outcome::Done:
     return success();
-  if (state.waited > state.released) {
-    frame.fail(op) << "reads stage " << use.stage
-                   << " of a pipeline, which was not filled in this round";
-    frame.note(slot.writer) << "last filled here";
-  } else {
-    frame.fail(op) << "reads stage " << use.stage
-                   << " of a pipeline after releasing it";
-    frame.note(slot.writer) << "filled here";
+  case warp::Outcome::Waits:
+    return agent.wait(outcome.text);
+  case warp::Outcome::Wrong:
+    break;
   }
+  agent.frame.fail(outcome.where ? outcome.where : op) << outcome.text;
+  for (auto &[where, text] : outcome.notes)
+    agent.frame.note(where) << text;
   return failure();
 }
 
@@ -70,7 +58,9 @@ LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
   if (!slot.writer)
     return agent.frame.fail(op) << "reads shared memory that was not written";
   if (slot.use) {
-    if (failed(checkStageRead(op, agent, slot)))
+    if (failed(settle(
+            op, agent,
+            slot.use.pipeline->read(slot.use, agent.party, slot.writer))))
       return failure();
   } else if (slot.writingParty->role && !(*slot.writingParty == agent.party)) {
     agent.frame.fail(op) << "reads what " << slot.writingParty->describe()
@@ -97,7 +87,8 @@ LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
 
 /// Has the consumer given back the use of a stage, as far as the writer is
 /// concerned?
-static bool hasGivenBack(const Party &consumer, const ConsumerState &state,
+static bool hasGivenBack(const Party &consumer,
+                         const warp::ConsumerState &state,
                          int64_t round, const Agent &writer, WriteKind kind) {
   if (state.given > round)
     return true;
@@ -113,13 +104,7 @@ static LogicalResult checkStageWrite(Operation *op, Agent &agent,
   for (auto &[party, state] : use.pipeline->stages[use.stage].consumers) {
     if (hasGivenBack(party, state, use.round, agent, kind))
       continue;
-    Frame &frame = agent.frame;
-    frame.fail(op) << "overwrites stage " << use.stage
-                   << " of a pipeline before its release by "
-                   << use.pipeline->describeMissing(use.stage, use.round);
-    frame.note(slot.writer) << "filled here";
-    frame.note(use.pipeline->op) << "the pipeline";
-    return failure();
+    return settle(op, agent, use.pipeline->overwrites(use, slot.writer));
   }
   return success();
 }

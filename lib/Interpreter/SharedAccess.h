@@ -13,6 +13,10 @@
 
 namespace fovea::interp {
 
+/// Passes on what comes of a verb or an access: an error, or a suspension.
+llvm::LogicalResult settle(mlir::Operation *op, Agent &agent,
+                           const warp::Outcome &outcome);
+
 /// Checks that the agent may read the slot now: a pipeline's stage only between
 /// its wait and its release.
 llvm::LogicalResult checkRead(mlir::Operation *op, Agent &agent, Slot &slot);

@@ -9,7 +9,7 @@
 #ifndef FOVEA_LIB_INTERPRETER_SHAREDMEMORYMODEL_H
 #define FOVEA_LIB_INTERPRETER_SHAREDMEMORYMODEL_H
 
-#include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Dialect/Warp/IR/PipelineRounds.h"
 #include "fovea/Interpreter/Interpreter.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -20,33 +20,8 @@
 namespace fovea::interp {
 
 class PendingDot;
-class PipelineState;
-
-/// Who takes part in synchronisation: a role's region (null: the kernel before
-/// its roles start) and the warp group. Agents come and go, parties stay.
-struct Party {
-  mlir::Region *role = nullptr;
-  int64_t group = 0;
-  bool operator==(const Party &other) const {
-    return role == other.role && group == other.group;
-  }
-  std::string describe() const;
-};
-
-/// How many coroutines execute a role: one for each warp group, or one in all
-/// if the role produces, since what it produces it produces once.
-int64_t countGroups(fovea::warp::SpecializeOp op, unsigned role);
-
-/// One use of a stage: the `round`-th time that it is filled.
-struct StageUse {
-  PipelineState *pipeline = nullptr;
-  int64_t stage = 0, round = 0;
-  explicit operator bool() const { return pipeline != nullptr; }
-  bool operator==(const StageUse &other) const {
-    return pipeline == other.pipeline && stage == other.stage &&
-           round == other.round;
-  }
-};
+using warp::Party;
+using warp::StageUse;
 
 /// One place in shared memory that is written and read as a whole: a stage of
 /// a buffer, a slot of a mailbox, or a column of tensor memory.
@@ -103,18 +78,21 @@ public:
   int64_t first;
 };
 
-/// The order of turns of one role's warp groups.
-class TurnsState : public Object {
+/// What a value of type `!warp.turns` stands for.
+class TurnsState : public Object, public warp::TurnOrder {
 public:
-  mlir::Region *role = nullptr;
-  int64_t ended = 0;
-  /// Turns begun by each group.
-  llvm::SmallVector<int64_t> begun;
+  using TurnOrder::TurnOrder;
+};
+
+/// What a value of type `!warp.pipeline` stands for.
+class PipelineState : public Object, public warp::PipelineRounds {
+public:
+  using PipelineRounds::PipelineRounds;
 };
 
 /// What happens to a stage once dots are done.
 struct Signal {
-  PipelineState *pipeline;
+  warp::PipelineRounds *pipeline;
   int64_t stage;
   /// The consumer that releases the stage; none: the producer commits it.
   std::optional<Party> consumer;
@@ -136,57 +114,6 @@ public:
   bool complete = false;
   /// Did the program wait for it?
   bool delivered = false;
-};
-
-/// How far a consumer is with a stage: it holds the stage between `waited` and
-/// `released`. The producer learns of the release later if dots must be done
-/// before: `given`.
-struct ConsumerState {
-  int64_t waited = 0, released = 0, given = 0;
-  mlir::Operation *wait = nullptr;
-};
-
-/// One stage's barriers, as counts of completed rounds.
-struct StageState {
-  int64_t acquired = 0, committed = 0, full = 0;
-  /// Commits, whether the dots before them are done or not.
-  int64_t handedOver = 0;
-  int64_t copiesInFlight = 0;
-  /// The last copy into the stage and its round.
-  mlir::Operation *copy = nullptr;
-  int64_t copiedRound = -1;
-  llvm::SmallVector<std::pair<Party, ConsumerState>, 4> consumers;
-
-  ConsumerState &getConsumer(const Party &party);
-};
-
-/// A pipeline; rounds stand for the phases of its barriers.
-class PipelineState : public Object {
-public:
-  PipelineState(mlir::Operation *op, int64_t numStages)
-      : op(op), stages(numStages) {}
-
-  /// Finds out who uses the pipeline; arrival counts follow. Fails with an
-  /// error at what uses it in another way, or as a second producer.
-  llvm::LogicalResult findUsers(Frame &frame);
-
-  /// Rounds of a stage that all consumers have released; `limit` if there are
-  /// none to wait for.
-  int64_t countReleased(int64_t stage, int64_t limit) const;
-  /// The consumers that a round still waits for, as text.
-  std::string describeMissing(int64_t stage, int64_t round) const;
-
-  /// Lets the stage become full once it is committed and all copies landed.
-  void update(int64_t stage);
-
-  mlir::Operation *op;
-  std::vector<StageState> stages;
-
-private:
-  llvm::LogicalResult addUsers(Frame &frame, mlir::Value value,
-                               mlir::Region *region);
-
-  std::optional<Party> producer;
 };
 
 } // namespace fovea::interp

@@ -126,7 +126,7 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
     slot.contents = std::move(data);
     return success();
   }
-  StageState &stage = use.pipeline->stages[use.stage];
+  warp::StageState &stage = use.pipeline->stages[use.stage];
   ++stage.copiesInFlight;
   stage.copy = op;
   stage.copiedRound = use.round;

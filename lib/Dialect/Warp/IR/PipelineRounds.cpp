@@ -1,0 +1,315 @@
+//===- PipelineRounds.cpp - Who may do what to a stage ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/IR/PipelineRounds.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+using llvm::formatv;
+
+static constexpr int64_t kGroupWarps = 4;
+
+//===----------------------------------------------------------------------===//
+// Parties
+//===----------------------------------------------------------------------===//
+
+int64_t warp::countGroups(SpecializeOp op, unsigned role) {
+  WalkResult walk = op.getRoles()[role].walk([](Operation *nested) {
+    return isa<ProducerAcquireOp, ProducerCommitOp, CopyOp, SendOp, FetchWorkOp,
+               FinishWorkOp, NextWorkOp, DotIntoOp, CopyOutOp, LocalStoreOp,
+               TmemStoreOp>(nested)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return 1;
+  return std::max<int64_t>(op.getWarps()[role] / kGroupWarps, 1) *
+         op.getCluster();
+}
+
+int64_t warp::countGroups(const Party &party) {
+  if (!party.role)
+    return 1;
+  return countGroups(cast<SpecializeOp>(party.role->getParentOp()),
+                     party.role->getRegionNumber());
+}
+
+std::string Party::describe() const {
+  if (!role)
+    return "the kernel";
+  auto op = cast<SpecializeOp>(role->getParentOp());
+  unsigned index = role->getRegionNumber();
+  std::string text =
+      ("role @" + cast<StringAttr>(op.getNames()[index]).getValue()).str();
+  if (countGroups(op, index) == 1)
+    return text;
+  return "warp group " + std::to_string(group) + " of " + text;
+}
+
+ConsumerState &StageState::getConsumer(const Party &party) {
+  for (auto &[other, state] : consumers)
+    if (other == party)
+      return state;
+  return consumers.emplace_back(party, ConsumerState()).second;
+}
+
+//===----------------------------------------------------------------------===//
+// Users
+//===----------------------------------------------------------------------===//
+
+/// Notes what a pipeline's value is used for in the kernel or in a role.
+Outcome PipelineRounds::addUsers(Value value, Region *region) {
+  Operation *acquire = nullptr;
+  bool consumes = false;
+  for (Operation *user : value.getUsers()) {
+    consumes |=
+        isa<ConsumerWaitOp, ConsumerReleaseOp, ReleaseAfterDotsOp>(user);
+    // Users come in reverse order.
+    if (isa<ProducerAcquireOp>(user))
+      acquire = user;
+  }
+  Party party{region, 0};
+  if (acquire && producer)
+    return Outcome::wrong(
+               party.describe() +
+               " acquires a stage of a pipeline whose producer is " +
+               producer->describe())
+        .at(acquire)
+        .note(op, "the pipeline");
+  if (acquire)
+    producer = party;
+  if (!consumes)
+    return {};
+  int64_t groups = countGroups(party);
+  for (party.group = 0; party.group < groups; ++party.group)
+    for (StageState &stage : stages)
+      stage.getConsumer(party);
+  return {};
+}
+
+Outcome PipelineRounds::findUsers() {
+  producer.reset();
+  Value pipeline = op.getPipeline();
+  Outcome outcome = addUsers(pipeline, nullptr);
+  if (!outcome.isDone())
+    return outcome;
+  for (OpOperand &use : pipeline.getUses()) {
+    Operation *user = use.getOwner();
+    if (auto specialize = dyn_cast<SpecializeOp>(user)) {
+      for (Region &role : specialize.getRoles()) {
+        outcome = addUsers(role.getArgument(use.getOperandNumber()), &role);
+        if (!outcome.isDone())
+          return outcome;
+      }
+      continue;
+    }
+    if (!isa<ProducerAcquireOp, ProducerCommitOp, CommitAfterDotsOp,
+             ConsumerWaitOp, ConsumerReleaseOp, ReleaseAfterDotsOp>(user))
+      return Outcome::wrong(
+                 formatv("a pipeline can only be captured by roles and used by "
+                         "what acquires, commits, waits and releases, found "
+                         "'{0}'",
+                         user->getName()))
+          .at(user);
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
+/// Phases are rounds modulo two.
+static Outcome checkPhase(int64_t stage, int64_t phase, int64_t round) {
+  if (phase == (round & 1))
+    return {};
+  return Outcome::wrong(
+      formatv("phase is {0}, expected {1} in round {2} of stage {3}", phase,
+              round & 1, round, stage));
+}
+
+int64_t PipelineRounds::countReleased(int64_t stage, int64_t limit) const {
+  int64_t result = limit;
+  for (auto &[party, state] : stages[stage].consumers)
+    result = std::min(result, state.given);
+  return result;
+}
+
+std::string PipelineRounds::describeMissing(int64_t stage,
+                                            int64_t round) const {
+  std::string text;
+  for (auto &[party, state] : stages[stage].consumers)
+    if (state.given <= round)
+      text += (text.empty() ? "" : ", ") + party.describe();
+  return text;
+}
+
+Outcome PipelineRounds::acquire(int64_t stage, int64_t phase, StageUse &use) {
+  StageState &state = stages[stage];
+  if (state.acquired > state.handedOver)
+    return Outcome::wrong(formatv(
+        "acquires stage {0} again without having committed it", stage));
+  int64_t round = state.acquired;
+  Outcome outcome = checkPhase(stage, phase, round);
+  if (!outcome.isDone())
+    return outcome;
+  if (countReleased(stage, round) < round)
+    return Outcome::waits(formatv("until stage {0} is released by {1} (round "
+                                  "{2})",
+                                  stage, describeMissing(stage, round - 1),
+                                  round - 1));
+  ++state.acquired;
+  use = {this, stage, round};
+  return {};
+}
+
+Outcome PipelineRounds::commit(const StageUse &use, int64_t phase) {
+  Outcome outcome = checkPhase(use.stage, phase, use.round);
+  if (outcome.isDone())
+    ++stages[use.stage].handedOver;
+  return outcome;
+}
+
+Outcome PipelineRounds::wait(Operation *op, const Party &consumer,
+                             int64_t stage, int64_t phase) {
+  StageState &shared = stages[stage];
+  ConsumerState &state = shared.getConsumer(consumer);
+  bool holds = state.waited > state.released;
+  // To wait again for what one has is allowed.
+  if (holds && phase == (state.released & 1))
+    return {};
+  if (holds)
+    return Outcome::wrong(
+               formatv("waits for the next round of stage {0} without having "
+                       "released this one",
+                       stage))
+        .note(state.wait, "waited for here");
+  Outcome outcome = checkPhase(stage, phase, state.waited);
+  if (!outcome.isDone())
+    return outcome;
+  if (shared.full <= state.waited)
+    return Outcome::waits(
+        formatv("until stage {0} is full (round {1})", stage, state.waited));
+  ++state.waited;
+  state.wait = op;
+  return {};
+}
+
+Outcome PipelineRounds::release(const Party &consumer, int64_t stage,
+                                int64_t phase, StageUse &use) {
+  ConsumerState &state = stages[stage].getConsumer(consumer);
+  if (state.waited == state.released)
+    return Outcome::wrong(
+        formatv("releases stage {0}, which it has not waited for", stage));
+  use = {this, stage, state.released};
+  Outcome outcome = checkPhase(stage, phase, use.round);
+  if (outcome.isDone())
+    ++state.released;
+  return outcome;
+}
+
+void PipelineRounds::announceCommit(int64_t stage) {
+  ++stages[stage].committed;
+  update(stage);
+}
+
+void PipelineRounds::announceRelease(const Party &consumer, int64_t stage) {
+  ++stages[stage].getConsumer(consumer).given;
+}
+
+void PipelineRounds::update(int64_t stage) {
+  StageState &state = stages[stage];
+  if (state.copiesInFlight == 0)
+    state.full = state.committed;
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+Outcome PipelineRounds::read(const StageUse &use, const Party &consumer,
+                             Operation *writer) {
+  const ConsumerState &state = stages[use.stage].getConsumer(consumer);
+  if (state.waited <= use.round)
+    return Outcome::wrong(
+               formatv("reads stage {0} of a pipeline without having waited "
+                       "for it",
+                       use.stage))
+        .note(writer, "filled here")
+        .note(op, "the pipeline");
+  if (state.released <= use.round)
+    return {};
+  if (state.waited > state.released)
+    return Outcome::wrong(formatv("reads stage {0} of a pipeline, which was "
+                                  "not filled in this round",
+                                  use.stage))
+        .note(writer, "last filled here");
+  return Outcome::wrong(
+             formatv("reads stage {0} of a pipeline after releasing it",
+                     use.stage))
+      .note(writer, "filled here");
+}
+
+Outcome PipelineRounds::overwrites(const StageUse &use,
+                                   Operation *writer) const {
+  return Outcome::wrong(
+             formatv("overwrites stage {0} of a pipeline before its release "
+                     "by {1}",
+                     use.stage, describeMissing(use.stage, use.round)))
+      .note(writer, "filled here")
+      .note(op, "the pipeline");
+}
+
+/// What is copied for roles must be waited for, or it may land in the memory of
+/// the next CTA.
+Outcome PipelineRounds::finish() {
+  for (auto [index, stage] : llvm::enumerate(stages)) {
+    if (stage.copiedRound < 0)
+      continue;
+    if (stage.consumers.empty())
+      return Outcome::wrong(
+                 formatv("the copy into stage {0} is never waited for", index))
+          .at(stage.copy);
+    for (auto &[party, state] : stage.consumers)
+      if (state.waited <= stage.copiedRound)
+        return Outcome::wrong(
+                   formatv("the copy into stage {0} is never waited for by {1}",
+                           index, party.describe()))
+            .at(stage.copy);
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+Outcome TurnOrder::begin(const Party &party) {
+  if (!role)
+    role = party.role;
+  if (role != party.role)
+    return Outcome::wrong("turns belong to one role, found " +
+                          Party{role, 0}.describe() + " and " +
+                          party.describe());
+  int64_t groups = countGroups(party);
+  // A role that runs as one has all its warp groups' turns at once.
+  if (groups == 1)
+    return {};
+  if (groups != int64_t(begun.size()))
+    return Outcome::wrong(
+        formatv("turns are made for {0} warp groups, the role has {1}",
+                begun.size(), groups));
+  int64_t mine = begun[party.group] * groups + party.group;
+  if (ended < mine)
+    return Outcome::waits(formatv("for its turn, number {0}", mine));
+  ++begun[party.group];
+  return {};
+}

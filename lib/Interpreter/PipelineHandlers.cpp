@@ -44,8 +44,7 @@ static LogicalResult executePipeline(Operation *op, Frame &frame) {
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent))
     return failure();
-  auto pipeline = (*agent)->cta.getObject<PipelineState>(
-      op, make);
+  auto pipeline = (*agent)->cta.getObject<PipelineState>(op, make);
   if (failed(settle(op, **agent, pipeline->findUsers())))
     return failure();
   frame.set(make.getPipeline(), RuntimeValue::object(std::move(pipeline)));
@@ -60,8 +59,7 @@ static LogicalResult executeAcquire(Operation *op, Frame &frame) {
   if (failed(verb))
     return failure();
   StageUse use;
-  warp::Outcome outcome =
-      verb->pipeline.acquire(verb->index, verb->phase, use);
+  warp::Outcome outcome = verb->pipeline.acquire(verb->index, verb->phase, use);
   if (!outcome.isDone())
     return settle(op, **agent, outcome);
   (*agent)->acquired.push_back({use, op});
@@ -83,8 +81,8 @@ FailureOr<Signal> fovea::interp::commitStage(Operation *op, Agent &agent) {
                    << ", which it has not acquired";
     return failure();
   }
-  if (failed(settle(op, agent,
-                    verb->pipeline.commit(found->first, verb->phase))))
+  if (failed(
+          settle(op, agent, verb->pipeline.commit(found->first, verb->phase))))
     return failure();
   agent.acquired.erase(found);
   agent.synchronised = true;
@@ -110,8 +108,8 @@ static LogicalResult executeWait(Operation *op, Frame &frame) {
   FailureOr<Verb> verb = readVerb(op, frame);
   if (failed(verb))
     return failure();
-  warp::Outcome outcome = verb->pipeline.wait(op, (*agent)->party, verb->index,
-                                              verb->phase);
+  warp::Outcome outcome =
+      verb->pipeline.wait(op, (*agent)->party, verb->index, verb->phase);
   (*agent)->synchronised = true;
   return settle(op, **agent, outcome);
 }
@@ -139,9 +137,9 @@ FailureOr<Signal> fovea::interp::releaseStage(Operation *op, Agent &agent,
   if (failed(verb))
     return failure();
   StageUse use;
-  if (failed(settle(op, agent,
-                    verb->pipeline.release(agent.party, verb->index,
-                                           verb->phase, use))))
+  if (failed(settle(
+          op, agent,
+          verb->pipeline.release(agent.party, verb->index, verb->phase, use))))
     return failure();
   PendingDot *dot = afterDots ? nullptr : findReader(agent, use);
   if (dot) {

@@ -31,17 +31,10 @@ int64_t fovea::interp::countGroups(const Agent &agent) {
 }
 
 RowRange fovea::interp::getHeldRows(Frame &frame, RankedTensorType tile) {
-  RowRange all = {0, tile.getDimSize(0)};
   auto *environment = frame.getEnvironment<WarpEnvironment>();
-  auto layout = dyn_cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
-  if (!environment || !layout || !environment->agent->party.role)
-    return all;
-  const Party &party = environment->agent->party;
-  int64_t groups = warp::countGroups(party);
-  int64_t rows = layout.getGroupRows(tile.getShape());
-  if (rows * groups != all.count)
-    return all;
-  return {party.group * rows, rows};
+  Party party = environment ? environment->agent->party : Party();
+  auto [first, count] = warp::getHeldRows(party, tile);
+  return {first, count};
 }
 
 Agent::Agent(const Frame &like, Party party, Cta &cta)
@@ -279,8 +272,8 @@ LogicalResult Cta::checkFills(Agent &agent) {
     return success();
   for (auto &[op, object] : objects)
     if (isa<warp::PipelineOp>(op) &&
-        llvm::failed(settle(
-            op, agent, static_cast<PipelineState &>(*object).finish())))
+        llvm::failed(
+            settle(op, agent, static_cast<PipelineState &>(*object).finish())))
       return failure();
   return success();
 }

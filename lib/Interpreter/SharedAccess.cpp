@@ -88,8 +88,8 @@ LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
 /// Has the consumer given back the use of a stage, as far as the writer is
 /// concerned?
 static bool hasGivenBack(const Party &consumer,
-                         const warp::ConsumerState &state,
-                         int64_t round, const Agent &writer, WriteKind kind) {
+                         const warp::ConsumerState &state, int64_t round,
+                         const Agent &writer, WriteKind kind) {
   if (state.given > round)
     return true;
   if (!(consumer == writer.party))

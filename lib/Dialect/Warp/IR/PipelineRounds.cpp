@@ -54,6 +54,17 @@ std::string Party::describe() const {
   return "warp group " + std::to_string(group) + " of " + text;
 }
 
+HeldRows warp::getHeldRows(const Party &party, RankedTensorType tile) {
+  HeldRows all = {0, tile.getDimSize(0)};
+  auto layout = dyn_cast<ThreadLayoutAttrInterface>(tile.getEncoding());
+  if (!layout || !party.role)
+    return all;
+  int64_t rows = layout.getGroupRows(tile.getShape());
+  if (rows * countGroups(party) != all.count)
+    return all;
+  return {party.group * rows, rows};
+}
+
 ConsumerState &StageState::getConsumer(const Party &party) {
   for (auto &[other, state] : consumers)
     if (other == party)
@@ -78,10 +89,9 @@ Outcome PipelineRounds::addUsers(Value value, Region *region) {
   }
   Party party{region, 0};
   if (acquire && producer)
-    return Outcome::wrong(
-               party.describe() +
-               " acquires a stage of a pipeline whose producer is " +
-               producer->describe())
+    return Outcome::wrong(party.describe() +
+                          " acquires a stage of a pipeline whose producer is " +
+                          producer->describe())
         .at(acquire)
         .note(op, "the pipeline");
   if (acquire)
@@ -155,8 +165,8 @@ std::string PipelineRounds::describeMissing(int64_t stage,
 Outcome PipelineRounds::acquire(int64_t stage, int64_t phase, StageUse &use) {
   StageState &state = stages[stage];
   if (state.acquired > state.handedOver)
-    return Outcome::wrong(formatv(
-        "acquires stage {0} again without having committed it", stage));
+    return Outcome::wrong(
+        formatv("acquires stage {0} again without having committed it", stage));
   int64_t round = state.acquired;
   Outcome outcome = checkPhase(stage, phase, round);
   if (!outcome.isDone())

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SimulatePipelines.h"
+
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -450,7 +452,8 @@ void VerifyPipelinesPass::runOnOperation() {
     failedAny |= failed(verifyParties(pipeline));
   getOperation().walk([&](Operation *op) { failedAny |= failed(verify(op)); });
   failedAny |= failed(verifyWork());
-  if (failedAny)
+  // What the program shows where it stands makes the better message.
+  if (failedAny || failed(warp::simulatePipelines(getOperation())))
     signalPassFailure();
   markAllAnalysesPreserved();
 }

@@ -8,29 +8,34 @@
 
 // A right program: the stage before this one is released under the next dot.
 gpu.module @m {
-  gpu.func @right(%x: memref<?x16xf16>, %n: index, %s: i32, %ph: i32, %s1: i32, %acc: !acc) kernel {
+  gpu.func @right(%x: memref<?x16xf16>, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c16 = arith.constant 16 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %acc = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !ring
     %p = warp.pipeline : !p
-    %view = warp.stage %b[%s] : !ring to !tile
-    warp.producer_acquire %p[%s, %ph] : !p
+    %view = warp.stage %b[%z] : !ring to !tile
+    warp.producer_acquire %p[%z, %z] : !p
     warp.copy async %x[%c0, %c0] dims [0, 1] to %view : memref<?x16xf16> to !tile
-    warp.producer_commit %p[%s, %ph] : !p
-    warp.consumer_wait %p[%s, %ph] : !p
+    warp.producer_commit %p[%z, %z] : !p
+    warp.consumer_wait %p[%z, %z] : !p
     %d0 = warp.dot async %view, %view, %acc : !tile, !tile, !acc
-    %next = warp.stage %b[%s1] : !ring to !tile
-    %end = scf.for %i = %c16 to %n step %c16 iter_args(%pending = %d0) -> (!warp.pending<!acc>) {
-      warp.producer_acquire %p[%s1, %ph] : !p
+    %end:5 = scf.for %i = %c16 to %n step %c16 iter_args(%pending = %d0, %s = %z, %ph = %z, %s1 = %one, %ph1 = %z) -> (!warp.pending<!acc>, i32, i32, i32, i32) {
+      warp.producer_acquire %p[%s1, %ph1] : !p
+      %next = warp.stage %b[%s1] : !ring to !tile
       warp.copy async %x[%i, %c0] dims [0, 1] to %next : memref<?x16xf16> to !tile
-      warp.producer_commit %p[%s1, %ph] : !p
-      warp.consumer_wait %p[%s1, %ph] : !p
+      warp.producer_commit %p[%s1, %ph1] : !p
+      warp.consumer_wait %p[%s1, %ph1] : !p
       %d1 = warp.dot async %next, %next, %acc : !tile, !tile, !acc
       %r = warp.dot_wait %pending : !warp.pending<!acc>
       warp.consumer_release %p[%s, %ph] : !p
-      scf.yield %d1 : !warp.pending<!acc>
+      %s2 = arith.xori %s1, %one : i32
+      %ph2 = arith.xori %ph1, %s1 : i32
+      scf.yield %d1, %s1, %ph1, %s2, %ph2 : !warp.pending<!acc>, i32, i32, i32, i32
     }
-    %r = warp.dot_wait %end : !warp.pending<!acc>
+    %r = warp.dot_wait %end#0 : !warp.pending<!acc>
     gpu.return
   }
 }

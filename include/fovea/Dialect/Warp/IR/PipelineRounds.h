@@ -40,6 +40,14 @@ int64_t countGroups(SpecializeOp op, unsigned role);
 /// The same of a party's role.
 int64_t countGroups(const Party &party);
 
+/// Neighbouring rows of a tile.
+struct HeldRows {
+  int64_t first, count;
+};
+/// The rows of a tile that a party holds: all, or, where warp groups part them
+/// by the tile's layout, those of a group.
+HeldRows getHeldRows(const Party &party, mlir::RankedTensorType tile);
+
 /// What comes of a verb or an access: it is done, or must wait for something,
 /// or is wrong.
 struct Outcome {

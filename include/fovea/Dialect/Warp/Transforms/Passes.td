@@ -234,8 +234,21 @@ def WarpVerifyPipelines
       released before its wait;
     - a turn begun is not ended in its block, work is fetched and not finished.
 
-    Stages are the same if they are given by the same value. What it takes a run
-    to see, such as phases and deadlocks, is checked by `fovea-run --level=warp`.
+    Stages are the same if they are given by the same value.
+
+    Then the roles, as far as they are integer arithmetic, are run against each
+    other, for a number of sizes. Fails where
+
+    - a phase is not the round's, or a stage is none;
+    - a stage is waited for in the next round before its release, or released
+      without a wait;
+    - a stage is read before its wait or after its release, or was not written;
+    - a stage or what a dot in flight reads is overwritten;
+    - turns are begun and ended in another order, or by other warp groups;
+    - roles wait for each other, or for what never comes; a copy is never waited
+      for.
+
+    The diagnostic tells the sizes: `if this is 3`.
   }];
 }
 

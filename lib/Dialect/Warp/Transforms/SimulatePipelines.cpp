@@ -1,0 +1,504 @@
+//===- SimulatePipelines.cpp - Roles against each other ---------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Programs come as traces: what each does, one after the other. Each runs until
+// it waits, in the order of the roles. Whether all come to their ends does not
+// depend on that order, since what is waited for never goes away; and as copies
+// land at once and producers come first, they get as far ahead as they can.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimulatePipelines.h"
+
+#include "ProgramTrace.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+using llvm::formatv;
+
+//===----------------------------------------------------------------------===//
+// One world
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A stage of a buffer, or a slot of a mailbox.
+using Place = std::pair<Value, int64_t>;
+
+/// What a place holds.
+struct Contents {
+  StageUse use;
+  Operation *writer = nullptr;
+};
+
+/// A dot in flight.
+struct Dot {
+  int64_t number;
+  Operation *op;
+  SmallVector<Place, 2> operands;
+};
+
+/// A program on its way through its trace.
+struct Program {
+  explicit Program(const ProgramTrace &trace) : trace(trace) {}
+
+  const ProgramTrace &trace;
+  size_t next = 0;
+  std::string waitsFor;
+  SmallVector<std::pair<StageUse, Operation *>, 2> acquired;
+  SmallVector<Dot, 4> dots;
+  SmallVector<Value, 1> turns;
+
+  bool isDone() const { return next == trace.events.size(); }
+};
+
+class Simulation {
+public:
+  Simulation(gpu::GPUFuncOp kernel, const TracedOps &ops, World &world)
+      : world(world), parts(traceKernel(kernel, ops, world)) {}
+  LogicalResult run();
+
+private:
+  LogicalResult runPart(ArrayRef<ProgramTrace> traces);
+  Outcome execute(const TraceEvent &event, Program &program);
+  Outcome executeVerb(const TraceEvent &event, Program &program);
+  Outcome commit(PipelineRounds &pipeline, int64_t stage, int64_t phase,
+                 Program &program);
+  Outcome release(const TraceEvent &event, PipelineRounds &pipeline,
+                  int64_t stage, int64_t phase, Program &program);
+  Outcome executeCopy(const TraceEvent &event, Program &program);
+  Outcome executeTurn(Operation *op, Program &program);
+  Outcome executeSend(const TraceEvent &event, Program &program);
+  Outcome issueDot(const TraceEvent &event, Program &program);
+  Outcome readAll(const TraceEvent &event, Program &program,
+                  SmallVectorImpl<Place> &places);
+  Outcome write(const Place &place, const StageUse &use, Operation *op);
+  LogicalResult report(const Outcome &outcome, Operation *op,
+                       const Program &program);
+  LogicalResult reportDeadlock();
+
+  std::optional<Place> getPlace(const TraceEvent &event, OpOperand &operand);
+  template <typename T, typename Op>
+  T &getObject(Value shared, Op argument) {
+    auto [entry, isNew] = index<T>().try_emplace(shared);
+    if (isNew)
+      entry->second = std::make_unique<T>(argument);
+    return *entry->second;
+  }
+  template <typename T>
+  auto &index() {
+    if constexpr (std::is_same_v<T, PipelineRounds>)
+      return pipelines;
+    else
+      return turns;
+  }
+
+  World &world;
+  std::vector<std::vector<ProgramTrace>> parts;
+  llvm::MapVector<Value, std::unique_ptr<PipelineRounds>> pipelines;
+  llvm::MapVector<Value, std::unique_ptr<TurnOrder>> turns;
+  llvm::DenseMap<Place, Contents> memory;
+  /// Buffers that something was written to, nobody knows where.
+  llvm::DenseSet<Value> unknown;
+  std::vector<Program> programs;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+/// The place that an operand stands for, if it is one and known.
+std::optional<Place> Simulation::getPlace(const TraceEvent &event,
+                                          OpOperand &operand) {
+  std::optional<int64_t> slot;
+  if (isSharedBuffer(operand.get().getType()))
+    slot = event.get(operand);
+  else if (auto receive = dyn_cast<ReceiveOp>(event.op);
+           receive && operand == receive.getMailboxMutable())
+    slot = event.get(receive.getStageMutable());
+  if (!slot)
+    return std::nullopt;
+  return Place(getShared(operand.get()), *slot);
+}
+
+/// Views of stages that are none.
+static Outcome checkRange(const TraceEvent &event) {
+  for (OpOperand &operand : event.op->getOpOperands()) {
+    auto type = dyn_cast<MemRefType>(getShared(operand.get()).getType());
+    std::optional<int64_t> slot = event.get(operand);
+    if (!type || !isSharedBuffer(type) || !slot ||
+        !operand.get().getDefiningOp<StageOp>())
+      continue;
+    if (*slot < 0 || *slot >= type.getDimSize(0))
+      return Outcome::wrong(formatv("stage {0} lies outside [0, {1})", *slot,
+                                    type.getDimSize(0)))
+          .at(operand.get().getDefiningOp());
+  }
+  return {};
+}
+
+/// Reads all places in shared memory that the op has as operands, and lists
+/// them.
+Outcome Simulation::readAll(const TraceEvent &event, Program &program,
+                            SmallVectorImpl<Place> &places) {
+  for (OpOperand &operand : event.op->getOpOperands()) {
+    std::optional<Place> place = getPlace(event, operand);
+    if (!place)
+      continue;
+    places.push_back(*place);
+    auto found = memory.find(*place);
+    if (found == memory.end()) {
+      if (place->first.getDefiningOp<AllocOp>() &&
+          !unknown.contains(place->first))
+        return Outcome::wrong("reads shared memory that was not written");
+      continue;
+    }
+    // What was written without a pipeline.
+    if (!found->second.use)
+      continue;
+    auto &[use, writer] = found->second;
+    Outcome outcome = use.pipeline->read(use, program.trace.party, writer);
+    if (!outcome.isDone())
+      return outcome;
+  }
+  return {};
+}
+
+/// Nobody may read any more what is overwritten.
+Outcome Simulation::write(const Place &place, const StageUse &use,
+                          Operation *op) {
+  for (const Program &program : programs)
+    for (const Dot &dot : program.dots)
+      if (llvm::is_contained(dot.operands, place))
+        return Outcome::wrong("overwrites shared memory that an asynchronous "
+                              "dot may still read")
+            .note(dot.op, "the dot");
+  Contents &contents = memory[place];
+  if (contents.use && !(contents.use == use)) {
+    StageUse &last = contents.use;
+    for (auto &[party, state] : last.pipeline->stages[last.stage].consumers)
+      if (state.given <= last.round)
+        return last.pipeline->overwrites(last, contents.writer);
+  }
+  contents = {use, op};
+  return {};
+}
+
+Outcome Simulation::executeCopy(const TraceEvent &event, Program &program) {
+  auto copy = cast<CopyOp>(event.op);
+  std::optional<Place> place = getPlace(event, copy.getTargetMutable());
+  if (copy.getCondition()) {
+    std::optional<int64_t> condition =
+        event.get(*copy.getConditionMutable().begin());
+    if (condition && !*condition)
+      return {};
+    if (!condition)
+      place.reset();
+  }
+  if (!place)
+    unknown.insert(getShared(copy.getTarget()));
+  if (!copy.getAsync()) {
+    if (place)
+      memory[*place] = {StageUse(), copy};
+    return {};
+  }
+  if (program.acquired.empty())
+    return Outcome::wrong("an asynchronous copy must stand between the acquire "
+                          "and the commit of a stage");
+  StageUse use = program.acquired.back().first;
+  StageState &stage = use.pipeline->stages[use.stage];
+  stage.copy = copy;
+  stage.copiedRound = use.round;
+  return place ? write(*place, use, copy) : Outcome();
+}
+
+Outcome Simulation::executeSend(const TraceEvent &event, Program &program) {
+  auto send = cast<SendOp>(event.op);
+  std::optional<int64_t> slot = event.get(send.getStageMutable());
+  if (!slot)
+    return {};
+  if (program.acquired.empty() || program.acquired.back().first.stage != *slot)
+    return Outcome::wrong(
+        formatv("sends to slot {0}, whose stage it has not acquired", *slot));
+  return write({getShared(send.getMailbox()), *slot},
+               program.acquired.back().first, send);
+}
+
+Outcome Simulation::issueDot(const TraceEvent &event, Program &program) {
+  SmallVector<Place, 2> places;
+  Outcome outcome = readAll(event, program, places);
+  if (outcome.isDone() && event.dot >= 0)
+    program.dots.push_back({event.dot, event.op, std::move(places)});
+  return outcome;
+}
+
+//===----------------------------------------------------------------------===//
+// Verbs
+//===----------------------------------------------------------------------===//
+
+Outcome Simulation::commit(PipelineRounds &pipeline, int64_t stage,
+                           int64_t phase, Program &program) {
+  auto *found = llvm::find_if(program.acquired, [&](auto &entry) {
+    return entry.first.pipeline == &pipeline && entry.first.stage == stage;
+  });
+  if (found == program.acquired.end())
+    return Outcome::wrong(
+        formatv("commits stage {0}, which it has not acquired", stage));
+  Outcome outcome = pipeline.commit(found->first, phase);
+  if (outcome.isDone()) {
+    program.acquired.erase(found);
+    pipeline.announceCommit(stage);
+  }
+  return outcome;
+}
+
+Outcome Simulation::release(const TraceEvent &event, PipelineRounds &pipeline,
+                            int64_t stage, int64_t phase, Program &program) {
+  StageUse use;
+  Outcome outcome = pipeline.release(program.trace.party, stage, phase, use);
+  if (!outcome.isDone())
+    return outcome;
+  if (!isa<ReleaseAfterDotsOp>(event.op))
+    for (const Dot &dot : program.dots)
+      for (const Place &place : dot.operands)
+        if (memory.lookup(place).use == use)
+          return Outcome::wrong(formatv("releases stage {0} while an "
+                                        "asynchronous dot may still read it",
+                                        stage))
+              .note(dot.op, "the dot");
+  pipeline.announceRelease(program.trace.party, stage);
+  return {};
+}
+
+Outcome Simulation::executeVerb(const TraceEvent &event, Program &program) {
+  Operation *op = event.op;
+  auto make = getShared(op->getOperand(0)).getDefiningOp<PipelineOp>();
+  int64_t stage = *event.operands[1], phase = *event.operands[2];
+  auto &pipeline = getObject<PipelineRounds>(make.getPipeline(), make);
+  int64_t count = pipeline.stages.size();
+  if (stage < 0 || stage >= count)
+    return Outcome::wrong(
+        formatv("stage {0} lies outside [0, {1})", stage, count));
+  if (isa<ProducerAcquireOp>(op)) {
+    StageUse use;
+    Outcome outcome = pipeline.acquire(stage, phase, use);
+    if (outcome.isDone())
+      program.acquired.push_back({use, op});
+    return outcome;
+  }
+  if (isa<ProducerCommitOp, CommitAfterDotsOp>(op))
+    return commit(pipeline, stage, phase, program);
+  if (isa<ConsumerWaitOp>(op))
+    return pipeline.wait(op, program.trace.party, stage, phase);
+  return release(event, pipeline, stage, phase, program);
+}
+
+Outcome Simulation::executeTurn(Operation *op, Program &program) {
+  Value turns = getShared(op->getOperand(0));
+  auto &order =
+      getObject<TurnOrder>(turns, cast<TurnsType>(turns.getType()).getGroups());
+  auto *open = llvm::find(program.turns, turns);
+  if (isa<BeginTurnOp>(op)) {
+    if (open != program.turns.end())
+      return Outcome::wrong("begins a turn within a turn");
+    Outcome outcome = order.begin(program.trace.party);
+    if (outcome.isDone())
+      program.turns.push_back(turns);
+    return outcome;
+  }
+  if (open == program.turns.end())
+    return Outcome::wrong("ends a turn that it has not begun");
+  program.turns.erase(open);
+  order.end();
+  return {};
+}
+
+Outcome Simulation::execute(const TraceEvent &event, Program &program) {
+  Operation *op = event.op;
+  Outcome inRange = checkRange(event);
+  if (!inRange.isDone())
+    return inRange;
+  if (isa<PipelineType>(op->getOperand(0).getType()))
+    return executeVerb(event, program);
+  if (isa<CopyOp>(op))
+    return executeCopy(event, program);
+  if (isa<SendOp>(op))
+    return executeSend(event, program);
+  if (isa<DotOp>(op))
+    return issueDot(event, program);
+  if (auto wait = dyn_cast<DotWaitOp>(op)) {
+    // Dots are delivered in order.
+    auto *found = llvm::find_if(program.dots, [&](const Dot &dot) {
+      return dot.number == event.operands[0];
+    });
+    if (found != program.dots.end())
+      program.dots.erase(program.dots.begin(), std::next(found));
+    return {};
+  }
+  if (isa<BeginTurnOp, EndTurnOp>(op))
+    return executeTurn(op, program);
+  // Stores of registers may change a stage in place.
+  if (auto store = dyn_cast<LocalStoreOp>(op)) {
+    unknown.insert(getShared(store.getTarget()));
+    return {};
+  }
+  SmallVector<Place, 2> places;
+  return readAll(event, program, places);
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+LogicalResult Simulation::report(const Outcome &outcome, Operation *op,
+                                 const Program &program) {
+  InFlightDiagnostic error =
+      (outcome.where ? outcome.where : op)->emitError(outcome.text);
+  for (auto &[where, text] : outcome.notes)
+    error.attachNote(where->getLoc()) << text;
+  if (program.trace.party.role)
+    error.attachNote(op->getLoc()) << "in " << program.trace.party.describe();
+  world.describe(*error.getUnderlyingDiagnostic());
+  return error;
+}
+
+LogicalResult Simulation::reportDeadlock() {
+  std::optional<InFlightDiagnostic> error;
+  for (const Program &program : programs) {
+    if (program.isDone())
+      continue;
+    Operation *op = program.trace.events[program.next].op;
+    if (!error) {
+      error.emplace(op->emitError("deadlock: "));
+      *error << program.trace.party.describe() << " waits " << program.waitsFor
+             << ", which never happens";
+      continue;
+    }
+    error->attachNote(op->getLoc())
+        << program.trace.party.describe() << " waits " << program.waitsFor;
+  }
+  world.describe(*error->getUnderlyingDiagnostic());
+  return *error;
+}
+
+LogicalResult Simulation::runPart(ArrayRef<ProgramTrace> traces) {
+  programs.clear();
+  for (const ProgramTrace &trace : traces)
+    programs.emplace_back(trace);
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (Program &program : programs)
+      while (!program.isDone()) {
+        const TraceEvent &event = program.trace.events[program.next];
+        Outcome outcome = execute(event, program);
+        if (outcome.kind == Outcome::Wrong)
+          return report(outcome, event.op, program);
+        if (outcome.kind == Outcome::Waits) {
+          program.waitsFor = outcome.text;
+          break;
+        }
+        ++program.next;
+        moved = true;
+      }
+  }
+  return success();
+}
+
+LogicalResult Simulation::run() {
+  for (auto &traces : parts)
+    for (const ProgramTrace &trace : traces)
+      for (const TraceEvent &event : trace.events)
+        if (auto make =
+                getShared(event.op->getOperand(0)).getDefiningOp<PipelineOp>())
+          getObject<PipelineRounds>(make.getPipeline(), make);
+  Program outside(parts.front().front());
+  for (auto &[value, pipeline] : pipelines) {
+    Outcome outcome = pipeline->findUsers();
+    if (!outcome.isDone())
+      return report(outcome, pipeline->op, outside);
+  }
+  for (auto &traces : parts) {
+    if (failed(runPart(traces)))
+      return failure();
+    // Who waits for somebody whose rest is not known may wait for that.
+    if (!llvm::all_of(traces, [](auto &trace) { return trace.isComplete; }))
+      return success();
+    if (!llvm::all_of(programs, [](auto &program) { return program.isDone(); }))
+      return reportDeadlock();
+  }
+  if (parts.size() > 1)
+    for (auto &[value, pipeline] : pipelines) {
+      Outcome outcome = pipeline->finish();
+      if (!outcome.isDone())
+        return report(outcome, pipeline->op, outside);
+    }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// All worlds
+//===----------------------------------------------------------------------===//
+
+static bool isPrime(size_t number) {
+  for (size_t divisor = 2; divisor * divisor <= number; ++divisor)
+    if (number % divisor == 0)
+      return false;
+  return number > 1;
+}
+
+/// What sizes may be: small numbers, and up to so many steps of every loop that
+/// all rings turn twice, some with a rest.
+static SmallVector<int64_t> getValues(gpu::GPUFuncOp kernel) {
+  int64_t depth = 1;
+  llvm::SmallSetVector<int64_t, 4> units;
+  units.insert(1);
+  if (tile::AbiOp abi = tile::lookupAbi(kernel)) {
+    units.insert(abi.getSchedule().getTileN());
+    units.insert(abi.getSchedule().getClusterRows());
+  }
+  kernel.walk([&](Operation *op) {
+    APInt step;
+    if (auto make = dyn_cast<PipelineOp>(op))
+      depth = std::max(depth, make.getPipeline().getType().getStages());
+    else if (auto loop = dyn_cast<scf::ForOp>(op);
+             loop && matchPattern(loop.getStep(), m_ConstantInt(&step)))
+      units.insert(step.getSExtValue());
+  });
+  SmallVector<int64_t> values;
+  for (int64_t count = 0; count <= 2 * depth + 1; ++count) {
+    for (int64_t unit : units)
+      values.push_back(count * unit + (unit > 1 ? count % 3 : 0));
+    values.push_back(1 + count % 2);
+  }
+  while (!isPrime(values.size()))
+    values.push_back(values.size() % 3);
+  return values;
+}
+
+LogicalResult warp::simulatePipelines(gpu::GPUFuncOp kernel) {
+  TracedOps ops(kernel);
+  SmallVector<int64_t> values = getValues(kernel);
+  for (unsigned number = 0; number < values.size(); ++number) {
+    World world(values, number);
+    if (failed(Simulation(kernel, ops, world).run()))
+      return failure();
+    // Without questions all worlds are the same.
+    if (!world.wasAsked())
+      break;
+  }
+  return success();
+}

@@ -74,6 +74,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(tile::createSinkCoordinates());
   kernel.addPass(warp::createWarpAssignLayouts());
   kernel.addPass(warp::createWarpSplitSoftmax());
+  kernel.addPass(warp::createWarpApproximateExp2());
   kernel.addPass(warp::createWarpLowerVotes());
   kernel.addPass(warp::createWarpPingPong());
   kernel.addPass(warp::createWarpSpecialize());

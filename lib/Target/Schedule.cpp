@@ -47,6 +47,7 @@ static constexpr NumericField kNumericFields[] = {
     {"cluster", &ScheduleFields::cluster},
     {"score_stages", &ScheduleFields::scoreStages},
     {"classify", &ScheduleFields::classify},
+    {"exp2_by_fma", &ScheduleFields::exp2ByFma},
 };
 
 /// Sets `field` to the case that `text` names.
@@ -95,7 +96,7 @@ ScheduleFields::get(MLIRContext *context,
       emitError, context, tileM, tileN, warps, stages, queryInRegisters,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
-      cluster, scoreStages, classify);
+      cluster, scoreStages, classify, exp2ByFma);
 }
 
 //===----------------------------------------------------------------------===//

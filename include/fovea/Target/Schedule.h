@@ -54,7 +54,8 @@ struct ScheduleFields {
           softmaxPart = 100;
   tile::WorkSchedule work = tile::WorkSchedule::Single;
   tile::RecurrenceKind recurrence = tile::RecurrenceKind::Deferred;
-  int64_t tau = 8, sumByDot = 0, cluster = 1, scoreStages = 0, classify = 0;
+  int64_t tau = 8, sumByDot = 0, cluster = 1, scoreStages = 0, classify = 0,
+          exp2ByFma = 0;
 
   /// Sets the field that users know as `name`. Fails with a diagnostic if there
   /// is none, or if it can't be `text`.

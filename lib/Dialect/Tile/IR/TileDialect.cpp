@@ -118,26 +118,32 @@ LogicalResult ScheduleAttr::verify(
     int64_t keyStages, int64_t queryStages, int64_t producerRegisters,
     int64_t consumerRegisters, int64_t overlap, int64_t chain, int64_t pingPong,
     int64_t softmaxPart, WorkSchedule, RecurrenceKind, int64_t tau,
-    int64_t sumByDot, int64_t cluster, int64_t scoreStages, int64_t classify) {
+    int64_t sumByDot, int64_t cluster, int64_t scoreStages, int64_t classify,
+    int64_t exp2ByFma) {
   struct Field {
     StringRef name;
     int64_t value, least, most;
   };
-  for (Field field :
-       {Field{"tile_m", tileM, 1, 1024}, Field{"tile_n", tileN, 1, 1024},
-        Field{"warps", warps, 1, 32}, Field{"stages", stages, 1, 32},
-        Field{"query_in_registers", queryInRegisters, 0, 1},
-        Field{"min_blocks", minBlocks, 1, 32},
-        Field{"key_stages", keyStages, 0, 32},
-        Field{"query_stages", queryStages, 1, 2},
-        Field{"producer_registers", producerRegisters, 0, 256},
-        Field{"consumer_registers", consumerRegisters, 0, 256},
-        Field{"overlap", overlap, 0, 1}, Field{"chain", chain, 0, 2},
-        Field{"ping_pong", pingPong, 0, 1},
-        Field{"softmax_part", softmaxPart, 1, 100}, Field{"tau", tau, 0, 64},
-        Field{"sum_by_dot", sumByDot, 0, 1}, Field{"cluster", cluster, 1, 16},
-        Field{"score_stages", scoreStages, 0, 8},
-        Field{"classify", classify, 0, 1}})
+  for (Field field : {Field{"tile_m", tileM, 1, 1024},
+                      Field{"tile_n", tileN, 1, 1024},
+                      Field{"warps", warps, 1, 32},
+                      Field{"stages", stages, 1, 32},
+                      Field{"query_in_registers", queryInRegisters, 0, 1},
+                      Field{"min_blocks", minBlocks, 1, 32},
+                      Field{"key_stages", keyStages, 0, 32},
+                      Field{"query_stages", queryStages, 1, 2},
+                      Field{"producer_registers", producerRegisters, 0, 256},
+                      Field{"consumer_registers", consumerRegisters, 0, 256},
+                      Field{"overlap", overlap, 0, 1},
+                      Field{"chain", chain, 0, 2},
+                      Field{"ping_pong", pingPong, 0, 1},
+                      Field{"softmax_part", softmaxPart, 1, 100},
+                      Field{"tau", tau, 0, 64},
+                      Field{"sum_by_dot", sumByDot, 0, 1},
+                      Field{"cluster", cluster, 1, 16},
+                      Field{"score_stages", scoreStages, 0, 8},
+                      Field{"classify", classify, 0, 1},
+                      Field{"exp2_by_fma", exp2ByFma, 0, 100}})
     if (field.value < field.least || field.value > field.most)
       return emitError() << "schedule's '" << field.name << "' must be in ["
                          << field.least << ", " << field.most << "], found "

@@ -71,6 +71,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     | cluster | neighbouring CTAs that share copies of K and V, each with `tile_m` queries | 1 or 2 | 1 |
     | score_stages | buffers of what score_mod reads of captured tensors block by block; 0: threads read it from global memory, element by element | | 0 |
     | classify | roles find the blocks that kv_classify shows while they run, instead of visiting the range of kv_bounds | 0 or 1 | 0 |
+    | exp2_by_fma | share of a block's weights whose exponentials are polynomials, on FMA units instead of the special-function unit | per cent | 0 |
   }];
   let parameters = (ins "int64_t":$tile_m, "int64_t":$tile_n, "int64_t":$warps,
                         "int64_t":$stages, "int64_t":$query_in_registers,
@@ -91,7 +92,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "0">:$sum_by_dot,
     DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "0">:$score_stages,
-    DefaultValuedParameter<"int64_t", "0">:$classify);
+    DefaultValuedParameter<"int64_t", "0">:$classify,
+    DefaultValuedParameter<"int64_t", "0">:$exp2_by_fma);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -132,6 +132,44 @@ def WarpAssignVoteLayouts
   let dependentDialects = ["::fovea::warp::WarpDialect"];
 }
 
+def WarpApproximateExp2
+    : Pass<"warp-approximate-exp2", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Compute some exponentials on FMA units";
+  let description = [{
+    The special-function unit gives 16 exponentials a clock and SM; where softmax
+    waits for it, a part can be polynomials on FMA units (FlashAttention 4). Of
+    each tile of weights, that is of `math.exp2` on f32 that is rounded to 16
+    bits, the last columns, `exp2_by_fma` per cent of the schedule in multiples
+    of 8 columns, are computed as
+
+    ```text
+    x' = max(x, -127)                  // keeps NaN; -inf becomes -127
+    t  = x' + (1.5 * 2^23 + 127)       // the integer n next to x', plus 127, in
+    f  = x' - (t - (1.5 * 2^23 + 127)) // the low bits; f in [-1/2, 1/2]
+    p  = c0 + c1 f + c2 f^2 + c3 f^3   // 2^f
+    2^x = p * bits(t << 23)            // 2^n; 0 for n = -127
+    ```
+
+    The polynomial is the one of degree 3 with the least relative error, 7.5e-5,
+    which rounding to bf16 hides (2^-9), and to f16 too (2^-12). What is below
+    2^-127 becomes 0, so that a hidden key's weight is exactly 0. Arguments
+    are at most 127: weights exceed 1 by at most the `tau` of the recurrence.
+
+    Off by default: on Hopper FMA units are short of register ports while the
+    matrix units run, and it costs 2 to 8 %.
+  }];
+  let options = [
+    Option<"share", "share", "int64_t", "-1",
+           "Per cent of the columns; negative: what the kernel's schedule says">
+  ];
+  let dependentDialects = ["::fovea::warp::WarpDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+  let statistics = [
+    Statistic<"numApproximated", "approximated", "Number of tiles in parts">
+  ];
+}
+
 def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Say which thread holds which element";
   let description = [{

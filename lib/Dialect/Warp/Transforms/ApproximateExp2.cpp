@@ -1,0 +1,136 @@
+//===- ApproximateExp2.cpp - Exponentials on FMA units ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace fovea::warp {
+#define GEN_PASS_DEF_WARPAPPROXIMATEEXP2
+#include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
+} // namespace fovea::warp
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+// Layouts keep columns in blocks of so many.
+static constexpr int64_t kColumnBlock = 8;
+// 2^f for f in [-1/2, 1/2], relative error 7.5e-5: Remez' algorithm, in f32.
+static constexpr double kCoefficients[] = {0x1.fff692p-1, 0x1.62f31ap-1,
+                                           0x1.f0de1ap-3, 0x1.c3f76p-5};
+// Adding it leaves an integer, plus the bias of f32's exponents, in the low
+// bits of the sum.
+static constexpr double kShifter = 0x1.8p23 + 127;
+static constexpr int64_t kMantissaBits = 23;
+
+namespace {
+struct ApproximateExp2Pass
+    : warp::impl::WarpApproximateExp2Base<ApproximateExp2Pass> {
+  using WarpApproximateExp2Base::WarpApproximateExp2Base;
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Weights are what is rounded to 16 bits, directly or as a part of a tile.
+static bool isWeight(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isa<arith::TruncFOp>(user))
+      return getElementTypeOrSelf(user->getResult(0).getType())
+                 .getIntOrFloatBitWidth() == 16;
+    if (isa<ConcatColumnsOp, arith::SelectOp>(user))
+      return isWeight(user->getResult(0));
+    if (auto wait = dyn_cast<DotWaitOp>(user))
+      return llvm::any_of(
+          llvm::zip(wait.getHeld(), wait.getHeldResults()),
+          [](auto pair) { return isWeight(std::get<1>(pair)); });
+    return false;
+  });
+}
+
+/// exp2(x), for x up to 127.
+static Value emitPolynomial(OpBuilder &b, Location loc, Value x) {
+  auto type = cast<RankedTensorType>(x.getType());
+  auto bits = tile::tileLike(type, type.getShape(), b.getI32Type());
+  auto splat = [&](double value) -> Value {
+    return arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
+  };
+  x = arith::MaximumFOp::create(b, loc, x, splat(-127));
+  Value shifter = splat(kShifter);
+  Value shifted = arith::AddFOp::create(b, loc, x, shifter);
+  Value whole = arith::SubFOp::create(b, loc, shifted, shifter);
+  Value rest = arith::SubFOp::create(b, loc, x, whole);
+  Value power = splat(kCoefficients[3]);
+  for (int degree = 2; degree >= 0; --degree)
+    power =
+        math::FmaOp::create(b, loc, power, rest, splat(kCoefficients[degree]));
+  Value exponent = arith::ShLIOp::create(
+      b, loc, arith::BitcastOp::create(b, loc, bits, shifted),
+      arith::ConstantOp::create(
+          b, loc,
+          DenseElementsAttr::get(bits, b.getI32IntegerAttr(kMantissaBits))));
+  Value scale = arith::BitcastOp::create(b, loc, type, exponent);
+  return arith::MulFOp::create(b, loc, power, scale);
+}
+
+/// The last `columns` columns by the polynomial.
+static void approximate(math::Exp2Op op, int64_t columns) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(op.getType());
+  int64_t exact = type.getDimSize(1) - columns;
+  auto part = [&](int64_t from, int64_t width) -> Value {
+    auto narrow = tile::tileLike(type, {type.getDimSize(0), width},
+                                 type.getElementType());
+    return ExtractColumnsOp::create(b, loc, narrow, op.getOperand(), from);
+  };
+  Value result;
+  if (exact == 0) {
+    result = emitPolynomial(b, loc, op.getOperand());
+  } else {
+    Value first = math::Exp2Op::create(b, loc, part(0, exact));
+    Value second = emitPolynomial(b, loc, part(exact, columns));
+    result = ConcatColumnsOp::create(b, loc, type, ValueRange{first, second});
+  }
+  op.replaceAllUsesWith(result);
+  op.erase();
+}
+
+void ApproximateExp2Pass::runOnOperation() {
+  int64_t percent = share;
+  if (percent < 0) {
+    tile::AbiOp abi = tile::lookupAbi(getOperation());
+    percent = abi ? abi.getSchedule().getExp2ByFma() : 0;
+  }
+  if (percent > 100) {
+    getOperation().emitError("share must be at most 100, found ") << percent;
+    return signalPassFailure();
+  }
+  if (percent == 0)
+    return;
+  SmallVector<math::Exp2Op> weights;
+  getOperation().walk([&](math::Exp2Op op) {
+    if (tile::isRegisterTile(op.getType()) &&
+        getElementTypeOrSelf(op.getType()).isF32() && isWeight(op.getResult()))
+      weights.push_back(op);
+  });
+  for (math::Exp2Op op : weights) {
+    int64_t all = cast<RankedTensorType>(op.getType()).getDimSize(1);
+    int64_t columns = all * percent / 100 / kColumnBlock * kColumnBlock;
+    if (percent == 100)
+      columns = all;
+    if (columns == 0)
+      continue;
+    approximate(op, columns);
+    ++numApproximated;
+  }
+}

@@ -155,6 +155,8 @@ typedef struct FoveaOptions {
   const char *kernel;
   /** Not 0: tanh within 1e-6, not by the chip's approximation (2^-11). */
   int accurate_tanh;
+  /** A file of schedules that were measured (docs/Running.md). None. */
+  const char *schedule_table;
 } FoveaOptions;
 
 /** A compiled kernel. It does not need the context any more. */

@@ -34,6 +34,8 @@ LogicalResult fovea::readOptions(FoveaContext *context,
     result.schedule = known.schedule;
   if (known.kernel)
     kernel = known.kernel;
+  if (known.schedule_table)
+    result.scheduleTable = known.schedule_table;
   result.accurateTanh = known.accurate_tanh != 0;
   std::string recurrence = known.recurrence ? known.recurrence : "auto";
   if (recurrence == "auto")

@@ -42,6 +42,8 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   AttnToTileOptions attnToTile;
   attnToTile.target = options.target;
   attnToTile.schedule = getScheduleText(options);
+  attnToTile.scheduleTable = options.scheduleTable;
+  attnToTile.explainSchedule = options.explainSchedule;
   attnToTile.accurateTanh = options.accurateTanh;
   pm.addPass(createAttnToTile(attnToTile));
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();

@@ -8,7 +8,7 @@
 
 #include "WarpGroupSchedule.h"
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Target/ScheduleTable.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -243,17 +243,34 @@ parseOverrides(StringRef overrides) {
   });
 }
 
+LogicalResult
+ScheduleFields::set(StringRef list,
+                    function_ref<InFlightDiagnostic()> emitError) {
+  for (auto [name, text] : parseOverrides(list))
+    if (failed(set(name, text, emitError)))
+      return failure();
+  return success();
+}
+
 FailureOr<ScheduleAttr>
 fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
-                      StringRef overrides,
-                      function_ref<InFlightDiagnostic()> emitError) {
+                      StringRef overrides, const ScheduleTable *table,
+                      function_ref<InFlightDiagnostic()> emitProblem) {
+  const ScheduleTable::Entry *entry = table ? table->lookup(problem) : nullptr;
+  auto emitError = [&] {
+    InFlightDiagnostic diag = emitProblem();
+    if (entry)
+      diag.attachNote() << "with " << table->describe(*entry);
+    return diag;
+  };
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   if (headDim > 256) {
     emitError() << "head dims up to 256 are supported, found " << headDim;
     return failure();
   }
   SmallVector<std::pair<StringRef, StringRef>> wanted =
-      parseOverrides(overrides);
+      parseOverrides(entry ? StringRef(entry->schedule) : "auto");
+  llvm::append_range(wanted, parseOverrides(overrides));
   // How many buffers fit depends on it.
   std::optional<RecurrenceKind> recurrence;
   for (auto [name, text] : wanted)

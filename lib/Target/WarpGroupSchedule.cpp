@@ -10,6 +10,8 @@
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace fovea;
 using tile::ScheduleAttr;
@@ -44,6 +46,14 @@ static Budget getBudget(int64_t groups) {
   default:
     return {32, 112};
   }
+}
+
+std::string fovea::getWarpGroupOverrides(int64_t groups) {
+  Budget budget = getBudget(groups);
+  return llvm::formatv("warps={0},tile_m={1},producer_registers={2},"
+                       "consumer_registers={3},ping_pong={4}",
+                       groups * kGroupWarps, groups * kGroupRows,
+                       budget.producer, budget.consumer, int(groups > 1));
 }
 
 /// Columns that a buffer's rows take, panels whole.

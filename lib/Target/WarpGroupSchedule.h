@@ -22,6 +22,9 @@ std::optional<ScheduleFields>
 chooseWarpGroupFields(const ScheduleProblem &problem,
                       std::optional<tile::RecurrenceKind> recurrence);
 
+/// The fields that follow from the number of warp groups that compute.
+std::string getWarpGroupOverrides(int64_t groups);
+
 /// Bytes of shared memory that such a kernel needs.
 int64_t getWarpGroupSharedMemory(const ScheduleProblem &problem,
                                  tile::ScheduleAttr schedule);

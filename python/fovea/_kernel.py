@@ -309,6 +309,10 @@ def _library_identity() -> List[Any]:
 
 def _cache_key(spec: Spec, options: Choices) -> str:
     facts = [_MAGIC.decode(), _library_identity(), spec.name, spec.mlir, spec.captures, sorted(options.items())]
+    table = options.get("schedule_table")
+    if isinstance(table, str) and os.path.isfile(table):  # else the compiler says what is wrong
+        with open(table, "rb") as file:
+            facts.append(hashlib.sha256(file.read()).hexdigest())
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
@@ -336,10 +340,12 @@ def _from_disk(key: str) -> Optional[Kernel]:
 
 
 def _chosen(target: str, schedule: str = "auto", recurrence: str = "auto", kernel: Optional[str] = None,
-            accurate_tanh: bool = False) -> Dict[str, Union[None, bool, str]]:
+            accurate_tanh: bool = False,
+            schedule_table: Union[None, str, "os.PathLike[str]"] = None) -> Dict[str, Union[None, bool, str]]:
     return {
         "target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel,
         "accurate_tanh": bool(accurate_tanh),
+        "schedule_table": None if schedule_table is None else os.fspath(schedule_table),
     }
 
 
@@ -370,6 +376,7 @@ def compile(
     recurrence: str = "auto",
     kernel: Optional[str] = None,
     accurate_tanh: bool = False,
+    schedule_table: Union[None, str, "os.PathLike[str]"] = None,
     cache: bool = True,
 ) -> Kernel:
     """Compiles a program for a chip. Needs neither a GPU nor PyTorch.
@@ -389,6 +396,9 @@ def compile(
     accurate_tanh
         whether tanh is within 1e-6, not the chip's approximation, which is off by
         up to 2^-11 of the result.
+    schedule_table
+        a file of schedules that were measured, as ``fovea-run --tune`` writes it;
+        fields of ``schedule`` go first.
     cache
         whether a kernel compiled before may be taken, from memory or disk, and
         this one kept (see ``fovea.cache``).
@@ -397,7 +407,7 @@ def compile(
     for a file that can't be read.
     """
     spec = as_spec(program)
-    options = _chosen(target, schedule, recurrence, kernel, accurate_tanh)
+    options = _chosen(target, schedule, recurrence, kernel, accurate_tanh, schedule_table)
     if not cache:
         return _compile(spec, options, None)
     key = _cache_key(spec, options)

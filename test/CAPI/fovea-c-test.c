@@ -265,6 +265,8 @@ int main(int argc, char **argv) {
       options.schedule = value;
     else if ((value = value_of(argv[i], "--recurrence=")))
       options.recurrence = value;
+    else if ((value = value_of(argv[i], "--schedule-table=")))
+      options.schedule_table = value;
     else if ((value = value_of(argv[i], "--kernel=")))
       options.kernel = value;
     else if (strcmp(argv[i], "--accurate-tanh") == 0)

@@ -63,6 +63,23 @@ def test_options(fovea):
     assert fovea.compile(CAUSAL).target == "sm_90a"
 
 
+def test_schedule_table(fovea, tmp_path):
+    table = tmp_path / "table.json"
+    entry = '{"schedules": [{"problem": {"target": "sm_80", "elements": "%s", "head_dim": %d, "value_head_dim": %d}, "schedule": "tile_n=%d"}]}'
+    plain = fovea.compile(CAUSAL, target="sm_80")
+    element, head_dim = re.search(r"tensor<\?x\?x\?x(\d+)x(\w+)>", plain.ir("tile")).group(2, 1)
+    for tile_n in (16, 32):  # the contents count, not the name
+        table.write_text(entry % (element, int(head_dim), int(head_dim), tile_n))
+        assert f"tile_n = {tile_n}" in fovea.compile(CAUSAL, target="sm_80", schedule_table=table).ir("tile")
+    chosen = fovea.compile(CAUSAL, target="sm_80", schedule_table=str(table), schedule="tile_n=48")
+    assert "tile_n = 48" in chosen.ir("tile")
+    table.write_text("{")
+    with pytest.raises(fovea.CompileError, match="is not JSON"):
+        fovea.compile(CAUSAL, target="sm_80", schedule_table=table)
+    with pytest.raises(fovea.CompileError, match="cannot read schedule table"):
+        fovea.compile(CAUSAL, target="sm_80", schedule_table=tmp_path / "none.json")
+
+
 def test_errors_carry_diagnostics(fovea):
     with pytest.raises(fovea.CompileError) as error:
         fovea.compile("func.func @f() {\n  attn.forwards\n}")

@@ -61,6 +61,11 @@ static llvm::cl::opt<std::string>
              llvm::cl::desc("'auto' (the default), or fields to override, for "
                             "example tile_n=32,stages=3"),
              llvm::cl::init("auto"), llvm::cl::cat(category));
+static llvm::cl::opt<std::string> scheduleTable(
+    "schedule-table",
+    llvm::cl::desc("Schedules that were measured, as fovea-run --tune writes "
+                   "them; fields of --schedule go first"),
+    llvm::cl::value_desc("file"), llvm::cl::cat(category));
 static llvm::cl::opt<bool>
     accurateTanh("accurate-tanh",
                  llvm::cl::desc("tanh within 1e-6 instead of the chip's "
@@ -124,6 +129,7 @@ static std::optional<std::string> produce(ModuleOp module,
   CompileOptions options;
   options.target = target;
   options.schedule = schedule;
+  options.scheduleTable = scheduleTable;
   options.recurrence = recurrence;
   options.accurateTanh = accurateTanh;
   FailureOr<std::string> text =

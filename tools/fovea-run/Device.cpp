@@ -100,12 +100,14 @@ public:
 
   ExitCode run(const Workload &workload,
                SmallVectorImpl<HostTensor> &outputs) override;
+  /// Runs a compiled kernel; times it, sorted, if `milliseconds` is given.
+  ExitCode run(fovea_device *device, StringRef image, StringRef metadata,
+               const Workload &workload, SmallVectorImpl<HostTensor> &outputs,
+               std::vector<float> *milliseconds) const;
 
 private:
   bool compile(std::string &image, std::string &metadata) const;
-  fovea_status benchmark(fovea_device *device, fovea_launch *launch,
-                         const Workload &workload) const;
-  void printBenchmark(std::vector<float> milliseconds,
+  void printBenchmark(ArrayRef<float> milliseconds,
                       const Workload &workload) const;
 
   const Program &program;
@@ -160,10 +162,26 @@ ExitCode DeviceBackend::run(const Workload &workload,
                              : !readFile(options.kernel, image) ||
                                    !readFile(options.metadata, metadata))
     return kBadInput;
+  std::vector<float> milliseconds;
+  if (ExitCode code = run(device.get(), image, metadata, workload, outputs,
+                          options.benchmark ? &milliseconds : nullptr))
+    return code;
+  if (options.benchmark)
+    printBenchmark(milliseconds, workload);
+  return kSuccess;
+}
+
+static fovea_status measure(fovea_device *device, fovea_launch *launch,
+                            std::vector<float> &milliseconds);
+
+ExitCode DeviceBackend::run(fovea_device *device, StringRef image,
+                            StringRef metadata, const Workload &workload,
+                            SmallVectorImpl<HostTensor> &outputs,
+                            std::vector<float> *milliseconds) const {
   fovea_kernel *loaded;
   if (fovea_status status =
-          fovea_kernel_load(device.get(), image.data(), image.size(),
-                            metadata.data(), metadata.size(), &loaded))
+          fovea_kernel_load(device, image.data(), image.size(), metadata.data(),
+                            metadata.size(), &loaded))
     return reportFailure(status);
   std::unique_ptr<fovea_kernel, KernelUnloader> kernel(loaded);
 
@@ -180,7 +198,7 @@ ExitCode DeviceBackend::run(const Workload &workload,
                   "' has an element type that kernels do not take");
       return kBadInput;
     }
-    if (fovea_status status = buffers.emplace_back(device.get()).upload(tensor))
+    if (fovea_status status = buffers.emplace_back(device).upload(tensor))
       return reportFailure(status);
     tensors.push_back({name, buffers.back().getAddress(), *dtype,
                        int32_t(tensor.getShape().size()),
@@ -224,15 +242,15 @@ ExitCode DeviceBackend::run(const Workload &workload,
   std::unique_ptr<fovea_launch, LaunchFreer> launch(prepared);
   if (fovea_status status = fovea_launch_run(launch.get(), nullptr))
     return reportFailure(status);
-  if (fovea_status status = fovea_stream_wait(device.get(), nullptr))
+  if (fovea_status status = fovea_stream_wait(device, nullptr))
     return reportFailure(status);
   for (auto [index, tensor] : llvm::enumerate(*results)) {
     if (fovea_status status = buffers[firstOutput + index].download(tensor))
       return reportFailure(status);
     outputs.push_back(tensor);
   }
-  if (options.benchmark)
-    if (fovea_status status = benchmark(device.get(), launch.get(), workload))
+  if (milliseconds)
+    if (fovea_status status = measure(device, launch.get(), *milliseconds))
       return reportFailure(status);
   return kSuccess;
 }
@@ -244,9 +262,9 @@ ExitCode DeviceBackend::run(const Workload &workload,
 static constexpr int kTimings = 51;
 static constexpr std::chrono::milliseconds kWarmUp(30);
 
-fovea_status DeviceBackend::benchmark(fovea_device *device,
-                                      fovea_launch *launch,
-                                      const Workload &workload) const {
+/// How long each of many runs takes, sorted.
+static fovea_status measure(fovea_device *device, fovea_launch *launch,
+                            std::vector<float> &milliseconds) {
   // Clocks and caches settle while the same kernel runs.
   auto start = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - start < kWarmUp) {
@@ -270,18 +288,17 @@ fovea_status DeviceBackend::benchmark(fovea_device *device,
     if (fovea_status status = fovea_event_record(events[i].get(), nullptr))
       return status;
   }
-  std::vector<float> milliseconds(kTimings);
+  milliseconds.resize(kTimings);
   for (int i = 0; i < kTimings; ++i)
     if (fovea_status status = fovea_event_elapsed(
             events[i].get(), events[i + 1].get(), &milliseconds[i]))
       return status;
-  printBenchmark(std::move(milliseconds), workload);
+  llvm::sort(milliseconds);
   return FOVEA_OK;
 }
 
-void DeviceBackend::printBenchmark(std::vector<float> milliseconds,
+void DeviceBackend::printBenchmark(ArrayRef<float> milliseconds,
                                    const Workload &workload) const {
-  llvm::sort(milliseconds);
   double median = milliseconds[milliseconds.size() / 2];
   // The report itself stays alone on standard output with --json.
   llvm::raw_ostream &out = options.json ? llvm::errs() : llvm::outs();
@@ -358,6 +375,23 @@ std::optional<double> fovea::run::countVisiblePairs(const Program &program,
     visible += std::round(std::exp(lse.data<double>()[row]));
   ArrayRef<int64_t> counted = lse.getShape();
   return visible * (double(batch) / counted[0]) * (double(heads) / counted[1]);
+}
+
+ExitCode fovea::run::timeKernel(const Program &program, const Options &options,
+                                const Workload &workload, StringRef image,
+                                StringRef metadata, double &milliseconds) {
+  fovea_device *opened;
+  if (fovea_status status = fovea_device_open(FOVEA_CURRENT_DEVICE, &opened))
+    return reportFailure(status);
+  std::unique_ptr<fovea_device, DeviceCloser> device(opened);
+  SmallVector<HostTensor> outputs;
+  std::vector<float> all;
+  DeviceBackend backend(program, options);
+  if (ExitCode code =
+          backend.run(device.get(), image, metadata, workload, outputs, &all))
+    return code;
+  milliseconds = all[all.size() / 2];
+  return kSuccess;
 }
 
 std::unique_ptr<Backend>

@@ -19,6 +19,12 @@ namespace fovea::run {
 std::unique_ptr<Backend> createDeviceBackend(const Program &program,
                                              const Options &options);
 
+/// Times a kernel, PTX or machine code, on the inputs: the median of many runs
+/// after 30 ms of the same, in milliseconds. Says why if it can't.
+ExitCode timeKernel(const Program &program, const Options &options,
+                    const Workload &workload, llvm::StringRef image,
+                    llvm::StringRef metadata, double &milliseconds);
+
 /// How many pairs of query and key the mask and the lengths leave, over all
 /// heads and batch entries; none if the program has not one attn.forward.
 std::optional<double> countVisiblePairs(const Program &program,

@@ -116,6 +116,11 @@ cl::opt<std::string> target("target", cl::init("sm_80"),
 cl::opt<std::string> schedule("schedule", cl::init("auto"),
                               cl::desc("'auto', or fields to override"),
                               cl::cat(category));
+cl::opt<std::string> scheduleTable(
+    "schedule-table", cl::value_desc("file"),
+    cl::desc("Schedules that were measured; fields of --schedule go first. "
+             "--tune adds to it"),
+    cl::cat(category));
 cl::opt<fovea::tile::RecurrenceKind>
     recurrence("recurrence", cl::desc("Algorithm of the softmax loop"),
                cl::init(fovea::tile::kScheduleRecurrence),
@@ -144,6 +149,24 @@ cl::opt<bool> benchmark(
     cl::desc("With --device=cuda: time the kernel and print the median of 51 "
              "runs after 30 ms of warm-up, and TFLOP/s"),
     cl::cat(category));
+enum class Tune { No, DryRun, Yes };
+cl::opt<Tune> tune(
+    "tune", cl::ValueOptional, cl::init(Tune::No),
+    cl::desc("Look for the program's best schedule on these inputs"),
+    cl::values(clEnumValN(Tune::Yes, "",
+                          "with --device=cuda: time all that compile without "
+                          "spills, and write the best to --schedule-table"),
+               clEnumValN(Tune::DryRun, "dry-run",
+                          "list the candidates, and why others are refused")),
+    cl::cat(category));
+cl::opt<unsigned> jobs("jobs", cl::init(0), cl::value_desc("count"),
+                       cl::desc("With --tune: candidates to compile at a time; "
+                                "all processors by default"),
+                       cl::cat(category));
+cl::opt<std::string> ptxas("ptxas", cl::value_desc("file"),
+                           cl::desc("With --tune: the ptxas to use (default: "
+                                    "the one on the PATH)"),
+                           cl::cat(category));
 } // namespace
 
 /// llvm::cl takes one value an option: `--inputs a b c` becomes
@@ -291,6 +314,20 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
                 "--device=cuda");
     return std::nullopt;
   }
+  options.tune = tune != Tune::No;
+  options.tuneDryRun = tune == Tune::DryRun;
+  options.jobs = jobs;
+  options.ptxas = ptxas;
+  if (tune == Tune::Yes && (!options.onDevice || scheduleTable.empty())) {
+    reportError("--tune goes with --device=cuda and --schedule-table; "
+                "--tune=dry-run needs neither");
+    return std::nullopt;
+  }
+  if (options.tune &&
+      (!options.kernel.empty() || options.check || options.benchmark)) {
+    reportError("--tune goes without --kernel, --check and --benchmark");
+    return std::nullopt;
+  }
   if (numSeeds < 1) {
     reportError("--seeds must be positive");
     return std::nullopt;
@@ -299,6 +336,7 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
   options.numSeeds = numSeeds;
   options.target = target;
   options.schedule = schedule;
+  options.scheduleTable = scheduleTable;
   options.recurrence = recurrence;
   options.accurateTanh = accurateTanh;
   if (!options.randomSeed &&

@@ -45,12 +45,17 @@ struct Options {
   int64_t integersLow = 0, integersHigh = 7;
   std::string saveInputs;
 
-  std::string target, schedule;
+  std::string target, schedule, scheduleTable;
   tile::RecurrenceKind recurrence = tile::kScheduleRecurrence;
   bool accurateTanh = false;
 
   /// On a GPU instead of in the interpreter.
   bool onDevice = false, benchmark = false;
+  /// Looks for the best schedule; `tuneDryRun`: lists what it would try.
+  bool tune = false, tuneDryRun = false;
+  /// For tuning: processors to compile on, and the assembler.
+  unsigned jobs = 0;
+  std::string ptxas;
   /// Compiled files to use there; empty to compile the program.
   std::string kernel, metadata;
 

@@ -103,6 +103,7 @@ void fovea::run::setCompileOptions(const Options &options,
                                    CompileOptions &compileOptions) {
   compileOptions.target = options.target;
   compileOptions.schedule = options.schedule;
+  compileOptions.scheduleTable = options.scheduleTable;
   compileOptions.recurrence = options.recurrence;
   compileOptions.accurateTanh = options.accurateTanh;
 }

@@ -9,6 +9,7 @@
 #include "Backend.h"
 #include "Device.h"
 #include "Report.h"
+#include "Tune.h"
 
 #include "fovea/InitAll.h"
 #include "fovea/Target/PTX.h"
@@ -86,6 +87,8 @@ int main(int argc, char **argv) {
   std::optional<Workload> workload = makeInputs(program->signature, *options);
   if (!workload)
     return kBadInput;
+  if (options->tune)
+    return tune(*program, *options, *workload);
   std::unique_ptr<Backend> backend =
       options->onDevice ? createDeviceBackend(*program, *options)
                         : createInterpreterBackend(*program, *options);

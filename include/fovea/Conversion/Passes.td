@@ -29,6 +29,12 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     Option<"schedule", "schedule", "std::string", "\"auto\"",
            "'auto', or fields of the schedule to override, for example "
            "\"tile_n=32,stages=3\"">,
+    Option<"scheduleTable", "schedule-table", "std::string", "\"\"",
+           "File of schedules that were measured (docs/Running.md); fields of "
+           "'schedule' go first">,
+    Option<"explainSchedule", "explain-schedule", "bool", "false",
+           "Remark on each op which schedule it got, for which problem, as a "
+           "schedule table says it">,
     Option<"accurateTanh", "accurate-tanh", "bool", "false",
            "Leave tanh in score_mod as it is. Else it is marked 'afn': the "
            "chip's instruction, off by up to 2^-11 of the result, which is "

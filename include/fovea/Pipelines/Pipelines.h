@@ -28,6 +28,16 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::desc("'auto', or fields to override, for example "
                      "\"tile_n=32,stages=3\""),
       llvm::cl::init("auto")};
+  Option<std::string> scheduleTable{
+      *this, "schedule-table",
+      llvm::cl::desc(
+          "File of schedules that were measured, as fovea-run --tune "
+          "writes it; fields of 'schedule' go first")};
+  Option<bool> explainSchedule{
+      *this, "explain-schedule",
+      llvm::cl::desc("Remark on each op which schedule it got, for which "
+                     "problem"),
+      llvm::cl::init(false)};
   Option<bool> accurateTanh{
       *this, "accurate-tanh",
       llvm::cl::desc("tanh within 1e-6 instead of the chip's approximation, "

@@ -62,6 +62,10 @@ struct ScheduleFields {
   mlir::LogicalResult
   set(llvm::StringRef name, llvm::StringRef text,
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+  /// Sets all fields of a list such as "tile_n=32,stages=3"; "auto" sets none.
+  mlir::LogicalResult
+  set(llvm::StringRef list,
+      llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
   /// The attribute, or null after a diagnostic.
   tile::ScheduleAttr
   get(mlir::MLIRContext *context,
@@ -72,13 +76,16 @@ struct ScheduleFields {
 int64_t getSharedMemory(const ScheduleProblem &problem,
                         tile::ScheduleAttr schedule);
 
-/// The schedule for `problem`: a table entry, or else the largest tile that
-/// fits. `overrides` is "auto" or a list such as "tile_n=32,stages=3" that
-/// replaces single fields. Fails with a diagnostic on unknown fields and on
-/// schedules that do not fit the target.
+class ScheduleTable;
+
+/// The schedule for `problem`: of a field, what `overrides` says, else what
+/// `table` (which may be null) has for the problem, else the built-in table's
+/// or, without an entry there, the largest tile that fits. `overrides` is
+/// "auto" or a list such as "tile_n=32,stages=3". Fails with a diagnostic on
+/// unknown fields and on schedules that do not fit the target.
 mlir::FailureOr<tile::ScheduleAttr>
 chooseSchedule(mlir::MLIRContext *context, const ScheduleProblem &problem,
-               llvm::StringRef overrides,
+               llvm::StringRef overrides, const ScheduleTable *table,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 } // namespace fovea

@@ -156,6 +156,14 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
         lookupTarget(target, [&] { return mlir::emitError(module.getLoc()); });
     if (!info)
       return signalPassFailure();
+    table.reset();
+    if (!scheduleTable.empty()) {
+      auto loaded = ScheduleTable::load(
+          scheduleTable, [&] { return mlir::emitError(module.getLoc()); });
+      if (failed(loaded))
+        return signalPassFailure();
+      table = std::move(*loaded);
+    }
     SymbolTable symbols(module);
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (attn::KernelOpInterface op = attn::getKernelOp(func)) {
@@ -167,6 +175,8 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
 
   LogicalResult convert(func::FuncOp func, attn::KernelOpInterface op,
                         const TargetInfo &info, SymbolTable &symbols);
+
+  std::optional<ScheduleTable> table;
 };
 } // namespace
 
@@ -202,7 +212,9 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                   builder.getUnitAttr());
   builder.setInsertionPointToStart(&kernel.getBody().front());
 
-  KernelBuilder kb{builder, kernel, op, &info, schedule, accurateTanh};
+  KernelBuilder kb{builder,         kernel,      op,
+                   &info,           schedule,    table ? &*table : nullptr,
+                   explainSchedule, accurateTanh};
   FailureOr<tile::ScheduleAttr> chosen = failure();
   if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
     chosen = buildForward(kb, forward);

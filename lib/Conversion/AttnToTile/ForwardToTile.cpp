@@ -21,6 +21,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace fovea;
 
@@ -200,9 +202,14 @@ LogicalResult ForwardEmitter::chooseTiles() {
   }
   FailureOr<tile::ScheduleAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
-                     [&] { return op.emitError(); });
+                     kb.scheduleTable, [&] { return op.emitError(); });
   if (failed(chosen))
     return failure();
+  if (kb.explainSchedule)
+    op.emitRemark() << *chosen << " for the problem "
+                    << llvm::formatv(
+                           "{0}", llvm::json::Value(describeProblem(problem)))
+                           .str();
   schedule = *chosen;
   rows = schedule.getClusterRows();
   columns = schedule.getTileN();

@@ -11,7 +11,7 @@
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
-#include "fovea/Target/Target.h"
+#include "fovea/Target/ScheduleTable.h"
 
 namespace fovea {
 
@@ -23,6 +23,10 @@ struct KernelBuilder {
   attn::KernelOpInterface op;
   const TargetInfo *target;
   llvm::StringRef scheduleOverrides;
+  /// Schedules that were measured, or null.
+  const ScheduleTable *scheduleTable;
+  /// Whether a remark says what the schedule was chosen for.
+  bool explainSchedule;
   /// Whether tanh is not the chip's approximation.
   bool accurateTanh = false;
   tile::ForeachWorkOp workLoop = {};

@@ -480,6 +480,9 @@ static SmallVector<int64_t> getValues(gpu::GPUFuncOp kernel) {
   });
   SmallVector<int64_t> values;
   for (int64_t count = 0; count <= 2 * depth + 1; ++count) {
+    // Around once, step by step, and twice.
+    if (count > depth + 1 && count < 2 * depth + 1)
+      continue;
     for (int64_t unit : units)
       values.push_back(count * unit + (unit > 1 ? count % 3 : 0));
     values.push_back(1 + count % 2);

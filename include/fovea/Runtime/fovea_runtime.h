@@ -126,8 +126,8 @@ typedef struct fovea_kernel fovea_kernel;
  * compiled for is FOVEA_ERROR_LOAD too. A kernel with workspaces or tensor maps
  * holds device memory of its own (a megabyte, more if its workspaces are
  * large) until it is unloaded; what kernels need as scratch memory stays in a
- * pool until the device is closed. Unload with fovea_kernel_unload, when no launch
- * is running and no graph that holds one will run again.
+ * pool until the device is closed. Unload with fovea_kernel_unload, when no
+ * launch is running and no graph that holds one will run again.
  */
 FOVEA_API fovea_status fovea_kernel_load(fovea_device *device,
                                          const void *image, size_t image_size,

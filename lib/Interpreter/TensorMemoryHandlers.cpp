@@ -259,7 +259,7 @@ static LogicalResult executeCopyOut(Operation *op, Frame &frame) {
   if (failed(checkRead(op, **agent, slot)))
     return failure();
   storeBox(frame, slot.contents.getArray(), copy.getTarget(), copy.getIndices(),
-           copy.getDims());
+           tile::BoxDims(copy.getDims(), std::nullopt));
   return success();
 }
 

@@ -173,78 +173,97 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Which elements of a tile lie within a memref, and where.
-struct Box {
-  char *base = nullptr;        // address of the tile's element (0, 0)
-  int64_t begin[2], end[2];    // rows and columns that exist
-  int64_t strides[2] = {0, 0}; // in elements
-  bool isEmpty() const { return begin[0] >= end[0] || begin[1] >= end[1]; }
+/// Where a box lies in a memref.
+class Box {
+public:
+  Box(Frame &frame, const MemRefView &memref, OperandRange indices,
+      const tile::BoxDims &dims, ArrayRef<int64_t> extents, Value limit)
+      : memref(memref), dims(dims), rows(extents[0]) {
+    for (Value index : indices)
+      start.push_back(frame.getInteger(index));
+    bounds.assign(memref.sizes.begin(), memref.sizes.end());
+    if (limit)
+      bounds[dims.row] = std::min(bounds[dims.row], frame.getInteger(limit));
+    for (auto [dim, index] : llvm::enumerate(start)) {
+      if (dims.contains(dim))
+        continue;
+      isOutside = index < 0 || index >= bounds[dim];
+      if (isOutside)
+        return;
+      offset += index * memref.strides[dim];
+    }
+    end = extents[1];
+    if (dims.column == -1)
+      return;
+    int64_t first = start[dims.column], bound = bounds[dims.column];
+    // Far outside, subtractions might overflow.
+    isOutside = first <= -end || first >= bound;
+    if (isOutside)
+      return;
+    begin = std::max<int64_t>(0, -first);
+    end = std::min(end, bound - first);
+    stride = memref.strides[dims.column];
+  }
+
+  /// Calls `visit(row, first, count, address)` for each row that has elements
+  /// in the memref: those columns, and where the first of them is.
+  template <typename Visit>
+  void forEachRow(Visit visit) const {
+    if (isOutside)
+      return;
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t place = offset;
+      if (!addCoordinate(place, dims.row, row / dims.foldExtent) ||
+          !addCoordinate(place, dims.fold, row % dims.foldExtent))
+        continue;
+      if (dims.column != -1)
+        place += (start[dims.column] + begin) * stride;
+      visit(row, begin, end - begin, memref.at(place));
+    }
+  }
+
+  /// Elements from one column to the next.
+  int64_t getStride() const { return stride; }
+
+private:
+  /// Adds `distance` places along a dimension; false where there is none.
+  bool addCoordinate(int64_t &place, int64_t dim, int64_t distance) const {
+    if (dim == -1)
+      return true;
+    // As unsigned numbers these wrap, and what is far outside stays there.
+    uint64_t coordinate = uint64_t(start[dim]) + uint64_t(distance);
+    if (int64_t(coordinate) < 0 || int64_t(coordinate) >= bounds[dim])
+      return false;
+    place += int64_t(coordinate) * memref.strides[dim];
+    return true;
+  }
+
+  const MemRefView &memref;
+  const tile::BoxDims &dims;
+  int64_t rows, begin = 0, end, stride = 0, offset = 0;
+  bool isOutside = false;
+  SmallVector<int64_t, 5> start, bounds;
 };
 } // namespace
 
-static Box locateBox(Frame &frame, const MemRefView &memref,
-                     OperandRange indices, ArrayRef<int64_t> dims,
-                     ArrayRef<int64_t> extents, Value limitValue) {
-  Box box;
-  std::optional<int64_t> limit;
-  if (limitValue)
-    limit = frame.getInteger(limitValue);
-  for (unsigned t = 0; t < 2; ++t) {
-    box.begin[t] = 0;
-    box.end[t] = extents[t];
-  }
-  int64_t offset = 0;
-  for (auto [dim, operand] : llvm::enumerate(indices)) {
-    int64_t index = frame.getInteger(operand), size = memref.sizes[dim];
-    auto *along = llvm::find(dims, int64_t(dim));
-    if (along == dims.end()) {
-      if (index < 0 || index >= size) {
-        box.end[0] = 0;
-        return box;
-      }
-      offset += index * memref.strides[dim];
-      continue;
-    }
-    unsigned t = along - dims.begin();
-    int64_t end = t == 0 && limit ? std::min(*limit, size) : size;
-    // Both clamped, so that no subtraction overflows far outside.
-    box.begin[t] =
-        index < -extents[t] ? extents[t] : std::max<int64_t>(0, -index);
-    box.end[t] = index >= end ? 0 : std::min(extents[t], end - index);
-    if (box.isEmpty())
-      return box;
-    offset += index * memref.strides[dim];
-    box.strides[t] = memref.strides[dim];
-  }
-  box.base = memref.at(offset);
-  return box;
-}
-
 std::shared_ptr<Array> fovea::interp::loadBox(Frame &frame, Value source,
                                               OperandRange indices,
-                                              ArrayRef<int64_t> dims,
+                                              const tile::BoxDims &dims,
                                               Value limit,
                                               RankedTensorType type) {
   const MemRefView &memref = frame.get(source).getMemRef();
-  Box box = locateBox(frame, memref, indices, dims, type.getShape(), limit);
+  Box box(frame, memref, indices, dims, type.getShape(), limit);
   auto result = makeTile(frame, type);
-  int64_t columns = type.getDimSize(1), bytes = getByteWidth(memref.kind);
+  int64_t columns = type.getDimSize(1);
   withStorage(result->getStorage(), [&](auto like) {
     using T = decltype(like);
     T *target = result->data<T>();
-    bool whole = !box.isEmpty() && box.begin[0] == 0 && box.begin[1] == 0 &&
-                 box.end[0] == type.getDimSize(0) && box.end[1] == columns;
-    if (!whole)
-      std::fill_n(target, result->getNumElements(), T(0));
-    if (box.isEmpty())
-      return;
-    for (int64_t r = box.begin[0]; r < box.end[0]; ++r)
-      readElements(memref.kind,
-                   box.base +
-                       (r * box.strides[0] + box.begin[1] * box.strides[1]) *
-                           bytes,
-                   box.strides[1], box.end[1] - box.begin[1],
-                   target + r * columns + box.begin[1]);
+    std::fill_n(target, result->getNumElements(), T(0));
+    box.forEachRow(
+        [&](int64_t row, int64_t first, int64_t count, char *address) {
+          readElements(memref.kind, address, box.getStride(), count,
+                       target + row * columns + first);
+        });
   });
   return result;
 }
@@ -253,33 +272,27 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
   auto load = cast<tile::LoadOp>(op);
   frame.set(load.getResult(),
             RuntimeValue::array(loadBox(
-                frame, load.getSource(), load.getIndices(), load.getDims(),
+                frame, load.getSource(), load.getIndices(), load.getBoxDims(),
                 load.getLimit(), load.getResult().getType())));
   return success();
 }
 
 void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
-                             OperandRange indices, ArrayRef<int64_t> dims,
+                             OperandRange indices, const tile::BoxDims &dims,
                              Value limit, std::optional<RowRange> rows) {
   const MemRefView &memref = frame.get(target).getMemRef();
-  Box box = locateBox(frame, memref, indices, dims, value.getShape(), limit);
-  if (rows) {
-    box.begin[0] = std::max(box.begin[0], rows->first);
-    box.end[0] = std::min(box.end[0], rows->first + rows->count);
-  }
-  if (box.isEmpty())
-    return;
-  int64_t columns = value.getShape()[1], bytes = getByteWidth(memref.kind);
+  Box box(frame, memref, indices, dims, value.getShape(), limit);
+  int64_t columns = value.getShape()[1];
   withStorage(value.getStorage(), [&](auto like) {
     using T = decltype(like);
     const T *source = value.data<T>();
-    for (int64_t r = box.begin[0]; r < box.end[0]; ++r)
-      writeElements(memref.kind, source + r * columns + box.begin[1],
-                    box.end[1] - box.begin[1],
-                    box.base +
-                        (r * box.strides[0] + box.begin[1] * box.strides[1]) *
-                            bytes,
-                    box.strides[1]);
+    box.forEachRow(
+        [&](int64_t row, int64_t first, int64_t count, char *address) {
+          if (rows && (row < rows->first || row >= rows->first + rows->count))
+            return;
+          writeElements(memref.kind, source + row * columns + first, count,
+                        address, box.getStride());
+        });
   });
 }
 
@@ -288,7 +301,7 @@ static LogicalResult executeStore(Operation *op, Frame &frame) {
   // A warp group stores the rows that it holds; of others it need not know.
   RowRange rows = getHeldRows(frame, store.getValue().getType());
   storeBox(frame, frame.getArray(store.getValue()), store.getTarget(),
-           store.getIndices(), store.getDims(), store.getLimit(), rows);
+           store.getIndices(), store.getBoxDims(), store.getLimit(), rows);
   return success();
 }
 

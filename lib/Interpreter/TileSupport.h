@@ -9,6 +9,7 @@
 #ifndef FOVEA_LIB_INTERPRETER_TILESUPPORT_H
 #define FOVEA_LIB_INTERPRETER_TILESUPPORT_H
 
+#include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Interpreter/Interpreter.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -42,7 +43,7 @@ auto withStorage(Storage storage, Fn fn) {
 /// outside the memref and at or past `limit` (null for none) along the rows.
 std::shared_ptr<Array> loadBox(Frame &frame, mlir::Value source,
                                mlir::OperandRange indices,
-                               llvm::ArrayRef<int64_t> dims, mlir::Value limit,
+                               const tile::BoxDims &dims, mlir::Value limit,
                                mlir::RankedTensorType type);
 
 /// Some neighbouring rows of a tile.
@@ -53,7 +54,7 @@ struct RowRange {
 /// What `tile.store` writes: the part of the box that lies in the memref and,
 /// along the rows, before `limit` (null for none); only `rows`, if given.
 void storeBox(Frame &frame, const Array &value, mlir::Value target,
-              mlir::OperandRange indices, llvm::ArrayRef<int64_t> dims,
+              mlir::OperandRange indices, const tile::BoxDims &dims,
               mlir::Value limit = {}, std::optional<RowRange> rows = {});
 
 /// acc + a * b, or acc + a * transposed b, as a tile of `type`.

@@ -119,7 +119,7 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
     return failure();
   MemRefType target = copy.getTarget().getType();
   auto data = RuntimeValue::array(loadBox(
-      frame, copy.getSource(), copy.getIndices(), copy.getDims(),
+      frame, copy.getSource(), copy.getIndices(), copy.getBoxDims(),
       copy.getLimit(),
       RankedTensorType::get(target.getShape(), target.getElementType())));
   if (!copy.getAsync()) {

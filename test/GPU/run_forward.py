@@ -58,6 +58,13 @@ def kernel_grid(quick=False):
     grid += [Config("causal", "bf16", d, dv) for d, dv in ((64, 128), (192, 128), (96, 64), (128, 256))]
     # One query a sequence: query heads that share keys are the rows.
     grid += [Config(name, "bf16", 128, 0, "bhsd", (3, 32, 4, 1, 1000)) for name in ("dense", "lengths", "alibi", "sinks")]
+    # Few queries: all of them, of those heads.
+    grid += [
+        Config(name, dtype, 128, 0, layout, (3, 32, heads, queries, 1000))
+        for queries, heads, layout in ((2, 4, "bhsd"), (3, 8, "bshd"), (4, 4, "bshd"), (7, 8, "bhsd"), (16, 4, "bhsd"), (16, 8, "bshd"))
+        for name, dtype in (("lengths", "bf16"), ("alibi", "f16"), ("sinks", "bf16"), ("causalbr", "bf16"))
+    ]
+    grid += [Config("tree", "bf16", 64, 0, "bhsd", (3, 32, 4, 16, 1000)), Config("dropout", "f16", 64, 0, "bhsd", (2, 8, 2, 4, 300))]
     if not quick:
         grid += [Config("dense", dtype, d) for dtype in ("bf16", "f16") for d in (24, 40, 56, 72, 112, 160, 192, 224)]
         grid += [Config("causal", "bf16", 64, 0, layout, (2, 8, 2, 300, 300)) for layout in ("bhsd", "bshd")]
@@ -150,6 +157,12 @@ class Tensors:
         self.captures = []
         for index, capture in enumerate(variant.captures):
             shape = [sizes.get(dim, dim) for dim in capture.dims]
+            if capture.dtype == "bits":
+                words = (*shape[:-1], -(-shape[-1] // 32))
+                tensor = torch.randint(-(2**31), 2**31, words, device=device, generator=generator, dtype=torch.int32)
+                self.captures.append(tensor)
+                self.arguments[f"capture{index}"] = tensor
+                continue
             # Rows of matrices start at multiples of 16 bytes, as the copy engine
             # needs it.
             rows = shape[:-1] + [-(-shape[-1] // 8) * 8] if len(shape) > 1 else shape

@@ -31,10 +31,15 @@ class Capture:
     """A captured tensor: its element type, and which size each dimension has,
     by name or as a number. Floats are small random numbers; integers number the
     documents, of about DOCUMENT positions, that lie in the last dimension, and
-    truth values change with them."""
+    truth values change with them. Of "bits" there are 32 to an i32 along the
+    last dimension."""
 
     dtype: str
     dims: tuple
+
+    @property
+    def element(self):
+        return "i32" if self.dtype == "bits" else self.dtype
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,6 +172,11 @@ def _neighbourhood_mask(b, h, i, j, sizes, captures):
 def _clamped_mask(b, h, i, j, sizes, captures):
     row, column = ((x.clamp(RADIUS, WIDTH - 1 - RADIUS)) for x in (i // WIDTH, i % WIDTH))
     return ((row - j // WIDTH).abs() <= RADIUS) & ((column - j % WIDTH).abs() <= RADIUS)
+
+
+def _tree_mask(b, h, i, j, sizes, captures):
+    node = j - (sizes.Skv - sizes.Sq)
+    return (node < 0) | ((captures[0][b, i, 0] >> (node & 31)) & 1 == 1)
 
 
 def _butterfly_mask(b, h, i, j, sizes, captures):
@@ -402,6 +412,38 @@ VARIANTS = {
         score=lambda s, b, h, i, j, sizes, captures: s + captures[0].to(s.dtype)[h, i, j],
         mask=lambda b, h, i, j, sizes, captures: i >= j,
     ),
+    # A bit for each pair, 32 keys to a word.
+    "bitmask": Variant(
+        captures=(Capture("bits", ("B", "Sq", "Skv")),),
+        mask_mod="""%c32 = arith.constant 32 : index
+      %at = arith.divui %j, %c32 : index
+      %bit = arith.remui %j, %c32 : index
+      %bit32 = arith.index_cast %bit : index to i32
+      %word = tensor.extract %t0[%b, %i, %at] : tensor<?x?x?xi32>
+      %shifted = arith.shrui %word, %bit32 : i32
+      %keep = arith.trunci %shifted : i32 to i1
+      attn.yield %keep : i1""",
+        mask=lambda b, h, i, j, sizes, captures: (captures[0][b, i, j // 32] >> (j % 32)) & 1 == 1,
+    ),
+    # The last queries' keys are a tree, of at most 32 nodes.
+    "tree": Variant(
+        captures=(Capture("bits", ("B", "Sq", "Sq")),),
+        mask_mod="""%n = attn.key_length
+      %m = attn.query_length
+      %c0 = arith.constant 0 : index
+      %c31 = arith.constant 31 : i32
+      %root = arith.subi %n, %m : index
+      %before = arith.cmpi slt, %j, %root : index
+      %node = arith.subi %j, %root : index
+      %node32 = arith.index_cast %node : index to i32
+      %bit = arith.andi %node32, %c31 : i32
+      %word = tensor.extract %t0[%b, %i, %c0] : tensor<?x?x?xi32>
+      %shifted = arith.shrui %word, %bit : i32
+      %ancestor = arith.trunci %shifted : i32 to i1
+      %keep = arith.ori %before, %ancestor : i1
+      attn.yield %keep : i1""",
+        mask=_tree_mask,
+    ),
     # Blocks that a list gives, and those with a mask in some of them.
     # T5: a value for each head and distance, up to a limit.
     "distances": Variant(
@@ -490,7 +532,7 @@ def emit(config, with_lse=True, table=None):
         clauses.append("scale(%scale : f32)")
     if config.layout != "bhsd":
         clauses.append(f"layout({config.layout})")
-    captures = [(f"%c{n}", f"tensor<{'?x' * len(c.dims)}{c.dtype}>") for n, c in enumerate(variant.captures)]
+    captures = [(f"%c{n}", f"tensor<{'?x' * len(c.dims)}{c.element}>") for n, c in enumerate(variant.captures)]
     arguments += captures
     if captures:
         listed = ", ".join(name for name, _ in captures), ", ".join(type for _, type in captures)

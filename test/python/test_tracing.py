@@ -25,7 +25,7 @@ SCORES = [
 MASKS = [
     "causal", "sliding_window", "bidirectional_window", "prefix_lm", "document", "document_causal", "chunked",
     "dilated", "dilated_negative", "floor_negative", "natten", "not_self", "by_head", "keep", "strided", "by_float",
-    "combined", "everything", "nothing_in_row",
+    "combined", "bitmask", "everything", "nothing_in_row",
 ]
 
 
@@ -62,6 +62,7 @@ def test_means_what_numpy_computes(fovea, variants, role, name):
     ("score_mod", "alibi", "tile"), ("score_mod", "float_modulo", "tile"), ("score_mod", "long_integers", "tile"),
     ("score_mod", "bits", "warp"), ("score_mod", "scalar", "warp"), ("mask_mod", "document", "warp"),
     ("mask_mod", "dilated_negative", "tile"), ("mask_mod", "natten", "tile"), ("mask_mod", "keep", "tile"),
+    ("mask_mod", "bitmask", "tile"), ("mask_mod", "bitmask", "warp"),
 ])
 def test_kernels_compute_it(fovea, variants, role, name, level):
     function = getattr(variants, name)

@@ -14,6 +14,7 @@ BIAS = RNG.standard_normal((13, 17)).astype(numpy.float16)
 KEEP = RNG.random((2, 17)) > 0.3
 LONG = RNG.integers(-(1 << 40), 1 << 40, 17)
 KINDS = RNG.integers(-3, 3, 17).astype(numpy.int8)
+WORDS = RNG.integers(-(1 << 31), 1 << 31, (2, 13, 1)).astype(numpy.int32)
 
 
 def causal(b, h, q, k):
@@ -85,6 +86,10 @@ def by_float(b, h, q, k):
 def combined(b, h, q, k, documents):
     inner = fovea.and_masks(causal, lambda b, h, q, k: documents[b, q] == documents[b, k])
     return fovea.or_masks(inner, lambda b, h, q, k: k == 0)(b, h, q, k)
+
+
+def bitmask(b, h, q, k, words):
+    return ((words[b, q, k // 32] >> (k % 32)) & 1) == 1
 
 
 def everything(b, h, q, k):
@@ -188,10 +193,11 @@ def zero(score, b, h, q, k):
 
 
 FIXED = {"slopes": SLOPES, "documents": DOCUMENTS, "prefix": PREFIX, "table": TABLE, "bias": BIAS, "keep": KEEP,
+         "words": WORDS,
          "long": LONG, "kinds": KINDS, "gain": numpy.float32(0.75), "window": numpy.int32(4)}
 
 MASKS = [causal, sliding_window, bidirectional_window, prefix_lm, document, document_causal, chunked, dilated,
-         dilated_negative, floor_negative, natten, not_self, by_head, keep, strided, by_float, combined, everything,
+         dilated_negative, floor_negative, natten, not_self, by_head, keep, strided, by_float, combined, bitmask, everything,
          nothing_in_row]
 SCORES = [alibi, alibi_formula, soft_cap, relative_position, relative_bias, learned_bias, temperature, penalty, cosine,
           powers, minus_infinity, rounding, float_modulo, exponentials, logarithms, boolean_arithmetic, bits,

@@ -88,7 +88,7 @@ static MemRefType getMemRefType(RankedTensorType tensor,
 /// The number of work items, an expression in the sizes whose names it appends;
 /// sizes that the types say are constants.
 static AffineExpr getWorkItems(Builder &builder, ArrayRef<Argument> arguments,
-                               int64_t tileM, int64_t packedHeads,
+                               int64_t tileM, PackedHeads packedHeads,
                                SmallVectorImpl<Attribute> &sizes) {
   auto find = [&](StringRef name) {
     return llvm::find_if(arguments,
@@ -110,9 +110,9 @@ static AffineExpr getWorkItems(Builder &builder, ArrayRef<Argument> arguments,
     return (rows.floorDiv(tileM) + sizeOf(*offsets, 0)) * heads;
   }
   // Query heads as rows: each tile of them, key head and batch entry.
-  if (packedHeads != 0) {
+  if (packedHeads) {
     AffineExpr batch = sizeOf(output, 0), heads = sizeOf(*find("k"), 1);
-    return heads * llvm::divideCeil(packedHeads, tileM) * batch;
+    return heads * llvm::divideCeil(packedHeads.getRows(), tileM) * batch;
   }
   // Each tile of queries, head and batch entry.
   AffineExpr batch = sizeOf(output, 0), heads = sizeOf(output, 1),

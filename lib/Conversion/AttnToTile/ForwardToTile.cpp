@@ -8,6 +8,7 @@
 
 #include "ClassifiedBlocks.h"
 #include "KernelBuilder.h"
+#include "KeyChunks.h"
 #include "RegionDependences.h"
 #include "RegionToTile.h"
 #include "ScoreBoxes.h"
@@ -28,6 +29,8 @@ using namespace fovea;
 
 // A warp group is four warps.
 static constexpr int64_t kGroupWarps = 4;
+// Queries of a head that heads are packed for. Any tile's rows are a multiple.
+static constexpr int64_t kMaxPackedQueries = 16;
 
 namespace {
 /// What kv_bounds says, within the keys that there are.
@@ -45,7 +48,7 @@ public:
 
 private:
   LogicalResult chooseTiles();
-  int64_t findPackedHeads();
+  PackedHeads findPackedHeads();
   /// Operand number of the first captured value.
   unsigned getFirstCapture() { return op.getScaleValue() ? 4 : 3; }
   /// Whether a tile of queries visits some blocks only.
@@ -59,9 +62,7 @@ private:
   }
   /// Whether blocks of a range can be told apart. One query's blocks are
   /// cheaper visited than asked about.
-  bool classifies() {
-    return kb.packedHeads == 0 && !op.getKvClassify().empty();
-  }
+  bool classifies() { return !kb.packedHeads && !op.getKvClassify().empty(); }
   /// Whether batch entries read the same blocks of captured tensors.
   bool sharesBoxes() {
     return schedule.getScoreStages() != 0 &&
@@ -75,7 +76,7 @@ private:
   void emitCoordinates();
   /// Whether warp groups compute parts of a tile's rows, each on its own.
   bool partsRows() {
-    return schedule.isSpecialized() && kb.packedHeads == 0 &&
+    return schedule.isSpecialized() && !kb.packedHeads &&
            schedule.getWarps() * schedule.getCluster() > kGroupWarps;
   }
   FailureOr<KeyBounds> emitKeyBounds(Value start, Value end);
@@ -87,6 +88,9 @@ private:
   Value toMemory(Value first, Value row);
   /// Indices of the tile's first row in Q, O and, but for the last, LSE.
   SmallVector<Value> getRowPlace();
+  /// The dimension of those that rows run along, and what is folded into it.
+  int64_t getRowDim() { return kb.packedHeads ? 1 : 2; }
+  DenseI64ArrayAttr getFold();
   LogicalResult emitBounds();
   FailureOr<tile::SoftmaxSumOp> emitSum();
   LogicalResult emitScores(tile::SoftmaxSumOp sum);
@@ -131,21 +135,22 @@ private:
 };
 } // namespace
 
-/// With one query, tiles would have one row. The heads that share keys have the
-/// same work: they become the rows. Not where what a region or a random number
-/// makes of a head must be one value, and where nothing is shared.
-int64_t ForwardEmitter::findPackedHeads() {
+/// With few queries, tiles would have few rows. The heads that share keys have
+/// the same work: they become rows, too. Not where what a region or a random
+/// number makes of a head must be one value, and where nothing is shared.
+PackedHeads ForwardEmitter::findPackedHeads() {
   int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim()),
           heads = op.getQueryType().getDimSize(op.getHeadDim()),
           keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
   Region &bounds = op.getKvBounds();
   bool boundsAskForHead = !bounds.empty() && !bounds.getArgument(1).use_empty();
-  if (queries != 1 || ShapedType::isDynamic(heads) ||
+  if (ShapedType::isDynamic(queries) || queries < 1 ||
+      queries > kMaxPackedQueries || ShapedType::isDynamic(heads) ||
       ShapedType::isDynamic(keyHeads) || heads == keyHeads ||
       op.getDropoutAttr() || op.hasBlocks() ||
       isa<attn::PackedAttr>(op.getSequence()) || boundsAskForHead)
-    return 0;
-  return heads / keyHeads;
+    return {};
+  return {heads / keyHeads, int64_t(llvm::PowerOf2Ceil(queries))};
 }
 
 /// Whether a region reads captured tensors at places that depend on both query
@@ -154,9 +159,17 @@ static bool loadsPerScore(Region &region, unsigned captures) {
   if (region.empty())
     return false;
   RegionDependences dependences(region, captures);
+  BlockArgument key = region.getArguments().drop_back(captures).back();
+  // What many keys share is loaded for those together.
+  auto isOfSingleKey = [&](Value index) {
+    return (dependences.of(index) & RegionDependences::OnKey) &&
+           !getKeyChunk(index, key);
+  };
   return llvm::any_of(region.front().getOps<tensor::ExtractOp>(),
                       [&](tensor::ExtractOp extract) {
-                        return dependences.isByScore(extract);
+                        return dependences.isByScore(extract) &&
+                               llvm::any_of(extract.getIndices(),
+                                            isOfSingleKey);
                       });
 }
 
@@ -190,7 +203,7 @@ LogicalResult ForwardEmitter::chooseTiles() {
   // Boxes of captured values run along queries and keys.
   if (boxes.captures.empty())
     kb.packedHeads = findPackedHeads();
-  problem.rows = kb.packedHeads;
+  problem.rows = kb.packedHeads.getRows();
   problem.classifies = classifies();
   problem.dropout = static_cast<bool>(op.getDropoutAttr());
   problem.loadsPerScore =
@@ -255,14 +268,15 @@ void ForwardEmitter::emitCoordinates() {
   // What does not depend on the tile stands before the loop over tiles.
   queries = kb.size(q, 2);
   keys = kb.size(k, 2);
-  if (kb.packedHeads != 0) {
-    emitBatchEntry(kb.size(k, 1), kb.constant(kb.packedHeads));
+  if (kb.packedHeads) {
+    auto [heads, rowsOfHead] = kb.packedHeads;
+    emitBatchEntry(kb.size(k, 1), kb.constant(kb.packedHeads.getRows()));
     keyHead = work.head;
-    Value first =
-        arith::MulIOp::create(b, loc, keyHead, kb.constant(kb.packedHeads));
-    firstRow = arith::AddIOp::create(b, loc, first, work.row);
-    rowLimit =
-        arith::AddIOp::create(b, loc, first, kb.constant(kb.packedHeads));
+    Value first = arith::MulIOp::create(b, loc, keyHead, kb.constant(heads));
+    Value inGroup =
+        arith::DivUIOp::create(b, loc, work.row, kb.constant(rowsOfHead));
+    firstRow = arith::AddIOp::create(b, loc, first, inGroup);
+    rowLimit = arith::AddIOp::create(b, loc, first, kb.constant(heads));
     return;
   }
   Value group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
@@ -321,17 +335,31 @@ Value ForwardEmitter::toMemory(Value first, Value row) {
 
 SmallVector<Value> ForwardEmitter::getRowPlace() {
   Value zero = kb.constant(0);
-  if (kb.packedHeads != 0)
+  if (kb.packedHeads)
     return {memoryBatch, firstRow, zero, zero};
   return {memoryBatch, work.head, firstRow, zero};
 }
 
+DenseI64ArrayAttr ForwardEmitter::getFold() {
+  if (kb.packedHeads.queries == 1)
+    return {};
+  return kb.builder.getDenseI64ArrayAttr({2, kb.packedHeads.queries});
+}
+
 RegionContext ForwardEmitter::makeContext(Value key) {
-  bool rowsAreHeads = kb.packedHeads != 0;
-  return {work.batch, work.head,       rowsAreHeads ? firstRow : work.row,
-          key,        rowsAreHeads,    queries,
-          keys,       captures,        rows,
-          columns,    kb.hasWideIndex, kb.accurateTanh};
+  bool rowsAreHeads = static_cast<bool>(kb.packedHeads);
+  return {work.batch,
+          work.head,
+          rowsAreHeads ? firstRow : work.row,
+          key,
+          rowsAreHeads ? kb.packedHeads.queries : 0,
+          queries,
+          keys,
+          captures,
+          rows,
+          columns,
+          kb.hasWideIndex,
+          kb.accurateTanh};
 }
 
 Value ForwardEmitter::roundDown(Value value) {
@@ -388,9 +416,8 @@ LogicalResult ForwardEmitter::emitBounds() {
   upper = keys;
   fullUpper = op.getMaskMod().empty() ? keys : zero;
   if (!op.getKvBounds().empty()) {
-    // Where heads are rows there is query 0 alone.
-    bool rowsAreHeads = kb.packedHeads != 0;
-    Value start = rowsAreHeads ? zero : work.row;
+    // Where heads are rows each tile has all queries.
+    Value start = kb.packedHeads ? zero : work.row;
     Value end = arith::AddIOp::create(b, loc, start, kb.constant(rows));
     FailureOr<KeyBounds> tile = emitKeyBounds(start, end);
     if (failed(tile))
@@ -613,9 +640,8 @@ Value ForwardEmitter::emitSink() {
   Type rowType = kb.tileType(rows, 1, b.getF32Type());
   Value sinks = kb.operandArgument(op.getSinksMutable()[0].getOperandNumber());
   Value sink;
-  if (kb.packedHeads != 0) {
-    sink = tile::LoadOp::create(b, loc, rowType, sinks, firstRow,
-                                /*limit=*/Value(), ArrayRef<int64_t>{0, -1});
+  if (kb.packedHeads) {
+    sink = RegionToTile(b, makeContext(Value())).loadOfHeads(loc, sinks);
   } else {
     Value scalar = memref::LoadOp::create(b, loc, sinks, work.head);
     sink = tile::BroadcastOp::create(b, loc, rowType, scalar);
@@ -642,16 +668,17 @@ void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
     output = arith::TruncFOp::create(
         b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
   SmallVector<Value> at = getRowPlace();
-  int64_t rowDim = kb.packedHeads != 0 ? 1 : 2;
-  tile::StoreOp::create(b, loc, output, o, at, rowLimit,
-                        ArrayRef<int64_t>{rowDim, 3});
+  auto store = [&](Value value, Value target, ValueRange at, int64_t column) {
+    DenseI64ArrayAttr dims = b.getDenseI64ArrayAttr({getRowDim(), column});
+    tile::StoreOp::create(b, loc, value, target, at, rowLimit, dims, getFold());
+  };
+  store(output, o, at, 3);
   if (!lse)
     return;
   Value logSum = finish.getLse();
   if (Value common = emitCommonScore())
     logSum = arith::AddFOp::create(b, loc, logSum, common);
-  tile::StoreOp::create(b, loc, logSum, lse, ValueRange(at).drop_back(),
-                        rowLimit, ArrayRef<int64_t>{rowDim, -1});
+  store(logSum, lse, ValueRange(at).drop_back(), -1);
 }
 
 /// The sum over the blocks that are visited.
@@ -733,10 +760,9 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
   emitCoordinates();
   if (failed(emitBlocks()))
     return failure();
-  int64_t rowDim = kb.packedHeads != 0 ? 1 : 2;
-  queryTile = tile::LoadOp::create(b, loc, kb.tileType(rows, headDim, element),
-                                   q, getRowPlace(), /*limit=*/Value(),
-                                   ArrayRef<int64_t>{rowDim, 3});
+  queryTile = tile::LoadOp::create(
+      b, loc, kb.tileType(rows, headDim, element), q, getRowPlace(),
+      /*limit=*/Value(), b.getDenseI64ArrayAttr({getRowDim(), 3}), getFold());
   FailureOr<tile::SoftmaxSumOp> sum = emitSum();
   if (failed(sum))
     return failure();

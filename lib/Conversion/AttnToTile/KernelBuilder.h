@@ -15,6 +15,18 @@
 
 namespace fovea {
 
+/// Query heads that share keys as rows of one tile: row `r` is query
+/// `r mod queries` of the group's head `r div queries`.
+struct PackedHeads {
+  /// Heads of a group; 0 where rows are queries of one head.
+  int64_t heads = 0;
+  /// Rows of a head: its queries, and what fills them up to a power of two.
+  int64_t queries = 1;
+
+  explicit operator bool() const { return heads != 0; }
+  int64_t getRows() const { return heads * queries; }
+};
+
 /// A kernel in the making: its function with memref arguments in the kernel's
 /// order of dimensions, builder at its end, and the grid's decomposition.
 struct KernelBuilder {
@@ -41,8 +53,7 @@ struct KernelBuilder {
     tile::ScratchMemRefParameterAttr memory;
   };
   llvm::SmallVector<Summary> summaries = {};
-  /// Query heads of a key head where those are a tile's rows, else 0.
-  int64_t packedHeads = 0;
+  PackedHeads packedHeads = {};
 
   mlir::Location getLoc() { return op->getLoc(); }
   /// Kernel argument of the op's operand or result.

@@ -8,6 +8,8 @@
 
 #include "RegionToTile.h"
 
+#include "KeyChunks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -48,7 +50,7 @@ static Value makeCoordinates(OpBuilder &builder, Location loc, Value first,
 static int64_t getPowerOf2(int64_t value) { return value & -value; }
 
 Value RegionToTile::getRowTile(Location loc) {
-  bool isAligned = needsAlignment && !context.rowsAreHeads;
+  bool isAligned = needsAlignment && context.queriesOfHead == 0;
   return makeCoordinates(builder, loc, context.row,
                          isAligned ? getPowerOf2(context.rows) : 1,
                          tileType({context.rows, 1}, builder.getI32Type()), 0);
@@ -73,11 +75,39 @@ static bool readsBits(Operation &op) {
 SmallVector<Value> RegionToTile::getPlaces(Region &region) {
   Location loc = region.getLoc();
   needsAlignment = llvm::any_of(region.front(), readsBits);
+  if (context.queriesOfHead > 1) {
+    auto [heads, queries] = getFoldedRows(loc);
+    return {context.batch, heads, queries, getKeyTile(loc)};
+  }
   Value rows = getRowTile(loc), keys = getKeyTile(loc);
-  if (!context.rowsAreHeads)
+  if (context.queriesOfHead == 0)
     return {context.batch, context.head, rows, keys};
   Value query = arith::ConstantIndexOp::create(builder, loc, 0);
   return {context.batch, rows, query, keys};
+}
+
+std::pair<Value, Value> RegionToTile::getFoldedRows(Location loc) {
+  RankedTensorType type = tileType({context.rows, 1}, builder.getI32Type());
+  Value row = tile::IotaOp::create(builder, loc, type, 0);
+  Value queries = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(type, int32_t(context.queriesOfHead)));
+  Value first = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
+                                           context.row);
+  Value head = arith::AddIOp::create(
+      builder, loc, arith::DivUIOp::create(builder, loc, row, queries),
+      tile::BroadcastOp::create(builder, loc, type, first));
+  return {head, arith::RemUIOp::create(builder, loc, row, queries)};
+}
+
+Value RegionToTile::loadOfHeads(Location loc, Value vector) {
+  RankedTensorType type = tileType(
+      {context.rows, 1}, cast<MemRefType>(vector.getType()).getElementType());
+  if (context.queriesOfHead == 1)
+    return tile::LoadOp::create(builder, loc, type, vector, context.row,
+                                /*limit=*/Value(), ArrayRef<int64_t>{0, -1});
+  return tile::GatherOp::create(builder, loc, type, vector,
+                                getFoldedRows(loc).first, /*mask=*/Value());
 }
 
 Value RegionToTile::toFullTile(Location loc, Value value) {
@@ -163,17 +193,20 @@ LogicalResult RegionToTile::cloneBody(Region &region) {
   // A captured scalar of type index may be anything, and tiles read it as is.
   for (BlockArgument capture : region.getArguments().take_back(captures))
     noteWidth(capture);
-  int64_t dim = 0;
   for (BlockArgument argument : region.getArguments().drop_back(captures)) {
     Type type = argument.getType();
     if (!type.isIndex())
       continue;
     ranges.try_emplace(argument,
                        makeRange(0, attn::ForwardOp::kMaxSequenceLength));
-    if (!isUniform(argument) && seesKeys) {
-      affine.try_emplace(argument,
-                         UnitAffine{dim, dim == 0 ? context.row : context.key});
-      ++dim;
+    if (isUniform(argument) || !seesKeys)
+      continue;
+    auto tile = cast<RankedTensorType>(mapping.lookup(argument).getType());
+    if (tile.getDimSize(0) == 1) {
+      affine.try_emplace(argument, UnitAffine{1, context.key});
+      keyArgument = argument;
+    } else if (context.queriesOfHead <= 1) {
+      affine.try_emplace(argument, UnitAffine{0, context.row});
     }
   }
   for (Operation &op : region.front().without_terminator())
@@ -435,6 +468,54 @@ void RegionToTile::cloneExtreme(OpTy op) {
               summaries.emitOverQueries(builder, op, others, tile));
 }
 
+Value RegionToTile::loadBox(Location loc, Value source, ArrayRef<Value> first,
+                            ArrayRef<int64_t> dims) {
+  if (dims[0] == -1 && dims[1] == -1)
+    return memref::LoadOp::create(builder, loc, source, first);
+  SmallVector<int64_t, 2> shape = {dims[0] == -1 ? 1 : context.rows,
+                                   dims[1] == -1 ? 1 : context.columns};
+  Type element = cast<MemRefType>(source.getType()).getElementType();
+  return tile::LoadOp::create(builder, loc, tileType(shape, element), source,
+                              first, /*limit=*/Value(), dims);
+}
+
+Value RegionToTile::loadForKeys(Location loc, Value source,
+                                SmallVector<Value> first,
+                                ArrayRef<int64_t> dims, int64_t position,
+                                int64_t keys) {
+  // Blocks begin at multiples of their size, which the keys divide.
+  Value start = arith::DivUIOp::create(
+      builder, loc, first[position],
+      arith::ConstantIndexOp::create(builder, loc, keys));
+  RankedTensorType numbers =
+      tileType({1, context.columns}, builder.getI32Type());
+  Value column = tile::IotaOp::create(builder, loc, numbers, 1);
+  Type element = cast<MemRefType>(source.getType()).getElementType();
+  RankedTensorType type =
+      tileType({dims[0] == -1 ? 1 : context.rows, context.columns}, element);
+  Value result;
+  for (int64_t chunk = context.columns / keys - 1; chunk >= 0; --chunk) {
+    first[position] = arith::AddIOp::create(
+        builder, loc, start,
+        arith::ConstantIndexOp::create(builder, loc, chunk));
+    Value wide = tile::BroadcastOp::create(builder, loc, type,
+                                           loadBox(loc, source, first, dims));
+    if (!result) {
+      result = wide;
+      continue;
+    }
+    Value end = arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(numbers, int32_t((chunk + 1) * keys)));
+    Value isBefore = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, column, end);
+    if (type.getDimSize(0) != 1)
+      isBefore = toFullTile(loc, isBefore);
+    result = arith::SelectOp::create(builder, loc, isBefore, wide, result);
+  }
+  return result;
+}
+
 LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   Location loc = op.getLoc();
   Value source = mapping.lookup(op.getTensor());
@@ -464,13 +545,23 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   }
 
   // Unit steps along the query and the key: a box. A coordinate may appear
-  // once; a second one makes a diagonal, which is gathered.
+  // once; a second one makes a diagonal, which is gathered. What many keys
+  // share is a box without them.
   SmallVector<int64_t> dims = {-1, -1};
   SmallVector<Value> first;
   bool isBox = true;
+  std::optional<int64_t> shared;
+  int64_t sharedAt = -1;
   for (auto [position, index] : llvm::enumerate(op.getIndices())) {
     if (isUniform(index)) {
       first.push_back(mapping.lookup(index));
+      continue;
+    }
+    std::optional<int64_t> chunk = getKeyChunk(index, keyArgument);
+    if (chunk && !shared && context.columns % *chunk == 0) {
+      shared = chunk;
+      sharedAt = position;
+      first.push_back(context.key);
       continue;
     }
     auto unit = affine.find(index);
@@ -481,14 +572,10 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
     dims[unit->second.dim] = position;
     first.push_back(unit->second.first);
   }
-  if (isBox) {
-    SmallVector<int64_t, 2> shape = {dims[0] == -1 ? 1 : context.rows,
-                                     dims[1] == -1 ? 1 : context.columns};
-    mapping.map(op.getResult(),
-                tile::LoadOp::create(builder, loc,
-                                     tileType(shape, memref.getElementType()),
-                                     source, first, /*limit=*/Value(), dims)
-                    .getResult());
+  if (isBox && !(shared && dims[1] != -1)) {
+    mapping.map(op.getResult(), shared ? loadForKeys(loc, source, first, dims,
+                                                     sharedAt, *shared)
+                                       : loadBox(loc, source, first, dims));
     return success();
   }
 

@@ -26,9 +26,10 @@ struct RegionContext {
   /// Batch entry and query head of the CTA, as index.
   mlir::Value batch, head;
   /// First row and first key of the block, as index; null where the region
-  /// does not see them. Rows are queries, or the heads of query 0.
+  /// does not see them. Rows are queries; or heads, the first one being `row`,
+  /// with `queriesOfHead` rows each.
   mlir::Value row, key;
-  bool rowsAreHeads;
+  int64_t queriesOfHead;
   /// Lengths of the current sequence, as index.
   mlir::Value queryLength, keyLength;
   /// Captured values: memrefs for tensors, scalars as they are.
@@ -79,9 +80,11 @@ public:
                 mlir::Value firstBlock, mlir::Value firstKey,
                 mlir::Value lastKey);
 
-  /// Coordinates of the block's rows (row tile) and keys (column tile), i32.
-  mlir::Value getRowTile(mlir::Location loc);
+  /// Coordinates of the block's keys, a column tile of i32.
   mlir::Value getKeyTile(mlir::Location loc);
+  /// What a vector with an element for each head has for each row, where rows
+  /// are heads.
+  mlir::Value loadOfHeads(mlir::Location loc, mlir::Value vector);
   /// A scalar or tile as a full tile.
   mlir::Value toFullTile(mlir::Location loc, mlir::Value value);
 
@@ -100,12 +103,29 @@ private:
 
   /// What `region` gets as b, h, i and j.
   llvm::SmallVector<mlir::Value> getPlaces(mlir::Region &region);
+  /// `context.row` and its successors, a row tile of i32.
+  mlir::Value getRowTile(mlir::Location loc);
+  /// Head and query of each row, where rows are several queries of each head.
+  std::pair<mlir::Value, mlir::Value> getFoldedRows(mlir::Location loc);
   mlir::LogicalResult cloneBody(mlir::Region &region);
   mlir::LogicalResult cloneOp(mlir::Operation *op);
   mlir::LogicalResult cloneElementwise(mlir::Operation *op);
   mlir::LogicalResult cloneExtract(mlir::tensor::ExtractOp op);
   template <typename OpTy>
   void cloneExtreme(OpTy op);
+  /// An element of `source`, whose uniform indices are `first`: a scalar, or a
+  /// box along `dims`.
+  mlir::Value loadBox(mlir::Location loc, mlir::Value source,
+                      llvm::ArrayRef<mlir::Value> first,
+                      llvm::ArrayRef<int64_t> dims);
+  /// What neighbouring keys share is loaded once for `keys` of them: loads what
+  /// `loadBox` does, but along keys, where `first` counts them at `position`.
+  mlir::Value loadForKeys(mlir::Location loc, mlir::Value source,
+                          llvm::SmallVector<mlir::Value> first,
+                          llvm::ArrayRef<int64_t> dims, int64_t position,
+                          int64_t keys);
+  /// The region's key, an argument; null if it sees none.
+  mlir::BlockArgument keyArgument;
   void cloneUniform(mlir::Operation *op);
   void inferRanges(mlir::Operation *op);
   void noteAffine(mlir::Operation *op);

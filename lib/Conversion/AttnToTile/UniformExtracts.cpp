@@ -104,7 +104,7 @@ FailureOr<Interval> UniformExtracts::getInterval(Value value) {
 
 Value UniformExtracts::emitCondition() {
   // Where heads are rows the places differ by head.
-  if (extracts.empty() || context.rowsAreHeads)
+  if (extracts.empty() || context.queriesOfHead != 0)
     return {};
   Value condition;
   for (tensor::ExtractOp extract : extracts) {

@@ -72,8 +72,12 @@ static tile::DotOp findProduct(tile::DotOp sum) {
 static void emitZeroRows(OpBuilder &b, tile::LoadOp load, Value buffer) {
   Location loc = load.getLoc();
   int64_t rows = load.getResult().getType().getDimSize(0);
+  tile::BoxDims dims = load.getBoxDims();
   Value from = arith::SubIOp::create(b, loc, load.getLimit(),
-                                     load.getIndices()[load.getDims()[0]]);
+                                     load.getIndices()[dims.row]);
+  if (dims.isFolded())
+    from = arith::MulIOp::create(
+        b, loc, from, arith::ConstantIndexOp::create(b, loc, dims.foldExtent));
   Value isRagged =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, from,
                             arith::ConstantIndexOp::create(b, loc, rows));
@@ -104,7 +108,7 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   warp::CopyOp::create(builder, load.getLoc(), load.getSource(),
                        load.getIndices(), limit,
                        /*condition=*/Value(), buffer, load.getDims(),
-                       /*async=*/false);
+                       load.getFoldAttr(), /*async=*/false);
   if (limit != load.getLimit())
     emitZeroRows(builder, load, buffer);
   ++numBuffers;

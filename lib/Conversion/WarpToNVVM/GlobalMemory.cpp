@@ -29,15 +29,15 @@ struct Place {
 class BoxAccess {
 public:
   BoxAccess(OpBuilder &b, Location loc, const GlobalView &view,
-            ValueRange indices, ArrayRef<int64_t> dims, RankedTensorType tile,
-            Value limit)
+            ValueRange indices, const tile::BoxDims &dims,
+            RankedTensorType tile, Value limit)
       : b(b), loc(loc), view(view), dims(dims), tile(tile) {
     for (Value index : indices)
       start.push_back(emitToI64(b, loc, index));
     bounds = view.sizes;
     if (limit)
-      bounds[dims[0]] = arith::MinSIOp::create(b, loc, bounds[dims[0]],
-                                               emitToI64(b, loc, limit));
+      bounds[dims.row] = arith::MinSIOp::create(b, loc, bounds[dims.row],
+                                                emitToI64(b, loc, limit));
     prepare();
   }
 
@@ -58,8 +58,8 @@ public:
   /// True if two registers are neighbours in memory, aligned to a pair, and
   /// exist together.
   bool isPair(unsigned index) {
-    if (index + 1 >= offsets[0].size() || dims[1] < 0 ||
-        dims[1] != view.type.getRank() - 1)
+    if (index + 1 >= offsets[0].size() || dims.column < 0 ||
+        dims.column != view.type.getRank() - 1)
       return false;
     auto [strides, offset] = view.type.getStridesAndOffset();
     int64_t size = view.type.getShape().back();
@@ -71,12 +71,12 @@ public:
   /// True if chunks of 8 columns, from the tile's first, exist as a whole and
   /// lie side by side in memory.
   bool hasWholeChunks() {
-    if (dims[1] < 0 || dims[1] != view.type.getRank() - 1)
+    if (dims.column < 0 || dims.column != view.type.getRank() - 1)
       return false;
     auto [strides, offset] = view.type.getStridesAndOffset();
     APInt first;
     return strides.back() == 1 && isAlwaysInside(1) &&
-           matchPattern(start[dims[1]], m_ConstantInt(&first)) &&
+           matchPattern(start[dims.column], m_ConstantInt(&first)) &&
            first.getZExtValue() % 8 == 0;
   }
 
@@ -104,7 +104,7 @@ private:
 
   bool isEvenStart() {
     APInt value;
-    return matchPattern(start[dims[1]], m_ConstantInt(&value)) && !value[0];
+    return matchPattern(start[dims.column], m_ConstantInt(&value)) && !value[0];
   }
 
   void prepare() {
@@ -113,7 +113,7 @@ private:
     // Dimensions that the tile does not run along: one fixed coordinate.
     Value distance = emitI64(b, loc, 0);
     for (int64_t dim = 0; dim < view.type.getRank(); ++dim) {
-      if (llvm::is_contained(dims, dim))
+      if (dims.contains(dim))
         continue;
       distance = arith::AddIOp::create(
           b, loc, distance,
@@ -140,11 +140,13 @@ private:
     auto [entry, isNew] = cache[t].try_emplace(offset);
     if (!isNew)
       return entry->second;
-    int64_t dim = dims[t];
+    int64_t dim = t == 0 ? dims.row : dims.column;
     if (dim == -1) {
       entry->second.distance = emitI64(b, loc, 0);
       return entry->second;
     }
+    if (t == 0 && dims.isFolded())
+      return entry->second = getFoldedRow(offset);
     Value first = arith::AddIOp::create(b, loc, start[dim], base[t]);
     Value coordinate =
         arith::AddIOp::create(b, loc, first, emitI64(b, loc, offset));
@@ -155,11 +157,31 @@ private:
     return entry->second;
   }
 
+  /// A row that has a coordinate along two dimensions.
+  Along getFoldedRow(int64_t offset) {
+    Value row = arith::AddIOp::create(b, loc, base[0], emitI64(b, loc, offset));
+    Value extent = emitI64(b, loc, dims.foldExtent);
+    Along place = {emitI64(b, loc, 0), {}};
+    for (auto [dim, distance] :
+         {std::pair(dims.row,
+                    arith::DivUIOp::create(b, loc, row, extent).getResult()),
+          {dims.fold,
+           arith::RemUIOp::create(b, loc, row, extent).getResult()}}) {
+      Value coordinate = arith::AddIOp::create(b, loc, start[dim], distance);
+      place.distance = arith::AddIOp::create(
+          b, loc, place.distance,
+          arith::MulIOp::create(b, loc, coordinate, view.strides[dim]));
+      place.inside = both(place.inside, isInside(dim, coordinate));
+    }
+    return place;
+  }
+
   /// Constant start, static bound, and the whole tile inside.
   bool isAlwaysInside(int64_t t) {
     APInt first, bound;
-    return matchPattern(start[dims[t]], m_ConstantInt(&first)) &&
-           matchPattern(bounds[dims[t]], m_ConstantInt(&bound)) &&
+    int64_t dim = t == 0 ? dims.row : dims.column;
+    return matchPattern(start[dim], m_ConstantInt(&first)) &&
+           matchPattern(bounds[dim], m_ConstantInt(&bound)) &&
            first.getSExtValue() >= 0 &&
            first.getSExtValue() + tile.getDimSize(t) <= bound.getSExtValue();
   }
@@ -167,7 +189,7 @@ private:
   OpBuilder &b;
   Location loc;
   const GlobalView &view;
-  ArrayRef<int64_t> dims;
+  tile::BoxDims dims;
   RankedTensorType tile;
   SmallVector<Value> start, bounds;
   Value origin, always;
@@ -294,8 +316,8 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
       return failure();
     RankedTensorType tile = op.getResult().getType();
     auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
-    BoxAccess access(rewriter, loc, *view, op.getIndices(), op.getDims(), tile,
-                     op.getLimit());
+    BoxAccess access(rewriter, loc, *view, op.getIndices(), op.getBoxDims(),
+                     tile, op.getLimit());
     SmallVector<Value> elements;
     for (int64_t index = 0; index < type.getNumElements(); ++index) {
       Value value = emitLoad(rewriter, loc, access.getPlace(index),
@@ -321,8 +343,8 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
     if (failed(view))
       return failure();
     RankedTensorType tile = op.getValue().getType();
-    BoxAccess access(rewriter, loc, *view, op.getIndices(), op.getDims(), tile,
-                     op.getLimit());
+    BoxAccess access(rewriter, loc, *view, op.getIndices(), op.getBoxDims(),
+                     tile, op.getLimit());
     if (canExchange(tile, *view, access)) {
       storeExchanged(rewriter, loc, adaptor.getValue(), access);
       rewriter.eraseOp(op);

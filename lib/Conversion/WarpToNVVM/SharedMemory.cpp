@@ -93,7 +93,8 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   MemRefType target = op.getTarget().getType();
   int64_t rows = target.getDimSize(0), columns = target.getDimSize(1);
   int64_t panel = cast<warp::SharedAttr>(target.getMemorySpace()).getPanel();
-  int64_t rowDim = op.getDims()[0], columnDim = op.getDims()[1];
+  tile::BoxDims dims = op.getBoxDims();
+  int64_t rowDim = dims.row, columnDim = dims.column;
   auto [strides, offset] = view->type.getStridesAndOffset();
   if (strides[columnDim] != 1 || target.getElementTypeBitWidth() != 16)
     return op.emitError("copies move 16 bytes at a time: columns must be "
@@ -117,7 +118,7 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   // What all threads' addresses have in common.
   Value common = emitI64(b, loc, 0);
   for (int64_t dim = 0; dim < view->type.getRank(); ++dim)
-    if (dim != rowDim && dim != columnDim)
+    if (!dims.contains(dim))
       common = arith::AddIOp::create(
           b, loc, common,
           arith::MulIOp::create(b, loc, emitToI64(b, loc, op.getIndices()[dim]),
@@ -143,7 +144,7 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   };
   Value chunkStart = arith::MulIOp::create(b, loc, emitToI64(b, loc, chunk),
                                            emitI64(b, loc, kChunk));
-  bool isRegular = rows % step == 0 && step % 8 == 0;
+  bool isRegular = rows % step == 0 && step % 8 == 0 && !dims.isFolded();
   // The loop-invariant part comes first, so that one address of a thread stays
   // in registers, not its terms.
   Value fixed = arith::AddIOp::create(b, loc, common, chunkStart);
@@ -166,6 +167,29 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
         adaptor.getTarget(),
         ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, row, chunk, panel)});
   }
+  // Where a row of two coordinates lies, and whether it exists.
+  auto placeFolded = [&](Value index) -> std::pair<Value, Value> {
+    Value extent = emitI32(b, loc, dims.foldExtent);
+    Value along = arith::AddIOp::create(
+        b, loc, firstRow32, arith::DivUIOp::create(b, loc, index, extent));
+    Value folded = arith::AddIOp::create(
+        b, loc, emitToI32(b, loc, op.getIndices()[dims.fold]),
+        arith::RemUIOp::create(b, loc, index, extent));
+    Value exists = arith::AndIOp::create(
+        b, loc,
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, along,
+                              limit32),
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, folded,
+                              emitToI32(b, loc, view->sizes[dims.fold])));
+    Value distance = arith::AddIOp::create(
+        b, loc,
+        arith::MulIOp::create(b, loc, emitToI64(b, loc, along), rowStride),
+        arith::MulIOp::create(b, loc, emitToI64(b, loc, folded),
+                              view->strides[dims.fold]));
+    Value place = LLVM::GEPOp::create(b, loc, origin.getType(), elementType,
+                                      origin, ArrayRef<LLVM::GEPArg>{distance});
+    return {place, exists};
+  };
   Value threadRow = arith::AddIOp::create(b, loc, firstRow32, row);
   for (int64_t start = 0; start < rows; start += step) {
     // Regular rows are numbered from the thread's first one on, which changes
@@ -179,11 +203,15 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
           clampRow(arith::AddIOp::create(b, loc, row, emitI32(b, loc, start)));
       coordinate = arith::AddIOp::create(b, loc, firstRow32, current);
     }
-    Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                         coordinate, limit32);
-    Value rowSource = source, rowDestination = destination;
+    Value rowSource = source, rowDestination = destination, exists;
+    if (dims.isFolded())
+      std::tie(rowSource, exists) = placeFolded(current);
+    else
+      exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                     coordinate, limit32);
     if (!isRegular) {
-      rowSource = emitAddress(b, loc, block, current, rowBytes);
+      if (!dims.isFolded())
+        rowSource = emitAddress(b, loc, block, current, rowBytes);
       rowDestination = LLVM::GEPOp::create(
           b, loc, adaptor.getTarget().getType(), b.getI8Type(),
           adaptor.getTarget(),

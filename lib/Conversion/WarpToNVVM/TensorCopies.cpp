@@ -40,15 +40,23 @@ Value fovea::appendArgument(gpu::GPUFuncOp kernel, tile::AbiOp abi, Type type,
 //===----------------------------------------------------------------------===//
 
 /// Dimensions of the source as its map has them, innermost first: columns,
-/// rows, then the others.
+/// rows (what they are folded along first), then the others.
 static SmallVector<int64_t> getMapDims(warp::CopyOp copy) {
-  int64_t row = copy.getDims()[0], column = copy.getDims()[1];
-  SmallVector<int64_t> dims = {column, row};
+  tile::BoxDims box = copy.getBoxDims();
+  SmallVector<int64_t> dims = {box.column};
+  if (box.isFolded())
+    dims.push_back(box.fold);
+  dims.push_back(box.row);
   int64_t rank = cast<MemRefType>(copy.getSource().getType()).getRank();
   for (int64_t dim = rank - 1; dim >= 0; --dim)
-    if (dim != row && dim != column)
+    if (!box.contains(dim))
       dims.push_back(dim);
   return dims;
+}
+
+/// The dimension of its map that a copy's rows run along, the outer one.
+static int64_t getMapRow(warp::CopyOp copy) {
+  return copy.getBoxDims().isFolded() ? 2 : 1;
 }
 
 /// Rows of a copy that one CTA issues.
@@ -56,10 +64,11 @@ static int64_t getIssuedRows(warp::CopyOp copy, int64_t clusterSize) {
   return copy.getTarget().getType().getDimSize(0) / clusterSize;
 }
 
-/// Rows that one instruction copies: all, or an equal part of them.
-static int64_t getBoxRows(int64_t rows) {
+/// Rows that one instruction copies: all, or an equal part of them. None is of
+/// a part of what rows are folded along.
+static int64_t getBoxRows(int64_t rows, int64_t foldExtent) {
   int64_t parts = llvm::divideCeil(rows, kMaxBox);
-  while (rows % parts != 0)
+  while (rows % (parts * foldExtent) != 0)
     ++parts;
   return rows / parts;
 }
@@ -80,6 +89,11 @@ static LogicalResult checkTensorCopy(warp::CopyOp copy, int64_t clusterSize) {
     return copy.emitOpError("each of ")
            << clusterSize << " CTAs copies a multiple of " << kPatternRows
            << " rows, found " << rows << " in all";
+  int64_t extent = copy.getBoxDims().foldExtent;
+  if (extent > kMaxBox || rows % (extent * clusterSize) != 0)
+    return copy.emitOpError("each CTA copies whole folds of up to ")
+           << kMaxBox << " rows, found " << extent << " in a fold and "
+           << rows / clusterSize << " in all";
   auto space =
       cast<warp::SharedAttr>(copy.getTarget().getType().getMemorySpace());
   if (space.getCtas() != 1 && space.getCtas() != clusterSize)
@@ -111,7 +125,9 @@ static FailureOr<Value> getTensorMap(warp::CopyOp copy, gpu::GPUFuncOp kernel,
   for (int64_t dim : getMapDims(copy))
     order.push_back(memref.getOrder()[dim]);
   box[0] = panel;
-  box[1] = getBoxRows(issuedRows);
+  int64_t extent = copy.getBoxDims().foldExtent;
+  box[1] = extent;
+  box[getMapRow(copy)] = getBoxRows(issuedRows, extent) / extent;
   int64_t swizzle = panel * target.getElementTypeBitWidth() / 8;
   auto parameter = tile::TensorMapParameterAttr::get(
       context, memref.getTensor(), DenseI64ArrayAttr::get(context, order),
@@ -180,7 +196,8 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
   int64_t rows = warp::getRowsOfCta(view->type);
   int64_t issued = getIssuedRows(copy, roles.clusterSize);
   int64_t columns = view->type.getDimSize(1);
-  int64_t panel = view->getPanel(), boxRows = getBoxRows(issued);
+  int64_t panel = view->getPanel(), extent = copy.getBoxDims().foldExtent,
+          boxRows = getBoxRows(issued, extent), rowAt = getMapRow(copy);
   int64_t rowBytes = panel * view->type.getElementTypeBitWidth() / 8;
   Value base = emitSharedAddress(b, loc, *view->buffer.getOffset());
   if (view->stage)
@@ -197,7 +214,8 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
     auto scale = [&](int64_t count) -> Value {
       return arith::MulIOp::create(b, loc, roles.rank, emitI32(b, loc, count));
     };
-    start[1] = arith::AddIOp::create(b, loc, start[1], scale(issued));
+    start[rowAt] =
+        arith::AddIOp::create(b, loc, start[rowAt], scale(issued / extent));
     if (issued != rows) {
       base = arith::AddIOp::create(b, loc, base, scale(issued * rowBytes));
       ctas = arith::ConstantIntOp::create(
@@ -209,7 +227,8 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
       SmallVector<Value> place = start;
       place[0] =
           arith::AddIOp::create(b, loc, place[0], emitI32(b, loc, column));
-      place[1] = arith::AddIOp::create(b, loc, place[1], emitI32(b, loc, row));
+      place[rowAt] = arith::AddIOp::create(b, loc, place[rowAt],
+                                           emitI32(b, loc, row / extent));
       int64_t distance = (column / panel * rows + row) * rowBytes;
       Value to = arith::AddIOp::create(b, loc, base, emitI32(b, loc, distance));
       emitBoxCopy(b, loc, to, map, place, barrier, ctas, hint, leader);

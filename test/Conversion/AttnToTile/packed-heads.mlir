@@ -84,3 +84,63 @@ func.func @bounds_by_head(%q: !q, %k: !k) -> !q {
     } : !q, !k, !k -> !q
   return %o : !q
 }
+
+// -----
+
+// Few queries: a row for each of the group's heads and, faster, each query; room
+// for queries up to a power of two. Regions see head and query of each row.
+// CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
+// CHECK: tile.abi @few {{.*}} schedule(<tile_m = 64,
+// CHECK-SAME: grid(["B"] #[[GRID]])
+// CHECK-LABEL: gpu.func @few
+// CHECK: %[[HEAD:.*]] = arith.remui %{{.*}}, %c2
+// CHECK: %[[FIRST:.*]] = arith.muli %[[HEAD]], %c4
+// CHECK: %[[IN:.*]] = arith.divui %{{.*}}, %c4
+// CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[IN]]
+// CHECK: %[[END:.*]] = arith.addi %[[FIRST]], %c4
+// CHECK: tile.load %arg0[%{{.*}}, %[[ROW]], %c0{{.*}}, %c0{{.*}}] dims [1, 3] fold [2, 4]
+// CHECK: %[[IOTA:.*]] = tile.iota dim 0
+// CHECK: arith.divui %[[IOTA]], %{{.*}} : tensor<64x1xi32, #tile.reg>
+// CHECK: arith.remui %[[IOTA]], %{{.*}} : tensor<64x1xi32, #tile.reg>
+// CHECK: tile.gather %arg3[%{{.*}}] : {{.*}} to tensor<64x1xf32, #tile.reg>
+// CHECK: tile.store %{{.*}}, %arg4[%{{.*}}, %[[ROW]], %{{.*}}, %{{.*}}] limit(%[[END]]) dims [1, 3] fold [2, 4]
+// CHECK: tile.store %{{.*}}, %arg5[%{{.*}}, %[[ROW]], %{{.*}}] limit(%[[END]]) dims [1, -1] fold [2, 4]
+!q = tensor<?x8x3x64xbf16>
+!k = tensor<?x2x?x64xbf16>
+func.func @few(%q: !q, %k: !k, %sinks: tensor<8xf32>) -> (!q, tensor<?x8x3xf32>) {
+  %o, %lse = attn.forward %q, %k, %k sinks(%sinks : tensor<8xf32>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %x = arith.addi %h, %i : index
+      %keep = arith.cmpi sge, %x, %j : index
+      attn.yield %keep : i1
+    } : !q, !k, !k -> !q, tensor<?x8x3xf32>
+  return %o, %lse : !q, tensor<?x8x3xf32>
+}
+
+// -----
+
+// A group of 128 rows is two tiles of heads without warp groups, one with two.
+// CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
+// CHECK: tile.abi @large {{.*}} schedule(<tile_m = 64,
+// CHECK-SAME: grid(["B"] #[[GRID]])
+// HOPPER: #[[GRID:.*]] = affine_map<()[s0] -> (s0)>
+// HOPPER: tile.abi @large {{.*}} schedule(<tile_m = 128, {{.*}}warps = 8,
+// HOPPER-SAME: grid(["B"] #[[GRID]])
+!q = tensor<?x8x16x128xbf16>
+!k = tensor<?x1x?x128xbf16>
+func.func @large(%q: !q, %k: !k) -> !q {
+  %o = attn.forward %q, %k, %k : !q, !k, !k -> !q
+  return %o : !q
+}
+
+// -----
+
+// Tiles have enough rows.
+// CHECK-LABEL: gpu.func @many
+// CHECK: tile.load %arg0{{.*}} dims [2, 3] :
+!q = tensor<?x8x17x128xbf16>
+!k = tensor<?x1x?x128xbf16>
+func.func @many(%q: !q, %k: !k) -> !q {
+  %o = attn.forward %q, %k, %k : !q, !k, !k -> !q
+  return %o : !q
+}

@@ -13,6 +13,7 @@ import sys
 # persistent kernel.
 SIZES = {"B": 2, "Hq": 4, "Hkv": 2, "Sq": 300, "Skv": 430}
 SPECIAL = {
+    "bitmask": {"capture0.0": 2, "capture0.1": 300, "capture0.2": 14},
     "block_mask": {"partial_index.3": 4, "full_index.3": 5},
     "block_sparse": {"partial_index.3": 3},
     "alibi": {"capture0.0": 4},
@@ -23,6 +24,7 @@ SPECIAL = {
     "prefix_lm": {"capture0.0": 2},
     "relative_bias": {"capture0.0": 4},
     "soft_cap_window_gqa": {"B": 1, "Hq": 32, "Hkv": 16, "Sq": 140, "Skv": 200},
+    "tree_mask": {"Hq": 32, "Hkv": 8, "Sq": 16, "capture0.0": 2},
 }
 
 

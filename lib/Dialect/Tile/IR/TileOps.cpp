@@ -180,6 +180,27 @@ static LogicalResult verifyBox(Operation *op, MemRefType memref,
   return success();
 }
 
+LogicalResult fovea::tile::verifyFold(Operation *op, MemRefType memref,
+                                      ArrayRef<int64_t> dims,
+                                      std::optional<ArrayRef<int64_t>> fold,
+                                      int64_t rows) {
+  if (!fold)
+    return success();
+  if (fold->size() != 2)
+    return op->emitOpError("fold must be a dimension and an extent, found ")
+           << fold->size() << " entries";
+  int64_t dim = (*fold)[0], extent = (*fold)[1];
+  if (dims[0] == -1 || dim < 0 || dim >= memref.getRank() ||
+      llvm::is_contained(dims, dim))
+    return op->emitOpError("fold needs a dimension of the memref besides those "
+                           "of dims, found ")
+           << dim;
+  if (extent < 1 || rows % extent != 0)
+    return op->emitOpError("fold's extent must divide the ")
+           << rows << " rows, found " << extent;
+  return success();
+}
+
 /// Checks a box's `limit`, if it has one.
 static LogicalResult verifyLimit(Operation *op, Value limit,
                                  ArrayRef<int64_t> dims) {
@@ -190,14 +211,18 @@ static LogicalResult verifyLimit(Operation *op, Value limit,
 
 LogicalResult LoadOp::verify() {
   if (failed(verifyBox(*this, getSource().getType(), getIndices().size(),
-                       getDims(), getResult().getType())))
+                       getDims(), getResult().getType())) ||
+      failed(verifyFold(*this, getSource().getType(), getDims(), getFold(),
+                        getResult().getType().getDimSize(0))))
     return failure();
   return verifyLimit(*this, getLimit(), getDims());
 }
 
 LogicalResult StoreOp::verify() {
   if (failed(verifyBox(*this, getTarget().getType(), getIndices().size(),
-                       getDims(), getValue().getType())))
+                       getDims(), getValue().getType())) ||
+      failed(verifyFold(*this, getTarget().getType(), getDims(), getFold(),
+                        getValue().getType().getDimSize(0))))
     return failure();
   return verifyLimit(*this, getLimit(), getDims());
 }

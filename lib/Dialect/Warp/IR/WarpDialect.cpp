@@ -190,7 +190,7 @@ LogicalResult CopyOp::verify() {
         return dim < 0 || dim >= source.getRank();
       }))
     return emitOpError("dims must be two different dimensions of the source");
-  return success();
+  return tile::verifyFold(*this, source, dims, getFold(), target.getDimSize(0));
 }
 
 LogicalResult ZeroRowsOp::verify() {

@@ -61,7 +61,7 @@ static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
   Value limit = copy.getLimit();
   warp::CopyOp::create(b, loc, copy.getSource(), indices,
                        limit ? mapping.lookupOrDefault(limit) : Value(),
-                       condition, target, copy.getDims(),
+                       condition, target, copy.getDims(), copy.getFoldAttr(),
                        /*async=*/true);
   warp::ProducerCommitOp::create(b, loc, stream.pipeline, state.stage,
                                  state.phase);

@@ -146,7 +146,7 @@ LogicalResult InsertPipelinesPass::convert(warp::CopyOp copy,
   Value target = makeStageView(b, loc, buffer, state.stage);
   warp::CopyOp::create(b, loc, copy.getSource(), copy.getIndices(),
                        copy.getLimit(), Value(), target, copy.getDims(),
-                       /*async=*/true);
+                       copy.getFoldAttr(), /*async=*/true);
   warp::ProducerCommitOp::create(b, loc, pipeline, state.stage, state.phase);
   b.setInsertionPoint(first);
   warp::ConsumerWaitOp::create(b, loc, pipeline, state.stage, state.phase);

@@ -245,3 +245,51 @@ func.func @random_type(%k: i64, %i: index) {
   %x = tile.random key(%k) stream(%k) [%i, %i] : tensor<16x16xi16, #tile.reg>
   return
 }
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{fold must be a dimension and an extent, found 1 entries}}
+  %x = tile.load %M[%i, %i] dims [0, -1] fold [1] : memref<?x?xf32> to tensor<16x1xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{fold needs a dimension of the memref besides those of dims, found 1}}
+  %x = tile.load %M[%i, %i] dims [0, 1] fold [1, 4] : memref<?x?xf32> to tensor<16x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{fold needs a dimension of the memref besides those of dims, found 2}}
+  %x = tile.load %M[%i, %i] dims [0, -1] fold [2, 4] : memref<?x?xf32> to tensor<16x1xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %i: index) {
+  // expected-error@+1 {{fold needs a dimension of the memref besides those of dims, found 0}}
+  %x = tile.load %M[%i, %i] dims [-1, 1] fold [0, 1] : memref<?x?xf32> to tensor<1x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
+  // expected-error@+1 {{fold's extent must divide the 16 rows, found 5}}
+  tile.store %x, %M[%i, %i] dims [0, -1] fold [1, 5] : tensor<16x1xf32, #tile.reg>, memref<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
+  // expected-error@+1 {{fold's extent must divide the 16 rows, found 0}}
+  tile.store %x, %M[%i, %i] dims [0, -1] fold [1, 0] : tensor<16x1xf32, #tile.reg>, memref<?x?xf32>
+  return
+}

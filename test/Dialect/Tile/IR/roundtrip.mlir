@@ -34,6 +34,8 @@ gpu.module @kernels {
     %k = tile.load %K[%c0, %c0] limit(%limit) dims [0, 1] : memref<?x64xbf16> to tensor<16x64xbf16, #tile.reg>
     // CHECK: tile.load %[[K]][%[[C0]], %[[C0]]] dims [-1, 0] : memref<?x64xbf16> to tensor<1x64xbf16, #tile.reg>
     %column = tile.load %K[%c0, %c0] dims [-1, 0] : memref<?x64xbf16> to tensor<1x64xbf16, #tile.reg>
+    // CHECK: tile.load %[[K]][%[[C0]], %[[C0]]] dims [0, -1] fold [1, 4] : memref<?x64xbf16> to tensor<16x1xbf16, #tile.reg>
+    %folded = tile.load %K[%c0, %c0] dims [0, -1] fold [1, 4] : memref<?x64xbf16> to tensor<16x1xbf16, #tile.reg>
     // CHECK: %[[KEEP:.*]] = arith.constant dense<true> : tensor<16x1xi1, #tile.reg>
     %keep = arith.constant dense<true> : tensor<16x1xi1, #tile.reg>
     // CHECK: tile.gather %[[BIAS]][%[[I]], %[[C0]]] mask(%[[KEEP]] : tensor<16x1xi1, #tile.reg>) : memref<?x4xf32>[tensor<16x1xi32, #tile.reg>, index] to tensor<16x64xf32, #tile.reg>

@@ -19,6 +19,8 @@ func.func @movement(%k: memref<?x?x128xbf16>, %i: index, %n: index, %c: i1, %sta
   %view = warp.stage %staged[%stage] : !staged to !buffer
   // CHECK: warp.copy %[[K]][%[[I]], %[[I]], %[[I]]] dims [1, 2] to %[[VIEW]] : memref<?x?x128xbf16> to
   warp.copy %k[%i, %i, %i] dims [1, 2] to %view : memref<?x?x128xbf16> to !buffer
+  // CHECK: warp.copy %[[K]][%[[I]], %[[I]], %[[I]]] dims [0, 2] fold [1, 4] to %[[VIEW]] : memref<?x?x128xbf16> to
+  warp.copy %k[%i, %i, %i] dims [0, 2] fold [1, 4] to %view : memref<?x?x128xbf16> to !buffer
   // CHECK: warp.copy async %[[K]][%[[I]], %[[I]], %[[I]]] limit(%[[N]]) if(%[[C]]) dims [1, 2] to %[[VIEW]]
   warp.copy async %k[%i, %i, %i] limit(%n) if(%c) dims [1, 2] to %view : memref<?x?x128xbf16> to !buffer
   // CHECK: warp.zero_rows %[[VIEW]] from %[[N]] : memref<64x128xbf16, #warp.shared<panel = 64>>

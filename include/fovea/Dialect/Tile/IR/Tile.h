@@ -35,6 +35,34 @@ bool isRegisterTile(mlir::Type type);
 llvm::LogicalResult
 verifyRegisterTile(llvm::ArrayRef<int64_t> shape,
                    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// The dimensions of a memref that a box's rows and columns run along.
+struct BoxDims {
+  int64_t row, column;
+  /// Rows `r` lie `r / foldExtent` places along `row` and `r % foldExtent`
+  /// along this; -1 and 1 where they run along one dimension.
+  int64_t fold = -1, foldExtent = 1;
+
+  BoxDims(llvm::ArrayRef<int64_t> dims,
+          std::optional<llvm::ArrayRef<int64_t>> folded)
+      : row(dims[0]), column(dims[1]) {
+    if (!folded)
+      return;
+    fold = (*folded)[0];
+    foldExtent = (*folded)[1];
+  }
+
+  bool isFolded() const { return fold != -1; }
+  bool contains(int64_t dim) const {
+    return dim == row || dim == column || dim == fold;
+  }
+};
+
+/// Checks the `fold` of a box of `rows` rows, dims being valid.
+llvm::LogicalResult verifyFold(mlir::Operation *op, mlir::MemRefType memref,
+                               llvm::ArrayRef<int64_t> dims,
+                               std::optional<llvm::ArrayRef<int64_t>> fold,
+                               int64_t rows);
 } // namespace fovea::tile
 
 #include "fovea/Dialect/Tile/IR/TileDialect.h.inc"

@@ -236,19 +236,38 @@ def Tile_LoadOp : Tile_Op<"load", [
     with `limit`, so are those at or past it along the memref's dimension
     `dims[0]`. Indices may be negative.
 
+    With `fold [d, n]`, rows run along two dimensions: row `r` lies `r div n`
+    places along `dims[0]` and `r mod n` along `d`.
+
     Example:
 
     ```mlir
     %k = tile.load %K[%b, %h, %j, %c0] limit(%n) dims [2, 3]
       : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> to tensor<64x64xbf16, #tile.reg>
+    // 16 heads of 4 queries each.
+    %q = tile.load %Q[%b, %h, %c0, %c0] dims [1, 3] fold [2, 4]
+      : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> to tensor<64x64xbf16, #tile.reg>
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
-                       Optional<Index>:$limit, DenseI64ArrayAttr:$dims);
+                       Optional<Index>:$limit, DenseI64ArrayAttr:$dims,
+                       OptionalAttr<DenseI64ArrayAttr>:$fold);
   let results = (outs Tile_AnyTile:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result,
+                                "::mlir::Value":$source,
+                                "::mlir::ValueRange":$indices,
+                                "::mlir::Value":$limit,
+                                "::llvm::ArrayRef<int64_t>":$dims), [{
+    build($_builder, $_state, result, source, indices, limit,
+          $_builder.getDenseI64ArrayAttr(dims),
+          /*fold=*/::mlir::DenseI64ArrayAttr());
+  }]>];
+  let extraClassDeclaration = [{
+    BoxDims getBoxDims() { return {getDims(), getFold()}; }
+  }];
   let assemblyFormat = [{
-    $source `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims attr-dict
-    `:` type($source) `to` type($result)
+    $source `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims
+    (`fold` $fold^)? attr-dict `:` type($source) `to` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -287,6 +306,7 @@ def Tile_StoreOp : Tile_Op<"store", [
   let description = [{
     The reverse of `tile.load`; elements outside the memref are dropped, and
     with `limit` those at or past it along the memref's dimension `dims[0]`.
+    `fold` places rows as it does there.
 
     Example:
 
@@ -297,17 +317,22 @@ def Tile_StoreOp : Tile_Op<"store", [
   }];
   let arguments = (ins Tile_AnyTile:$value, AnyMemRef:$target,
                        Variadic<Index>:$indices, Optional<Index>:$limit,
-                       DenseI64ArrayAttr:$dims);
+                       DenseI64ArrayAttr:$dims,
+                       OptionalAttr<DenseI64ArrayAttr>:$fold);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
                                 "::mlir::Value":$target,
                                 "::mlir::ValueRange":$indices,
                                 "::llvm::ArrayRef<int64_t>":$dims), [{
     build($_builder, $_state, value, target, indices,
-          /*limit=*/::mlir::Value(), dims);
+          /*limit=*/::mlir::Value(), $_builder.getDenseI64ArrayAttr(dims),
+          /*fold=*/::mlir::DenseI64ArrayAttr());
   }]>];
+  let extraClassDeclaration = [{
+    BoxDims getBoxDims() { return {getDims(), getFold()}; }
+  }];
   let assemblyFormat = [{
     $value `,` $target `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims
-    attr-dict `:` type($value) `,` type($target)
+    (`fold` $fold^)? attr-dict `:` type($value) `,` type($target)
   }];
   let hasVerifier = 1;
 }

@@ -84,8 +84,9 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [AttrSizedOperandSegments]> {
   let description = [{
     Reads as `tile.load` does: rows and columns of the buffer run along the
     memref's dimensions `dims`, from the given indices on; what lies outside the
-    memref, or at or past `limit` along the rows, becomes 0. With `if`, the copy
-    is skipped where the condition is false.
+    memref, or at or past `limit` along the rows, becomes 0. `fold` places rows
+    as `tile.load` has it. With `if`, the copy is skipped where the condition is
+    false.
 
     Without `async` the data is there for the whole CTA when the op is done, and
     nobody reads the buffer's old contents any more when it starts. With
@@ -102,11 +103,15 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [AttrSizedOperandSegments]> {
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
                        Optional<Index>:$limit, Optional<I1>:$condition,
                        Warp_SharedBuffer:$target, DenseI64ArrayAttr:$dims,
+                       OptionalAttr<DenseI64ArrayAttr>:$fold,
                        UnitAttr:$async);
+  let extraClassDeclaration = [{
+    tile::BoxDims getBoxDims() { return {getDims(), getFold()}; }
+  }];
   let assemblyFormat = [{
     (`async` $async^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)?
-    (`if` `(` $condition^ `)`)? `dims` $dims `to` $target attr-dict
-    `:` type($source) `to` type($target)
+    (`if` `(` $condition^ `)`)? `dims` $dims (`fold` $fold^)? `to` $target
+    attr-dict `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;
 }

@@ -68,6 +68,7 @@ FailureOr<Signature> Signature::get(func::FuncOp function) {
   signature.multiples.assign(kernel.getDimMultiples());
   signature.limits.assign(kernel.getDimLimits());
   signature.covers.assign(kernel.getDimCovers());
+  signature.contents.assign(kernel.getContents());
   for (auto [index, operand] : llvm::enumerate(kernel->getOperands())) {
     auto argument = dyn_cast<BlockArgument>(operand);
     if (!argument)
@@ -133,6 +134,12 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
     else
       return abi.emitError("cannot run a kernel with the constraint ") << attr;
   }
+  if (ArrayAttr attr = abi.getContentsAttr())
+    for (auto contents : attr.getAsRange<tile::ContentsAttr>())
+      signature.contents.push_back(
+          {contents.getTensor().str(), contents.getOf().str(),
+           contents.getAscending(), contents.getBlock(),
+           contents.getEntries().str()});
   // What kernels before this one read is the launch's as well.
   SmallVector<Attribute> parameters(abi.getParameters().getValue());
   for (tile::AbiOp kernel : tile::getPrologueKernels(abi))

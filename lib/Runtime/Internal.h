@@ -79,8 +79,9 @@ fovea_status fovea_scratch_alloc(const fovea_device *device, int64_t bytes,
 fovea_status fovea_scratch_free(const fovea_device *device, CUdeviceptr address,
                                 CUstream stream);
 
-/** What a loaded kernel's metadata says. */
+/** What a loaded kernel's metadata says, and the device that it is on. */
 const fovea_metadata *fovea_kernel_metadata(const fovea_kernel *kernel);
+fovea_device *fovea_kernel_device(const fovea_kernel *kernel);
 
 /*===-- Tensor maps (TensorMap.c)
  * ----------------------------------------------===*/

@@ -231,6 +231,10 @@ const fovea_metadata *fovea_kernel_metadata(const fovea_kernel *kernel) {
   return &kernel->metadata;
 }
 
+fovea_device *fovea_kernel_device(const fovea_kernel *kernel) {
+  return kernel->device;
+}
+
 const char *fovea_kernel_tensor_name(const fovea_kernel *kernel, int index) {
   if (!kernel || index < 0 || index >= kernel->metadata.num_tensors)
     return NULL;

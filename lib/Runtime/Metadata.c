@@ -152,15 +152,20 @@ static fovea_status tokenize(reader *r, size_t size) {
 /*===-- Names
  * --------------------------------------------------------------===*/
 
-static fovea_status find_tensor(const reader *r, int object, int *index) {
+static fovea_status tensor_member(const reader *r, int object,
+                                  const char *member, int *index) {
   const char *name;
-  TRY(string_member(r, object, "tensor", &name));
+  TRY(string_member(r, object, member, &name));
   for (int i = 0; i < r->out->num_tensors; ++i)
     if (strcmp(r->out->tensors[i].name, name) == 0) {
       *index = i;
       return FOVEA_OK;
     }
   return FAIL("no tensor is named '%s'", name);
+}
+
+static fovea_status find_tensor(const reader *r, int object, int *index) {
+  return tensor_member(r, object, "tensor", index);
 }
 
 static fovea_status find_size(const reader *r, const char *name, int *index) {
@@ -522,6 +527,35 @@ static fovea_status read_constraint(reader *r, int object) {
   return FAIL("a constraint has the unknown kind '%s'", kind);
 }
 
+/** A tensor of integers, and where it counts entries how many dimensions. */
+static fovea_status check_integers(const reader *r, int index, int rank) {
+  const fovea_tensor_spec *spec = &r->out->tensors[index];
+  if (spec->dtype != FOVEA_I32 || spec->rank == 0)
+    return FAIL("'contents' are of i32 tensors, found '%s'", spec->name);
+  if (rank >= 0 && spec->rank != rank)
+    return FAIL("tensor '%s' must have rank %d to count entries, found %d",
+                spec->name, rank, spec->rank);
+  return FOVEA_OK;
+}
+
+static fovea_status read_contents(reader *r, int object) {
+  fovea_contents *c = &r->out->contents[r->out->num_contents++];
+  TRY(expect(r, object, JSMN_OBJECT, "contents", "a list of objects"));
+  TRY(find_tensor(r, object, &c->tensor));
+  TRY(check_integers(r, c->tensor, -1));
+  TRY(size_member(r, object, "of", &c->of));
+  int ascending = find(r, object, "ascending"),
+      block = find(r, object, "block");
+  c->ascending = ascending >= 0 && r->text[r->tokens[ascending].start] == 't';
+  if (block < 0)
+    return FOVEA_OK;
+  TRY(as_integer(r, block, "block", &c->block));
+  if (c->block < 1)
+    return FAIL("'block' must be positive, found %lld", (long long)c->block);
+  TRY(tensor_member(r, object, "entries", &c->entries));
+  return check_integers(r, c->entries, r->out->tensors[c->tensor].rank - 1);
+}
+
 static fovea_status read_list(reader *r, int object, const char *name,
                               fovea_status (*read)(reader *, int)) {
   int list;
@@ -652,8 +686,9 @@ static fovea_status read_all(reader *r, size_t size) {
   out->scalars = calloc(most, sizeof *out->scalars);
   out->exprs = calloc(most, sizeof *out->exprs);
   out->constraints = calloc(most, sizeof *out->constraints);
+  out->contents = calloc(most, sizeof *out->contents);
   if (!out->sizes || !out->tensors || !out->parameters || !out->maps ||
-      !out->scalars || !out->exprs || !out->constraints)
+      !out->scalars || !out->exprs || !out->constraints || !out->contents)
     return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
 
   TRY(read_list(r, 0, "tensors", read_tensor));
@@ -662,6 +697,8 @@ static fovea_status read_all(reader *r, size_t size) {
   if (find(r, 0, "prologue") >= 0)
     TRY(read_list(r, 0, "prologue", read_prologue_kernel));
   TRY(read_list(r, 0, "constraints", read_constraint));
+  if (find(r, 0, "contents") >= 0)
+    TRY(read_list(r, 0, "contents", read_contents));
   TRY(read_cluster(r));
   return read_launch_shape(r, 0, out->grid, out->block, &out->shared_memory);
 }
@@ -693,5 +730,6 @@ void fovea_metadata_free(fovea_metadata *metadata) {
   free(metadata->scalars);
   free(metadata->exprs);
   free(metadata->constraints);
+  free(metadata->contents);
   memset(metadata, 0, sizeof *metadata);
 }

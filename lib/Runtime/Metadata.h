@@ -157,6 +157,20 @@ typedef struct fovea_prologue_kernel {
   unsigned shared_memory;
 } fovea_prologue_kernel;
 
+/**
+ * What the integers of a tensor should be: from 0 to a size. Where they are
+ * lists, so many first entries of each row are different blocks of a size.
+ */
+typedef struct fovea_contents {
+  /** Indices of the tensor and the size. */
+  int tensor, of;
+  bool ascending;
+  /** 0 where they are no lists. */
+  int64_t block;
+  /** The index of the tensor that counts entries. */
+  int entries;
+} fovea_contents;
+
 typedef struct fovea_metadata {
   /** The JSON text; the names point into it. */
   char *text;
@@ -170,9 +184,10 @@ typedef struct fovea_metadata {
   fovea_scalar_spec *scalars;
   fovea_expr *exprs;
   fovea_constraint *constraints;
+  fovea_contents *contents;
   int num_sizes, num_tensors, num_parameters, num_scalars, num_exprs,
-      num_constraints, num_maps, num_workspaces, num_all_parameters,
-      num_prologue, num_scratch;
+      num_constraints, num_contents, num_maps, num_workspaces,
+      num_all_parameters, num_prologue, num_scratch;
   fovea_prologue_kernel prologue[FOVEA_MAX_PROLOGUE];
   fovea_scratch_spec scratch[FOVEA_MAX_SCRATCH];
   /** Roots among `exprs`. */

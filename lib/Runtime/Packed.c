@@ -41,9 +41,12 @@ static void unpack(const fovea_metadata *m, const int64_t *words,
   }
 }
 
-fovea_status fovea_kernel_launch_packed(fovea_kernel *kernel,
-                                        fovea_stream stream,
-                                        const int64_t *words, size_t count) {
+/** Calls `function` with the arguments as structs. */
+static fovea_status call_unpacked(
+    fovea_status (*function)(fovea_kernel *, fovea_stream, const fovea_tensor *,
+                             size_t, const fovea_scalar *, size_t),
+    fovea_kernel *kernel, fovea_stream stream, const int64_t *words,
+    size_t count) {
   if (!kernel || (count && !words))
     return fovea_fail(FOVEA_ERROR_ARGUMENT, "kernel or words is null");
   const fovea_metadata *m = fovea_kernel_metadata(kernel);
@@ -58,13 +61,24 @@ fovea_status fovea_kernel_launch_packed(fovea_kernel *kernel,
   fovea_status status;
   if (tensors && scalars) {
     unpack(m, words, tensors, scalars);
-    status =
-        fovea_kernel_launch(kernel, stream, tensors, (size_t)m->num_tensors,
-                            scalars, (size_t)m->num_scalars);
+    status = function(kernel, stream, tensors, (size_t)m->num_tensors, scalars,
+                      (size_t)m->num_scalars);
   } else {
     status = fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
   }
   free(tensors);
   free(scalars);
   return status;
+}
+
+fovea_status fovea_kernel_launch_packed(fovea_kernel *kernel,
+                                        fovea_stream stream,
+                                        const int64_t *words, size_t count) {
+  return call_unpacked(fovea_kernel_launch, kernel, stream, words, count);
+}
+
+fovea_status fovea_kernel_check_packed(fovea_kernel *kernel,
+                                       fovea_stream stream,
+                                       const int64_t *words, size_t count) {
+  return call_unpacked(fovea_kernel_check, kernel, stream, words, count);
 }

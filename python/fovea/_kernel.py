@@ -273,14 +273,16 @@ class Kernel:
                 self._loaded[device] = _launch.LoadedKernel(image, self._metadata, self._facts, device)
             return self._loaded[device]
 
-    def launch(self, *, stream: int = 0, device: Optional[int] = None, **tensors: Any) -> None:
+    def launch(self, *, stream: int = 0, device: Optional[int] = None, check: bool = False, **tensors: Any) -> None:
         """Launches on a CUDA stream, without waiting: ``q``, ``k``, ``v``, the
         outputs ``o`` and, if the program has it, ``lse``; captured tensors by their
         names, ``scale``, ``lengths``, ``cu_q`` and ``cu_k``. Tensors are PyTorch's,
         or have ``__cuda_array_interface__`` or ``__dlpack__``, or are DeviceTensors.
         Strides may be any that the metadata's constraints allow. ``stream`` is a
-        CUstream's address. ``device`` is q's by default. Raises TypeError for
-        wrong arguments, LaunchError for what the device or the sizes don't allow.
+        CUstream's address. ``device`` is q's by default. With ``check``, lengths,
+        offsets and lists of blocks are read first, when the stream's work is done.
+        Raises TypeError for wrong arguments, LaunchError for what the device, the
+        sizes or those integers don't allow.
         """
         if device is None:
             device = _launch.device_of(tensors.get("q"))
@@ -289,7 +291,7 @@ class Kernel:
         for name in named:
             if name not in kernel.tensors and name not in kernel.scalars and name not in self._internal.values():
                 raise TypeError(f"kernel '{self.name}' takes no '{name}'")
-        kernel.launch_named(stream, named)
+        kernel.launch_named(stream, named, check)
 
 
 # --- Compiling ----------------------------------------------------------------

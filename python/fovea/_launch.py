@@ -191,6 +191,13 @@ class LoadedKernel:
         if status:
             _library.check(status)
 
+    def check(self, stream: int, words: Sequence[Any]) -> None:
+        """Checks such a row and the integers in its tensors, once the stream's work
+        is done: lengths, offsets, lists of blocks. Launches nothing. Raises
+        LaunchError."""
+        row = self._row.pack(*words)
+        _library.check(self._library.fovea_kernel_check_packed(self._handle, stream, row, len(row) >> 3))
+
     def launch_torch(self, stream: int, tensors: Sequence[Any], scalars: Sequence[float] = ()) -> None:
         """The same with PyTorch's tensors, in order. They must be on the kernel's
         device and of its element types."""
@@ -202,8 +209,9 @@ class LoadedKernel:
         words += scalars
         self.launch(stream, words)
 
-    def launch_named(self, stream: int, arguments: Mapping[str, Any]) -> None:
-        """The same by name, with all checks. Raises TypeError, LaunchError."""
+    def launch_named(self, stream: int, arguments: Mapping[str, Any], check: bool = False) -> None:
+        """The same by name, with all checks; those of the integers in tensors on
+        request. Raises TypeError, LaunchError."""
         words: List[Any] = []
         for name, dtype, rank in zip(self.tensors, self.dtypes, self.ranks):
             if name not in arguments:
@@ -219,6 +227,8 @@ class LoadedKernel:
             if name not in arguments:
                 raise TypeError(f"kernel '{self.name}' needs a number '{name}'")
             words.append(float(arguments[name]) if floating else int(arguments[name]))
+        if check:
+            self.check(stream, words)
         self.launch(stream, words)
 
     def info(self) -> Dict[str, Any]:

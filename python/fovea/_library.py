@@ -116,6 +116,7 @@ RUNTIME_FUNCTIONS = {
     "fovea_kernel_tensor_name": (c_char_p, [c_void_p, c_int]),
     "fovea_kernel_scalar_name": (c_char_p, [c_void_p, c_int]),
     "fovea_kernel_launch_packed": (c_int, [c_void_p, c_void_p, c_char_p, c_size_t]),
+    "fovea_kernel_check_packed": (c_int, [c_void_p, c_void_p, c_char_p, c_size_t]),
     "fovea_stream_wait": (c_int, [c_void_p, c_void_p]),
 }
 

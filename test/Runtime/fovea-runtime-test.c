@@ -9,11 +9,13 @@
 /**
  * usage: fovea-runtime-test [--device=N] [--kernel=FILE --metadata=FILE]
  *          [--info] [--memory] [--threads=N] [--prepared=N] [--repeat=N]
- *          [--packed]
- *          [--tensor=NAME,DTYPE,SIZES[,strides=STRIDES][,at=ADDRESS]]...
+ *          [--packed] [--check]
+ *          [--tensor=NAME,DTYPE,SIZES[,strides=STRIDES][,at=ADDRESS]
+ *                    [,holds=INTEGERS]]...
  *          [--scalar=NAME,VALUE]...
  *
- * Sizes and strides are numbers with an x between. Launches the kernel once
+ * Sizes, strides and integers are numbers with an x between. Checks what is in
+ * the tensors if told to. Launches the kernel once
  * (once in each of N threads; once in each of N threads, prepared before by
  * one; N times and once more after waiting), prints the status and message of
  * what fails, and exits with the status.
@@ -29,6 +31,8 @@ enum { MOST = 16, RANK = 8 };
 
 static fovea_tensor tensors[MOST];
 static int64_t sizes[MOST][RANK], strides[MOST][RANK];
+static int32_t *contents[MOST];
+static size_t num_contents[MOST];
 static size_t num_tensors;
 static fovea_scalar scalars[MOST];
 static size_t num_scalars;
@@ -75,6 +79,11 @@ static void parse_tensor(char *text) {
       tensor->strides = strides[num_tensors];
     } else if ((value = value_of(more, "at="))) {
       tensor->data = strtoull(value, NULL, 0);
+    } else if ((value = value_of(more, "holds="))) {
+      int32_t *integers = calloc(strlen(value) + 1, sizeof *integers);
+      contents[num_tensors] = integers;
+      for (; *value; value += *value == 'x')
+        integers[num_contents[num_tensors]++] = strtol(value, &value, 10);
     }
   }
   ++num_tensors;
@@ -130,6 +139,18 @@ static void launch_packed(void) {
     else
       words[count++] = scalars[i].integer;
   check(fovea_kernel_launch_packed(kernel, NULL, words, count));
+}
+
+/** Puts what tensors hold into memory of the device. */
+static void write_contents(fovea_device *device) {
+  for (size_t i = 0; i < num_tensors; ++i) {
+    if (!contents[i])
+      continue;
+    size_t bytes = num_contents[i] * sizeof(int32_t);
+    check(fovea_memory_alloc(device, bytes, &tensors[i].data));
+    check(fovea_memory_write(device, tensors[i].data, contents[i], bytes));
+    free(contents[i]);
+  }
 }
 
 static void *run(void *prepared) {
@@ -194,7 +215,7 @@ static void print_info(fovea_device *device) {
 
 int main(int argc, char **argv) {
   int number = FOVEA_CURRENT_DEVICE, threads = 0, info = 0, memory = 0;
-  int prepared = 0, repeat = 0, packed = 0;
+  int prepared = 0, repeat = 0, packed = 0, checked = 0;
   char *image = NULL, *metadata = NULL, *value;
   for (int i = 1; i < argc; ++i) {
     if ((value = value_of(argv[i], "--device=")))
@@ -219,11 +240,14 @@ int main(int argc, char **argv) {
       memory = 1;
     else if (strcmp(argv[i], "--packed") == 0)
       packed = 1;
+    else if (strcmp(argv[i], "--check") == 0)
+      checked = 1;
   }
   fovea_device *device;
   check(fovea_device_open(number, &device));
   if (memory)
     use_memory(device);
+  write_contents(device);
   if (image && metadata) {
     size_t image_size, metadata_size;
     char *image_text = read_file(image, &image_size);
@@ -235,6 +259,9 @@ int main(int argc, char **argv) {
     check(status);
     if (info)
       print_info(device);
+    if (checked)
+      check(fovea_kernel_check(kernel, NULL, tensors, num_tensors, scalars,
+                               num_scalars));
     pthread_t workers[MOST];
     for (int i = 0; i < threads; ++i)
       pthread_create(&workers[i], NULL, launch, NULL);

@@ -235,3 +235,25 @@ for kernel in (kernel, again):
 assert again.metadata["prologue"] == kernel.metadata["prologue"]
 """)
     assert result.returncode == 0, result.stderr
+
+
+def test_contents(launch):
+    output = launch("""
+spec = fovea.attention(dtype="f16", head_dim=16, sequences="lengths")
+kernel = fovea.compile(spec, target="sm_80")
+types = [p.get("type", "pointer") for p in kernel.metadata["parameters"]]
+kernel._ptx = f"// arguments: {' '.join(types)}\\n.visible .entry attention()".encode()
+lengths = (ctypes.c_int32 * 2)(32, 33)
+shape, half = (2, 2, 32, 16), "f16"
+good = dict(q=T(0x1000, shape, half), k=T(0x2000, shape, half), v=T(0x3000, shape, half), o=T(0x4000, shape, half),
+            lse=T(0x5000, (2, 2, 32), "f32"), lengths=T(ctypes.addressof(lengths), (2,), "i32"))
+kernel.launch(**good)
+try:
+    kernel.launch(**good, check=True)
+except fovea.LaunchError as error:
+    print("refused:", error)
+lengths[1] = 0
+kernel.launch(**good, check=True)
+""")
+    assert len(arguments(output)) == 2
+    assert "tensor 'lengths' holds 33 at [1], expected 0 to 32, which is 'Skv'" in output

@@ -352,6 +352,10 @@ std::optional<Workload> fovea::run::makeInputs(const Signature &signature,
   if (failed(checkInputs(signature, workload.inputs, where, workload.sizes,
                          reportError)))
     return std::nullopt;
+  if (options.checkContents &&
+      failed(checkContents(signature, workload.inputs, workload.sizes,
+                           reportError)))
+    return std::nullopt;
   if (options.saveInputs.empty())
     return workload;
   if (std::error_code code =

@@ -111,6 +111,10 @@ cl::opt<std::string> kvClassifyBlock(
              "queries and keys; with ',exact' also that they claim all "
              "that is true"),
     cl::cat(category));
+cl::opt<bool> contents(
+    "check-contents", cl::cat(category),
+    cl::desc("Refuse lengths, offsets and lists of blocks that make no sense; "
+             "programs run with any"));
 cl::opt<std::string> target("target", cl::init("sm_80"),
                             cl::desc("Chip to lower for"), cl::cat(category));
 cl::opt<std::string> schedule("schedule", cl::init("auto"),
@@ -283,6 +287,7 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
     return std::nullopt;
   }
   options.kvBoundsRows = kvBoundsRows;
+  options.checkContents = contents;
   if (!kvClassifyBlock.empty()) {
     StringRef block = kvClassifyBlock;
     options.kvClassifyExactly = block.consume_back(",exact");

@@ -63,6 +63,7 @@ struct Options {
   uint64_t seed = 0, numSeeds = 1;
 
   bool check = false, json = false;
+  bool checkContents = false;
   int64_t kvBoundsRows = 0;
   int64_t kvClassifyRows = 0, kvClassifyColumns = 0;
   bool kvClassifyExactly = false;

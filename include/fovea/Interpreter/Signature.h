@@ -49,6 +49,8 @@ struct Signature {
   llvm::SmallVector<std::pair<std::string, int64_t>> limits;
   /// Sizes that count blocks of another one. (None may be 0 at any rate.)
   llvm::SmallVector<attn::DimCover> covers;
+  /// What integers in inputs should be.
+  llvm::SmallVector<attn::Contents> contents;
 
   static llvm::FailureOr<Signature> get(mlir::func::FuncOp function);
   static llvm::FailureOr<Signature> get(tile::AbiOp abi);
@@ -73,6 +75,13 @@ llvm::LogicalResult
 checkInputs(const Signature &signature, llvm::ArrayRef<Argument> arguments,
             llvm::function_ref<std::string(unsigned)> where, DimSizes &sizes,
             llvm::function_ref<void(const llvm::Twine &)> emitError);
+
+/// Checks what the integers in inputs are, after checkInputs. Programs run with
+/// any; this is for callers who want to know.
+llvm::LogicalResult
+checkContents(const Signature &signature, llvm::ArrayRef<Argument> arguments,
+              const DimSizes &sizes,
+              llvm::function_ref<void(const llvm::Twine &)> emitError);
 
 /// The shape that a parameter's tensor has with these sizes; fails with the
 /// missing dimension's name.

@@ -235,17 +235,35 @@ FOVEA_API fovea_status fovea_kernel_launch(
     size_t num_tensors, const fovea_scalar *scalars, size_t num_scalars);
 
 /**
- * The same with the arguments as one row of 64-bit words, for front ends that
- * launch often: no names to find, no structs to fill. For each tensor of
- * fovea_kernel_tensor_name, in that order: its address, its sizes, its strides
- * in elements; then for each scalar of fovea_kernel_scalar_name its value, a
- * double for an f32 parameter, an integer otherwise. `count` is the number of
- * words. The tensors' element types are the kernel's: the caller has checked.
+ * Checks a call and the integers in its tensors, and launches nothing: lengths
+ * and offsets beyond the buffers, lists with blocks that don't exist or stand
+ * there twice. Kernels read nothing outside of tensors, whatever those hold;
+ * but what they make of it is of no use. Waits for the stream and copies the
+ * integers, so not for every launch. FOVEA_ERROR_CONSTRAINT if something is
+ * wrong.
+ */
+FOVEA_API fovea_status fovea_kernel_check(
+    fovea_kernel *kernel, fovea_stream stream, const fovea_tensor *tensors,
+    size_t num_tensors, const fovea_scalar *scalars, size_t num_scalars);
+
+/**
+ * fovea_kernel_launch with the arguments as one row of 64-bit words, for front
+ * ends that launch often: no names to find, no structs to fill. For each tensor
+ * of fovea_kernel_tensor_name, in that order: its address, its sizes, its
+ * strides in elements; then for each scalar of fovea_kernel_scalar_name its
+ * value, a double for an f32 parameter, an integer otherwise. `count` is the
+ * number of words. The tensors' element types are the kernel's: the caller has
+ * checked.
  */
 FOVEA_API fovea_status fovea_kernel_launch_packed(fovea_kernel *kernel,
                                                   fovea_stream stream,
                                                   const int64_t *words,
                                                   size_t count);
+/** fovea_kernel_check with arguments of that form. */
+FOVEA_API fovea_status fovea_kernel_check_packed(fovea_kernel *kernel,
+                                                 fovea_stream stream,
+                                                 const int64_t *words,
+                                                 size_t count);
 
 /*===-- Memory, streams, events: what a small tool needs
  * ---------------------===*/

@@ -250,6 +250,11 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
         tile::CoversAttr::get(&getContext(), cover.dim, cover.block, cover.of));
   for (const std::string &size : op.getNonEmptyDims())
     constraints.push_back(tile::AtLeastAttr::get(&getContext(), size, 1));
+  SmallVector<Attribute> contents;
+  for (const attn::Contents &said : op.getContents())
+    contents.push_back(tile::ContentsAttr::get(&getContext(), said.tensor,
+                                               said.of, said.ascending,
+                                               said.block, said.entries));
   // Where CTAs take item after item, as many as fit a multiprocessor do.
   IntegerAttr persistent;
   if (chosen->getWork() != tile::WorkSchedule::Single)
@@ -266,7 +271,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints),
       persistent,
       cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
-      /*prologue=*/ArrayAttr());
+      /*prologue=*/ArrayAttr(),
+      contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents));
   if (!kb.summaries.empty())
     buildSummaries(kb, abi);
   symbols.insert(module);

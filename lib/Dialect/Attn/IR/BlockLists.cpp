@@ -49,6 +49,19 @@ SmallVector<std::string> ForwardOp::getNonEmptyDims() {
   return dims;
 }
 
+SmallVector<Contents> ForwardOp::getContents() {
+  SmallVector<Contents> contents = getSequence().getContents();
+  for (unsigned index = 0; index < getBlockLists().size(); index += 2) {
+    StringRef counts = getBlockListName(index),
+              numbers = getBlockListName(index + 1);
+    contents.push_back(
+        {counts.str(), getBlockListDims(index + 1)[kEntriesDim]});
+    contents.push_back({numbers.str(), "Skv", /*ascending=*/false,
+                        getKeyBlock(), counts.str()});
+  }
+  return contents;
+}
+
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getBlockListLimits() {
   SmallVector<std::pair<std::string, int64_t>> limits;
   if (!hasBlocks())

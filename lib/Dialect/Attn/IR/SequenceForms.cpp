@@ -53,6 +53,9 @@ SmallVector<StringRef> LengthsAttr::getOperandDims(unsigned) const {
   return {"B"};
 }
 bool LengthsAttr::isLowered() const { return true; }
+SmallVector<Contents> LengthsAttr::getContents() const {
+  return {{"lengths", "Skv"}};
+}
 LogicalResult
 LengthsAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
                             TypeRange types, int64_t batch) const {
@@ -71,6 +74,10 @@ SmallVector<StringRef> PackedAttr::getOperandDims(unsigned) const {
   return {"N+1"};
 }
 bool PackedAttr::isLowered() const { return true; }
+SmallVector<Contents> PackedAttr::getContents() const {
+  return {{"cu_q", "Sq", /*ascending=*/true},
+          {"cu_k", "Skv", /*ascending=*/true}};
+}
 LogicalResult
 PackedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
                            TypeRange types, int64_t batch) const {

@@ -476,6 +476,61 @@ void CoversAttr::writeJSON(llvm::json::OStream &json) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Contents
+//===----------------------------------------------------------------------===//
+
+LogicalResult ContentsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef tensor, StringRef, bool ascending,
+                                   int64_t block, StringRef entries) {
+  if (block < 0)
+    return emitError() << "blocks that '" << tensor
+                       << "' numbers must be positive, found " << block;
+  if (ascending && block != 0)
+    return emitError() << "'" << tensor << "' is either ascending or lists";
+  return success();
+}
+void ContentsAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("tensor", getTensor());
+  json.attribute("of", getOf());
+  if (getAscending())
+    json.attribute("ascending", true);
+  if (getBlock() == 0)
+    return;
+  json.attribute("block", getBlock());
+  json.attribute("entries", getEntries());
+}
+
+/// Whether `tensor` exists, of i32, with `rank` dimensions if that is not -1.
+static LogicalResult verifyIntegers(AbiOp abi, StringRef name, int64_t rank) {
+  TensorAttr tensor = lookupTensor(abi.getTensors(), name);
+  if (!tensor)
+    return abi.emitOpError("no tensor is named '") << name << "'";
+  RankedTensorType type = tensor.getType();
+  if (!type.getElementType().isInteger(32) || type.getRank() == 0)
+    return abi.emitOpError("contents are of i32 tensors, found '")
+           << name << "' of " << type;
+  if (rank != -1 && type.getRank() != rank)
+    return abi.emitOpError("entries of lists need a tensor of rank ")
+           << rank << ", found '" << name << "' of " << type;
+  return success();
+}
+
+/// Checks what is said of a tensor's contents, given all dimensions' names.
+static LogicalResult verifyContents(AbiOp abi, ContentsAttr contents,
+                                    const llvm::StringMap<int64_t> &sizes) {
+  if (!sizes.contains(contents.getOf()))
+    return abi.emitOpError("no dimension is named '")
+           << contents.getOf() << "', found in " << contents;
+  if (failed(verifyIntegers(abi, contents.getTensor(), -1)))
+    return failure();
+  if (contents.getBlock() == 0)
+    return success();
+  RankedTensorType lists =
+      lookupTensor(abi.getTensors(), contents.getTensor()).getType();
+  return verifyIntegers(abi, contents.getEntries(), lists.getRank() - 1);
+}
+
+//===----------------------------------------------------------------------===//
 // AbiOp
 //===----------------------------------------------------------------------===//
 
@@ -520,6 +575,14 @@ LogicalResult AbiOp::verify() {
       if (!sizes.contains(size))
         return emitOpError("no dimension is named '")
                << size << "', found in " << attr;
+  }
+  for (Attribute attr :
+       getContents().value_or(ArrayAttr::get(getContext(), {}))) {
+    auto contents = dyn_cast<ContentsAttr>(attr);
+    if (!contents)
+      return emitOpError("expected #tile.contents attributes, found ") << attr;
+    if (failed(verifyContents(*this, contents, sizes)))
+      return failure();
   }
   AffineMap grid = getGrid();
   if (grid.getNumDims() != 0 || grid.getNumSymbols() != getGridSizes().size() ||

@@ -32,6 +32,17 @@ struct DimCover {
   int64_t block;
   std::string of;
 };
+
+/// What the integers in `tensor` should be: from 0 to the size `of`, and
+/// ascending if so said. With `block` they are lists instead: the first ones of
+/// each row, as many as `entries` has, are different numbers of blocks of
+/// `block` of that size.
+struct Contents {
+  std::string tensor, of;
+  bool ascending = false;
+  int64_t block = 0;
+  std::string entries;
+};
 } // namespace fovea::attn
 
 #include "fovea/Dialect/Attn/IR/AttnAttrInterfaces.h.inc"

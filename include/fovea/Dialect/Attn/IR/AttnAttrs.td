@@ -43,6 +43,9 @@ def Attn_LengthsAttr : Attn_SequenceForm<"Lengths", "lengths"> {
     ones of the buffer; the rest is not read into any result. Values outside
     `[0, Skv]` are clamped. All `Sq` queries exist.
   }];
+  let extraClassDeclaration = [{
+    ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
+  }];
 }
 
 def Attn_PackedAttr : Attn_SequenceForm<"Packed", "packed"> {
@@ -53,6 +56,9 @@ def Attn_PackedAttr : Attn_SequenceForm<"Packed", "packed"> {
     `cu_k[n]` to `cu_k[n+1]`. Regions see `b = n` and positions from 0. Offsets
     ascend. Output rows of no sequence are not specified; kernels leave them as
     they are. Sequences are worked on in their order.
+  }];
+  let extraClassDeclaration = [{
+    ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
   }];
 }
 

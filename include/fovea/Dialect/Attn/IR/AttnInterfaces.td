@@ -33,6 +33,9 @@ def SequenceFormAttrInterface : AttrInterface<"SequenceFormAttrInterface"> {
       counts pages and their sequence dimension the rows of one page.}],
       "bool", "hasPagedKeys", (ins), "",
       /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<"What the integers in the form's operands should be.",
+      "::llvm::SmallVector<::fovea::attn::Contents>", "getContents", (ins), "",
+      /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"True if `attn-to-tile` can lower the form.",
       "bool", "isLowered", (ins)>
   ];
@@ -80,7 +83,10 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       "getDimCovers", (ins), "", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"Dimension names whose sizes must not be 0.",
       "::llvm::SmallVector<std::string>",
-      "getNonEmptyDims", (ins), "", /*defaultImplementation=*/"return {};">
+      "getNonEmptyDims", (ins), "", /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<"What the integers in operands should be.",
+      "::llvm::SmallVector<::fovea::attn::Contents>",
+      "getContents", (ins), "", /*defaultImplementation=*/"return {};">
   ];
 }
 

@@ -22,7 +22,8 @@ def Attn_ForwardOp : Attn_Op<"forward", [
                                                  "getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<KernelOpInterface,
                               ["getDimMultiples", "getDimLimits",
-                               "getDimCovers", "getNonEmptyDims"]>]> {
+                               "getDimCovers", "getNonEmptyDims",
+                               "getContents"]>]> {
   let summary = "attention, forward";
   let description = [{
     In exact arithmetic, for batch entry `b`, query head `h`, query `i`, key `j`:

@@ -317,4 +317,33 @@ def Tile_CoversAttr : Tile_Constraint<"Covers", "covers"> {
   let genVerifyDecl = 1;
 }
 
+def Tile_ContentsAttr : Tile_Attr<"Contents", "contents"> {
+  let summary = "what the integers in a tensor should be";
+  let description = [{
+    A kernel reads nothing outside of tensors, whatever integers it is given, but
+    only such make sense to it; a host checks them if asked to.
+
+    The integers in `tensor` are from 0 to the size named `of`; if `ascending`,
+    none is less than the one before it. With `block`, rows of `tensor` are lists:
+    in each row along the last dimension, the first ones, as many as `entries` has
+    at the same place, are different numbers of blocks of `block` of that size.
+
+    Examples: `#tile.contents<"cu_q", of "Sq" ascending = true>`,
+    `#tile.contents<"full_index", of "Skv" block = 128 entries = "full_count">`
+  }];
+  let parameters = (ins StringRefParameter<>:$tensor, StringRefParameter<>:$of,
+                        DefaultValuedParameter<"bool", "false">:$ascending,
+                        DefaultValuedParameter<"int64_t", "0">:$block,
+                        StringRefParameter<"", "\"\"">:$entries);
+  let assemblyFormat = [{
+    `<` $tensor `,` `of` $of (`ascending` `=` $ascending^)?
+    (`block` `=` $block^ `entries` `=` $entries)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Writes it as a JSON object's members.
+    void writeJSON(::llvm::json::OStream &json) const;
+  }];
+}
+
 #endif // FOVEA_DIALECT_TILE_IR_TILEATTRS_TD

@@ -40,6 +40,9 @@ def Tile_AbiOp : Tile_Op<"abi", [
     one, for the same tensors and sizes. What they find out they leave in
     scratch memory. They are no kernels that a host asks for.
 
+    `constraints` are of sizes, and checked at every launch. `contents` are of
+    integers in tensors, which a host would have to wait for: on request.
+
     Example:
 
     ```mlir
@@ -60,14 +63,16 @@ def Tile_AbiOp : Tile_Op<"abi", [
                        OptionalAttr<ArrayAttr>:$constraints,
                        OptionalAttr<I64Attr>:$persistent,
                        DefaultValuedOptionalAttr<I64Attr, "1">:$cluster,
-                       OptionalAttr<FlatSymbolRefArrayAttr>:$prologue);
+                       OptionalAttr<FlatSymbolRefArrayAttr>:$prologue,
+                       OptionalAttr<ArrayAttr>:$contents);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
     `grid` `(` $gridSizes $grid `)` `threads` `(` $threads `)`
     `shared_memory` `(` $sharedMemory `)`
     (`persistent` `(` $persistent^ `)`)? (`cluster` `(` $cluster^ `)`)?
-    (`prologue` `(` $prologue^ `)`)? (`constraints` `(` $constraints^ `)`)? attr-dict
+    (`prologue` `(` $prologue^ `)`)? (`constraints` `(` $constraints^ `)`)?
+    (`contents` `(` $contents^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -1,0 +1,111 @@
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics
+
+gpu.module @m {
+  // expected-error@+1 {{expected #tile.contents attributes, found #tile.at_most<"S", 64>}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    contents([#tile.at_most<"S", 64>])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{no tensor is named 'm'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    contents([#tile.contents<"m", of "S">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{no dimension is named 'T'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    contents([#tile.contents<"n", of "T">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{contents are of i32 tensors, found 'x' of 'tensor<?x?xf32>'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    contents([#tile.contents<"x", of "S">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{no tensor is named 'k'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    contents([#tile.contents<"index", of "S" block = 128 entries = "k">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{entries of lists need a tensor of rank 1, found 'index' of 'tensor<?x?xi32>'}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    contents([#tile.contents<"index", of "S" block = 128 entries = "index">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    // expected-error@+1 {{blocks that 'index' numbers must be positive, found -1}}
+    contents([#tile.contents<"index", of "S" block = -1 entries = "n">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    // expected-error@+1 {{'index' is either ascending or lists}}
+    contents([#tile.contents<"index", of "S" ascending = true block = 8 entries = "n">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}

@@ -11,7 +11,7 @@ import pathlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "GPU"))
 
-from variants import CAP, CAUSAL, VARIANTS, Capture, Variant  # noqa: E402
+from variants import CAP, CAUSAL, VARIANTS, Blocks, Capture, Variant  # noqa: E402
 
 WINDOW, PREFIX, CHUNK = 1024, 1024, 512
 DOCUMENT = 700
@@ -22,13 +22,15 @@ GRID, REACH = 64, 6  # natten-2d: a 64 x 64 image, 13 x 13 neighbours
 class Program:
     """A variant to time. `kind` is 'dense' where every block is visited (half
     of them if causal) and 'sparse' where the mask leaves blocks out. `make`
-    gives the captured tensors as functions of (torch, sizes)."""
+    gives the captured tensors as functions of (torch, sizes); of a variant with
+    lists of blocks they are drawn, `kept` being the share that is listed."""
 
     variant: Variant
     kind: str = "dense"
     causal: bool = False
     make: tuple = ()
     length: int = 4096
+    kept: float = 0.0
 
 
 def causal(b, h, i, j, sizes, captures):
@@ -56,6 +58,15 @@ def documents(torch, sizes):
         lengths.append(int(torch.randint(DOCUMENT // 2, 3 * DOCUMENT // 2, (1,), generator=generator)))
     ids = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))[: sizes.Skv]
     return ids.to(device="cuda", dtype=torch.int32)
+
+
+def block_lists(torch, sizes, blocks, kept):
+    """Counts and indices of random blocks, for each head."""
+    rows, columns = -(-sizes.Sq // blocks.query), -(-sizes.Skv // blocks.key)
+    generator = torch.Generator("cuda").manual_seed(0)
+    listed = torch.rand(1, sizes.Hq, rows, columns, device="cuda", generator=generator) < kept
+    order = listed.int().argsort(-1, descending=True, stable=True)
+    return listed.sum(-1, dtype=torch.int32), order.to(torch.int32)
 
 
 RELATIVE = """%d = arith.subi %j, %i : index
@@ -147,6 +158,11 @@ def sparse(body, mask, captures=(), make=(), length=4096):
     return Program(Variant(mask_mod=body, captures=captures, mask=mask), "sparse", make=make, length=length)
 
 
+def listed(kept, length=4096):
+    """Random blocks, without a mask in them."""
+    return Program(Variant(blocks=Blocks(128, 128, by_batch=False)), "sparse", length=length, kept=kept)
+
+
 def window(b, h, i, j, sizes, captures):
     return (i >= j) & (i - j < WINDOW)
 
@@ -175,8 +191,12 @@ def make_programs():
         "chunked": sparse(CHUNK_MASK, lambda b, h, i, j, sizes, c: (i // CHUNK == j // CHUNK) & (i >= j)),
         "documents": sparse(DOCUMENT_MASK, same_document, (ids,), (documents,)),
         "natten": sparse(NATTEN_MASK, natten),
+        "random": listed(0.1),
         "windowlong": sparse(WINDOW_MASK, window, length=65536),
         "documentslong": sparse(DOCUMENT_MASK, same_document, (ids,), (documents,), length=65536),
+        "randomlong": listed(0.01, length=65536),
+        "windowlonger": sparse(WINDOW_MASK, window, length=131072),
+        "documentslonger": sparse(DOCUMENT_MASK, same_document, (ids,), (documents,), length=131072),
     }
     return programs
 

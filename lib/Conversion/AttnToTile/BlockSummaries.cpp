@@ -350,7 +350,8 @@ void fovea::buildSummaries(const KernelBuilder &kb, tile::AbiOp main) {
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), groups)),
       b.getI64IntegerAttr(32 * fields.warps), b.getI64IntegerAttr(0),
       b.getArrayAttr({}), /*persistent=*/IntegerAttr(),
-      /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr());
+      /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
+      /*contents=*/ArrayAttr());
   main.setPrologueAttr(b.getArrayAttr({FlatSymbolRefAttr::get(search)}));
 
   b.setInsertionPointToStart(&search.getBody().front());

@@ -65,8 +65,9 @@ private:
   bool classifies() { return !kb.packedHeads && !op.getKvClassify().empty(); }
   /// Whether batch entries read the same blocks of captured tensors.
   bool sharesBoxes() {
-    return schedule.getScoreStages() != 0 &&
-           op.getScoreMod().getArgument(1).use_empty();
+    Region &scoreMod = op.getScoreMod();
+    return schedule.getScoreStages() != 0 && !scoreMod.empty() &&
+           scoreMod.getArgument(1).use_empty();
   }
   /// Whether heads are taken in sections, the longest tiles first.
   bool hasSections() {

@@ -358,7 +358,7 @@ Value RegionToTile::asTile(Location loc, Value regionValue,
   return tile::BroadcastOp::create(builder, loc, type, value);
 }
 
-bool RegionToTile::isPositive(Value regionValue) {
+bool RegionToTile::isNonNegative(Value regionValue) {
   auto range = ranges.find(regionValue);
   return range != ranges.end() && range->second.smin().isNonNegative();
 }
@@ -434,7 +434,8 @@ LogicalResult RegionToTile::cloneElementwise(Operation *op) {
   }
 
   OperationName name = op->getName();
-  if (llvm::all_of(op->getOperands(), [&](Value v) { return isPositive(v); }))
+  if (llvm::all_of(op->getOperands(),
+                   [&](Value v) { return isNonNegative(v); }))
     name = getUnsigned(name);
   OperationState state(loc, name, operands, type, op->getAttrs());
   Operation *clone = builder.create(state);

@@ -145,7 +145,7 @@ private:
   /// Says so in the context if a scalar index might not fit 32 bits.
   void noteWidth(mlir::Value regionValue);
   /// Whether the value is known not to be negative.
-  bool isPositive(mlir::Value regionValue);
+  bool isNonNegative(mlir::Value regionValue);
   bool fitsI32(mlir::Value regionValue);
   /// The clone of `regionValue` as a tile of `shape`, index as `indexWidth`.
   mlir::Value asTile(mlir::Location loc, mlir::Value regionValue,

@@ -54,7 +54,7 @@ SmallVector<StringRef> LengthsAttr::getOperandDims(unsigned) const {
 }
 bool LengthsAttr::isLowered() const { return true; }
 SmallVector<Contents> LengthsAttr::getContents() const {
-  return {{"lengths", "Skv"}};
+  return {{"lengths", "Skv", /*ascending=*/false, /*block=*/0, /*entries=*/""}};
 }
 LogicalResult
 LengthsAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
@@ -75,8 +75,8 @@ SmallVector<StringRef> PackedAttr::getOperandDims(unsigned) const {
 }
 bool PackedAttr::isLowered() const { return true; }
 SmallVector<Contents> PackedAttr::getContents() const {
-  return {{"cu_q", "Sq", /*ascending=*/true},
-          {"cu_k", "Skv", /*ascending=*/true}};
+  return {{"cu_q", "Sq", /*ascending=*/true, /*block=*/0, /*entries=*/""},
+          {"cu_k", "Skv", /*ascending=*/true, /*block=*/0, /*entries=*/""}};
 }
 LogicalResult
 PackedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,

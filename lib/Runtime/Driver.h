@@ -144,6 +144,7 @@ enum {
   X(tensor_map_encode, cuTensorMapEncodeTiled,                                 \
     (CUtensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *, \
      const uint32_t *, const uint32_t *, int, int, int, int))                  \
+  X(tensor_map_replace, cuTensorMapReplaceAddress, (CUtensorMap *, void *))    \
   X(mem_pool_create, cuMemPoolCreate,                                          \
     (CUmemoryPool *, const CUmemPoolProps *))                                  \
   X(mem_pool_destroy, cuMemPoolDestroy, (CUmemoryPool))                        \

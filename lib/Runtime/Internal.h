@@ -101,6 +101,14 @@ fovea_status fovea_tensor_map_encode(const fovea_driver *driver,
                                      const int64_t *strides,
                                      CUdeviceptr nothing, CUtensorMap *result);
 
+/**
+ * Lets the map of a tensor that has elements point elsewhere. The device's
+ * context must be current.
+ */
+fovea_status fovea_tensor_map_move(const fovea_driver *driver,
+                                   const fovea_tensor_spec *spec,
+                                   fovea_address address, CUtensorMap *map);
+
 /*===-- Workspaces (Workspace.c)
  * -----------------------------------------------===*/
 
@@ -131,5 +139,36 @@ struct fovea_kernel {
   /** What maps of empty tensors point to; 0 if the kernel has no maps. */
   CUdeviceptr nothing;
 };
+
+/*===-- Launches (Launch.c prepares, Run.c runs, Packed.c unpacks)
+ * --------------------------------------------------------*/
+
+/**
+ * A call that was checked. Arguments are packed in slots of 8 bytes, one each,
+ * those of the prologue behind the kernel's; tensor maps have a place of their
+ * own. Workspaces and scratch memory are taken when the launch runs.
+ */
+struct fovea_launch {
+  fovea_kernel *kernel;
+  unsigned grid[3];
+  unsigned prologue_grids[FOVEA_MAX_PROLOGUE][3];
+  /** Where in the launch's memory each scratch begins; bytes of all. */
+  int64_t scratch_offsets[FOVEA_MAX_SCRATCH], scratch_bytes;
+  uint64_t *values;
+  CUtensorMap *maps;
+  void **arguments;
+  /** Which tensors have no elements. */
+  bool *empty;
+};
+
+/** Checks the address of a tensor that has elements. */
+fovea_status fovea_check_address(const fovea_tensor_spec *spec,
+                                 fovea_address address);
+/** Puts a scalar into its slot. */
+fovea_status fovea_pack_scalar(fovea_value_type type,
+                               const fovea_scalar *scalar, uint64_t *slot);
+
+/** A scalar of a row. */
+fovea_scalar fovea_scalar_of_word(const fovea_scalar_spec *spec, int64_t word);
 
 #endif /* FOVEA_LIB_RUNTIME_INTERNAL_H */

@@ -44,7 +44,8 @@ static fovea_status check_target(const fovea_kernel *kernel) {
                       "kernel '%s' uses %s, which need a device of compute "
                       "capability 9.0 or later, found %d.%d",
                       m->kernel, feature, device->major, device->minor);
-  if (m->num_maps > 0 && !device->driver->tensor_map_encode)
+  if (m->num_maps > 0 && (!device->driver->tensor_map_encode ||
+                          !device->driver->tensor_map_replace))
     return fovea_fail(FOVEA_ERROR_LOAD,
                       "kernel '%s' uses tensor maps, for which the CUDA driver "
                       "is too old: it has no cuTensorMapEncodeTiled",

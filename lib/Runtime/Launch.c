@@ -13,22 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/**
- * Arguments are packed in slots of 8 bytes, one each, those of the prologue
- * behind the kernel's; tensor maps have a place of their own. Workspaces and
- * scratch memory are taken when the launch runs.
- */
-struct fovea_launch {
-  fovea_kernel *kernel;
-  unsigned grid[3];
-  unsigned prologue_grids[FOVEA_MAX_PROLOGUE][3];
-  /** Where in the launch's memory each scratch begins; bytes of all. */
-  int64_t scratch_offsets[FOVEA_MAX_SCRATCH], scratch_bytes;
-  uint64_t *values;
-  CUtensorMap *maps;
-  void **arguments;
-};
-
 /*===-- Checking a call
  * ----------------------------------------------------===*/
 
@@ -137,19 +121,25 @@ static fovea_status derive_sizes(call *c) {
   return FOVEA_OK;
 }
 
+fovea_status fovea_check_address(const fovea_tensor_spec *spec,
+                                 fovea_address address) {
+  if (!address)
+    return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                      "tensor '%s' has elements but no address", spec->name);
+  if (address % (uint64_t)spec->alignment)
+    return VIOLATED("tensor '%s' must lie at a multiple of %lld bytes, found "
+                    "address 0x%llx",
+                    spec->name, (long long)spec->alignment,
+                    (unsigned long long)address);
+  return FOVEA_OK;
+}
+
 /** Address and strides of one tensor that has elements. */
 static fovea_status check_layout(const fovea_tensor_spec *spec,
                                  const fovea_tensor *tensor,
                                  const int64_t *strides) {
   int64_t bytes = fovea_dtype_bytes(spec->dtype), last = 0;
-  if (!tensor->data)
-    return fovea_fail(FOVEA_ERROR_ARGUMENT,
-                      "tensor '%s' has elements but no address", spec->name);
-  if (tensor->data % (uint64_t)spec->alignment)
-    return VIOLATED("tensor '%s' must lie at a multiple of %lld bytes, found "
-                    "address 0x%llx",
-                    spec->name, (long long)spec->alignment,
-                    (unsigned long long)tensor->data);
+  TRY(fovea_check_address(spec, tensor->data));
   for (int d = 0; d < spec->rank; ++d) {
     int64_t stride = strides[d], extent, byte_stride;
     if (tensor->sizes[d] == 1)
@@ -183,7 +173,7 @@ static fovea_status check_layout(const fovea_tensor_spec *spec,
   return FOVEA_OK;
 }
 
-static fovea_status check_layouts(call *c) {
+static fovea_status check_layouts(call *c, fovea_launch *launch) {
   const fovea_metadata *m = c->metadata;
   for (int i = 0; i < m->num_tensors; ++i) {
     const fovea_tensor_spec *spec = &m->tensors[i];
@@ -198,6 +188,7 @@ static fovea_status check_layouts(call *c) {
           __builtin_mul_overflow(contiguous, tensor->sizes[d], &contiguous))
         return VIOLATED("tensor '%s' has more than 2^63 elements", spec->name);
     }
+    launch->empty[i] = empty;
     if (!empty)
       TRY(check_layout(spec, tensor, strides));
   }
@@ -358,6 +349,15 @@ static fovea_status pack_integer(int64_t value, fovea_value_type type,
   return FOVEA_OK;
 }
 
+fovea_status fovea_pack_scalar(fovea_value_type type,
+                               const fovea_scalar *scalar, uint64_t *slot) {
+  if (type != FOVEA_VALUE_F32)
+    return pack_integer(scalar->integer, type, "scalar", scalar->name, slot);
+  float value = (float)scalar->floating;
+  memcpy(slot, &value, sizeof value);
+  return FOVEA_OK;
+}
+
 static fovea_status pack_parameter(const call *c, const fovea_parameter *p,
                                    uint64_t *slot) {
   const fovea_metadata *m = c->metadata;
@@ -372,15 +372,8 @@ static fovea_status pack_parameter(const call *c, const fovea_parameter *p,
     return pack_integer(c->strides[(size_t)p->index * FOVEA_MAX_RANK + p->dim],
                         p->type, "a stride of tensor",
                         m->tensors[p->index].name, slot);
-  case FOVEA_PARAMETER_SCALAR: {
-    const fovea_scalar *scalar = c->scalars[p->index];
-    if (p->type != FOVEA_VALUE_F32)
-      return pack_integer(scalar->integer, p->type, "scalar", scalar->name,
-                          slot);
-    float value = (float)scalar->floating;
-    memcpy(slot, &value, sizeof value);
-    return FOVEA_OK;
-  }
+  case FOVEA_PARAMETER_SCALAR:
+    return fovea_pack_scalar(p->type, c->scalars[p->index], slot);
   case FOVEA_PARAMETER_TENSOR_MAP:
   case FOVEA_PARAMETER_WORKSPACE:
   case FOVEA_PARAMETER_SCRATCH:
@@ -411,7 +404,7 @@ static fovea_status prepare(call *c, fovea_launch *launch,
     c->sizes[i] = -1;
   TRY(match_names(c, tensors, num_tensors, scalars, num_scalars));
   TRY(derive_sizes(c));
-  TRY(check_layouts(c));
+  TRY(check_layouts(c, launch));
   TRY(check_constraints(c));
   TRY(pack_grids(c, launch));
   TRY(pack_scratch(c, launch));
@@ -458,10 +451,12 @@ fovea_status fovea_launch_prepare(fovea_kernel *kernel,
                       ((size_t)m->num_maps + 1) * sizeof *launch->maps);
     launch->arguments =
         calloc((size_t)m->num_all_parameters + 1, sizeof *launch->arguments);
+    launch->empty = calloc((size_t)m->num_tensors + 1, sizeof *launch->empty);
   }
   fovea_status status =
       c.tensors && c.scalars && c.sizes && c.said_by && c.strides && launch &&
-              launch->values && launch->maps && launch->arguments
+              launch->values && launch->maps && launch->arguments &&
+              launch->empty
           ? prepare(&c, launch, tensors, num_tensors, scalars, num_scalars)
           : fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
   free(c.tensors);
@@ -482,101 +477,13 @@ void fovea_launch_free(fovea_launch *launch) {
   free(launch->values);
   free(launch->maps);
   free(launch->arguments);
+  free(launch->empty);
   free(launch);
 }
 
 int64_t fovea_launch_grid(const fovea_launch *launch) {
   return launch ? (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2]
                 : 0;
-}
-
-/** Puts a launch on a stream; the device's context is current. */
-static fovea_status submit(const fovea_launch *launch, CUstream stream,
-                           void **arguments) {
-  const fovea_kernel *kernel = launch->kernel;
-  const fovea_driver *driver = kernel->device->driver;
-  const fovea_metadata *m = &kernel->metadata;
-  return fovea_check(driver,
-                     driver->launch(kernel->function, launch->grid[0],
-                                    launch->grid[1], launch->grid[2],
-                                    m->block[0], m->block[1], m->block[2],
-                                    m->shared_memory, stream, arguments, NULL),
-                     "cuLaunchKernel");
-}
-
-/** Puts the kernels of the prologue that have CTAs on a stream. */
-static fovea_status submit_prologue(const fovea_launch *launch, CUstream stream,
-                                    void **arguments) {
-  const fovea_kernel *kernel = launch->kernel;
-  const fovea_driver *driver = kernel->device->driver;
-  const fovea_metadata *m = &kernel->metadata;
-  for (int i = 0; i < m->num_prologue; ++i) {
-    const fovea_prologue_kernel *p = &m->prologue[i];
-    const unsigned *grid = launch->prologue_grids[i];
-    if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
-      continue;
-    TRY(fovea_check(driver,
-                    driver->launch(kernel->prologue[i], grid[0], grid[1],
-                                   grid[2], p->block[0], p->block[1],
-                                   p->block[2], p->shared_memory, stream,
-                                   arguments + p->first_parameter, NULL),
-                    "cuLaunchKernel"));
-  }
-  return FOVEA_OK;
-}
-
-/**
- * Submits with memory of this run's own. The launch stays as it is: other
- * threads may run it at the same time.
- */
-static fovea_status submit_with_memory(const fovea_launch *launch,
-                                       CUstream stream) {
-  const fovea_kernel *kernel = launch->kernel;
-  const fovea_metadata *m = &kernel->metadata;
-  void *arguments[FOVEA_MAX_PARAMETERS];
-  CUdeviceptr slot, base, workspaces[FOVEA_MAX_WORKSPACES],
-      scratch[FOVEA_MAX_SCRATCH];
-  if (kernel->workspaces)
-    TRY(fovea_workspaces_take(kernel->workspaces, stream, &slot));
-  if (m->num_scratch > 0)
-    TRY(fovea_scratch_alloc(kernel->device, launch->scratch_bytes, stream,
-                            &base));
-  for (int i = 0; i < m->num_scratch; ++i)
-    scratch[i] = base + (CUdeviceptr)launch->scratch_offsets[i];
-  for (int i = 0, workspace = 0; i < m->num_all_parameters; ++i) {
-    const fovea_parameter *p = &m->parameters[i];
-    arguments[i] = launch->arguments[i];
-    if (p->kind == FOVEA_PARAMETER_SCRATCH) {
-      arguments[i] = &scratch[p->index];
-    } else if (p->kind == FOVEA_PARAMETER_WORKSPACE) {
-      workspaces[workspace] = slot + (unsigned)p->offset;
-      arguments[i] = &workspaces[workspace++];
-    }
-  }
-  fovea_status status = submit_prologue(launch, stream, arguments);
-  if (status == FOVEA_OK)
-    status = submit(launch, stream, arguments);
-  if (m->num_scratch == 0)
-    return status;
-  fovea_status freed = fovea_scratch_free(kernel->device, base, stream);
-  return status == FOVEA_OK ? freed : status;
-}
-
-fovea_status fovea_launch_run(fovea_launch *launch, fovea_stream stream) {
-  if (!launch)
-    return fovea_fail(FOVEA_ERROR_ARGUMENT, "launch is null");
-  /* An empty tensor: nothing to write, and the driver refuses empty grids. */
-  if (fovea_launch_grid(launch) == 0)
-    return FOVEA_OK;
-  const fovea_kernel *kernel = launch->kernel;
-  const fovea_metadata *m = &kernel->metadata;
-  bool needs_memory = kernel->workspaces || m->num_scratch > 0;
-  TRY(fovea_enter(kernel->device));
-  fovea_status status = needs_memory || m->num_prologue > 0
-                            ? submit_with_memory(launch, stream)
-                            : submit(launch, stream, launch->arguments);
-  fovea_leave(kernel->device);
-  return status;
 }
 
 fovea_status fovea_kernel_launch(fovea_kernel *kernel, fovea_stream stream,

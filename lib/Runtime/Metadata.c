@@ -482,6 +482,8 @@ static fovea_status read_parameter(reader *r, int object) {
   if (strcmp(kind, "tensor_map") == 0) {
     p->kind = FOVEA_PARAMETER_TENSOR_MAP;
     TRY(find_tensor(r, object, &p->index));
+    if (r->out->num_maps == FOVEA_MAX_MAPS)
+      return FAIL("more than %d tensor maps", FOVEA_MAX_MAPS);
     p->map = r->out->num_maps++;
     return read_map(r, object, &r->out->tensors[p->index],
                     &r->out->maps[p->map]);

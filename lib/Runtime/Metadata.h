@@ -26,6 +26,8 @@ enum {
   FOVEA_MAX_BOX_EXTENT = 256,
   /** Bytes that addresses and strides of mapped tensors are a multiple of. */
   FOVEA_MAP_GRANULE = 16,
+  /** Tensor maps of one kernel. */
+  FOVEA_MAX_MAPS = 32,
   /** Workspaces of one kernel, bytes of all together. */
   FOVEA_MAX_WORKSPACES = 8,
   FOVEA_MAX_WORKSPACE_BYTES = 65536,

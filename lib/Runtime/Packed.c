@@ -19,6 +19,13 @@ static size_t count_words(const fovea_metadata *m) {
   return count;
 }
 
+fovea_scalar fovea_scalar_of_word(const fovea_scalar_spec *spec, int64_t word) {
+  fovea_scalar scalar = {spec->name, 0, word};
+  if (spec->type == FOVEA_VALUE_F32)
+    memcpy(&scalar.floating, &word, sizeof scalar.floating);
+  return scalar;
+}
+
 /** Lets the structs point into the row. */
 static void unpack(const fovea_metadata *m, const int64_t *words,
                    fovea_tensor *tensors, fovea_scalar *scalars) {
@@ -32,21 +39,22 @@ static void unpack(const fovea_metadata *m, const int64_t *words,
     tensors[i].strides = words + 1 + spec->rank;
     words += 1 + 2 * spec->rank;
   }
-  for (int i = 0; i < m->num_scalars; ++i) {
-    scalars[i].name = m->scalars[i].name;
-    scalars[i].integer = words[i];
-    scalars[i].floating = 0;
-    if (m->scalars[i].type == FOVEA_VALUE_F32)
-      memcpy(&scalars[i].floating, &words[i], sizeof scalars[i].floating);
-  }
+  for (int i = 0; i < m->num_scalars; ++i)
+    scalars[i] = fovea_scalar_of_word(&m->scalars[i], words[i]);
 }
 
-/** Calls `function` with the arguments as structs. */
-static fovea_status call_unpacked(
-    fovea_status (*function)(fovea_kernel *, fovea_stream, const fovea_tensor *,
-                             size_t, const fovea_scalar *, size_t),
-    fovea_kernel *kernel, fovea_stream stream, const int64_t *words,
-    size_t count) {
+/** What to do with arguments that were unpacked. */
+typedef struct purpose {
+  fovea_stream stream;
+  /** Where a launch is wanted. */
+  fovea_launch **launch;
+  /** Otherwise what is called. */
+  fovea_status (*function)(fovea_kernel *, fovea_stream, const fovea_tensor *,
+                           size_t, const fovea_scalar *, size_t);
+} purpose;
+
+static fovea_status with_arguments(fovea_kernel *kernel, const int64_t *words,
+                                   size_t count, const purpose *what) {
   if (!kernel || (count && !words))
     return fovea_fail(FOVEA_ERROR_ARGUMENT, "kernel or words is null");
   const fovea_metadata *m = fovea_kernel_metadata(kernel);
@@ -55,16 +63,21 @@ static fovea_status call_unpacked(
     return fovea_fail(FOVEA_ERROR_ARGUMENT,
                       "kernel '%s' takes %zu words of arguments, found %zu",
                       m->kernel, wanted, count);
+  size_t num_tensors = (size_t)m->num_tensors,
+         num_scalars = (size_t)m->num_scalars;
   /* One more than needed: an allocation of nothing may be null. */
-  fovea_tensor *tensors = calloc((size_t)m->num_tensors + 1, sizeof *tensors);
-  fovea_scalar *scalars = calloc((size_t)m->num_scalars + 1, sizeof *scalars);
+  fovea_tensor *tensors = calloc(num_tensors + 1, sizeof *tensors);
+  fovea_scalar *scalars = calloc(num_scalars + 1, sizeof *scalars);
   fovea_status status;
-  if (tensors && scalars) {
-    unpack(m, words, tensors, scalars);
-    status = function(kernel, stream, tensors, (size_t)m->num_tensors, scalars,
-                      (size_t)m->num_scalars);
-  } else {
+  if (!tensors || !scalars) {
     status = fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
+  } else {
+    unpack(m, words, tensors, scalars);
+    status = what->launch
+                 ? fovea_launch_prepare(kernel, tensors, num_tensors, scalars,
+                                        num_scalars, what->launch)
+                 : what->function(kernel, what->stream, tensors, num_tensors,
+                                  scalars, num_scalars);
   }
   free(tensors);
   free(scalars);
@@ -74,11 +87,23 @@ static fovea_status call_unpacked(
 fovea_status fovea_kernel_launch_packed(fovea_kernel *kernel,
                                         fovea_stream stream,
                                         const int64_t *words, size_t count) {
-  return call_unpacked(fovea_kernel_launch, kernel, stream, words, count);
+  const purpose what = {stream, NULL, fovea_kernel_launch};
+  return with_arguments(kernel, words, count, &what);
 }
 
 fovea_status fovea_kernel_check_packed(fovea_kernel *kernel,
                                        fovea_stream stream,
                                        const int64_t *words, size_t count) {
-  return call_unpacked(fovea_kernel_check, kernel, stream, words, count);
+  const purpose what = {stream, NULL, fovea_kernel_check};
+  return with_arguments(kernel, words, count, &what);
+}
+
+fovea_status fovea_kernel_prepare_packed(fovea_kernel *kernel,
+                                         const int64_t *words, size_t count,
+                                         fovea_launch **launch) {
+  if (!launch)
+    return fovea_fail(FOVEA_ERROR_ARGUMENT, "launch is null");
+  *launch = NULL;
+  const purpose what = {NULL, launch, NULL};
+  return with_arguments(kernel, words, count, &what);
 }

@@ -83,15 +83,20 @@ static fovea_status check_stride(const fovea_tensor_spec *spec, int dim,
   return FOVEA_OK;
 }
 
+static fovea_status check_granule(const fovea_tensor_spec *spec,
+                                  fovea_address address) {
+  if (address % FOVEA_MAP_GRANULE)
+    return VIOLATED("tensor '%s' must lie at a multiple of %d bytes, found "
+                    "address 0x%llx",
+                    spec->name, FOVEA_MAP_GRANULE, (unsigned long long)address);
+  return FOVEA_OK;
+}
+
 static fovea_status view_tensor(const fovea_tensor_spec *spec,
                                 const fovea_map_spec *map,
                                 const fovea_tensor *tensor,
                                 const int64_t *strides, view *result) {
-  if (tensor->data % FOVEA_MAP_GRANULE)
-    return VIOLATED("tensor '%s' must lie at a multiple of %d bytes, found "
-                    "address 0x%llx",
-                    spec->name, FOVEA_MAP_GRANULE,
-                    (unsigned long long)tensor->data);
+  TRY(check_granule(spec, tensor->data));
   result->base = tensor->data;
   for (int d = 0; d < map->rank; ++d) {
     int dim = map->dims[d];
@@ -135,4 +140,13 @@ fovea_status fovea_tensor_map_encode(const fovea_driver *driver,
           swizzle_mode(map->swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
       "cuTensorMapEncodeTiled");
+}
+
+fovea_status fovea_tensor_map_move(const fovea_driver *driver,
+                                   const fovea_tensor_spec *spec,
+                                   fovea_address address, CUtensorMap *map) {
+  TRY(check_granule(spec, address));
+  return fovea_check(
+      driver, driver->tensor_map_replace(map, (void *)(uintptr_t)address),
+      "cuTensorMapReplaceAddress");
 }

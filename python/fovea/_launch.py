@@ -191,6 +191,11 @@ class LoadedKernel:
         if status:
             _library.check(status)
 
+    def prepare_packed(self, row: bytes) -> PreparedLaunch:
+        """Checks and packs such a row once, for launches with these sizes and strides
+        that follow. Launches nothing. Raises LaunchError for what the kernel refuses."""
+        return PreparedLaunch(self, row)
+
     def check(self, stream: int, words: Sequence[Any]) -> None:
         """Checks such a row and the integers in its tensors, once the stream's work
         is done: lengths, offsets, lists of blocks. Launches nothing. Raises
@@ -243,10 +248,35 @@ class LoadedKernel:
             self._library.fovea_kernel_unload(self._handle)
 
 
+class PreparedLaunch:
+    """A launch of a kernel with tensors of certain sizes and strides, wherever these
+    are. ``kernel`` is the LoadedKernel. Several threads may launch at once."""
+
+    def __init__(self, kernel: LoadedKernel, row: bytes):
+        # The kernel must not go before it.
+        self.kernel = kernel
+        self._library, self._handle = kernel._library, ctypes.c_void_p()
+        _library.check(self._library.fovea_kernel_prepare_packed(kernel._handle, row, len(row) >> 3,
+                                                                 ctypes.byref(self._handle)))
+        self._run, self._count = self._library.fovea_launch_run_at, len(kernel.tensors) + len(kernel.scalars)
+
+    def launch_packed(self, stream: int, row: bytes) -> None:
+        """Launches with one row in memory: the tensors' addresses, each an int64, then
+        the scalars as LoadedKernel.launch_packed has them. ``stream`` is a CUstream's
+        address. Raises LaunchError for addresses that are null or not aligned."""
+        status = self._run(self._handle, stream, row, self._count)
+        if status:
+            _library.check(status)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self._library.fovea_launch_free(self._handle)
+
+
 def synchronize(stream: int = 0, device: int = CURRENT_DEVICE) -> None:
     """Waits for all work on a stream, a CUstream's address. Errors of kernels appear
     here, as LaunchError."""
     _library.check(_library.runtime().fovea_stream_wait(open_device(device), stream))
 
 
-__all__ = ["DeviceTensor", "LoadedKernel", "LaunchError", "device_info", "synchronize"]
+__all__ = ["DeviceTensor", "LoadedKernel", "PreparedLaunch", "LaunchError", "device_info", "synchronize"]

@@ -116,6 +116,9 @@ RUNTIME_FUNCTIONS = {
     "fovea_kernel_tensor_name": (c_char_p, [c_void_p, c_int]),
     "fovea_kernel_scalar_name": (c_char_p, [c_void_p, c_int]),
     "fovea_kernel_launch_packed": (c_int, [c_void_p, c_void_p, c_char_p, c_size_t]),
+    "fovea_kernel_prepare_packed": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_void_p)]),
+    "fovea_launch_run_at": (c_int, [c_void_p, c_void_p, c_char_p, c_size_t]),
+    "fovea_launch_free": (None, [c_void_p]),
     "fovea_kernel_check_packed": (c_int, [c_void_p, c_void_p, c_char_p, c_size_t]),
     "fovea_stream_wait": (c_int, [c_void_p, c_void_p]),
 }

@@ -361,6 +361,17 @@ API CUresult cuTensorMapEncodeTiled(CUtensorMap *result, int type,
   return CUDA_SUCCESS;
 }
 
+API CUresult cuTensorMapReplaceAddress(CUtensorMap *result, void *address) {
+  map *out = (map *)result;
+  if (homeless())
+    return NO_CONTEXT;
+  if (fails("cuTensorMapReplaceAddress") || (uintptr_t)result % 64 ||
+      (uintptr_t)address % 16 || !out->is_map)
+    return INVALID_VALUE;
+  out->address = (uintptr_t)address;
+  return CUDA_SUCCESS;
+}
+
 API CUresult cuMemPoolCreate(CUmemoryPool *pool,
                              const CUmemPoolProps *properties) {
   if (fails("cuMemPoolCreate"))

@@ -9,7 +9,7 @@
 /**
  * usage: fovea-runtime-test [--device=N] [--kernel=FILE --metadata=FILE]
  *          [--info] [--memory] [--threads=N] [--prepared=N] [--repeat=N]
- *          [--packed] [--check]
+ *          [--packed] [--moved=BYTES] [--check]
  *          [--tensor=NAME,DTYPE,SIZES[,strides=STRIDES][,at=ADDRESS]
  *                    [,holds=INTEGERS]]...
  *          [--scalar=NAME,VALUE]...
@@ -115,9 +115,18 @@ static void *launch(void *unused) {
   return NULL;
 }
 
+/** A number with a point is for an f32 parameter. */
+static int64_t scalar_word(const fovea_scalar *scalar) {
+  int64_t word = scalar->integer;
+  if (scalar->floating != (double)scalar->integer)
+    memcpy(&word, &scalar->floating, sizeof word);
+  return word;
+}
+
+enum { MOST_WORDS = MOST * (1 + 2 * RANK) + MOST };
+
 /** The tensors and scalars as given, in a row: in the kernel's order. */
-static void launch_packed(void) {
-  int64_t words[MOST * (1 + 2 * RANK) + MOST];
+static size_t pack(int64_t *words) {
   size_t count = 0;
   for (size_t i = 0; i < num_tensors; ++i) {
     const fovea_tensor *tensor = &tensors[i];
@@ -132,13 +141,35 @@ static void launch_packed(void) {
     }
     count += (size_t)tensor->rank;
   }
-  /* A number with a point is for an f32 parameter. */
   for (size_t i = 0; i < num_scalars; ++i)
-    if (scalars[i].floating != (double)scalars[i].integer)
-      memcpy(&words[count++], &scalars[i].floating, sizeof(double));
-    else
-      words[count++] = scalars[i].integer;
+    words[count++] = scalar_word(&scalars[i]);
+  return count;
+}
+
+static void launch_packed(void) {
+  int64_t words[MOST_WORDS];
+  size_t count = pack(words);
   check(fovea_kernel_launch_packed(kernel, NULL, words, count));
+}
+
+/** Prepares the launch, then runs it with tensors so many bytes further on and
+ * each scalar that is an integer one more, and where it was. */
+static void launch_moved(long long bytes) {
+  int64_t words[MOST_WORDS];
+  fovea_launch *prepared;
+  size_t count = pack(words);
+  check(fovea_kernel_prepare_packed(kernel, words, count, &prepared));
+  for (size_t i = 0; i < num_tensors; ++i)
+    words[i] = tensors[i].data ? (int64_t)tensors[i].data + bytes : 0;
+  for (size_t i = 0; i < num_scalars; ++i)
+    words[num_tensors + i] =
+        scalar_word(&scalars[i]) +
+        (scalars[i].floating == (double)scalars[i].integer);
+  check(fovea_launch_run_at(prepared, NULL, words, num_tensors + num_scalars));
+  check(fovea_launch_run(prepared, NULL));
+  fovea_status few = fovea_launch_run_at(prepared, NULL, words, 1);
+  printf("one word: %d %s\n", few, fovea_last_error());
+  fovea_launch_free(prepared);
 }
 
 /** Puts what tensors hold into memory of the device. */
@@ -216,6 +247,7 @@ static void print_info(fovea_device *device) {
 int main(int argc, char **argv) {
   int number = FOVEA_CURRENT_DEVICE, threads = 0, info = 0, memory = 0;
   int prepared = 0, repeat = 0, packed = 0, checked = 0;
+  long long moved = 0;
   char *image = NULL, *metadata = NULL, *value;
   for (int i = 1; i < argc; ++i) {
     if ((value = value_of(argv[i], "--device=")))
@@ -240,6 +272,8 @@ int main(int argc, char **argv) {
       memory = 1;
     else if (strcmp(argv[i], "--packed") == 0)
       packed = 1;
+    else if ((value = value_of(argv[i], "--moved=")))
+      moved = atoll(value);
     else if (strcmp(argv[i], "--check") == 0)
       checked = 1;
   }
@@ -273,7 +307,9 @@ int main(int argc, char **argv) {
       launch(NULL);
     if (repeat)
       check(fovea_stream_wait(device, NULL));
-    if (packed)
+    if (moved)
+      launch_moved(moved);
+    else if (packed)
       launch_packed();
     else if (num_tensors && !threads && !prepared)
       launch(NULL);

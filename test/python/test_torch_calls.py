@@ -43,6 +43,10 @@ def call(q, k, v, function=score, **options):
     return lambda: flex_attention(q, k, v, function, **options)
 
 q, k, v = tensors()
+wide = torch.zeros(1, 2, 16, 32).half()
+broadcast = [torch.zeros(batch, 2, 16, 16).half() for batch in (3, 1, 1)]
+with torch.inference_mode():
+    inference = [torch.zeros(1, 2, 16, 16).half() for _ in range(3)]
 step("long: first", call(q, k, v), q, k, v, slopes)
 step("short: again", call(q, k, v), q, k, v, slopes)
 a, b, c = tensors()
@@ -60,9 +64,32 @@ step("long: other strides", call(a, b, c), a, b, c, other)
 step("long: another scale", call(q, k, v, scale=0.5), q, k, v, other)
 step("long: with log-sum-exp", call(q, k, v, return_lse=True), q, k, v, other)
 step("short: with log-sum-exp", call(q, k, v, return_lse=True), q, k, v, other)
-step("long: with options", call(q, k, v, kernel_options={"num_warps": 4}), q, k, v, other)
+for kind in ("long", "short"):
+    step(kind + ": with options", call(q, k, v, kernel_options={"num_warps": 4}), q, k, v, other)
+    step(kind + ": other options", call(q, k, v, kernel_options={"schedule": "auto"}), q, k, v, other)
+    step("long: options that can't be compared", call(q, k, v, kernel_options={"num_warps": []}), q, k, v, other)
+    step("short: with AuxRequest", call(q, k, v, return_aux=flex.AuxRequest(lse=True)), q, k, v, other)
+    step(kind + ": one tensor", call(q, q, q), q, q, q, other)
+    with torch.inference_mode():
+        call(*inference)()
+        step("short: inference mode", call(*inference), *inference, other)
+    step(kind + ": one batch entry of keys", call(*broadcast), *broadcast, other)
+    step(kind + ": another head dim of values", call(q, k, wide), q, k, wide, other)
 step("long: default dtype", lambda: (torch.set_default_dtype(torch.float64), call(q, k, v)())[1], q, k, v, other)
 torch.set_default_dtype(torch.float32)
+
+slopes = torch.nn.Parameter(torch.ones(2), requires_grad=False)
+for kind in ("long", "short"):
+    step(kind + ": a parameter", call(q, k, v), q, k, v, slopes)
+slopes.data = torch.ones(2).half()  # as Module.half() does
+for kind in ("long", "short"):
+    step(kind + ": another type, in place", call(q, k, v), q, k, v, slopes)
+slopes.data = torch.ones(4).half()[::2]
+for kind in ("long", "short"):
+    step(kind + ": other strides, in place", call(q, k, v), q, k, v, slopes)
+slopes.data = torch.ones(4).half()[::2]
+step("short: other memory, in place", call(q, k, v), q, k, v, slopes)
+slopes = other
 
 class Module:
     table = torch.ones(2)
@@ -120,6 +147,12 @@ step("short: as before", call(q, k, v, m), q, k, v, *lists(m))
 m.kv_indices = m.kv_indices.clone()
 step("long: another list", call(q, k, v, m), q, k, v, *lists(m))
 step("short: again", call(q, k, v, m), q, k, v, *lists(m))
+kept.append(m.kv_indices.untyped_storage())
+wider = torch.zeros(*m.kv_indices.shape[:-1], 8, dtype=torch.int32)
+m.kv_indices.set_(wider.untyped_storage(), 0, m.kv_indices.shape, wider.stride())
+for kind in ("long", "short"):
+    step(kind + ": a list with other strides, in place", call(q, k, v, m), q, k, v, *lists(m))
+    step(kind + ": with log-sum-exp", lambda: flex_attention(q, k, v, None, m, return_lse=True), q, k, v, *lists(m))
 m.mask_mod = lambda b, h, i, j: i > j
 step("long: another mask_mod", call(q, k, v, m), q, k, v, *lists(m))
 m.kv_num_blocks = m.kv_num_blocks.long()
@@ -154,16 +187,84 @@ for kind in ("long", "short"):
 """
 
 
+THREADS = """
+import threading
+
+slopes = torch.ones(2)
+calls = [tensors(1, 2, 16 * (1 + index // 2), 16) for index in range(4)]
+
+def run(given):
+    for _ in range(100):
+        flex_attention(*given, lambda s, b, h, i, j: s)
+        flex_attention(*given, score)
+
+def score(s, b, h, i, j):
+    return s + slopes[h]
+
+workers = [threading.Thread(target=run, args=(given,)) for given in calls]
+for worker in workers:
+    worker.start()
+for worker in workers:
+    worker.join()
+for given in calls:
+    print("given:", *(hex(t.data_ptr()) for t in given))
+"""
+
+
+def run_on_stand_in(run_python, build, script):
+    result = run_python(START + script, LD_LIBRARY_PATH=str(build / "test" / "Runtime" / "fake-driver"),
+                        PYTHONPATH=f"{ROOT / 'python'}:{ROOT / 'test' / 'python'}", PYTHONUNBUFFERED="1")
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_threads(run_python, build):
+    """Each launch has the tensors of one call."""
+    lines = run_on_stand_in(run_python, build, THREADS).splitlines()
+    given = [line.split()[1:] for line in lines if line.startswith("given:")]
+    launches = [line.split()[1:] for line in lines if line.startswith("arguments:")]
+    assert len(given) == 4 and len(launches) == 800
+    for words in launches:
+        assert [set(one) <= set(words) for one in given].count(True) == 1, words
+
+
+@pytest.mark.parametrize("guards", [True, False])
+def test_alike(fovea, monkeypatch, guards):
+    """What PyTorch compares in one call is what we compare without it."""
+    import gc
+    import weakref
+
+    import torch
+
+    from fovea.torch import _alike
+
+    if guards and _alike._TensorGuards is None:
+        pytest.skip("this PyTorch has no TensorGuards")
+    if not guards:
+        monkeypatch.setattr(_alike, "_TensorGuards", None)
+    one, two = torch.zeros(4, 6), torch.zeros(3)
+    fits = _alike.alike(one, two)
+    assert fits(one, two) and fits(torch.ones(4, 6), two)
+    others = (torch.zeros(6, 4).mT, torch.zeros(4, 5), torch.zeros(1, 4, 6), torch.zeros(4, 6).half(), torch.zeros(4, 6, device="meta"),
+              torch.nn.Parameter(torch.zeros(4, 6)), torch.zeros(4, 6).requires_grad_(), torch.zeros(4, 6).to_sparse())
+    assert not any(fits(other, two) or _alike.alike(other, two)(one, two) for other in others)
+    assert _alike.alike(one, one)(two.new_zeros(4, 6), one) and not _alike.alike(one, one)(one, two)
+    two.resize_(2)
+    assert not fits(one, two)
+    gone = weakref.ref(one)
+    del one
+    gc.collect()
+    assert gone() is None
+
+
 @pytest.mark.parametrize("script, refusals", [
     (SCORES, ["a captured tensor requires a gradient", "query requires a gradient"]),
     (BLOCK_MASKS, ["created for 64 queries and 64 keys, found 32 and 32"]), (SDPA, ["can't both be given"]),
 ])
 def test_calls(run_python, build, script, refusals):
-    result = run_python(START + script, LD_LIBRARY_PATH=str(build / "test" / "Runtime" / "fake-driver"),
-                        PYTHONPATH=f"{ROOT / 'python'}:{ROOT / 'test' / 'python'}", PYTHONUNBUFFERED="1")
-    assert result.returncode == 0, result.stderr
+    output = run_on_stand_in(run_python, build, script)
     given, steps = [], 0
-    for line in result.stdout.splitlines():
+    for line in output.splitlines():
         if line.startswith("arguments:"):
             given = line.split()[1:]
         elif line.startswith("step:"):
@@ -173,10 +274,10 @@ def test_calls(run_python, build, script, refusals):
             assert words[1] == words[len(words) - len(addresses) - 1] + ":", line
             assert addresses and set(addresses) <= set(given), (line, given)
     assert steps > 5
-    found = [line for line in result.stdout.splitlines() if line.startswith("refused:")]
+    found = [line for line in output.splitlines() if line.startswith("refused:")]
     assert len(found) == len(refusals) and all(part in line for part, line in zip(refusals, found)), found
     if script is SDPA:
         # Two calls have two seeds.
-        launches = [line.split() for line in result.stdout.splitlines() if line.startswith("arguments:")][-2:]
+        launches = [line.split() for line in output.splitlines() if line.startswith("arguments:")][-2:]
         seeds = [[word for word in words[1:] if not word.startswith("0x") and abs(float(word)) > 1 << 32] for words in launches]
         assert len(seeds[0]) == len(seeds[1]) == 1 and seeds[0] != seeds[1]

@@ -259,6 +259,20 @@ FOVEA_API fovea_status fovea_kernel_launch_packed(fovea_kernel *kernel,
                                                   fovea_stream stream,
                                                   const int64_t *words,
                                                   size_t count);
+/** fovea_launch_prepare with arguments of that form. */
+FOVEA_API fovea_status fovea_kernel_prepare_packed(fovea_kernel *kernel,
+                                                   const int64_t *words,
+                                                   size_t count,
+                                                   fovea_launch **launch);
+/**
+ * fovea_launch_run with tensors elsewhere and other scalars: all that changes
+ * where the same call is made again. `words` are the address of each tensor of
+ * fovea_kernel_tensor_name, then the scalars, as above; sizes and strides are
+ * the launch's, which stays as it is. Addresses are checked as ever.
+ */
+FOVEA_API fovea_status fovea_launch_run_at(const fovea_launch *launch,
+                                           fovea_stream stream,
+                                           const int64_t *words, size_t count);
 /** fovea_kernel_check with arguments of that form. */
 FOVEA_API fovea_status fovea_kernel_check_packed(fovea_kernel *kernel,
                                                  fovea_stream stream,

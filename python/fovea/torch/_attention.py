@@ -83,53 +83,64 @@ def flex_attention(
     >>> out = flex_attention(query, key, value, score_mod=alibi)  # doctest: +SKIP
     """
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
-    repeats = plain and not kernel_options and return_aux is None
+    wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
+    hints: Any = _calls.hints_of(kernel_options) if kernel_options else ()
+    options = (scale, enable_gqa, wants_lse, hints)
+    repeats = plain and hints is not None and (return_aux is None or not return_lse and not return_aux.max_scores)
     if repeats:
-        result = _flex_again(query, key, value, score_mod, block_mask, (scale, enable_gqa, return_lse))
+        result = _flex_again(query, key, value, score_mod, block_mask, options)
         if result is not None:
-            return result if return_lse else result[0]
+            return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
     check(query, key, value, enable_gqa, checked_backend(backend))
     if return_lse and return_aux is not None:
         raise ValueError("return_lse and return_aux can't both be given")
     if return_aux is not None and return_aux.max_scores:
         raise NotImplementedError("return_aux asks for max_scores, which is not computed")
-    mask_mod, blocks, lists = block_mask, None, ()
+    mask_mod, blocks, lengths, lists = block_mask, None, None, ()
     if block_mask is not None and _masks.is_block_mask(block_mask):
-        mask_mod, blocks, lists = _masks.read(block_mask, query, key)
+        mask_mod, blocks, lengths, lists = _masks.read(block_mask, query, key)
     for name, function in (("score_mod", score_mod), ("block_mask", mask_mod)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be a function{' or a BlockMask' * (name == 'block_mask')}, found "
                             f"{type(function).__name__}")
-    wants_lse = return_lse or (return_aux is not None and return_aux.lse)
     program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, wants_lse, blocks))
     schedule, recurrence = checked_options(kernel_options)
     call = _op.Call(program.captures, lists, program.text, wants_lse, schedule=schedule, recurrence=recurrence)
-    form = _calls.form_of(query, key, value, blocks, scale, enable_gqa, return_lse) if repeats else None
-    if key.shape[0] != query.shape[0]:
-        key, value = (one.expand(query.shape[0], -1, -1, -1) for one in (key, value))
-    o, lse = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form)
-    if return_lse:
-        return o, lse
-    if return_aux is not None:
-        from torch.nn.attention.flex_attention import AuxOutput
+    form = _calls.form_of(query, key, options, blocks, lengths) if repeats else None
+    result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form)
+    return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
 
-        return o, AuxOutput(lse=lse if wants_lse else None, max_scores=None)
-    return o
+
+#: PyTorch's AuxOutput, once it was asked for: to look it up takes as long as to allocate a tensor.
+_aux_output: Any = None
+
+
+def _find_aux_output() -> Any:
+    from torch.nn.attention.flex_attention import AuxOutput
+
+    if not torch.compiler.is_compiling():
+        global _aux_output
+        _aux_output = AuxOutput
+    return AuxOutput
+
+
+def _with_aux(result: Tuple[torch.Tensor, Optional[torch.Tensor]], return_aux: Any) -> Tuple[torch.Tensor, Any]:
+    return result[0], (_aux_output or _find_aux_output())(result[1] if return_aux.lse else None, None)
 
 
 def _flex_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Optional[Callable], block_mask: Any,
-                options: Tuple[Any, ...]) -> Any:
+                options: Tuple[Any, ...]) -> Optional[Tuple[torch.Tensor, Optional[torch.Tensor]]]:
     """The output and the log-sum-exp, or None if there was no such call before."""
-    mask_mod, blocks, lists = block_mask, None, ()
-    if block_mask is not None and _masks.is_block_mask(block_mask):
-        known = _masks.known(block_mask, query, key)
-        if known is None:
-            return None
-        mask_mod, blocks, lists = known
+    mask_mod, blocks, lengths, lists = block_mask, None, None, ()
+    if block_mask is not None:
+        read = _masks.known(block_mask)
+        if read is not None:
+            mask_mod, blocks, lengths, lists = read
     family = known_family(score_mod, mask_mod)
     if family is None:
         return None
-    return _calls.again(family, _calls.form_of(query, key, value, blocks, *options), query, key, value, lists)
+    found = _calls.find(family, _calls.form_of(query, key, options, blocks, lengths), query, key, value, lists)
+    return None if found is None else found[0](query, key, value, found[1])
 
 
 # --- scaled_dot_product_attention ---------------------------------------------
@@ -211,19 +222,8 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
         family = mask_family(attn_mask) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
     call = _op.Call(program.captures, (), program.text, False, seed, offset)
-    form = _sdpa_form(query, key, value, attn_mask, (scale, enable_gqa, dropout_p)) if plain else None
-    if key.shape[0] != query.shape[0]:
-        key, value = (one.expand(query.shape[0], -1, -1, -1) for one in (key, value))
+    form = _calls.form_of(query, key, (scale, enable_gqa, dropout_p)) if plain else None
     return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form)[0]
-
-
-def _sdpa_form(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
-               options: Tuple[Any, ...]) -> Optional[_calls.Form]:
-    if attn_mask is None:
-        return _calls.form_of(query, key, value, *options)
-    if attn_mask.requires_grad and torch.is_grad_enabled() or attn_mask.layout is not torch.strided:
-        return None
-    return _calls.form_of(query, key, value, attn_mask.shape, *options)
 
 
 def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
@@ -235,10 +235,9 @@ def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, att
         family, captures = (None if is_causal else mask_family(attn_mask)), (attn_mask,)
     if family is None:
         return None
-    form = _sdpa_form(query, key, value, attn_mask, options)
-    if form not in family.calls:
+    found = _calls.find(family, _calls.form_of(query, key, options), query, key, value, (), captures)
+    if found is None:
         return None
     # Only now: the generator must not move on twice.
     seed, offset = dropout_numbers(query.device) if options[-1] else (0, 0)
-    result = _calls.again(family, form, query, key, value, (), captures, seed, offset)
-    return None if result is None else result[0]
+    return found[0](query, key, value, found[1], seed, offset)[0]

@@ -7,61 +7,85 @@ still refer to what they did. All others take the long way, which raises the err
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 import torch
 
 from . import _op
+from ._alike import alike
 from ._programs import Family
 
-_MOST_CALLS = 256
+#: Of a family; of calls whose sizes are the same, but not strides, types or devices.
+_MOST_CALLS, _MOST_ALIKE = 256, 8
 Form = Tuple[Any, ...]
+
+_dispatch_modes, _transformations = torch._C._len_torch_dispatch_stack, torch._C._functorch.maybe_current_level
+_is_compiling, _default_dtype = torch.compiler.is_compiling, torch.get_default_dtype
 
 
 def is_plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> bool:
     """Whether a kernel can be launched right here: under modes (fake tensors,
     tracing) and transformations an op must be seen. torch.compile takes the first
     question for a constant and never meets the others."""
-    return (
-        not torch.compiler.is_compiling() and not torch._C._len_torch_dispatch_stack()
-        and type(query) is type(key) is type(value) is torch.Tensor
-        and torch._C._functorch.maybe_current_level() is None
-    )
+    return (not _is_compiling() and type(query) is type(key) is type(value) is torch.Tensor and not _dispatch_modes()
+            and _transformations() is None)
 
 
-def form_of(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *others: Any) -> Optional[Form]:
-    """All that decides how a call goes, but for functions and tensors' contents; None
-    where gradients are asked for."""
-    gradients = torch.is_grad_enabled()
-    if gradients and (query.requires_grad or key.requires_grad or value.requires_grad):
+def hints_of(kernel_options: Dict[str, Any]) -> Optional[Form]:
+    """As a part of a form; None for options that can't be one."""
+    options = tuple(kernel_options.items())
+    try:
+        hash(options)
+    except TypeError:
         return None
-    return (
-        query.shape, key.shape, value.shape, query.stride(), key.stride(), value.stride(), query.dtype, key.dtype,
-        value.dtype, query.get_device(), key.get_device(), value.get_device(), gradients, torch.get_default_dtype(), others,
-    )
+    return options
+
+
+def form_of(query: torch.Tensor, key: torch.Tensor, options: Form, blocks: Optional[Form] = None,
+            lengths: Optional[Tuple[int, ...]] = None) -> Form:
+    """What calls are looked up by: all that decides how they go, but for functions,
+    and for tensors beyond their sizes, which are compared then."""
+    return query.shape, key.shape, _default_dtype(), options, blocks, lengths
+
+
+class _Kept(NamedTuple):
+    """A call that went the long way."""
+
+    #: Of query, key, value, lists of blocks, `captures`.
+    fits: Callable[..., bool]
+    prepared: _op.Prepared
+    #: Tensors that the kernel reads, then others that its functions refer to.
+    captures: Tuple[torch.Tensor, ...]
 
 
 def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.Call, plain: bool, level: str,
         family: Optional[Family] = None, form: Optional[Form] = None) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """A call the long way. With a form, the family keeps how it goes."""
+    batch = query.shape[0]
+    # One batch entry of keys is for all of the query's.
+    keys, values = (one if one.shape[0] == batch else one.expand(batch, -1, -1, -1) for one in (key, value))
     if not plain:
-        return torch.ops.fovea.attention(query, key, value, *call[:-1], level)
-    launcher = _op.launcher(call.program, call.schedule, call.recurrence, query.device.index)
-    layout = launcher.layout(query, key, value)
+        return torch.ops.fovea.attention(query, keys, values, *call[:-1], level)
+    others = (*call.blocks, *call.captures)
+    prepared = _op.launcher(call.program, call.schedule, call.recurrence, query.device.index).prepared(
+        query, keys, values, others)
     if family is not None and form is not None:
         if len(family.calls) >= _MOST_CALLS:
             family.calls.clear()
-        family.calls[form] = layout, call.captures
-    return layout(query, key, value, call.captures, call.blocks, call.seed, call.offset)
+        read = set(map(id, call.captures))
+        bound = (*call.captures, *(tensor for tensor, _ in family.bindings.tensors if id(tensor) not in read))
+        kept = _Kept(alike(query, key, value, *call.blocks, *bound), prepared, bound)
+        family.calls[form] = (kept, *family.calls.get(form, ()))[:_MOST_ALIKE]
+    return prepared(query, keys, values, others, call.seed, call.offset)
 
 
-def again(family: Family, form: Optional[Form], query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-          blocks: Sequence[torch.Tensor] = (), captures: Optional[Sequence[torch.Tensor]] = None, seed: int = 0,
-          offset: int = 0) -> Optional[Tuple[torch.Tensor, Optional[torch.Tensor]]]:
-    """A call as an earlier one, or None. The captured tensors are the earlier one's
-    unless others are given."""
-    found = family.calls.get(form) if form is not None else None
-    if found is None:
-        return None
-    layout, captured = found
-    return layout(query, key, value, captured if captures is None else captures, blocks, seed, offset)
+def find(family: Family, form: Form, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+         blocks: Tuple[torch.Tensor, ...] = (), captures: Optional[Tuple[torch.Tensor, ...]] = None
+         ) -> Optional[Tuple[_op.Prepared, Tuple[torch.Tensor, ...]]]:
+    """An earlier call that this one is like, and what it wants beside query, key and
+    value: lists of blocks and captured tensors, those of then unless others are given."""
+    for fits, prepared, captured in family.calls.get(form, ()):
+        others = blocks + (captured if captures is None else captures)
+        if fits(query, key, value, *others):
+            return prepared, others
+    return None

@@ -3,8 +3,9 @@ visited, their mask_mod chooses among the keys of the partial ones."""
 
 from __future__ import annotations
 
+import operator
 import weakref
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -38,57 +39,48 @@ class Read(NamedTuple):
 
     mask_mod: Optional[Callable]
     form: Form
-    lists: List[torch.Tensor]
+    #: Of queries and keys that it was made for.
+    lengths: Tuple[int, ...]
+    lists: Tuple[torch.Tensor, ...]
 
 
-class _Known:
-    """A BlockMask that was read, its attributes then, and the calls that it fits."""
+class _Known(NamedTuple):
+    """A BlockMask that was read, and its attributes then."""
 
-    __slots__ = ("block_mask", "attributes", "read", "fits")
-
-    def __init__(self, block_mask: Any, read: Read):
-        key = id(block_mask)
-        self.block_mask = weakref.ref(block_mask, lambda _, known=_known: known.pop(key, None))
-        self.attributes, self.read = _attributes(block_mask), read
-        self.fits: Set[Tuple] = set()
+    block_mask: Any
+    attributes: Tuple[Any, ...]
+    read: Read
 
 
 _known: Dict[int, _Known] = {}
-_MOST_FITS = 256
 
 
-def _attributes(block_mask: Any) -> Tuple[Any, ...]:
-    return (block_mask.kv_num_blocks, block_mask.kv_indices, block_mask.full_kv_num_blocks, block_mask.full_kv_indices,
-            block_mask.mask_mod, block_mask.BLOCK_SIZE, block_mask.seq_lengths)
+_attributes: Callable[[Any], Tuple[Any, ...]] = operator.attrgetter(
+    "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "mask_mod", "BLOCK_SIZE", "seq_lengths")
 
 
-def known(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Optional[Read]:
-    """What was read before for such a call, if the BlockMask is what it was. The
-    contents of lists are the kernel's to read."""
+def known(block_mask: Any) -> Optional[Read]:
+    """What was read before, if this is a BlockMask and what it was. Sizes of its lists
+    are the caller's to compare, their contents the kernel's to read."""
     found = _known.get(id(block_mask))
     if found is None or found.block_mask() is not block_mask:
         return None
     # By identity: == would compare tensors' elements.
-    for one, other in zip(_attributes(block_mask), found.attributes):
-        if one is not other:
-            return None
-    return found.read if (query.shape, key.shape, query.get_device()) in found.fits else None
+    return found.read if all(map(operator.is_, _attributes(block_mask), found.attributes)) else None
 
 
 def read(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Read:
     """Raises what `lists_of` and `mask_function` raise."""
     form, lists = lists_of(block_mask, query, key)
-    result = Read(mask_function(block_mask), form, lists)
+    result = Read(mask_function(block_mask), form, tuple(block_mask.seq_lengths), tuple(lists))
+    if torch.compiler.is_compiling():
+        return result
+    attributes = _attributes(block_mask)
     # Lists that were converted are others at each call.
-    if not torch.compiler.is_compiling() and lists[0] is block_mask.kv_num_blocks and all(
-            one is other for one, other in zip(lists, _attributes(block_mask))):
-        found = _known.get(id(block_mask))
-        if found is None or found.block_mask() is not block_mask or any(
-                one is not other for one, other in zip(_attributes(block_mask), found.attributes)):
-            found = _known[id(block_mask)] = _Known(block_mask, result)
-        if len(found.fits) >= _MOST_FITS:
-            found.fits.clear()
-        found.fits.add((query.shape, key.shape, query.get_device()))
+    if all(map(operator.is_, lists, attributes)):
+        number = id(block_mask)
+        held = weakref.ref(block_mask, lambda _, known=_known: known.pop(number, None))
+        _known[number] = _Known(held, attributes, result)
     return result
 
 

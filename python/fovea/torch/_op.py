@@ -8,9 +8,12 @@ the program.
 
 from __future__ import annotations
 
+import functools
+import operator
 import struct
 import threading
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
+from array import array
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -18,6 +21,7 @@ from .. import _kernel
 from .._launch import LoadedKernel
 from .._spec import BLOCK_LISTS, DROPOUT, Spec
 from ..errors import Error
+from ._alike import alike
 
 # Without `lse` the second result is empty; `seed` and `offset` are those of dropout.
 _SCHEMA = (
@@ -88,98 +92,96 @@ except AttributeError:
         return torch.cuda.current_stream(device).cuda_stream
 
 
-#: How an address, and all that is said of a tensor of some rank, are packed.
-_ADDRESS = struct.Struct("=q").pack
-_TENSORS = tuple(struct.Struct("=" + "q" * (1 + 2 * rank)).pack for rank in range(16))
-
-
-def _described(tensor: torch.Tensor) -> bytes:
-    """Address, sizes, strides; a scalar is a tensor of one element."""
-    shape = tensor.shape
-    if not shape:
-        return _TENSORS[1](tensor.data_ptr(), 1, 1)
-    return _TENSORS[len(shape)](tensor.data_ptr(), *shape, *tensor.stride())
-
-
 class Launcher:
     """A kernel on a device, with its arguments in the order that it wants."""
 
-    _NAMES = ("q", "k", "v", "o", "lse", *BLOCK_LISTS)
-
     def __init__(self, kernel: LoadedKernel):
         self.kernel, self.device = kernel, kernel.device
+        # Of (query, key, value, lists of blocks, captured tensors, log-sum-exp, output).
+        first = ("q", "k", "v", *(name for name in BLOCK_LISTS if name in kernel.tensors))
+        last = ("o", "lse")
 
         def place(name: str) -> int:
-            names = self._NAMES
-            return names.index(name) if name in names else len(names) + int(name[len("capture"):])
+            if name in last:
+                return -1 - last.index(name)
+            return first.index(name) if name in first else len(first) + int(name[len("capture"):])
 
-        self.tensors = tuple(place(name) for name in kernel.tensors)
-        # Those of dropout, else captured tensors of one element.
-        scalars = (DROPOUT.index(name) - len(DROPOUT) if name in DROPOUT else place(name) for name in kernel.scalars)
-        self.scalars = tuple(zip(scalars, (struct.Struct("=d" if one else "=q").pack for one in kernel.floating)))
         self.lse = "lse" in kernel.tensors
-        self._layouts: Dict[Tuple, Layout] = {}
+        self.tensors = tuple(place(name) for name in kernel.tensors)
+        # Captured tensors of one element by their place, or numbers of dropout.
+        self.numbers = tuple((None, DROPOUT.index(name)) if name in DROPOUT else (place(name), None) for name in kernel.scalars)
+        self._prepared: Dict[Tuple, Tuple[Prepared, ...]] = {}
 
-    def layout(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> Layout:
-        """Of a call with such tensors."""
-        form = (query.shape, key.shape, value.shape, query.stride(), key.stride(), value.stride())
-        found = self._layouts.get(form)
-        if found is None:
-            if len(self._layouts) >= _MOST_LAYOUTS:
-                self._layouts.clear()
-            found = self._layouts[form] = Layout(self, query, key, value)
-        return found
+    def prepared(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...]
+                 ) -> Prepared:
+        """A launch with such tensors; the others are lists of blocks, then captured
+        tensors."""
+        sizes = (query.shape, key.shape)
+        known = self._prepared.get(sizes, ())
+        for one in known:
+            if one.fits(query, key, value, *others):
+                return one
+        if len(self._prepared) >= _MOST_SIZES:
+            self._prepared.clear()
+        made = Prepared(self, query, key, value, others)
+        self._prepared[sizes] = (made, *known)[:_MOST_ALIKE]
+        return made
 
 
-class Layout:
-    """A kernel's call with query, key and value of certain sizes and strides. What
-    these decide is packed once; a call adds addresses."""
+class Prepared:
+    """A kernel's launch with tensors that look in some way: which fit it is asked of
+    ``fits``. What the look decides is checked and packed once; a call adds addresses
+    and numbers."""
 
-    __slots__ = ("_launch", "_device", "_empty", "_lse", "_plain", "_sizes", "_tensors", "_scalars")
+    __slots__ = ("fits", "_launch", "_device", "_as_query", "_o", "_lse", "_in_order", "_numbers",
+                 "_pack")
 
-    def __init__(self, launcher: Launcher, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor):
-        self._launch, self._device, self._lse = launcher.kernel.launch_packed, launcher.device, launcher.lse
-        o, lse = outputs(query, value, self._lse)
-        self._empty = not o.numel()
-        # Then empty_like does what `outputs` does, in less time.
-        self._plain = value.shape[-1] == query.shape[-1]
-        self._sizes = tuple(query.shape[:3])
-        known = (query, key, value, o, lse)
-        # After the address; None for tensors that each call describes.
-        self._tensors = tuple(
-            (place, _described(known[place])[8:] if place < len(known) else None) for place in launcher.tensors)
-        self._scalars = launcher.scalars
+    def __init__(self, launcher: Launcher, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+                 others: Tuple[torch.Tensor, ...]):
+        self.fits = alike(query, key, value, *others)
+        self._device = launcher.device
+        o, lse = outputs(query, value, launcher.lse)
+        # Then empty_like makes what `outputs` does, in less time.
+        self._as_query = value.shape[-1] == query.shape[-1]
+        self._o, self._lse = _memory(o), None if lse is None else _memory(lse)
+        self._in_order, self._numbers = operator.itemgetter(*launcher.tensors), launcher.numbers
+        self._pack = struct.Struct("=" + "q" * len(launcher.tensors) + "".join(
+            "d" if one else "q" for one in launcher.kernel.floating)).pack
+        row = array("q")
+        for tensor in self._in_order((query, key, value, *others, lse, o)):
+            # A scalar is a tensor of one element.
+            row.extend((tensor.data_ptr(), *(tensor.shape or (1,)), *(tensor.stride() or (1,))))
+        row.extend((0,) * len(self._numbers))
+        #: None where there is nothing to write.
+        self._launch = launcher.kernel.prepare_packed(row.tobytes()).launch_packed if o.numel() else None
 
-    def __call__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, captures: Sequence[torch.Tensor],
-                 blocks: Sequence[torch.Tensor] = (), seed: int = 0, offset: int = 0
-                 ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-        lse = None
-        if self._plain:
-            o = torch.empty_like(query)
-            if self._lse:
-                lse = torch.empty(self._sizes, dtype=torch.float32, device=query.device)
-        else:
-            o, lse = outputs(query, value, self._lse)
-        if self._empty:
+    def __call__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...],
+                 seed: int = 0, offset: int = 0) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
+        o = _empty_like(query) if self._as_query else self._o()
+        lse = None if self._lse is None else self._lse()
+        if self._launch is None:
             return o, lse
-        given: Tuple[Any, ...] = (query, key, value, o, lse)
-        if blocks or captures:
-            given += (*blocks, *_NO_LISTS[len(blocks):], *captures)
-        row = []
-        for place, rest in self._tensors:
-            if rest is None:
-                row.append(_described(given[place]))
-            else:
-                row.append(_ADDRESS(given[place].data_ptr()))
-                row.append(rest)
-        for place, pack in self._scalars:
-            row.append(pack(given[place].item() if place >= 0 else (seed, offset)[place]))
-        self._launch(_current_stream(self._device), b"".join(row))
+        given: Tuple[Any, ...] = (query, key, value, *others, lse, o)
+        words = map(_data_ptr, self._in_order(given))
+        if self._numbers:
+            numbers = [given[place].item() if number is None else (seed, offset)[number] for place, number in self._numbers]
+            row = self._pack(*words, *numbers)
+        else:
+            row = self._pack(*words)
+        self._launch(_current_stream(self._device), row)
         return o, lse
 
 
-_NO_LISTS = (None,) * len(BLOCK_LISTS)
-_MOST_LAYOUTS = 1024
+_empty_like, _data_ptr = torch.empty_like, torch.Tensor.data_ptr
+
+
+def _memory(tensor: torch.Tensor) -> Callable[[], torch.Tensor]:
+    """Makes tensors that look so."""
+    return functools.partial(torch.empty_strided, tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+
+
+#: Of a launcher, by sizes of queries and keys; of those with the same.
+_MOST_SIZES, _MOST_ALIKE = 1024, 8
 _launchers: Dict[Tuple[str, str, str, int], Launcher] = {}
 _lock = threading.Lock()
 
@@ -213,8 +215,9 @@ class Call(NamedTuple):
 def launch(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
            ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """The op on CUDA."""
-    run = launcher(call.program, call.schedule, call.recurrence, query.device.index).layout(query, key, value)
-    return run(query, key, value, call.captures, call.blocks, call.seed, call.offset)
+    others = (*call.blocks, *call.captures)
+    run = launcher(call.program, call.schedule, call.recurrence, query.device.index).prepared(query, key, value, others)
+    return run(query, key, value, others, call.seed, call.offset)
 
 
 def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call

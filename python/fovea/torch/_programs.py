@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import operator
 import threading
 import types
 import weakref
@@ -63,7 +64,7 @@ class _Bindings:
         self.cells: List[Tuple[Any, Any]] = []
         self.names: List[Tuple[Dict[str, Any], str, Any]] = []
         self.functions: List[Tuple[Any, Any, Any]] = []
-        self.tensors: List[Tuple[torch.Tensor, torch.Size, bool]] = []
+        self.tensors: List[Tuple[torch.Tensor, Tuple[Any, ...]]] = []
         # A root must be free to go: the entry goes with it.
         self._roots = {id(function) for function in functions}
         self._seen: Set[int] = set()
@@ -76,7 +77,7 @@ class _Bindings:
             return True
         self._seen.add(id(value))
         if isinstance(value, torch.Tensor):
-            self.tensors.append((value, value.shape, value.requires_grad))
+            self.tensors.append((value, _look(value)))
             return True
         if isinstance(value, types.ModuleType):
             return value.__name__.partition(".")[0] in _LIBRARIES
@@ -107,21 +108,32 @@ class _Bindings:
                 found.append(value)
         return not function.__kwdefaults__ and all([self._add(value) for value in found])
 
-    def hold(self) -> bool:
-        """Whether all is as it was."""
+    def same_objects(self, same: Callable[[Any, Any], bool] = operator.is_) -> bool:
+        """Whether what is referred to is what it was; tensors may have changed in place."""
         for cell, value in self.cells:
-            if not _same(cell.cell_contents, value):
+            if not same(cell.cell_contents, value):
                 return False
         for scope, name, value in self.names:
-            if not _same(scope.get(name, _ABSENT), value):
+            if not same(scope.get(name, _ABSENT), value):
                 return False
         for function, code, defaults in self.functions:
             if function.__code__ is not code or function.__defaults__ is not defaults:
                 return False
-        for tensor, shape, gradient in self.tensors:
-            if tensor.shape != shape or tensor.requires_grad is not gradient:
+        return True
+
+    def hold(self) -> bool:
+        """Whether all is as it was. torch.compile makes guards of it."""
+        if not self.same_objects(_same):
+            return False
+        for tensor, look in self.tensors:
+            if _look(tensor) != look:
                 return False
         return True
+
+
+def _look(tensor: torch.Tensor) -> Tuple[Any, ...]:
+    # Module.half() and Module.to() change a parameter in place.
+    return tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -183,11 +195,12 @@ class Family:
         self.programs: Dict[Tuple, Program] = {}
         self.calls: Dict[Tuple, Any] = {}
 
-    def holds(self, score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> bool:
-        """Whether it is of these functions, as they are now."""
+    def is_of(self, score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> bool:
+        """Whether it is of these functions, and they refer to what they did; whether
+        tensors look as they did is not asked."""
         score, mask = self.functions
         return ((score_mod is None if score is None else score() is score_mod)
-                and (mask_mod is None if mask is None else mask() is mask_mod) and self.bindings.hold())
+                and (mask_mod is None if mask is None else mask() is mask_mod) and self.bindings.same_objects())
 
 
 _MOST_FAMILIES = 512
@@ -202,15 +215,16 @@ def _forget(key: Tuple, families: Any = _families, lock: Any = _lock) -> None:
 
 
 def known_family(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Optional[Family]:
-    """The functions' family, if they were traced before and nothing has changed."""
+    """The functions' family, if they were traced before and refer to the same objects;
+    how tensors among these look is the caller's to compare."""
     family = _families.get((id(score_mod), id(mask_mod)))
-    return family if family is not None and family.holds(score_mod, mask_mod) else None
+    return family if family is not None and family.is_of(score_mod, mask_mod) else None
 
 
 def family_of(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Tuple[Family, bool]:
     """The functions' family, and whether it is kept."""
     family = known_family(score_mod, mask_mod)
-    if family is not None:
+    if family is not None and family.bindings.hold():
         return family, True
     functions, key = (score_mod, mask_mod), (id(score_mod), id(mask_mod))
     bindings = _Bindings(functions)

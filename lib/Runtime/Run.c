@@ -1,0 +1,185 @@
+/*===- Run.c - Puts prepared calls on streams ----------------------*- C
+-*-===*\
+|*
+|* Part of the Fovea project, under the Apache License v2.0 with LLVM
+|* Exceptions. See LICENSE for license information.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+\*===----------------------------------------------------------------------===*/
+
+#include "Internal.h"
+
+/** Puts a launch on a stream; the device's context is current. */
+static fovea_status submit(const fovea_launch *launch, CUstream stream,
+                           void **arguments) {
+  const fovea_kernel *kernel = launch->kernel;
+  const fovea_driver *driver = kernel->device->driver;
+  const fovea_metadata *m = &kernel->metadata;
+  return fovea_check(driver,
+                     driver->launch(kernel->function, launch->grid[0],
+                                    launch->grid[1], launch->grid[2],
+                                    m->block[0], m->block[1], m->block[2],
+                                    m->shared_memory, stream, arguments, NULL),
+                     "cuLaunchKernel");
+}
+
+/** Puts the kernels of the prologue that have CTAs on a stream. */
+static fovea_status submit_prologue(const fovea_launch *launch, CUstream stream,
+                                    void **arguments) {
+  const fovea_kernel *kernel = launch->kernel;
+  const fovea_driver *driver = kernel->device->driver;
+  const fovea_metadata *m = &kernel->metadata;
+  for (int i = 0; i < m->num_prologue; ++i) {
+    const fovea_prologue_kernel *p = &m->prologue[i];
+    const unsigned *grid = launch->prologue_grids[i];
+    if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+      continue;
+    TRY(fovea_check(driver,
+                    driver->launch(kernel->prologue[i], grid[0], grid[1],
+                                   grid[2], p->block[0], p->block[1],
+                                   p->block[2], p->shared_memory, stream,
+                                   arguments + p->first_parameter, NULL),
+                    "cuLaunchKernel"));
+  }
+  return FOVEA_OK;
+}
+
+/**
+ * Submits with memory of this run's own. The launch stays as it is: other
+ * threads may run it at the same time.
+ */
+static fovea_status submit_with_memory(const fovea_launch *launch,
+                                       CUstream stream, void **given) {
+  const fovea_kernel *kernel = launch->kernel;
+  const fovea_metadata *m = &kernel->metadata;
+  void *arguments[FOVEA_MAX_PARAMETERS];
+  CUdeviceptr slot, base, workspaces[FOVEA_MAX_WORKSPACES],
+      scratch[FOVEA_MAX_SCRATCH];
+  if (kernel->workspaces)
+    TRY(fovea_workspaces_take(kernel->workspaces, stream, &slot));
+  if (m->num_scratch > 0)
+    TRY(fovea_scratch_alloc(kernel->device, launch->scratch_bytes, stream,
+                            &base));
+  for (int i = 0; i < m->num_scratch; ++i)
+    scratch[i] = base + (CUdeviceptr)launch->scratch_offsets[i];
+  for (int i = 0, workspace = 0; i < m->num_all_parameters; ++i) {
+    const fovea_parameter *p = &m->parameters[i];
+    arguments[i] = given[i];
+    if (p->kind == FOVEA_PARAMETER_SCRATCH) {
+      arguments[i] = &scratch[p->index];
+    } else if (p->kind == FOVEA_PARAMETER_WORKSPACE) {
+      workspaces[workspace] = slot + (unsigned)p->offset;
+      arguments[i] = &workspaces[workspace++];
+    }
+  }
+  fovea_status status = submit_prologue(launch, stream, arguments);
+  if (status == FOVEA_OK)
+    status = submit(launch, stream, arguments);
+  if (m->num_scratch == 0)
+    return status;
+  fovea_status freed = fovea_scratch_free(kernel->device, base, stream);
+  return status == FOVEA_OK ? freed : status;
+}
+
+/** Submits with such arguments; the device's context is current. */
+static fovea_status run(const fovea_launch *launch, CUstream stream,
+                        void **arguments) {
+  const fovea_kernel *kernel = launch->kernel;
+  const fovea_metadata *m = &kernel->metadata;
+  bool needs_memory = kernel->workspaces || m->num_scratch > 0;
+  return needs_memory || m->num_prologue > 0
+             ? submit_with_memory(launch, stream, arguments)
+             : submit(launch, stream, arguments);
+}
+
+fovea_status fovea_launch_run(fovea_launch *launch, fovea_stream stream) {
+  if (!launch)
+    return fovea_fail(FOVEA_ERROR_ARGUMENT, "launch is null");
+  /* An empty tensor: nothing to write, and the driver refuses empty grids. */
+  if (fovea_launch_grid(launch) == 0)
+    return FOVEA_OK;
+  TRY(fovea_enter(launch->kernel->device));
+  fovea_status status = run(launch, stream, launch->arguments);
+  fovea_leave(launch->kernel->device);
+  return status;
+}
+
+/*===-- Elsewhere
+ * ----------------------------------------------------------===*/
+
+/**
+ * Arguments of one run. The launch stays as it is: other threads may run it at
+ * the same time.
+ */
+typedef struct moved {
+  uint64_t values[FOVEA_MAX_PARAMETERS];
+  CUtensorMap maps[FOVEA_MAX_MAPS];
+  void *arguments[FOVEA_MAX_PARAMETERS];
+} moved;
+
+static fovea_status check_addresses(const fovea_launch *launch,
+                                    const int64_t *addresses) {
+  const fovea_metadata *m = &launch->kernel->metadata;
+  for (int i = 0; i < m->num_tensors; ++i)
+    if (!launch->empty[i])
+      TRY(fovea_check_address(&m->tensors[i], (fovea_address)addresses[i]));
+  return FOVEA_OK;
+}
+
+/** Fills `result` with the launch's arguments and those that are others. */
+static fovea_status move(const fovea_launch *launch, const int64_t *words,
+                         moved *result) {
+  const fovea_metadata *m = &launch->kernel->metadata;
+  TRY(check_addresses(launch, words));
+  for (int i = 0; i < m->num_all_parameters; ++i) {
+    const fovea_parameter *p = &m->parameters[i];
+    result->arguments[i] = &result->values[i];
+    switch (p->kind) {
+    case FOVEA_PARAMETER_POINTER:
+      result->values[i] = (uint64_t)words[p->index];
+      break;
+    case FOVEA_PARAMETER_SCALAR: {
+      fovea_scalar scalar = fovea_scalar_of_word(
+          &m->scalars[p->index], words[m->num_tensors + p->index]);
+      TRY(fovea_pack_scalar(p->type, &scalar, &result->values[i]));
+      break;
+    }
+    case FOVEA_PARAMETER_TENSOR_MAP: {
+      CUtensorMap *map = &result->maps[p->map];
+      result->arguments[i] = map;
+      *map = launch->maps[p->map];
+      if (!launch->empty[p->index])
+        TRY(fovea_tensor_map_move(launch->kernel->device->driver,
+                                  &m->tensors[p->index],
+                                  (fovea_address)words[p->index], map));
+      break;
+    }
+    default:
+      result->arguments[i] = launch->arguments[i];
+    }
+  }
+  return FOVEA_OK;
+}
+
+fovea_status fovea_launch_run_at(const fovea_launch *launch,
+                                 fovea_stream stream, const int64_t *words,
+                                 size_t count) {
+  if (!launch || (count && !words))
+    return fovea_fail(FOVEA_ERROR_ARGUMENT, "launch or words is null");
+  const fovea_metadata *m = &launch->kernel->metadata;
+  size_t wanted = (size_t)m->num_tensors + (size_t)m->num_scalars;
+  if (count != wanted)
+    return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                      "a launch of kernel '%s' takes %zu addresses and "
+                      "scalars, found %zu",
+                      m->kernel, wanted, count);
+  if (fovea_launch_grid(launch) == 0)
+    return FOVEA_OK;
+  moved here;
+  TRY(fovea_enter(launch->kernel->device));
+  fovea_status status = move(launch, words, &here);
+  if (status == FOVEA_OK)
+    status = run(launch, stream, here.arguments);
+  fovea_leave(launch->kernel->device);
+  return status;
+}

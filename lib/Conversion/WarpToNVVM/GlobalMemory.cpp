@@ -11,12 +11,16 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace fovea;
+
+// A vector of so many registers is asked once whether all of it exists.
+static constexpr size_t kManyRegisters = 8;
 
 namespace {
 /// One element's place: address, and whether it may be touched. A null
@@ -80,6 +84,20 @@ public:
            first.getZExtValue() % 8 == 0;
   }
 
+  /// True if the tile is a vector of many registers: all run along one
+  /// dimension of memory, and to ask once about all of them is worth it.
+  bool isVector() {
+    return (dims.row == -1) != (dims.column == -1) && !dims.isFolded() &&
+           offsets[0].size() >= kManyRegisters;
+  }
+
+  /// Of a vector: all elements exist and lie side by side, and pairs of
+  /// registers are aligned. A lane's opinion becomes the warp's.
+  Value emitIsPlain();
+
+  /// The registers of a plain vector, pairs by one instruction.
+  SmallVector<Value> emitPlainLoads();
+
   /// Offsets of the registers along a dimension of the tile.
   ArrayRef<int64_t> getOffsets(int64_t t) { return offsets[t]; }
 
@@ -100,6 +118,25 @@ private:
     if (!x || !y)
       return x ? x : y;
     return arith::AndIOp::create(b, loc, x, y);
+  }
+
+  /// Along which dimension of the tile a vector runs.
+  int64_t getDirection() const { return dims.row == -1 ? 1 : 0; }
+
+  /// Whether a register of a vector and the next one are two neighbours.
+  bool startsPair(size_t index) {
+    ArrayRef<int64_t> along = offsets[getDirection()];
+    return index + 1 < along.size() && along[index] % 2 == 0 &&
+           along[index] + 1 == along[index + 1];
+  }
+
+  /// Where the thread's first element of a plain vector lies.
+  Value emitFirstAddress() {
+    int64_t t = getDirection();
+    Value first = arith::AddIOp::create(
+        b, loc, start[t == 0 ? dims.row : dims.column], base[t]);
+    return LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(),
+                               origin, ArrayRef<LLVM::GEPArg>{first});
   }
 
   bool isEvenStart() {
@@ -198,6 +235,59 @@ private:
   std::map<int64_t, Along> cache[2];
 };
 } // namespace
+
+Value BoxAccess::emitIsPlain() {
+  int64_t t = getDirection(), dim = t == 0 ? dims.row : dims.column;
+  Value end = arith::AddIOp::create(b, loc, start[dim],
+                                    emitI64(b, loc, tile.getDimSize(t)));
+  Value plain = arith::AndIOp::create(
+      b, loc,
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, start[dim],
+                            emitI64(b, loc, 0)),
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end,
+                            bounds[dim]));
+  plain = both(plain, always);
+  auto [strides, offset] = view.type.getStridesAndOffset();
+  if (strides[dim] != 1)
+    plain = both(plain,
+                 arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                       view.strides[dim], emitI64(b, loc, 1)));
+  if (llvm::any_of(llvm::seq(offsets[t].size()),
+                   [&](size_t index) { return startsPair(index); })) {
+    int64_t bytes = getMemoryType().getIntOrFloatBitWidth() / 8;
+    Value address =
+        LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), emitFirstAddress());
+    Value odd = arith::AndIOp::create(b, loc, emitToI32(b, loc, address),
+                                      emitI32(b, loc, 2 * bytes - 1));
+    plain = both(plain, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                              odd, emitI32(b, loc, 0)));
+  }
+  return NVVM::VoteSyncOp::create(b, loc, b.getI1Type(), emitI32(b, loc, -1),
+                                  plain, NVVM::VoteSyncKind::all);
+}
+
+SmallVector<Value> BoxAccess::emitPlainLoads() {
+  ArrayRef<int64_t> along = offsets[getDirection()];
+  Type type = getMemoryType();
+  auto pairType = VectorType::get({2}, type);
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8;
+  Value first = emitFirstAddress();
+  SmallVector<Value> values;
+  while (values.size() < along.size()) {
+    size_t index = values.size();
+    Value address =
+        LLVM::GEPOp::create(b, loc, first.getType(), type, first,
+                            ArrayRef<LLVM::GEPArg>{int32_t(along[index])});
+    if (!startsPair(index)) {
+      values.push_back(LLVM::LoadOp::create(b, loc, type, address, bytes));
+      continue;
+    }
+    Value pair = LLVM::LoadOp::create(b, loc, pairType, address, 2 * bytes);
+    for (int64_t part : {0, 1})
+      values.push_back(vector::ExtractOp::create(b, loc, pair, part));
+  }
+  return values;
+}
 
 /// PTX of a load or store of `bits`, under a predicate.
 static Value emitLoad(OpBuilder &b, Location loc, Place place, Type type) {
@@ -318,14 +408,34 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
     auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
     BoxAccess access(rewriter, loc, *view, op.getIndices(), op.getBoxDims(),
                      tile, op.getLimit());
-    SmallVector<Value> elements;
-    for (int64_t index = 0; index < type.getNumElements(); ++index) {
-      Value value = emitLoad(rewriter, loc, access.getPlace(index),
-                             access.getMemoryType());
-      elements.push_back(
-          fromMemory(rewriter, loc, value, tile.getElementType()));
+    auto combine = [&](ArrayRef<Value> elements) -> Value {
+      return vector::FromElementsOp::create(
+          rewriter, loc, type,
+          llvm::map_to_vector(elements, [&](Value element) {
+            return fromMemory(rewriter, loc, element, tile.getElementType());
+          }));
+    };
+    auto loadEach = [&]() {
+      SmallVector<Value> elements;
+      for (int64_t index = 0; index < type.getNumElements(); ++index)
+        elements.push_back(emitLoad(rewriter, loc, access.getPlace(index),
+                                    access.getMemoryType()));
+      return combine(elements);
+    };
+    if (!access.isVector()) {
+      rewriter.replaceOp(op, loadEach());
+      return success();
     }
-    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    // Only a block at the end of a sequence is not plain, and a vector with
+    // strides.
+    auto branch =
+        scf::IfOp::create(rewriter, loc, TypeRange(type), access.emitIsPlain(),
+                          /*addThenBlock=*/true, /*addElseBlock=*/true);
+    rewriter.setInsertionPointToEnd(branch.thenBlock());
+    scf::YieldOp::create(rewriter, loc, combine(access.emitPlainLoads()));
+    rewriter.setInsertionPointToEnd(branch.elseBlock());
+    scf::YieldOp::create(rewriter, loc, loadEach());
+    rewriter.replaceOp(op, branch.getResults());
     return success();
   }
 };

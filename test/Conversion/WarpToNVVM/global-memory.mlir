@@ -44,3 +44,38 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A vector asks once, as a warp: inside, side by side, pairs aligned. Then
+// pairs are loaded at constant distances; else each element by itself.
+// CHECK-LABEL: gpu.func @f
+// CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %[[STRIDE:.*]]: i64, %{{.*}}: i32
+// CHECK-DAG: %[[SIZE:.*]] = arith.extui %[[S]] : i32 to i64
+// CHECK-DAG: arith.cmpi sge, %[[START:.*]], %c0_i64
+// CHECK-DAG: %[[END:.*]] = arith.addi %[[START]], %c64_i64
+// CHECK-DAG: arith.cmpi sle, %[[END]], %[[SIZE]]
+// CHECK-DAG: arith.cmpi eq, %[[STRIDE]], %c1_i64
+// CHECK-DAG: arith.andi %{{.*}}, %c7_i32
+// CHECK: %[[PLAIN:.*]] = nvvm.vote.sync all
+// CHECK: scf.if %[[PLAIN]] -> (vector<16xi32>) {
+// CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<2xi32>
+// CHECK-NOT: load
+// CHECK: } else {
+// CHECK-COUNT-16: llvm.inline_asm "{{.*}}@p ld.global.b32 $0, [$1];
+// CHECK-NOT: ld.global
+// CHECK: }
+!memory = memref<?xi32, strided<[?]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"t", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"t", [0]>, #tile.size<"S">])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%t: !memory, %n: i32) kernel {
+    %i = arith.index_cast %n : i32 to index
+    %x = tile.load %t[%i] dims [-1, 0] : !memory to tensor<1x64xi32, #warp.mma_sync<warps = 4>>
+    %y = tile.broadcast %x : tensor<1x64xi32, #warp.mma_sync<warps = 4>> to tensor<64x64xi32, #warp.mma_sync<warps = 4>>
+    %r = tile.reduce max dim 1 %y : tensor<64x64xi32, #warp.mma_sync<warps = 4>> to tensor<64x1xi32, #warp.mma_sync<warps = 4>>
+    tile.store %r, %t[%i] dims [0, -1] : tensor<64x1xi32, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}

@@ -163,6 +163,9 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
     run("function(instcombine<no-verify-fixpoint>,early-cse,"
         "instcombine<no-verify-fixpoint>,early-cse,"
         "dce)");
+  if (shareOffsets(module))
+    run("function(instcombine<no-verify-fixpoint>,early-cse,dce)");
+  keepConjunctions(module);
   hideNegations(module);
 }
 

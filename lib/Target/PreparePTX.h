@@ -27,6 +27,16 @@ void keepKnownBits(llvm::Module &module);
 /// was any.
 bool scalarizeMasks(llvm::Module &module);
 
+/// Takes constants out of what masks compute from coordinates: `(b | 9) >> 6`
+/// becomes `b >> 6`, `i - (b | 9)` becomes `(i - b) - 9`, and `i < (b | 9)`
+/// becomes `i - b < 9`. So all elements of a thread share what is not constant.
+/// Returns whether there was any.
+bool shareOffsets(llvm::Module &module);
+
+/// The backend makes two selects of one with two conditions. Joined in an
+/// `asm`, they remain one, and ptxas joins them in the second comparison.
+void keepConjunctions(llvm::Module &module);
+
 /// ptxas makes one instruction of `max(max(a, -b), c)` and loses the sign, for
 /// sm_90 and later, in each release from 12.8 to 13.0 that was tried; so it
 /// does with `min`. Negated operands of either become complements plus one,

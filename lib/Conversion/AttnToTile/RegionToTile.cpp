@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace fovea;
 
@@ -32,49 +34,39 @@ RankedTensorType RegionToTile::tileType(ArrayRef<int64_t> shape, Type element) {
 //===----------------------------------------------------------------------===//
 
 /// `first + 0, 1, 2, ...` along `dim`; `first` is a multiple of `alignment`.
+/// Positions are not negative and do not overflow; who compares them is told.
 static Value makeCoordinates(OpBuilder &builder, Location loc, Value first,
                              int64_t alignment, RankedTensorType type,
                              int64_t dim) {
   Value base =
       arith::IndexCastOp::create(builder, loc, builder.getI32Type(), first);
-  if (alignment > 1) {
-    Value bits = arith::ConstantIntOp::create(builder, loc, -alignment, 32);
-    base = arith::AndIOp::create(builder, loc, base, bits);
-  }
+  int64_t bits = std::numeric_limits<int32_t>::max() & -alignment;
+  base = arith::AndIOp::create(
+      builder, loc, base, arith::ConstantIntOp::create(builder, loc, bits, 32));
   Value iota = tile::IotaOp::create(builder, loc, type, dim);
   Value start = tile::BroadcastOp::create(builder, loc, type, base);
-  return arith::AddIOp::create(builder, loc, iota, start);
+  return arith::AddIOp::create(builder, loc, iota, start,
+                               arith::IntegerOverflowFlags::nsw);
 }
 
 /// The largest power of two that divides `value`.
 static int64_t getPowerOf2(int64_t value) { return value & -value; }
 
 Value RegionToTile::getRowTile(Location loc) {
-  bool isAligned = needsAlignment && context.queriesOfHead == 0;
   return makeCoordinates(builder, loc, context.row,
-                         isAligned ? getPowerOf2(context.rows) : 1,
+                         context.queriesOfHead == 0 ? getPowerOf2(context.rows)
+                                                    : 1,
                          tileType({context.rows, 1}, builder.getI32Type()), 0);
 }
 
 Value RegionToTile::getKeyTile(Location loc) {
-  return makeCoordinates(builder, loc, context.key,
-                         needsAlignment ? getPowerOf2(context.columns) : 1,
-                         tileType({1, context.columns}, builder.getI32Type()),
-                         1);
-}
-
-/// Whether the op looks at the bits of integers, or at some of them.
-static bool readsBits(Operation &op) {
-  return isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
-             arith::CeilDivSIOp, arith::CeilDivUIOp, arith::RemSIOp,
-             arith::RemUIOp, arith::ShRSIOp, arith::ShRUIOp, arith::AndIOp,
-             arith::XOrIOp>(op) &&
-         !getElementTypeOrSelf(op.getResult(0).getType()).isInteger(1);
+  return makeCoordinates(
+      builder, loc, context.key, getPowerOf2(context.columns),
+      tileType({1, context.columns}, builder.getI32Type()), 1);
 }
 
 SmallVector<Value> RegionToTile::getPlaces(Region &region) {
   Location loc = region.getLoc();
-  needsAlignment = llvm::any_of(region.front(), readsBits);
   if (context.queriesOfHead > 1) {
     auto [heads, queries] = getFoldedRows(loc);
     return {context.batch, heads, queries, getKeyTile(loc)};

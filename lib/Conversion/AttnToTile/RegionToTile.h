@@ -159,8 +159,6 @@ private:
   const RegionContext &context;
   /// Of reads that are uniform here, though not everywhere; or null.
   const ExtractPlaces *places;
-  /// Something is made of the bits of coordinates: say which are zero.
-  bool needsAlignment = false;
   /// Column tiles hold neighbouring keys; else neighbouring blocks of keys,
   /// from that one on.
   bool seesKeys = true;

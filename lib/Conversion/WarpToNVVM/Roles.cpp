@@ -276,6 +276,10 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   emitBudget(op.getRegisters()[index]);
   role.thread = arith::SubIOp::create(b, loc, thread,
                                       emitI32(b, loc, kLanes * role.firstWarp));
+  // Which bits are zero, a difference doesn't say.
+  role.thread = arith::AndIOp::create(
+      b, loc, role.thread,
+      emitI32(b, loc, llvm::PowerOf2Ceil(kLanes * role.warps) - 1));
   if (result.rank)
     role.thread = arith::AddIOp::create(
         b, loc, role.thread,

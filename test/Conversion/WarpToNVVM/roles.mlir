@@ -27,6 +27,7 @@
 // CHECK: } else {
 // CHECK: nvvm.setmaxregister increase 240
 // CHECK: %[[MINE:.*]] = arith.subi %[[THREAD]], %c128_i32
+// CHECK: arith.andi %[[MINE]], %c255_i32
 // CHECK: nvvm.elect.sync
 // CHECK-NOT: gpu.thread_id
 // CHECK: mbarrier.try_wait

@@ -39,10 +39,19 @@ static bool agreeInPlace(double a, double b) {
   return true;
 }
 
+/// What two types can tell at `magnitude`, the coarser of them. Kernels take
+/// numbers below the least normal f32 for 0.
+static double getResolution(ElementKind output, ElementKind weights,
+                            double magnitude) {
+  double least = std::ldexp(1.0, getMinExponent(ElementKind::F32));
+  double relative = std::ldexp(1.0, 1 - int(getPrecisionBits(weights)));
+  return std::max({ulpAt(output, magnitude), magnitude * relative, least});
+}
+
 OutputCheck fovea::interp::checkRows(const HostTensor &found,
                                      const Array &meaning,
                                      const Array &straightforward,
-                                     MayBeNaN mayBeNaN) {
+                                     ElementKind weights, MayBeNaN mayBeNaN) {
   OutputCheck check;
   auto got = toDoubles(found), means = toDoubles(meaning),
        plain = toDoubles(straightforward);
@@ -73,9 +82,9 @@ OutputCheck fovea::interp::checkRows(const HostTensor &found,
       ++check.skippedRows;
       continue;
     }
-    double bound =
-        3 * std::sqrt(plainError) +
-        2 * ulpAt(found.getKind(), magnitude) * std::sqrt(double(columns));
+    double bound = 3 * std::sqrt(plainError) +
+                   2 * getResolution(found.getKind(), weights, magnitude) *
+                       std::sqrt(double(columns));
     double ratio = std::sqrt(error) / bound;
     check.misplaced += misplaced;
     check.maxAbsolute = std::max(check.maxAbsolute, worst);

@@ -247,9 +247,12 @@ LogicalResult fovea::interp::checkInputs(
     int64_t least = llvm::divideCeil(of->second, cover.block);
     if (size->second >= least)
       continue;
+    std::string what = cover.block == 1
+                           ? "which is " + cover.of
+                           : "the blocks of " + std::to_string(cover.block) +
+                                 " in " + cover.of;
     emitError("dimension " + Twine(cover.dim) + " must be at least " +
-              Twine(least) + ", the blocks of " + Twine(cover.block) + " in " +
-              cover.of + ", found " + Twine(size->second));
+              Twine(least) + ", " + what + ", found " + Twine(size->second));
     return failure();
   }
   return success();

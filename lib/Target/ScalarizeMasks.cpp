@@ -93,7 +93,11 @@ Value *Elements::cloneFor(Instruction *op, unsigned index) {
   Type *type = op->getType()->getScalarType();
   if (auto *intrinsic = dyn_cast<IntrinsicInst>(op)) {
     operands.pop_back(); // the callee
-    return builder.CreateIntrinsic(type, intrinsic->getIntrinsicID(), operands);
+    auto *call =
+        builder.CreateIntrinsic(type, intrinsic->getIntrinsicID(), operands);
+    // Approximations are chosen by flags.
+    call->copyIRFlags(intrinsic);
+    return call;
   }
   Instruction *copy = op->clone();
   copy->mutateType(type);

@@ -142,10 +142,18 @@ static int64_t largestDividing(int64_t most, int64_t block) {
 /// than before.
 static void fitToBlocks(const ScheduleProblem &problem,
                         ScheduleFields &fields) {
-  fields.tileM = largestDividing(fields.tileM, problem.queryBlock);
   fields.tileN = largestDividing(fields.tileN, problem.keyBlock);
-  while (fields.tileM % (16 * fields.warps) != 0)
-    --fields.warps;
+  int64_t warpRows = fields.tileM / fields.warps;
+  for (int64_t rows = fields.tileM; rows >= 16; rows -= 16) {
+    if (problem.queryBlock % rows != 0)
+      continue;
+    for (int64_t warps = fields.warps; warps * warpRows >= rows; --warps)
+      if (rows % (16 * warps) == 0) {
+        fields.tileM = rows;
+        fields.warps = warps;
+        return;
+      }
+  }
 }
 
 static LogicalResult checkBlocks(const ScheduleProblem &problem,

@@ -273,10 +273,15 @@ static bool collectSizes(const Signature &signature, const Options &options,
       return false;
     }
   }
-  // As many blocks as there must be, unless somebody wants more.
+  // As large as there must be, unless somebody wants more.
+  DimSizes least;
   for (const attn::DimCover &cover : signature.covers)
-    if (auto of = sizes.find(cover.of); of != sizes.end())
-      sizes.try_emplace(cover.dim, llvm::divideCeil(of->second, cover.block));
+    if (auto of = sizes.find(cover.of); of != sizes.end()) {
+      int64_t &size = least[cover.dim];
+      size = std::max<int64_t>(size, llvm::divideCeil(of->second, cover.block));
+    }
+  for (auto &entry : least)
+    sizes.try_emplace(entry.getKey(), entry.getValue());
   std::string missing;
   for (const Parameter &input : signature.inputs)
     for (const std::string &name : input.dims)

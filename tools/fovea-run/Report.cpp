@@ -121,6 +121,12 @@ bool fovea::run::checkOutputs(const Program &program, const Program &reference,
   if (!evaluate(reference, inputs, Precision::Typed, once, straightforward))
     return false;
   NonFiniteValues values(reference.signature, inputs);
+  // Weights have the type of V.
+  std::optional<ElementKind> weights;
+  if (int64_t v = reference.signature.findInput("v");
+      v >= 0 && reference.signature.inputs[v].isTensor() &&
+      interp::isFloat(inputs.inputs[v].tensor.getKind()))
+    weights = inputs.inputs[v].tensor.getKind();
   for (auto [index, output] : llvm::enumerate(program.signature.outputs)) {
     int64_t found = reference.signature.findOutput(output.name);
     if (found < 0) {
@@ -146,7 +152,8 @@ bool fovea::run::checkOutputs(const Program &program, const Program &reference,
         expected.isLogSumExp
             ? checkLogSumExp(tensor, means)
             : interp::checkRows(tensor, means,
-                                straightforward[found].getArray(), mayBeNaN));
+                                straightforward[found].getArray(),
+                                weights.value_or(tensor.getKind()), mayBeNaN));
   }
   return true;
 }

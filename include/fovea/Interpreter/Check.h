@@ -36,9 +36,11 @@ struct OutputCheck {
 using MayBeNaN = llvm::function_ref<bool(int64_t index)>;
 
 /// Checks rows (along the last dimension) of `found` against their meaning,
-/// with the straightforward evaluation as the measure.
+/// with the straightforward evaluation as the measure. Weights are rounded to
+/// `weights`, which `found` may be finer than.
 OutputCheck checkRows(const HostTensor &found, const Array &meaning,
-                      const Array &straightforward, MayBeNaN mayBeNaN);
+                      const Array &straightforward, ElementKind weights,
+                      MayBeNaN mayBeNaN);
 
 /// Checks log-sum-exps: 1e-3 absolute plus 1e-6 relative.
 OutputCheck checkLogSumExp(const HostTensor &found, const Array &meaning);

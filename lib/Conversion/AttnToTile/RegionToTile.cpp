@@ -207,6 +207,39 @@ LogicalResult RegionToTile::cloneBody(Region &region) {
   return success();
 }
 
+/// Whether the op computes numbers from numbers, and from nothing else.
+static bool isScalarArithmetic(Operation *op) {
+  return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+             op->getDialect()) &&
+         llvm::all_of(op->getOperandTypes(),
+                      [](Type type) { return type.isIntOrIndexOrFloat(); }) &&
+         llvm::all_of(op->getResultTypes(),
+                      [](Type type) { return type.isIntOrIndexOrFloat(); });
+}
+
+LogicalResult RegionToTile::cloneDim(tensor::DimOp op) {
+  Value source = mapping.lookup(op.getSource());
+  auto memref = dyn_cast<MemRefType>(source.getType());
+  if (!memref)
+    return op.emitError("only captured tensors have sizes on a tile");
+  std::optional<int64_t> dim = op.getConstantIndex();
+  if (!dim || *dim < 0 || *dim >= memref.getRank()) {
+    InFlightDiagnostic diag = op.emitError("dimension must be a constant from "
+                                           "0 to ");
+    diag << memref.getRank() - 1;
+    if (dim)
+      diag << ", found " << *dim;
+    return diag;
+  }
+  OpBuilder &b = invariant ? *invariant : builder;
+  Value size = memref::DimOp::create(b, op.getLoc(), source, *dim);
+  mapping.map(op.getResult(), size);
+  // Sizes are 32-bit parameters of the kernel.
+  ranges.insert_or_assign(op.getResult(),
+                          makeRange(0, std::numeric_limits<int32_t>::max()));
+  return success();
+}
+
 LogicalResult RegionToTile::cloneOp(Operation *op) {
   inferRanges(op);
   if (isa<attn::QueryLengthOp, attn::KeyLengthOp>(op)) {
@@ -227,21 +260,19 @@ LogicalResult RegionToTile::cloneOp(Operation *op) {
     cloneExtreme(most);
     return success();
   }
-  if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-    Value size = memref::DimOp::create(
-        invariant ? *invariant : builder, op->getLoc(),
-        mapping.lookup(dim.getSource()), mapping.lookup(dim.getIndex()));
-    mapping.map(dim.getResult(), size);
-    // Sizes are 32-bit parameters of the kernel.
-    ranges.insert_or_assign(dim.getResult(),
-                            makeRange(0, std::numeric_limits<int32_t>::max()));
-    return success();
-  }
+  if (auto dim = dyn_cast<tensor::DimOp>(op))
+    return cloneDim(dim);
   if (op->getNumRegions() != 0)
     return op->emitError("'")
            << op->getName()
            << "' has regions and can't be evaluated on a tile; use "
               "'arith.select'";
+  if (!isScalarArithmetic(op))
+    return op->emitError("'")
+           << op->getName()
+           << "' is not supported in a kernel, only 'arith' and 'math' on "
+              "numbers, and 'tensor.extract' and 'tensor.dim' of captured "
+              "tensors are";
   if (llvm::all_of(op->getOperands(), [&](Value v) { return isUniform(v); })) {
     cloneUniform(op);
     return success();

@@ -110,6 +110,7 @@ private:
   mlir::LogicalResult cloneBody(mlir::Region &region);
   mlir::LogicalResult cloneOp(mlir::Operation *op);
   mlir::LogicalResult cloneElementwise(mlir::Operation *op);
+  mlir::LogicalResult cloneDim(mlir::tensor::DimOp op);
   mlir::LogicalResult cloneExtract(mlir::tensor::ExtractOp op);
   template <typename OpTy>
   void cloneExtreme(OpTy op);

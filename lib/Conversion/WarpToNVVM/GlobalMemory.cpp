@@ -556,8 +556,9 @@ struct DimLowering : OpConversionPattern<memref::DimOp> {
     std::optional<int64_t> dim = op.getConstantIndex();
     if (failed(view))
       return failure();
-    if (!dim)
-      return op.emitError("dimension must be a constant");
+    if (!dim || *dim < 0 || *dim >= int64_t(view->sizes.size()))
+      return op.emitError("dimension must be a constant from 0 to ")
+             << int64_t(view->sizes.size()) - 1;
     rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, rewriter.getIndexType(),
                                                     view->sizes[*dim]);
     return success();

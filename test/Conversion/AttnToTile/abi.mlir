@@ -14,7 +14,7 @@
 // CHECK-SAME: #tile.tensor<"lse", write, tensor<2x4x?xf32>, ["B", "Hq", "Sq"], 4>
 // CHECK-SAME: parameters([#tile.memref<"q", [0, 1, 2, 3]>, {{.*}}, #tile.scalar<"scale", f32>, #tile.memref<"capture0", [0]>, #tile.memref<"capture1", [0]>, #tile.memref<"o", [0, 1, 2, 3]>, #tile.memref<"lse", [0, 1, 2]>])
 // CHECK-SAME: grid(["Sq"] #[[GRID]]) threads(128) shared_memory(0)
-// CHECK-SAME: constraints([#tile.multiple<"Hq", of "Hkv">, #tile.at_most<"Sq", 1073741824>, #tile.at_most<"Skv", 1073741824>])
+// CHECK-SAME: constraints([#tile.multiple<"Hq", of "Hkv">, #tile.at_most<"Sq", 1073741824>, #tile.at_most<"Skv", 1073741824>, #tile.covers<"capture1.0", block = 1, of "Skv">])
 func.func @forward(%q: tensor<2x4x?x16xf16>, %k: tensor<2x2x?x16xf16>, %v: tensor<2x2x?x16xf16>, %scale: f32,
                    %slopes: tensor<4xf32>, %bits: tensor<?xi1>) -> (tensor<2x4x?x16xf16>, tensor<2x4x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v scale(%scale : f32) captures(%slopes, %bits : tensor<4xf32>, tensor<?xi1>)

@@ -36,12 +36,6 @@ SmallVector<std::string> ForwardOp::getBlockListDims(unsigned index) {
   return dims;
 }
 
-SmallVector<DimCover> ForwardOp::getDimCovers() {
-  if (!hasBlocks())
-    return {};
-  return {{"Qblocks", getQueryBlock(), "Sq"}};
-}
-
 SmallVector<std::string> ForwardOp::getNonEmptyDims() {
   SmallVector<std::string> dims;
   for (unsigned index = 1; index < getBlockLists().size(); index += 2)
@@ -54,8 +48,8 @@ SmallVector<Contents> ForwardOp::getContents() {
   for (unsigned index = 0; index < getBlockLists().size(); index += 2) {
     StringRef counts = getBlockListName(index),
               numbers = getBlockListName(index + 1);
-    contents.push_back(
-        {counts.str(), getBlockListDims(index + 1)[kEntriesDim]});
+    contents.push_back({counts.str(), getBlockListDims(index + 1)[kEntriesDim],
+                        /*ascending=*/false, /*block=*/0, /*entries=*/""});
     contents.push_back({numbers.str(), "Skv", /*ascending=*/false,
                         getKeyBlock(), counts.str()});
   }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "CapturedSizes.h"
 
 using namespace mlir;
 using namespace fovea::attn;
@@ -102,4 +102,11 @@ SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
   limits.emplace_back("Skv", kMaxSequenceLength);
   llvm::append_range(limits, getBlockListLimits());
   return limits;
+}
+
+SmallVector<DimCover> ForwardOp::getDimCovers() {
+  SmallVector<DimCover> covers = getCapturedCovers(*this);
+  if (hasBlocks())
+    covers.push_back({"Qblocks", getQueryBlock(), "Sq"});
+  return covers;
 }

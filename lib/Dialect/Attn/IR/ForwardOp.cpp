@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "CapturedSizes.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -615,8 +615,10 @@ LogicalResult ForwardOp::verifyRegions() {
                              {index, index, index, index})))
     return failure();
   SmallVector<Type> block(kKVClassifyArguments, index);
-  return verifyModRegion(*this, "kv_classify", getKvClassify(), block,
-                         {i1, i1});
+  if (failed(verifyModRegion(*this, "kv_classify", getKvClassify(), block,
+                             {i1, i1})))
+    return failure();
+  return verifyCapturedSizes(*this);
 }
 
 //===----------------------------------------------------------------------===//

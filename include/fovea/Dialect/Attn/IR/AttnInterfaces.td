@@ -77,8 +77,8 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       at run time.}],
       "::llvm::SmallVector<std::pair<std::string, int64_t>>",
       "getDimLimits", (ins), "", /*defaultImplementation=*/"return {};">,
-    InterfaceMethod<[{Dimension names whose sizes count blocks, and what they
-      must cover.}],
+    InterfaceMethod<[{Dimension names whose sizes count blocks (of 1, or more),
+      and what they must cover.}],
       "::llvm::SmallVector<::fovea::attn::DimCover>",
       "getDimCovers", (ins), "", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"Dimension names whose sizes must not be 0.",

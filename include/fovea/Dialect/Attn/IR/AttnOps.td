@@ -84,7 +84,10 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     `score_mod` the score and the coordinates, `mask_mod` the coordinates, both
     then the captured values in the order of `captures`. They may read captured
     tensors with `tensor.extract`; `attn.query_length` and `attn.key_length`
-    tell how long the sequences are. `kv_bounds` is made by
+    tell how long the sequences are. A dimension that is indexed by `b` or `h`
+    has an element for each of them; so it is with `i` and `j` where no mask
+    hides what is read, in `mask_mod` for one, unless lengths or offsets say how
+    many there are. `kv_bounds` is made by
     `attn-analyze-mask`: for the queries `i0` to `i1`, both included, it yields
     `lb, fb, fe, ub`: all visible keys lie in `[lb, ub)`, and in `[fb, fe)` every
     key is visible to every query. `kv_classify`, made by the same pass where

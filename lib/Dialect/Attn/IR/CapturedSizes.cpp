@@ -1,0 +1,119 @@
+//===- CapturedSizes.cpp - How large captured tensors are -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tensor may be shorter than what it is indexed by where a mask hides the
+// rest. So the reads that say how long it is are those that no mask hides:
+// mask_mod's own, and score_mod's where nothing is hidden. Batch entries and
+// heads are not hidden one by one, they count in either.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CapturedSizes.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fovea::attn;
+
+namespace {
+/// A coordinate of the regions, in the order of their arguments.
+struct Coordinate {
+  StringRef name, size;
+  /// Its number of values as the types say.
+  int64_t extent;
+};
+
+/// A dimension that is read at all values of a coordinate.
+struct Read {
+  tensor::ExtractOp extract;
+  unsigned capture;
+  int64_t dim;
+  Coordinate at;
+};
+} // namespace
+
+/// What the coordinates count; no name where that is in the data.
+static SmallVector<Coordinate> getCoordinates(ForwardOp op) {
+  RankedTensorType query = op.getQueryType(), key = op.getKeyType();
+  bool isPacked = isa<PackedAttr>(op.getSequence()),
+       isDense = isa<DenseAttr>(op.getSequence());
+  int64_t s = op.getSequenceDim();
+  return {{"batch entry", isPacked ? "" : "B", query.getDimSize(0)},
+          {"query head", "Hq", query.getDimSize(op.getHeadDim())},
+          {"query", isPacked ? "" : "Sq", query.getDimSize(s)},
+          {"key", isDense ? "Skv" : "", key.getDimSize(s)}};
+}
+
+static void findReads(ForwardOp op, Region &region, bool isHidden,
+                      SmallVectorImpl<Read> &reads) {
+  if (region.empty())
+    return;
+  unsigned captures = op.getCaptures().size();
+  auto arguments = region.getArguments().drop_back(captures);
+  auto coordinates = arguments.take_back(ForwardOp::kMaskModArguments);
+  SmallVector<Coordinate> all = getCoordinates(op);
+  constexpr unsigned kQuery = 2;
+  for (auto extract : region.front().getOps<tensor::ExtractOp>()) {
+    auto tensor = dyn_cast<BlockArgument>(extract.getTensor());
+    if (!tensor || tensor.getArgNumber() < arguments.size())
+      continue;
+    for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+      unsigned place = llvm::find(coordinates, index) - coordinates.begin();
+      if (place == all.size() || all[place].size.empty() ||
+          (isHidden && place >= kQuery))
+        continue;
+      unsigned capture = tensor.getArgNumber() - arguments.size();
+      reads.push_back({extract, capture, int64_t(dim), all[place]});
+    }
+  }
+}
+
+static SmallVector<Read> findReads(ForwardOp op) {
+  SmallVector<Read> reads;
+  bool hides = !op.getMaskMod().empty() || op.hasBlocks();
+  findReads(op, op.getScoreMod(), hides, reads);
+  findReads(op, op.getMaskMod(), /*isHidden=*/false, reads);
+  return reads;
+}
+
+static int64_t getExtent(ForwardOp op, const Read &read) {
+  auto type = cast<RankedTensorType>(op.getCaptures()[read.capture].getType());
+  return type.getDimSize(read.dim);
+}
+
+SmallVector<DimCover> fovea::attn::getCapturedCovers(ForwardOp op) {
+  SmallVector<DimCover> covers;
+  for (const Read &read : findReads(op)) {
+    if (!ShapedType::isDynamic(getExtent(op, read)) &&
+        !ShapedType::isDynamic(read.at.extent))
+      continue;
+    std::string dim = "capture" +
+                      std::to_string(op.getCaptureNumber(read.capture)) + "." +
+                      std::to_string(read.dim);
+    if (llvm::none_of(covers, [&](const DimCover &known) {
+          return known.dim == dim && known.of == read.at.size;
+        }))
+      covers.push_back({dim, /*block=*/1, read.at.size.str()});
+  }
+  return covers;
+}
+
+LogicalResult fovea::attn::verifyCapturedSizes(ForwardOp op) {
+  for (const Read &read : findReads(op)) {
+    int64_t extent = getExtent(op, read);
+    if (ShapedType::isDynamic(extent) ||
+        ShapedType::isDynamic(read.at.extent) || extent >= read.at.extent)
+      continue;
+    return read.extract->emitOpError()
+           << "reads dimension " << read.dim << " of captured value #"
+           << read.capture << " at the " << read.at.name << ", of which there "
+           << (read.at.extent == 1 ? "is " : "are ") << read.at.extent
+           << ", found " << op.getCaptures()[read.capture].getType();
+  }
+  return success();
+}

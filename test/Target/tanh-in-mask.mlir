@@ -1,0 +1,20 @@
+// A mask that compares floats may use the chip's functions: taken apart into
+// elements they stay what they are.
+// RUN: fovea-compile %s --target=sm_80 --emit=llvm -o - | FileCheck %s
+// RUN: fovea-compile %s --target=sm_90a --emit=ptx -o - | FileCheck %s --check-prefix=PTX
+// CHECK: call afn float @llvm.tanh.f32
+// PTX: tanh.approx.f32
+
+!t = tensor<1x1x?x64xf16>
+func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %x = arith.index_cast %j : index to i32
+      %f = arith.sitofp %x : i32 to f32
+      %t = math.tanh %f : f32
+      %half = arith.constant 0.5 : f32
+      %keep = arith.cmpf olt, %t, %half : f32
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -17,11 +17,21 @@
 using namespace mlir;
 using namespace fovea;
 
-/// The target, or null after a diagnostic.
+/// The target, or null after a diagnostic. Kernels that the module has already
+/// must be for it.
 static const TargetInfo *findTarget(ModuleOp module,
                                     const CompileOptions &options) {
-  return lookupTarget(options.target,
-                      [&] { return mlir::emitError(module.getLoc()); });
+  const TargetInfo *target = lookupTarget(
+      options.target, [&] { return mlir::emitError(module.getLoc()); });
+  if (!target)
+    return nullptr;
+  WalkResult walk = module.walk([&](tile::AbiOp abi) -> WalkResult {
+    if (abi.getTarget() == target->name)
+      return WalkResult::advance();
+    return abi.emitError("kernel is for target '")
+           << abi.getTarget() << "', found target '" << target->name << "'";
+  });
+  return walk.wasInterrupted() ? nullptr : target;
 }
 
 /// The kernel of that name, or the only one.

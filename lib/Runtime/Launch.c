@@ -223,6 +223,10 @@ static fovea_status check_constraints(const call *c) {
     case FOVEA_CONSTRAINT_COVERS: {
       int64_t of = c->sizes[constraint->of], block = constraint->limit;
       int64_t least = of / block + (of % block != 0);
+      if (size < least && block == 1)
+        return VIOLATED("'%s' must be at least '%s', found %lld and %lld", name,
+                        m->sizes[constraint->of].name, (long long)size,
+                        (long long)of);
       if (size < least)
         return VIOLATED("'%s' must be at least %lld, the blocks of %lld in "
                         "'%s', found %lld",

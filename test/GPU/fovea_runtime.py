@@ -81,29 +81,31 @@ class Runtime:
         return Kernel(self, pathlib.Path(image).read_bytes(), pathlib.Path(metadata).read_bytes())
 
 
+def pack(arguments):
+    """Tensors and scalars as the library takes them: two lists with their lengths."""
+    tensors = {name: value for name, value in arguments.items() if hasattr(value, "data_ptr")}
+    scalars = {name: value for name, value in arguments.items() if name not in tensors}
+    packed = (_Tensor * len(tensors))()
+    for slot, (name, tensor) in zip(packed, tensors.items()):
+        rank = len(tensor.shape)
+        dtype = DTYPES[str(tensor.dtype).removeprefix("torch.")]
+        shape = (ctypes.c_int64 * rank)(*tensor.shape)
+        strides = (ctypes.c_int64 * rank)(*tensor.stride())
+        slot.name, slot.data, slot.dtype, slot.rank = name.encode(), tensor.data_ptr(), dtype, rank
+        slot.sizes = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
+        slot.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
+    values = (_Scalar * len(scalars))()
+    for slot, (name, value) in zip(values, scalars.items()):
+        slot.name, slot.floating, slot.integer = name.encode(), float(value), int(value)
+    return packed, ctypes.c_size_t(len(tensors)), values, ctypes.c_size_t(len(scalars))
+
+
 class Launch:
     """A prepared call. Keeps its tensors alive."""
 
     def __init__(self, kernel, arguments):
         self.kernel, self.arguments, self.handle = kernel, arguments, ctypes.c_void_p()
-        tensors = {name: value for name, value in arguments.items() if hasattr(value, "data_ptr")}
-        scalars = {name: value for name, value in arguments.items() if name not in tensors}
-        packed = (_Tensor * len(tensors))()
-        for slot, (name, tensor) in zip(packed, tensors.items()):
-            rank = len(tensor.shape)
-            dtype = DTYPES[str(tensor.dtype).removeprefix("torch.")]
-            shape = (ctypes.c_int64 * rank)(*tensor.shape)
-            strides = (ctypes.c_int64 * rank)(*tensor.stride())
-            slot.name, slot.data, slot.dtype, slot.rank = name.encode(), tensor.data_ptr(), dtype, rank
-            slot.sizes = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
-            slot.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
-        values = (_Scalar * len(scalars))()
-        for slot, (name, value) in zip(values, scalars.items()):
-            slot.name, slot.floating, slot.integer = name.encode(), float(value), int(value)
-        kernel.runtime.call(
-            "fovea_launch_prepare", kernel.handle, packed, ctypes.c_size_t(len(tensors)), values,
-            ctypes.c_size_t(len(scalars)), ctypes.byref(self.handle),
-        )
+        kernel.runtime.call("fovea_launch_prepare", kernel.handle, *pack(arguments), ctypes.byref(self.handle))
 
     def run(self, stream=0):
         self.kernel.runtime.call("fovea_launch_run", self.handle, ctypes.c_void_p(stream))
@@ -131,6 +133,10 @@ class Kernel:
 
     def prepare(self, **arguments):
         return Launch(self, arguments)
+
+    def check(self, stream=0, **arguments):
+        """Raises FoveaError if integers in tensors make no sense."""
+        self.runtime.call("fovea_kernel_check", self.handle, ctypes.c_void_p(stream), *pack(arguments))
 
     def __call__(self, stream=0, **arguments):
         self.prepare(**arguments).run(stream)

@@ -132,13 +132,11 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
     Value argument = kernel.getArgument(index);
     Attribute parameter = abi.getParameters()[index];
     Location loc = argument.getLoc();
+    // That arguments match their parameters the ABI verifies.
     if (auto memref = dyn_cast<tile::MemRefParameterAttr>(parameter)) {
-      auto type = dyn_cast<MemRefType>(argument.getType());
+      auto type = cast<MemRefType>(argument.getType());
       tile::TensorAttr tensor =
           tile::lookupTensor(abi.getTensors(), memref.getTensor());
-      if (!type || !tensor)
-        return kernel.emitError("argument #")
-               << index << " does not match its parameter " << parameter;
       SmallVector<int64_t> strides;
       int64_t offset;
       if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0)
@@ -149,10 +147,7 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
       continue;
     }
     if (auto scratch = dyn_cast<tile::ScratchMemRefParameterAttr>(parameter)) {
-      auto type = dyn_cast<MemRefType>(argument.getType());
-      if (!type)
-        return kernel.emitError("argument #")
-               << index << " does not match its parameter " << parameter;
+      auto type = cast<MemRefType>(argument.getType());
       argument.replaceAllUsesWith(expandScratch(list, b, type, scratch, loc));
       continue;
     }

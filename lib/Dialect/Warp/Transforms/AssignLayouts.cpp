@@ -82,11 +82,8 @@ void AssignLayoutsPass::runOnOperation() {
     auto constant = dyn_cast<arith::ConstantOp>(op);
     if (!constant || !tile::isRegisterTile(constant.getType()))
       return WalkResult::advance();
-    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
-    if (!splat) {
-      constant.emitError("a constant tile must be a splat");
-      return WalkResult::interrupt();
-    }
+    // The tile dialect verifies that.
+    auto splat = cast<SplatElementsAttr>(constant.getValue());
     constant.setValueAttr(
         splat.resizeSplat(cast<ShapedType>(constant.getType())));
     return WalkResult::advance();

@@ -1,0 +1,357 @@
+//===- ForwardSyntax.cpp - How attn.forward is written ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace fovea::attn;
+
+void ForwardOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getOutput(), "o");
+  if (getLse())
+    setName(getLse(), "lse");
+}
+
+void ForwardOp::getAsmBlockArgumentNames(Region &region,
+                                         OpAsmSetValueNameFn setName) {
+  static constexpr StringRef kScoreMod[] = {"s", "b", "h", "i", "j"};
+  static constexpr StringRef kMaskMod[] = {"b", "h", "i", "j"};
+  static constexpr StringRef kBlock[] = {"b", "h", "i0", "i1", "j0", "j1"};
+  ArrayRef<StringRef> names = kBlock;
+  if (&region == &getScoreMod())
+    names = kScoreMod;
+  else if (&region == &getMaskMod())
+    names = kMaskMod;
+  else if (&region == &getKvBounds())
+    names = names.take_front(kKVBoundsArguments);
+  for (auto [name, argument] : llvm::zip(names, region.getArguments()))
+    setName(argument, name);
+}
+
+namespace {
+/// Operands and types of a clause such as `captures(%a, %b : t, u)`.
+struct TypedOperands {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
+  SMLoc loc;
+};
+} // namespace
+
+/// Parses as many types as there are operands: what follows the last one, a
+/// comma perhaps, is the clause's own.
+static ParseResult parseTypedOperands(OpAsmParser &parser,
+                                      TypedOperands &clause) {
+  if (parser.getCurrentLocation(&clause.loc) ||
+      parser.parseOperandList(clause.operands) || parser.parseColon())
+    return failure();
+  for (size_t index = 0; index < clause.operands.size(); ++index)
+    if ((index != 0 && parser.parseComma()) ||
+        parser.parseType(clause.types.emplace_back()))
+      return failure();
+  return success();
+}
+
+/// Parses the clause of the sequence form that `keyword` names.
+static ParseResult parseSequenceForm(OpAsmParser &parser, StringRef keyword,
+                                     Attribute &form, TypedOperands &clause) {
+  MLIRContext *context = parser.getContext();
+  if (parser.parseLParen() || parseTypedOperands(parser, clause))
+    return failure();
+  if (keyword == LengthsAttr::getMnemonic()) {
+    form = LengthsAttr::get(context);
+  } else if (keyword == PackedAttr::getMnemonic()) {
+    form = PackedAttr::get(context);
+  } else {
+    int64_t page;
+    if (parser.parseComma() || parser.parseKeyword("page") ||
+        parser.parseEqual() || parser.parseInteger(page))
+      return failure();
+    form = PagedAttr::get(context, page);
+  }
+  return parser.parseRParen();
+}
+
+/// Parses `(%a, %b : t, u)`, after the types perhaps `, numbers = [0, 2]`.
+static ParseResult parseCaptures(OpAsmParser &parser, TypedOperands &captures,
+                                 DenseI64ArrayAttr &numbers) {
+  if (parser.parseLParen() || parseTypedOperands(parser, captures))
+    return failure();
+  if (succeeded(parser.parseOptionalComma())) {
+    SmallVector<int64_t> list;
+    if (parser.parseKeyword("numbers") || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+          return parser.parseInteger(list.emplace_back());
+        }))
+      return failure();
+    numbers = parser.getBuilder().getDenseI64ArrayAttr(list);
+  }
+  return parser.parseRParen();
+}
+
+/// Parses `(0.1, %seed, %offset)`.
+static ParseResult parseDropout(OpAsmParser &parser, FloatAttr &probability,
+                                TypedOperands &clause) {
+  Builder &b = parser.getBuilder();
+  double value;
+  clause.types.assign(2, b.getI64Type());
+  if (parser.parseLParen() || parser.parseFloat(value) || parser.parseComma() ||
+      parser.getCurrentLocation(&clause.loc) ||
+      parser.parseOperandList(clause.operands, 2) || parser.parseRParen())
+    return failure();
+  probability = b.getF64FloatAttr(value);
+  return success();
+}
+
+/// Parses `(%pc, %pi : t, u, size = [128, 128])`.
+static ParseResult parseBlocks(OpAsmParser &parser, TypedOperands &lists,
+                               DenseI64ArrayAttr &size) {
+  SmallVector<int64_t> extents;
+  if (parser.parseLParen() || parseTypedOperands(parser, lists) ||
+      parser.parseComma() || parser.parseKeyword("size") ||
+      parser.parseEqual() ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(extents.emplace_back());
+      }))
+    return failure();
+  size = parser.getBuilder().getDenseI64ArrayAttr(extents);
+  return parser.parseRParen();
+}
+
+/// Parses `(%x: t, ...) { ... }`.
+static ParseResult parseModRegion(OpAsmParser &parser, Region &region) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseRegion(region, arguments, /*enableNameShadowing=*/true))
+    return failure();
+  if (region.empty())
+    region.emplaceBlock();
+  return success();
+}
+
+// attn.forward %q, %k, %v clause* attr-dict? : q, k, v -> o, lse
+ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
+  MLIRContext *context = parser.getContext();
+  Builder &builder = parser.getBuilder();
+  SmallVector<OpAsmParser::UnresolvedOperand> qkv;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOperandList(qkv, 3))
+    return failure();
+
+  Region *scoreMod = result.addRegion();
+  Region *maskMod = result.addRegion();
+  Region *kvBounds = result.addRegion();
+  Region *kvClassify = result.addRegion();
+  TypedOperands captures, sequenceOperands, scaleOperand, sinks, dropout,
+      blockLists;
+  Attribute form = DenseAttr::get(context);
+  llvm::StringSet<> seen;
+  StringRef keyword;
+  SMLoc keywordLoc = parser.getCurrentLocation();
+  while (succeeded(parser.parseOptionalKeyword(
+      &keyword, {"scale", "layout", "captures", "score_mod", "mask_mod",
+                 "kv_bounds", "kv_classify", "lengths", "packed", "paged",
+                 "sinks", "dropout", "blocks"}))) {
+    bool isForm =
+        keyword == "lengths" || keyword == "packed" || keyword == "paged";
+    if (!seen.insert(isForm ? StringRef("sequence form") : keyword).second)
+      return parser.emitError(keywordLoc, "'")
+             << (isForm ? StringRef("sequence form") : keyword)
+             << "' is given twice";
+    if (keyword == "scale") {
+      double scale;
+      OpAsmParser::UnresolvedOperand operand;
+      if (parser.parseLParen())
+        return failure();
+      OptionalParseResult parsed = parser.parseOptionalOperand(operand);
+      if (parsed.has_value()) {
+        if (failed(*parsed) ||
+            parser.parseColonType(scaleOperand.types.emplace_back()))
+          return failure();
+        scaleOperand.operands.push_back(operand);
+      } else {
+        if (parser.parseFloat(scale))
+          return failure();
+        result.addAttribute(getScaleAttrName(result.name),
+                            builder.getF64FloatAttr(scale));
+      }
+      if (parser.parseRParen())
+        return failure();
+    } else if (keyword == "layout") {
+      StringRef name;
+      SMLoc layoutLoc;
+      if (parser.parseLParen() || parser.getCurrentLocation(&layoutLoc) ||
+          parser.parseKeyword(&name) || parser.parseRParen())
+        return failure();
+      std::optional<Layout> layout = symbolizeLayout(name);
+      if (!layout)
+        return parser.emitError(layoutLoc, "expected 'bhsd' or 'bshd', found '")
+               << name << "'";
+      result.addAttribute(getLayoutAttrName(result.name),
+                          LayoutAttr::get(context, *layout));
+    } else if (keyword == "captures") {
+      DenseI64ArrayAttr numbers;
+      if (parseCaptures(parser, captures, numbers))
+        return failure();
+      if (numbers)
+        result.addAttribute(getCaptureNumbersAttrName(result.name), numbers);
+    } else if (keyword == "sinks") {
+      if (parser.parseLParen() || parseTypedOperands(parser, sinks) ||
+          parser.parseRParen())
+        return failure();
+      if (sinks.operands.size() != 1)
+        return parser.emitError(sinks.loc,
+                                "expected one tensor of sinks, found ")
+               << sinks.operands.size();
+    } else if (keyword == "dropout") {
+      FloatAttr probability;
+      if (parseDropout(parser, probability, dropout))
+        return failure();
+      result.addAttribute(getDropoutAttrName(result.name), probability);
+    } else if (keyword == "blocks") {
+      DenseI64ArrayAttr size;
+      if (parseBlocks(parser, blockLists, size))
+        return failure();
+      result.addAttribute(getBlockSizeAttrName(result.name), size);
+    } else if (isForm) {
+      if (parseSequenceForm(parser, keyword, form, sequenceOperands))
+        return failure();
+    } else {
+      Region *region = keyword == "score_mod"   ? scoreMod
+                       : keyword == "mask_mod"  ? maskMod
+                       : keyword == "kv_bounds" ? kvBounds
+                                                : kvClassify;
+      if (parseModRegion(parser, *region))
+        return failure();
+    }
+    keywordLoc = parser.getCurrentLocation();
+  }
+  result.addAttribute(getSequenceAttrName(result.name), form);
+
+  SmallVector<Type> types, results;
+  SMLoc typesLoc;
+  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parser.getCurrentLocation(&typesLoc) || parser.parseTypeList(types) ||
+      parser.parseArrow() || parser.parseTypeList(results))
+    return failure();
+  if (types.size() != 3)
+    return parser.emitError(typesLoc,
+                            "expected the types of q, k and v, found ")
+           << types.size() << " types";
+  if (results.size() > 2)
+    return parser.emitError(typesLoc, "expected one or two results, found ")
+           << results.size();
+  if (parser.resolveOperands(qkv, types, loc, result.operands) ||
+      parser.resolveOperands(scaleOperand.operands, scaleOperand.types, loc,
+                             result.operands) ||
+      parser.resolveOperands(captures.operands, captures.types, captures.loc,
+                             result.operands) ||
+      parser.resolveOperands(sequenceOperands.operands, sequenceOperands.types,
+                             sequenceOperands.loc, result.operands) ||
+      parser.resolveOperands(sinks.operands, sinks.types, sinks.loc,
+                             result.operands) ||
+      parser.resolveOperands(dropout.operands, dropout.types, dropout.loc,
+                             result.operands) ||
+      parser.resolveOperands(blockLists.operands, blockLists.types,
+                             blockLists.loc, result.operands))
+    return failure();
+  int32_t numDropout = dropout.operands.size() / 2;
+  int32_t segments[] = {1,
+                        1,
+                        1,
+                        int32_t(scaleOperand.operands.size()),
+                        int32_t(captures.operands.size()),
+                        int32_t(sequenceOperands.operands.size()),
+                        int32_t(sinks.operands.size()),
+                        numDropout,
+                        numDropout,
+                        int32_t(blockLists.operands.size())};
+  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
+                      builder.getDenseI32ArrayAttr(segments));
+  result.addTypes(results);
+  return success();
+}
+
+static void printTypedOperands(OpAsmPrinter &p, StringRef keyword,
+                               OperandRange operands) {
+  p << ' ' << keyword << '(' << operands << " : " << operands.getTypes();
+}
+
+static void printModRegion(OpAsmPrinter &p, StringRef keyword, Region &region) {
+  if (region.empty())
+    return;
+  p.printNewline();
+  p << keyword << '(';
+  llvm::interleaveComma(region.getArguments(), p, [&](BlockArgument argument) {
+    p << argument << ": " << argument.getType();
+  });
+  p << ") ";
+  p.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
+void ForwardOp::print(OpAsmPrinter &p) {
+  p << ' ' << getQuery() << ", " << getKey() << ", " << getValue();
+  if (getScaleValue())
+    p << " scale(" << getScaleValue() << " : " << getScaleValue().getType()
+      << ')';
+  else if (FloatAttr scale = getScaleAttr()) {
+    p << " scale(";
+    p.printAttributeWithoutType(scale);
+    p << ')';
+  }
+  if (getLayout() != Layout::BHSD)
+    p << " layout(" << stringifyLayout(getLayout()) << ')';
+  if (!getSequenceOperands().empty()) {
+    printTypedOperands(p, getSequence().getKeyword(), getSequenceOperands());
+    if (auto paged = dyn_cast<PagedAttr>(getSequence()))
+      p << ", page = " << paged.getPage();
+    p << ')';
+  }
+  if (getSinks())
+    p << " sinks(" << getSinks() << " : " << getSinks().getType() << ')';
+  if (FloatAttr dropout = getDropoutAttr()) {
+    p << " dropout(";
+    p.printAttributeWithoutType(dropout);
+    p << ", " << getDropoutSeed() << ", " << getDropoutOffset() << ')';
+  }
+  if (!getCaptures().empty()) {
+    printTypedOperands(p, "captures", getCaptures());
+    if (std::optional<ArrayRef<int64_t>> numbers = getCaptureNumbers()) {
+      p << ", numbers = [";
+      llvm::interleaveComma(*numbers, p);
+      p << ']';
+    }
+    p << ')';
+  }
+  if (hasBlocks()) {
+    printTypedOperands(p, "blocks", getBlockLists());
+    p << ", size = [";
+    llvm::interleaveComma(*getBlockSize(), p);
+    p << "])";
+  }
+  p.increaseIndent();
+  printModRegion(p, "score_mod", getScoreMod());
+  printModRegion(p, "mask_mod", getMaskMod());
+  printModRegion(p, "kv_bounds", getKvBounds());
+  printModRegion(p, "kv_classify", getKvClassify());
+  bool hasRegions = llvm::any_of(
+      (*this)->getRegions(), [](Region &region) { return !region.empty(); });
+  if (hasRegions)
+    p.printNewline();
+  p.decreaseIndent();
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {getScaleAttrName(), getLayoutAttrName(),
+                           getSequenceAttrName(), getCaptureNumbersAttrName(),
+                           getDropoutAttrName(), getBlockSizeAttrName(),
+                           getOperandSegmentSizesAttrName()});
+  p << (hasRegions ? ": " : " : ") << getQuery().getType() << ", "
+    << getKey().getType() << ", " << getValue().getType() << " -> ";
+  llvm::interleaveComma((*this)->getResultTypes(), p);
+}

@@ -65,7 +65,7 @@ def block_lists(torch, sizes, blocks, kept):
     rows, columns = -(-sizes.Sq // blocks.query), -(-sizes.Skv // blocks.key)
     generator = torch.Generator("cuda").manual_seed(0)
     listed = torch.rand(1, sizes.Hq, rows, columns, device="cuda", generator=generator) < kept
-    order = listed.int().argsort(-1, descending=True, stable=True)
+    order = listed.int().argsort(dim=-1, descending=True, stable=True)
     return listed.sum(-1, dtype=torch.int32), order.to(torch.int32)
 
 

@@ -5,13 +5,18 @@ flex_attention takes. Needs no torch by itself: captured tensors are made by
 functions of torch and the sizes.
 """
 
+import concurrent.futures
 import dataclasses
-import sys
 import pathlib
+import sys
+import types
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "GPU"))
 
-from variants import CAP, CAUSAL, VARIANTS, Blocks, Capture, Variant  # noqa: E402
+import kernels  # noqa: E402
+from variants import CAP, CAUSAL, VARIANTS, Blocks, Capture, Config, Variant, emit  # noqa: E402
+
+HEAD_DIM, HEADS, TOKENS = 128, 16, 16384
 
 WINDOW, PREFIX, CHUNK = 1024, 1024, 512
 DOCUMENT = 700
@@ -203,3 +208,42 @@ def make_programs():
 
 PROGRAMS = make_programs()
 TABLE_OF_VARIANTS = {name: program.variant for name, program in PROGRAMS.items()}
+
+
+def sizes_of(program):
+    batch = max(1, TOKENS // program.length)
+    return types.SimpleNamespace(B=batch, Hq=HEADS, Hkv=HEADS, Sq=program.length, Skv=program.length)
+
+
+def make_tensors(torch, program, sizes):
+    """What a kernel takes, by name; captured tensors and lists of blocks in their order."""
+    shape = (sizes.B, sizes.Hq, sizes.Sq, HEAD_DIM)
+    tensors = {name: torch.randn(shape, device="cuda", dtype=torch.bfloat16) for name in "qkv"}
+    captures = [make(torch, sizes) for make in program.make]
+    tensors |= {f"capture{n}": capture for n, capture in enumerate(captures)}
+    blocks, lists = program.variant.blocks, ()
+    if blocks:
+        lists = block_lists(torch, sizes, blocks, program.kept)
+        tensors |= dict(zip(blocks.names, lists))
+    return tensors, captures, lists
+
+
+def compile_programs(names, args, chip, folder):
+    """Images, metadata and facts by name, or what went wrong; compiled in parallel."""
+    ptxas = kernels.find_ptxas()
+
+    def work(name):
+        config = Config(name, "bf16", HEAD_DIM)
+        options = [] if args.schedule == "auto" else [f"--schedule={args.schedule}"]
+        place = pathlib.Path(folder) / name
+        if args.kernels:
+            return str(place / f"{name}.cubin"), str(place / f"{name}.json"), {}
+        place.mkdir(parents=True, exist_ok=True)
+        try:
+            source = emit(config, False, TABLE_OF_VARIANTS)
+            return kernels.compile_one(name, source, place, args.compiler, args.target, chip, ptxas, options)
+        except Exception as error:  # noqa: BLE001: reported where it is timed
+            return error
+
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        return dict(zip(names, pool.map(work, names)))

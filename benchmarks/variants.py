@@ -16,7 +16,6 @@ is allowed, another one to 0.85 of our own and 1.5 times flex_attention's speed.
 """
 
 import argparse
-import concurrent.futures
 import json
 import os
 import pathlib
@@ -24,7 +23,6 @@ import random
 import statistics
 import sys
 import tempfile
-import types
 import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -33,19 +31,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "G
 import forward  # noqa: E402
 import kernels  # noqa: E402
 import waiting  # noqa: E402
-from variant_programs import PROGRAMS, TABLE_OF_VARIANTS, block_lists  # noqa: E402
-from variants import Config, emit  # noqa: E402
+from variant_programs import HEAD_DIM, PROGRAMS, compile_programs, make_tensors, sizes_of  # noqa: E402
 
-HEAD_DIM, HEADS, TOKENS = 128, 16, 16384
 OURS, FLEX = "fovea", "flex_attention"
 # What variants must keep to: shares of blocks and of our dense kernel's time, of
 # its speed, and times flex_attention's speed.
 PER_BLOCK, BESIDES, OF_DENSE, OF_FLEX = 1.15, 0.05, 0.85, 1.5
-
-
-def sizes_of(program):
-    batch = max(1, TOKENS // program.length)
-    return types.SimpleNamespace(B=batch, Hq=HEADS, Hkv=HEADS, Sq=program.length, Skv=program.length)
 
 
 def baseline_of(name):
@@ -105,26 +96,6 @@ def flex_contestant(torch, program, sizes, captures, lists, q, k, v):
     return call, output, share, seconds
 
 
-def compile_programs(names, args, chip, folder):
-    ptxas = kernels.find_ptxas()
-
-    def work(name):
-        config = Config(name, "bf16", HEAD_DIM)
-        options = [] if args.schedule == "auto" else [f"--schedule={args.schedule}"]
-        place = pathlib.Path(folder) / name
-        if args.kernels:
-            return str(place / f"{name}.cubin"), str(place / f"{name}.json"), {}
-        place.mkdir(parents=True, exist_ok=True)
-        try:
-            source = emit(config, False, TABLE_OF_VARIANTS)
-            return kernels.compile_one(name, source, place, args.compiler, args.target, chip, ptxas, options)
-        except Exception as error:  # noqa: BLE001: reported where it is timed
-            return error
-
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        return dict(zip(names, pool.map(work, names)))
-
-
 def prepare_ours(torch, runtime, image, tensors):
     kernel = runtime.load(*image[:2])
     o = torch.full_like(tensors["q"], torch.nan)
@@ -148,15 +119,8 @@ def run_program(torch, runtime, name, compiled, args, rng):
     """One row of results, with what did not run left out."""
     program, row = PROGRAMS[name], {"name": name, "kind": PROGRAMS[name].kind, "baseline": baseline_of(name)}
     sizes = sizes_of(program)
-    q, k, v = (
-        torch.randn(sizes.B, sizes.Hq, sizes.Sq, HEAD_DIM, device="cuda", dtype=torch.bfloat16) for _ in range(3)
-    )  # fmt: skip
-    captures = [make(torch, sizes) for make in program.make]
-    tensors = {"q": q, "k": k, "v": v, **{f"capture{n}": capture for n, capture in enumerate(captures)}}
-    blocks, lists = program.variant.blocks, ()
-    if blocks:
-        lists = block_lists(torch, sizes, blocks, program.kept)
-        tensors |= dict(zip(blocks.names, lists))
+    tensors, captures, lists = make_tensors(torch, program, sizes)
+    q, k, v = (tensors[name] for name in "qkv")
     contestants, expected = {}, None
     if args.flex:
         try:

@@ -15,6 +15,7 @@ import threading
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "benchmarks")]
 
+import counters  # noqa: E402
 import forward  # noqa: E402
 import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
@@ -55,6 +56,26 @@ def test_arguments():
     assert forward.parse_arguments(["--schedule", "a=1", "--only-schedules"]).schedule == ["a=1"]
     for bad in (["--target", "hopper"], ["--rounds", "0"], ["--only-schedules"], ["--ablation", "--target", "sm_80,sm_90a"]):
         assert refuses(forward.parse_arguments, bad, error=SystemExit), bad
+
+
+def test_counters():
+    metrics = counters.METRICS
+
+    def ncu_row(kernel, duration, first):
+        return ",".join(f'"{x}"' for x in [kernel, f"{duration:,}", *range(first, first + len(metrics) - 1)])
+
+    header = ",".join(f'"{x}"' for x in ["Kernel Name", *metrics])
+    units = ",".join('"%"' for _ in range(len(metrics) + 1))
+    said = ["==PROF== Connected", header, units, ncu_row("prologue", 900, 1), ncu_row("main", 1_200_000, 10), ncu_row("b", 5, 30)]
+    rows = counters.read_rows("\n".join(said))
+    assert [row["Kernel Name"] for row in rows] == ["prologue", "main", "b"]
+    found = counters.read_counters(rows, ["a", "b"], {"a": 2, "b": 1})
+    assert found["a"]["alone_ms"] == 1.2 and found["a"]["tensor"] == 10 and found["b"]["tensor"] == 30
+    assert found["a"]["stalls"]["wait"] == 10 + len(metrics) - 2
+    line = counters.format_row({"name": "a", "ms": 1.25, **found["a"]})
+    assert "1.250" in line and "wait 27.00, short_scoreboard 26.00" in line, line
+    assert refuses(counters.read_counters, rows, ["a", "b"], {"a": 2, "b": 2})
+    assert counters.read_rows("==ERROR== ERR_NVGPUCTRPERM") == []
 
 
 def test_targets():

@@ -52,6 +52,7 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   kernel.addPass(tile::createFuseOnlineSoftmax());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  kernel.addPass(tile::createAddByDot());
 }
 
 void fovea::buildToWarpPipeline(OpPassManager &pm,

@@ -48,6 +48,7 @@ static constexpr NumericField kNumericFields[] = {
     {"score_stages", &ScheduleFields::scoreStages},
     {"classify", &ScheduleFields::classify},
     {"exp2_by_fma", &ScheduleFields::exp2ByFma},
+    {"add_by_dot", &ScheduleFields::addByDot},
 };
 
 /// Sets `field` to the case that `text` names.
@@ -96,7 +97,7 @@ ScheduleFields::get(MLIRContext *context,
       emitError, context, tileM, tileN, warps, stages, queryInRegisters,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
-      cluster, scoreStages, classify, exp2ByFma);
+      cluster, scoreStages, classify, exp2ByFma, addByDot);
 }
 
 //===----------------------------------------------------------------------===//

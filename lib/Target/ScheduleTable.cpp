@@ -26,6 +26,7 @@ llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
                             {"uneven", problem.uneven},
                             {"lse", problem.lse},
                             {"rows", problem.rows},
+                            {"score_mod", problem.scoreMod},
                             {"dropout", problem.dropout},
                             {"loads_per_score", problem.loadsPerScore},
                             {"query_block", problem.queryBlock},

@@ -190,6 +190,7 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
   fields.work =
       problem.uneven ? tile::WorkSchedule::Dynamic : tile::WorkSchedule::Static;
   fields.classify = problem.classifies;
+  fields.addByDot = problem.scoreMod;
 
   // One block of them is in use while the next one arrives.
   fields.scoreStages = problem.scoreBits ? 2 : 0;

@@ -29,6 +29,8 @@ struct ScheduleProblem {
   bool lse = true;
   /// Rows that tiles have at most, if that is known, else 0.
   int64_t rows = 0;
+  /// A score_mod changes scores.
+  bool scoreMod = false;
   /// Weights change between their sum and their product.
   bool dropout = false;
   /// A value is loaded for each score: captured, at query and key.
@@ -55,7 +57,7 @@ struct ScheduleFields {
   tile::WorkSchedule work = tile::WorkSchedule::Single;
   tile::RecurrenceKind recurrence = tile::RecurrenceKind::Deferred;
   int64_t tau = 8, sumByDot = 0, cluster = 1, scoreStages = 0, classify = 0,
-          exp2ByFma = 0;
+          exp2ByFma = 0, addByDot = 0;
 
   /// Sets the field that users know as `name`. Fails with a diagnostic if there
   /// is none, or if it can't be `text`.

@@ -206,6 +206,7 @@ LogicalResult ForwardEmitter::chooseTiles() {
     kb.packedHeads = findPackedHeads();
   problem.rows = kb.packedHeads.getRows();
   problem.classifies = classifies();
+  problem.scoreMod = !op.getScoreMod().empty();
   problem.dropout = static_cast<bool>(op.getDropoutAttr());
   problem.loadsPerScore =
       loadsPerScore(op.getScoreMod(), op.getCaptures().size()) ||

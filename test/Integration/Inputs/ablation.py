@@ -17,6 +17,7 @@ OFF = [
     "softmax_part=50",
     "sum_by_dot=0",
     "classify=0",
+    "add_by_dot=0",
     "score_stages=0",
     "work=static",
     "work=dynamic",

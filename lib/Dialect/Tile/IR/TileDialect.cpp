@@ -119,7 +119,7 @@ LogicalResult ScheduleAttr::verify(
     int64_t consumerRegisters, int64_t overlap, int64_t chain, int64_t pingPong,
     int64_t softmaxPart, WorkSchedule, RecurrenceKind, int64_t tau,
     int64_t sumByDot, int64_t cluster, int64_t scoreStages, int64_t classify,
-    int64_t exp2ByFma) {
+    int64_t exp2ByFma, int64_t addByDot) {
   struct Field {
     StringRef name;
     int64_t value, least, most;
@@ -143,7 +143,8 @@ LogicalResult ScheduleAttr::verify(
                       Field{"cluster", cluster, 1, 16},
                       Field{"score_stages", scoreStages, 0, 8},
                       Field{"classify", classify, 0, 1},
-                      Field{"exp2_by_fma", exp2ByFma, 0, 100}})
+                      Field{"exp2_by_fma", exp2ByFma, 0, 100},
+                      Field{"add_by_dot", addByDot, 0, 1}})
     if (field.value < field.least || field.value > field.most)
       return emitError() << "schedule's '" << field.name << "' must be in ["
                          << field.least << ", " << field.most << "], found "

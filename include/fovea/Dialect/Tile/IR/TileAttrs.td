@@ -68,6 +68,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     | recurrence | of the softmax loop | | deferred |
     | tau | growth of a row's maximum, in powers of two, that the `conditional` and `lazy` recurrences leave alone | | 8 |
     | sum_by_dot | row sums by the matrix units, from weights as rounded for them | 0 or 1 | 0 |
+    | add_by_dot | what a score_mod adds to scores is where the matrix units start | 0 or 1 | 0 |
     | cluster | neighbouring CTAs that share copies of K and V, each with `tile_m` queries | 1 or 2 | 1 |
     | score_stages | buffers of what score_mod reads of captured tensors block by block; 0: threads read it from global memory, element by element | | 0 |
     | classify | roles find the blocks that kv_classify shows while they run, instead of visiting the range of kv_bounds | 0 or 1 | 0 |
@@ -93,7 +94,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "0">:$score_stages,
     DefaultValuedParameter<"int64_t", "0">:$classify,
-    DefaultValuedParameter<"int64_t", "0">:$exp2_by_fma);
+    DefaultValuedParameter<"int64_t", "0">:$exp2_by_fma,
+    DefaultValuedParameter<"int64_t", "0">:$add_by_dot);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -101,6 +101,35 @@ def FuseOnlineSoftmax
                            "::mlir::scf::SCFDialect"];
 }
 
+def AddByDot : Pass<"tile-add-by-dot", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Start dots from what is added to them";
+  let description = [{
+    Where the schedule says `add_by_dot`, a sum of a dot that starts at zero,
+    and has no other use, and another tile becomes a dot that starts from the
+    other tile; so do such sums in both branches of an `scf.if`. Accumulators
+    must be set to something in any case, so that the addition costs nothing;
+    and what it needs is made before the dot is issued, not between the dot and
+    its uses, where warps wait for one another. Sums round in another order than
+    before.
+
+    Before:
+
+    ```mlir
+    %s = tile.dot %q, %k, %zero transpose_b : ...
+    %x = arith.addf %s, %bias : tensor<128x128xf32, #tile.reg>
+    ```
+
+    After:
+
+    ```mlir
+    %x = tile.dot %q, %k, %bias transpose_b : ...
+    ```
+  }];
+  let statistics = [
+    Statistic<"numFolded", "num-folded", "Number of sums that dots start from">
+  ];
+}
+
 def LowerWork : Pass<"tile-lower-work", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Replace tile.foreach_work where each CTA has one item";
   let description = [{

@@ -1,0 +1,145 @@
+//===- AddByDot.cpp - Sums that dots start from ----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+namespace fovea::tile {
+#define GEN_PASS_DEF_ADDBYDOT
+#include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fovea::tile
+
+using namespace mlir;
+using namespace fovea::tile;
+
+namespace {
+/// A sum of a dot and something else, by an addition or by a multiplication and
+/// an addition.
+struct Sum {
+  Operation *op = nullptr;
+
+  Value getResult() const { return op->getResult(0); }
+
+  /// The other summand, made before the sum if it is a product.
+  Value takeAddend(Value dot) const {
+    if (auto add = dyn_cast<arith::AddFOp>(op))
+      return add.getLhs() == dot ? add.getRhs() : add.getLhs();
+    auto fma = cast<math::FmaOp>(op);
+    OpBuilder b(op);
+    return arith::MulFOp::create(b, fma.getLoc(), fma.getA(), fma.getB());
+  }
+};
+
+/// How the one use of a dot, or one in each branch of an `scf.if`, adds to it.
+struct Use {
+  SmallVector<Sum, 2> sums;
+  scf::IfOp branches; ///< null for one sum beside the dot
+  unsigned result = 0;
+};
+} // namespace
+
+/// The user of `dot` as a sum of it and something else; none if it is not.
+static Sum matchSum(Value dot, Operation *user) {
+  if (auto add = dyn_cast<arith::AddFOp>(user))
+    return add.getLhs() != add.getRhs() ? Sum{user} : Sum();
+  auto fma = dyn_cast<math::FmaOp>(user);
+  return fma && fma.getC() == dot && fma.getA() != dot && fma.getB() != dot
+             ? Sum{user}
+             : Sum();
+}
+
+/// Whether all of `sums` are what the branches of one `scf.if` in `block` yield
+/// as the same result, one in each. The other branch must not need the dot by
+/// itself.
+static LogicalResult matchBranches(Block *block, Use &use) {
+  if (use.sums.size() != 2)
+    return failure();
+  Operation *parent = use.sums[0].op->getParentOp();
+  use.branches = dyn_cast<scf::IfOp>(parent);
+  if (!use.branches || use.branches->getBlock() != block ||
+      use.sums[1].op->getParentOp() != parent ||
+      use.sums[0].op->getBlock() == use.sums[1].op->getBlock())
+    return failure();
+  SmallVector<unsigned, 2> results;
+  for (Sum sum : use.sums) {
+    if (!sum.getResult().hasOneUse() ||
+        !isa<scf::YieldOp>(*sum.op->user_begin()))
+      return failure();
+    results.push_back(sum.op->use_begin()->getOperandNumber());
+  }
+  use.result = results[0];
+  return success(results[0] == results[1]);
+}
+
+static FailureOr<Use> matchUse(DotOp dot) {
+  Use use;
+  for (Operation *user : dot->getUsers()) {
+    Sum sum = matchSum(dot.getResult(), user);
+    if (!sum.op)
+      return failure();
+    use.sums.push_back(sum);
+  }
+  if (use.sums.size() == 1 && use.sums[0].op->getBlock() == dot->getBlock())
+    return use;
+  if (failed(matchBranches(dot->getBlock(), use)))
+    return failure();
+  return use;
+}
+
+/// Starts `dot` from what its use adds.
+static void fold(DotOp dot, Use use) {
+  Value sum, addend;
+  if (use.branches) {
+    sum = addend = use.branches.getResult(use.result);
+    for (Sum inner : use.sums)
+      inner.getResult().replaceAllUsesWith(inner.takeAddend(dot.getResult()));
+    dot->moveAfter(use.branches);
+  } else {
+    sum = use.sums[0].getResult();
+    addend = use.sums[0].takeAddend(dot.getResult());
+    dot->moveBefore(use.sums[0].op);
+  }
+  sum.replaceAllUsesExcept(dot.getResult(), dot);
+  dot.getAccMutable().assign(addend);
+  for (Sum inner : use.sums)
+    inner.op->erase();
+}
+
+namespace {
+struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
+  using AddByDotBase::AddByDotBase;
+
+  void runOnOperation() override {
+    AbiOp abi = lookupAbi(getOperation());
+    if (!abi) {
+      getOperation().emitError("kernel has no 'tile.abi' beside it");
+      return signalPassFailure();
+    }
+    if (!abi.getSchedule().getAddByDot())
+      return;
+    SmallVector<DotOp> dots;
+    getOperation().walk([&](DotOp dot) {
+      if (matchPattern(dot.getAcc(), m_AnyZeroFloat()))
+        dots.push_back(dot);
+    });
+    for (DotOp dot : dots) {
+      FailureOr<Use> use = matchUse(dot);
+      if (failed(use))
+        continue;
+      fold(dot, *use);
+      ++numFolded;
+    }
+  }
+};
+} // namespace

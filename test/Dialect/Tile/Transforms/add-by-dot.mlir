@@ -1,0 +1,122 @@
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot)))' | FileCheck %s
+
+!operand = tensor<16x16xbf16, #tile.reg>
+!score = tensor<16x16xf32, #tile.reg>
+!narrow = memref<?x16xbf16, strided<[?, 1]>>
+!wide = memref<?x16xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  tile.abi @sums target("sm_90a") schedule(<tile_m = 16, tile_n = 16, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1, add_by_dot = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  // CHECK-LABEL: gpu.func @sums
+  gpu.func @sums(%K: !narrow, %O: !wide, %n: index) kernel {
+    // CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.0{{.*}}>
+    // CHECK-DAG: %[[ONE:.*]] = arith.constant dense<1.0{{.*}}>
+    %zero = arith.constant dense<0.0> : !score
+    %one = arith.constant dense<1.0> : !score
+    %c0 = arith.constant 0 : index
+    // CHECK:      %[[K:.*]] = tile.load
+    // CHECK-NEXT: %[[BIAS:.*]] = tile.load
+    // CHECK-NEXT: %[[COND:.*]] = arith.cmpi
+    %k = tile.load %K[%c0, %c0] dims [0, 1] : !narrow to !operand
+    %bias = tile.load %O[%n, %c0] dims [0, 1] : !wide to !score
+    %cond = arith.cmpi ult, %n, %c0 : index
+
+    // The dot moves behind what it starts from.
+    // CHECK:      %[[SQUARE:.*]] = arith.mulf %[[BIAS]], %[[BIAS]]
+    // CHECK-NEXT: %[[A:.*]] = tile.dot %[[K]], %[[K]], %[[SQUARE]]
+    // CHECK-NEXT: tile.store %[[A]]
+    %s0 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %square = arith.mulf %bias, %bias : !score
+    %x0 = arith.addf %square, %s0 : !score
+    tile.store %x0, %O[%c0, %c0] dims [0, 1] : !score, !wide
+
+    // CHECK:      %[[PRODUCT:.*]] = arith.mulf %[[BIAS]], %[[ONE]]
+    // CHECK-NEXT: %[[B:.*]] = tile.dot %[[K]], %[[K]], %[[PRODUCT]]
+    // CHECK-NEXT: tile.store %[[B]]
+    %s1 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %x1 = math.fma %bias, %one, %s1 : !score
+    tile.store %x1, %O[%c0, %c0] dims [0, 1] : !score, !wide
+
+    // CHECK:      %[[ADDEND:.*]] = scf.if %[[COND]]
+    // CHECK-NEXT:   %[[SCALED:.*]] = arith.mulf %[[BIAS]], %[[ONE]]
+    // CHECK-NEXT:   scf.yield %[[SCALED]]
+    // CHECK-NEXT: } else {
+    // CHECK-NEXT:   scf.yield %[[ONE]]
+    // CHECK-NEXT: }
+    // CHECK-NEXT: %[[C:.*]] = tile.dot %[[K]], %[[K]], %[[ADDEND]]
+    // CHECK-NEXT: tile.store %[[C]]
+    %s2 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %x2 = scf.if %cond -> !score {
+      %x = math.fma %bias, %one, %s2 : !score
+      scf.yield %x : !score
+    } else {
+      %x = arith.addf %s2, %one : !score
+      scf.yield %x : !score
+    }
+    tile.store %x2, %O[%c0, %c0] dims [0, 1] : !score, !wide
+
+    // What starts elsewhere, is used twice, is a factor, or is needed by itself
+    // in one branch stays.
+    // CHECK:      tile.dot %[[K]], %[[K]], %[[ONE]]
+    // CHECK-NEXT: arith.addf
+    %s3 = tile.dot %k, %k, %one : !operand, !operand, !score
+    %x3 = arith.addf %s3, %bias : !score
+    tile.store %x3, %O[%c0, %c0] dims [0, 1] : !score, !wide
+    // CHECK:      tile.dot %[[K]], %[[K]], %[[ZERO]]
+    // CHECK-NEXT: arith.addf
+    %s4 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %x4 = arith.addf %s4, %s4 : !score
+    tile.store %x4, %O[%c0, %c0] dims [0, 1] : !score, !wide
+    // CHECK:      tile.dot %[[K]], %[[K]], %[[ZERO]]
+    // CHECK-NEXT: math.fma
+    %s5 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %x5 = math.fma %s5, %one, %bias : !score
+    tile.store %x5, %O[%c0, %c0] dims [0, 1] : !score, !wide
+    // CHECK:      tile.dot %[[K]], %[[K]], %[[ZERO]]
+    // CHECK-NEXT: scf.if
+    %s6 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %x6 = scf.if %cond -> !score {
+      %x = arith.addf %s6, %bias : !score
+      scf.yield %x : !score
+    } else {
+      scf.yield %s6 : !score
+    }
+    tile.store %x6, %O[%c0, %c0] dims [0, 1] : !score, !wide
+    gpu.return
+  }
+}
+
+// -----
+
+!operand = tensor<16x16xbf16, #tile.reg>
+!score = tensor<16x16xf32, #tile.reg>
+!narrow = memref<?x16xbf16, strided<[?, 1]>>
+!wide = memref<?x16xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  tile.abi @off target("sm_90a") schedule(<tile_m = 16, tile_n = 16, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  // CHECK-LABEL: gpu.func @off
+  gpu.func @off(%K: !narrow, %O: !wide, %n: index) kernel {
+    %zero = arith.constant dense<0.0> : !score
+    %c0 = arith.constant 0 : index
+    %k = tile.load %K[%c0, %c0] dims [0, 1] : !narrow to !operand
+    %bias = tile.load %O[%n, %c0] dims [0, 1] : !wide to !score
+    // CHECK: tile.dot
+    // CHECK-NEXT: arith.addf
+    %s = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %x = arith.addf %s, %bias : !score
+    tile.store %x, %O[%c0, %c0] dims [0, 1] : !score, !wide
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{kernel has no 'tile.abi' beside it}}
+  gpu.func @alone() {
+    gpu.return
+  }
+}

@@ -84,6 +84,10 @@ FailureOr<Signal> fovea::interp::commitStage(Operation *op, Agent &agent) {
   if (failed(
           settle(op, agent, verb->pipeline.commit(found->first, verb->phase))))
     return failure();
+  // What is handed over is shown.
+  for (Slot *slot : agent.unfenced)
+    if (slot->use == found->first)
+      slot->fence(agent.party);
   agent.acquired.erase(found);
   agent.synchronised = true;
   return Signal{&verb->pipeline, verb->index, std::nullopt};
@@ -148,6 +152,13 @@ FailureOr<Signal> fovea::interp::releaseStage(Operation *op, Agent &agent,
     frame.note(dot->op) << "the dot";
     return failure();
   }
+  for (auto &[slot, copy] : agent.copiesOut)
+    if (slot->use == use) {
+      frame.fail(op) << "releases stage " << verb->index
+                     << " while a copy out may still read it";
+      frame.note(copy) << "the copy";
+      return failure();
+    }
   agent.synchronised = true;
   return Signal{&verb->pipeline, verb->index, agent.party};
 }

@@ -83,7 +83,8 @@ LogicalResult Cta::run() {
 //===----------------------------------------------------------------------===//
 
 Cta::Status Cta::advance() {
-  uint64_t total = copies.size() * copyWeight + (dots.empty() ? 0 : dotWeight);
+  uint64_t total = (copies.size() + writes.size()) * copyWeight +
+                   (dots.empty() ? 0 : dotWeight);
   auto canRun = [&](const Agent &agent) {
     return !agent.finished && !(agent.waiting && agent.waitingSince == epoch);
   };
@@ -100,8 +101,11 @@ Cta::Status Cta::advance() {
       return runAgent(*agent);
     ticket -= agent->weight;
   }
-  if (ticket < copies.size() * copyWeight)
-    landCopy(ticket / copyWeight);
+  size_t landed = ticket / copyWeight;
+  if (landed < copies.size())
+    landCopy(landed);
+  else if (landed < copies.size() + writes.size())
+    landWrite(landed - copies.size());
   else
     finishDot();
   return Status::Running;
@@ -125,6 +129,7 @@ Cta::Status Cta::runAgent(Agent &agent) {
       notify();
       if (llvm::failed(checkEnd(agent)))
         return fail(agent);
+      finishWrites(agent);
       return &agent == agents.front().get() ? Status::Finished
                                             : Status::Running;
     case Frame::Status::Running:
@@ -145,6 +150,18 @@ void Cta::landCopy(size_t index) {
   --copy.use.pipeline->stages[copy.use.stage].copiesInFlight;
   copy.use.pipeline->update(copy.use.stage);
   notify();
+}
+
+void Cta::landWrite(size_t index) {
+  std::swap(writes[index], writes.back());
+  writes.back().write();
+  writes.pop_back();
+}
+
+void Cta::finishWrites(Agent &agent) {
+  for (size_t index = writes.size(); index-- > 0;)
+    if (writes[index].issuer == &agent)
+      landWrite(index);
 }
 
 void Cta::finishDot() {
@@ -250,6 +267,10 @@ LogicalResult Cta::checkEnd(Agent &agent) {
            << "no 'warp.commit_after_dots' or 'warp.release_after_dots' "
               "follows "
               "the dot";
+  if (!agent.copiesOut.empty())
+    return agent.frame.fail(agent.copiesOut.front().second)
+           << "the CTA may end before its shared memory is read: no "
+              "'warp.copy_out_wait' follows";
   if (!agent.turns.empty())
     return agent.frame.fail(agent.turns.front().second)
            << "a turn is begun and never ended";

@@ -14,6 +14,7 @@
 #include "fovea/Interpreter/Handlers.h"
 #include "fovea/Interpreter/Trace.h"
 
+#include <functional>
 #include <random>
 
 namespace fovea::interp {
@@ -56,6 +57,10 @@ struct Agent {
   llvm::SmallVector<std::pair<StageUse, mlir::Operation *>, 2> acquired;
   /// Asynchronous dots in the order of their issue; delivered ones are removed.
   llvm::SmallVector<std::shared_ptr<PendingDot>, 4> dots;
+  /// Slots that it stored to, some of them not shown since.
+  llvm::SmallPtrSet<Slot *, 4> unfenced;
+  /// Copies out that may still read their slot, and by which op.
+  llvm::SmallVector<std::pair<Slot *, mlir::Operation *>, 2> copiesOut;
   /// The last dot in memory form that it issued.
   std::shared_ptr<PendingDot> lastDot;
   /// Turns that it has begun and not ended.
@@ -74,6 +79,12 @@ struct PendingCopy {
   Slot *slot;
   RuntimeValue data;
   StageUse use;
+};
+
+/// What a copy out has read and not written yet.
+struct PendingWrite {
+  Agent *issuer;
+  std::function<void()> write;
 };
 
 /// A CTA under execution. Its agents run one op at a time, in an order drawn
@@ -100,6 +111,9 @@ public:
   /// lets `agent` go on.
   llvm::LogicalResult executeRoles(warp::SpecializeOp op, Agent &agent);
   void addCopy(PendingCopy copy) { copies.push_back(std::move(copy)); }
+  void addWrite(PendingWrite write) { writes.push_back(std::move(write)); }
+  /// Writes what the agent's copies out have read.
+  void finishWrites(Agent &agent);
   /// Dots in memory form are done in the order of their issue.
   void addDot(Agent &agent, std::shared_ptr<PendingDot> dot) {
     agent.lastDot = dot;
@@ -134,6 +148,7 @@ private:
   llvm::LogicalResult startRoles(warp::SpecializeOp op, Agent &agent);
   Status runAgent(Agent &agent);
   void landCopy(size_t index);
+  void landWrite(size_t index);
   void finishDot();
   Status reportDeadlock();
   Status fail(Agent &agent);
@@ -150,6 +165,7 @@ private:
   unsigned copyWeight, dotWeight;
   std::vector<std::unique_ptr<Agent>> agents;
   std::vector<PendingCopy> copies;
+  std::vector<PendingWrite> writes;
   std::vector<std::shared_ptr<PendingDot>> dots;
   /// In the order of their creation, so that errors don't depend on addresses.
   llvm::MapVector<mlir::Operation *, std::shared_ptr<Object>> objects;

@@ -119,6 +119,8 @@ static LogicalResult checkWrite(Operation *op, Agent &agent, const Slot &slot,
     frame.note(dot->op) << "the dot";
     return failure();
   }
+  if (failed(checkCopiesOut(op, agent, slot, /*ofAgentOnly=*/false)))
+    return failure();
   if (slot.use)
     return slot.use == use ? success() : checkStageWrite(op, agent, slot, kind);
   // The CTA's threads meet where roles start and end.
@@ -128,6 +130,32 @@ static LogicalResult checkWrite(Operation *op, Agent &agent, const Slot &slot,
         return frame.fail(op) << "overwrites what " << reader.describe()
                               << " read, and no pipeline orders the two";
   return success();
+}
+
+LogicalResult fovea::interp::checkCopiesOut(Operation *op, Agent &agent,
+                                            const Slot &slot,
+                                            bool ofAgentOnly) {
+  for (auto &other : agent.cta.getAgents())
+    for (auto &[read, copy] : other->copiesOut) {
+      if (read != &slot || (ofAgentOnly && other.get() != &agent))
+        continue;
+      agent.frame.fail(op)
+          << "overwrites shared memory that a copy out may still read";
+      agent.frame.note(copy) << "the copy";
+      return failure();
+    }
+  return success();
+}
+
+LogicalResult fovea::interp::checkFenced(Operation *op, Agent &agent,
+                                         const Slot &slot) {
+  Operation *store = slot.findUnfenced(agent.party);
+  if (!store)
+    return success();
+  agent.frame.fail(op) << "reads what was stored before "
+                          "'warp.fence_stores' shows it";
+  agent.frame.note(store) << "stored here";
+  return failure();
 }
 
 LogicalResult fovea::interp::checkChangeInPlace(Operation *op, Agent &agent,
@@ -157,5 +185,7 @@ LogicalResult fovea::interp::claim(Operation *op, Agent &agent, Slot &slot,
   slot.writer = op;
   slot.writingParty = agent.party;
   slot.readers.clear();
+  slot.stored.clear();
+  slot.unfenced.clear();
   return success();
 }

@@ -39,6 +39,15 @@ llvm::LogicalResult checkChangeInPlace(mlir::Operation *op, Agent &agent,
 llvm::LogicalResult claim(mlir::Operation *op, Agent &agent, Slot &slot,
                           StageUse use, WriteKind kind);
 
+/// Checks that no copy out, of the agent or of anybody, may still read what the
+/// slot holds.
+llvm::LogicalResult checkCopiesOut(mlir::Operation *op, Agent &agent,
+                                   const Slot &slot, bool ofAgentOnly);
+
+/// Checks that units that run on their own see what the agent stored.
+llvm::LogicalResult checkFenced(mlir::Operation *op, Agent &agent,
+                                const Slot &slot);
+
 /// The two halves of a verb that the ops with and without `after_dots` share:
 /// all checks and the state of the program, and what others see of it.
 llvm::FailureOr<Signal> commitStage(mlir::Operation *op, Agent &agent);
@@ -55,6 +64,7 @@ llvm::FailureOr<int64_t> getStage(mlir::Operation *op, Frame &frame,
                                   mlir::Value stage, int64_t count);
 
 void registerPipelineHandlers(InterpreterRegistry &registry);
+void registerOutputHandlers(InterpreterRegistry &registry);
 void registerTensorMemoryHandlers(InterpreterRegistry &registry);
 
 } // namespace fovea::interp

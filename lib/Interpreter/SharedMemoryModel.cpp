@@ -18,3 +18,21 @@ void Signal::apply() const {
   else
     pipeline->announceCommit(stage);
 }
+
+const StoredRows *Slot::findStored(const Party &party) const {
+  for (const StoredRows &rows : stored)
+    if (rows.party == party)
+      return &rows;
+  return nullptr;
+}
+
+Operation *Slot::findUnfenced(const Party &party) const {
+  for (auto &[writer, op] : unfenced)
+    if (writer == party)
+      return op;
+  return nullptr;
+}
+
+void Slot::fence(const Party &party) {
+  llvm::erase_if(unfenced, [&](auto &entry) { return entry.first == party; });
+}

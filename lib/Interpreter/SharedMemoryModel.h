@@ -23,6 +23,14 @@ class PendingDot;
 using warp::Party;
 using warp::StageUse;
 
+/// Rows that one warp group stored over what a slot holds.
+struct StoredRows {
+  Party party;
+  /// A whole tile, of which the rows count.
+  RuntimeValue tile;
+  mlir::Operation *writer;
+};
+
 /// One place in shared memory that is written and read as a whole: a stage of
 /// a buffer, a slot of a mailbox, or a column of tensor memory.
 struct Slot {
@@ -36,6 +44,17 @@ struct Slot {
   std::shared_ptr<PendingDot> product;
   /// Who read the contents, if no pipeline orders reads and writes.
   llvm::SmallVector<Party, 2> readers;
+  llvm::SmallVector<StoredRows, 0> stored;
+  /// The last stores of those who have not shown them to units that run on
+  /// their own.
+  llvm::SmallVector<std::pair<Party, mlir::Operation *>, 0> unfenced;
+
+  /// What the party stored over the contents; null if it did not.
+  const StoredRows *findStored(const Party &party) const;
+  /// The party's last store, if it is not shown yet.
+  mlir::Operation *findUnfenced(const Party &party) const;
+  /// The party's stores are shown.
+  void fence(const Party &party);
 };
 
 /// A buffer that `warp.alloc` made.
@@ -110,6 +129,8 @@ public:
   /// Of the other form: the product.
   std::shared_ptr<const Array> result;
   llvm::SmallVector<Slot *, 2> operands;
+  /// The one among them of which only the issuer's own rows are read.
+  Slot *rowOperand = nullptr;
   /// Does nothing read the operands any more?
   bool complete = false;
   /// Did the program wait for it?

@@ -139,7 +139,8 @@ readOperand(Operation *op, Agent &agent, Value operand,
             SmallVectorImpl<Slot *> &slots) {
   if (!warp::isTmemBuffer(operand.getType())) {
     Slot &slot = getView(agent.frame, operand).getSlot();
-    if (failed(checkRead(op, agent, slot)))
+    if (failed(checkRead(op, agent, slot)) ||
+        failed(checkFenced(op, agent, slot)))
       return failure();
     slots.push_back(&slot);
     return slot.contents.shareArray();
@@ -234,35 +235,6 @@ static LogicalResult executeReleaseAfterDots(Operation *op, Frame &frame) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// The way out
-//===----------------------------------------------------------------------===//
-
-static LogicalResult executeLocalStore(Operation *op, Frame &frame) {
-  auto store = cast<warp::LocalStoreOp>(op);
-  FailureOr<Agent *> agent = getAgent(op, frame);
-  if (failed(agent))
-    return failure();
-  Slot &slot = getView(frame, store.getTarget()).getSlot();
-  if (failed(claim(op, **agent, slot, getAcquired(**agent), WriteKind::Store)))
-    return failure();
-  slot.contents = frame.get(store.getValue());
-  return success();
-}
-
-static LogicalResult executeCopyOut(Operation *op, Frame &frame) {
-  auto copy = cast<warp::CopyOutOp>(op);
-  FailureOr<Agent *> agent = getAgent(op, frame);
-  if (failed(agent))
-    return failure();
-  Slot &slot = getView(frame, copy.getSource()).getSlot();
-  if (failed(checkRead(op, **agent, slot)))
-    return failure();
-  storeBox(frame, slot.contents.getArray(), copy.getTarget(), copy.getIndices(),
-           tile::BoxDims(copy.getDims(), std::nullopt));
-  return success();
-}
-
 void fovea::interp::registerTensorMemoryHandlers(
     InterpreterRegistry &registry) {
   registry.add<warp::TmemAllocOp>(executeTmemAlloc);
@@ -272,6 +244,4 @@ void fovea::interp::registerTensorMemoryHandlers(
   registry.add<warp::DotIntoOp>(executeDotInto);
   registry.add<warp::CommitAfterDotsOp>(executeCommitAfterDots);
   registry.add<warp::ReleaseAfterDotsOp>(executeReleaseAfterDots);
-  registry.add<warp::LocalStoreOp>(executeLocalStore);
-  registry.add<warp::CopyOutOp>(executeCopyOut);
 }

@@ -296,6 +296,52 @@ void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
   });
 }
 
+namespace {
+/// A box with what it refers to.
+struct PreparedStore {
+  PreparedStore(Frame &frame, std::shared_ptr<const Array> value, Value target,
+                OperandRange indices, const tile::BoxDims &dims)
+      : value(std::move(value)), memref(frame.get(target).getMemRef()),
+        dims(dims), box(frame, memref, indices, this->dims,
+                        this->value->getShape(), /*limit=*/Value()) {}
+
+  std::shared_ptr<const Array> value;
+  MemRefView memref;
+  tile::BoxDims dims;
+  Box box;
+};
+} // namespace
+
+std::function<void()> fovea::interp::prepareStore(
+    Frame &frame, std::shared_ptr<const Array> value, Value target,
+    OperandRange indices, const tile::BoxDims &dims, RowRange rows, bool add) {
+  auto store = std::make_shared<PreparedStore>(frame, std::move(value), target,
+                                               indices, dims);
+  return [store, rows, add] {
+    const Array &value = *store->value;
+    const Box &box = store->box;
+    ElementKind kind = store->memref.kind;
+    int64_t columns = value.getShape()[1];
+    withStorage(value.getStorage(), [&](auto like) {
+      using T = decltype(like);
+      box.forEachRow(
+          [&](int64_t row, int64_t first, int64_t count, char *address) {
+            if (row < rows.first || row >= rows.first + rows.count)
+              return;
+            const T *source = value.data<T>() + row * columns + first;
+            SmallVector<T> sum(source, source + count);
+            if (add) {
+              SmallVector<T> old(count);
+              readElements(kind, address, box.getStride(), count, old.data());
+              for (int64_t index = 0; index < count; ++index)
+                sum[index] += old[index];
+            }
+            writeElements(kind, sum.data(), count, address, box.getStride());
+          });
+    });
+  };
+}
+
 static LogicalResult executeStore(Operation *op, Frame &frame) {
   auto store = cast<tile::StoreOp>(op);
   // A warp group stores the rows that it holds; of others it need not know.

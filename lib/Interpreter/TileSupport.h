@@ -17,6 +17,8 @@
 
 #include <optional>
 
+#include <functional>
+
 namespace fovea::interp {
 
 /// A tile whose elements are not set yet.
@@ -56,6 +58,13 @@ struct RowRange {
 void storeBox(Frame &frame, const Array &value, mlir::Value target,
               mlir::OperandRange indices, const tile::BoxDims &dims,
               mlir::Value limit = {}, std::optional<RowRange> rows = {});
+
+/// The same for later: memory and indices are those of now. With `add`, adds to
+/// what memory holds.
+std::function<void()>
+prepareStore(Frame &frame, std::shared_ptr<const Array> value,
+             mlir::Value target, mlir::OperandRange indices,
+             const tile::BoxDims &dims, RowRange rows, bool add);
 
 /// acc + a * b, or acc + a * transposed b, as a tile of `type`.
 llvm::FailureOr<std::shared_ptr<Array>>

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
 
-/// Blocks that run at the same time, if they draw work from one counter.
+/// Blocks that run at the same time, if they have something in common.
 static constexpr int64_t kResidentBlocks = 3;
 
 //===----------------------------------------------------------------------===//
@@ -111,12 +111,15 @@ static LogicalResult runOne(Frame &frame, Region &kernel,
 LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
                                        ArrayRef<RuntimeValue> arguments,
                                        int64_t count, uint64_t seed) {
-  bool isWarpLevel = false, drawsWork = false;
+  bool isWarpLevel = false, isShared = false;
   kernel.walk([&](Operation *op) {
     isWarpLevel |= isa_and_nonnull<warp::WarpDialect>(op->getDialect());
-    drawsWork |= isa<warp::NextWorkOp, warp::FetchWorkOp>(op);
+    // Blocks that draw from one counter, or add to the same elements.
+    auto copy = dyn_cast<warp::CopyOutOp>(op);
+    isShared |=
+        isa<warp::NextWorkOp, warp::FetchWorkOp>(op) || (copy && copy.getAdd());
   });
-  if (drawsWork)
+  if (isShared)
     return runInterleaved(frame, kernel, arguments, count, seed);
   auto runBlock = [&](int64_t block, Frame &inner) -> LogicalResult {
     GridPosition position{{block, 0, 0}, {count, 1, 1}};

@@ -90,8 +90,9 @@ static LogicalResult executeLocalLoad(Operation *op, Frame &frame) {
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent) || failed(readBuffer(op, **agent, load.getSource())))
     return failure();
-  frame.set(load.getResult(),
-            getView(frame, load.getSource()).getSlot().contents);
+  Slot &slot = getView(frame, load.getSource()).getSlot();
+  const StoredRows *mine = slot.findStored((*agent)->party);
+  frame.set(load.getResult(), mine ? mine->tile : slot.contents);
   return success();
 }
 
@@ -203,16 +204,27 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
     return failure();
   SmallVector<const Array *, 2> operands;
   SmallVector<Slot *, 2> slots;
+  Slot *rowOperand = nullptr;
   for (Value operand : {dot.getA(), Value(dot.getB())}) {
     if (isa<RankedTensorType>(operand.getType())) {
       operands.push_back(&frame.getArray(operand));
       continue;
     }
     FailureOr<const Array *> array = readBuffer(op, **agent, operand);
-    if (failed(array))
+    Slot &slot = getView(frame, operand).getSlot();
+    if (failed(array) || failed(checkFenced(op, **agent, slot)))
       return failure();
     operands.push_back(*array);
-    slots.push_back(&getView(frame, operand).getSlot());
+    slots.push_back(&slot);
+    // Of the first operand only the warp group's own rows count.
+    if (operand == dot.getB()) {
+      if (!slot.stored.empty())
+        return frame.fail(op) << "reads rows that other warp groups stored";
+      continue;
+    }
+    rowOperand = &slot;
+    if (const StoredRows *mine = slot.findStored((*agent)->party))
+      operands.back() = &mine->tile.getArray();
   }
   std::shared_ptr<Array> wide;
   if (dot.getOnes()) {
@@ -238,6 +250,7 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
   pending->op = op;
   pending->result = std::move(*result);
   pending->operands = std::move(slots);
+  pending->rowOperand = rowOperand;
   (*agent)->dots.push_back(pending);
   (*agent)->synchronised = true;
   frame.set(dot.getResult(), RuntimeValue::object(std::move(pending)));
@@ -329,6 +342,7 @@ static LogicalResult executeConcatColumns(Operation *op, Frame &frame) {
 void fovea::interp::registerWarpHandlers(InterpreterRegistry &registry) {
   registerPipelineHandlers(registry);
   registerTensorMemoryHandlers(registry);
+  registerOutputHandlers(registry);
   registry.add<warp::AllocOp>(executeAlloc);
   registry.add<warp::OnesOp>(executeOnes);
   registry.add<warp::StageOp>(executeStage);

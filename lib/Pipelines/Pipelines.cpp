@@ -80,6 +80,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpApproximateExp2());
   kernel.addPass(warp::createWarpLowerVotes());
   kernel.addPass(warp::createWarpPingPong());
+  kernel.addPass(warp::createWarpInsertOutputCopies());
   kernel.addPass(warp::createWarpSpecialize());
   // Only who computes asks for masks; who copies keeps one loop.
   kernel.addPass(warp::createWarpSplitMaskedLoops());

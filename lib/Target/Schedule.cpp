@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace fovea;
+using tile::OutputPath;
 using tile::RecurrenceKind;
 using tile::ScheduleAttr;
 using tile::WorkSchedule;
@@ -49,6 +50,7 @@ static constexpr NumericField kNumericFields[] = {
     {"classify", &ScheduleFields::classify},
     {"exp2_by_fma", &ScheduleFields::exp2ByFma},
     {"add_by_dot", &ScheduleFields::addByDot},
+    {"output_stages", &ScheduleFields::outputStages},
 };
 
 /// Sets `field` to the case that `text` names.
@@ -75,6 +77,9 @@ ScheduleFields::set(StringRef name, StringRef text,
     return setEnum<RecurrenceKind>(
         recurrence, name, text, tile::symbolizeRecurrenceKind,
         "three_pass, normalized, deferred, conditional or lazy", emitError);
+  if (name == "output")
+    return setEnum<OutputPath>(output, name, text, tile::symbolizeOutputPath,
+                               "direct or tma", emitError);
   for (const NumericField &field : kNumericFields) {
     if (field.name != name)
       continue;
@@ -87,7 +92,7 @@ ScheduleFields::set(StringRef name, StringRef text,
   diag << "unknown schedule field '" << name << "', expected ";
   for (const NumericField &field : kNumericFields)
     diag << field.name << ", ";
-  return diag << "work or recurrence";
+  return diag << "output, work or recurrence";
 }
 
 ScheduleAttr
@@ -97,7 +102,8 @@ ScheduleFields::get(MLIRContext *context,
       emitError, context, tileM, tileN, warps, stages, queryInRegisters,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
-      cluster, scoreStages, classify, exp2ByFma, addByDot);
+      cluster, scoreStages, classify, exp2ByFma, addByDot, output,
+      outputStages);
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,6 +207,9 @@ checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
   if (schedule.getScoreStages() != 0)
     return emitError() << "schedule's 'score_stages' needs roles "
                           "('producer_registers')";
+  if (schedule.getOutput() != OutputPath::Direct)
+    return emitError() << "schedule's 'output' tma needs roles "
+                          "('producer_registers')";
   if (schedule.getCluster() != 1)
     return emitError() << "schedule's 'cluster' must be 1 without roles "
                           "('producer_registers'), found "
@@ -300,9 +309,10 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   if (problem.rows != 0 && fields.producerRegisters == 0)
     fields.tileM = std::min(fields.tileM, 16 * fields.warps);
 
-  bool asksForSums = false;
+  bool asksForSums = false, asksForOutput = false;
   for (auto [name, text] : wanted) {
     asksForSums |= name == "sum_by_dot";
+    asksForOutput |= name == "output_stages";
     if (failed(fields.set(name, text, emitError)))
       return failure();
   }
@@ -313,6 +323,8 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   // the weights that were dropped.
   if (problem.lse || problem.dropout)
     fields.sumByDot = 0;
+  if (fields.output == OutputPath::Tma && !asksForOutput)
+    chooseOutputStages(problem, fields);
   ScheduleAttr schedule = fields.get(context, emitError);
   if (!schedule || failed(checkBlocks(problem, schedule, emitError)) ||
       failed(checkSchedule(problem, schedule, emitError)))

@@ -82,10 +82,10 @@ static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
                               int64_t tileN, int64_t queryStages,
                               int64_t keyStages, int64_t valueStages,
                               bool sumByDot, int64_t scoreStages,
-                              int64_t scoreLoops) {
+                              int64_t scoreLoops, int64_t outputStages) {
   int64_t d = padColumns(problem.headDim),
           dv = padColumns(problem.valueHeadDim);
-  int64_t elements = queryStages * tileM * d +
+  int64_t elements = tileM * (queryStages * d + outputStages * dv) +
                      tileN * (scoreLoops * keyStages * d + valueStages * dv);
   return elements * problem.elementBits / 8 + kSharedExtra +
          (sumByDot ? kOnesBytes : 0) +
@@ -95,11 +95,21 @@ static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
 
 int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
                                         ScheduleAttr schedule) {
-  return getSharedBytes(problem, schedule.getTileM(), schedule.getTileN(),
-                        schedule.getQueryStages(), schedule.getKeyDepth(),
-                        schedule.getStages(), schedule.getSumByDot(),
-                        schedule.getScoreStages(),
-                        getScoreLoops(schedule.getRecurrence()));
+  return getSharedBytes(
+      problem, schedule.getTileM(), schedule.getTileN(),
+      schedule.getQueryStages(), schedule.getKeyDepth(), schedule.getStages(),
+      schedule.getSumByDot(), schedule.getScoreStages(),
+      getScoreLoops(schedule.getRecurrence()), schedule.getOutputStages());
+}
+
+void fovea::chooseOutputStages(const ScheduleProblem &problem,
+                               ScheduleFields &fields) {
+  int64_t bytes = getSharedBytes(
+      problem, fields.tileM, fields.tileN, fields.queryStages,
+      fields.keyStages ? fields.keyStages : fields.stages, fields.stages,
+      fields.sumByDot, fields.scoreStages, getScoreLoops(fields.recurrence),
+      /*outputStages=*/1);
+  fields.outputStages = bytes <= problem.target->sharedMemory;
 }
 
 /// Fills in the widest block that fits, and the stages that then fit.
@@ -109,8 +119,8 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
                   int64_t valueStages) {
     return getSharedBytes(problem, fields.tileM, tileN, queryStages, keyStages,
                           valueStages, fields.sumByDot, fields.scoreStages,
-                          getScoreLoops(fields.recurrence)) <=
-           problem.target->sharedMemory;
+                          getScoreLoops(fields.recurrence),
+                          fields.outputStages) <= problem.target->sharedMemory;
   };
   // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
   bool isLarge = std::max(problem.headDim, problem.valueHeadDim) > 192;
@@ -217,6 +227,28 @@ checkCluster(ScheduleAttr schedule,
   return success();
 }
 
+/// Output can lie in the query's buffer if it is as wide, and if nobody waits
+/// for that buffer before the output is written.
+static LogicalResult checkOutput(const ScheduleProblem &problem,
+                                 ScheduleAttr schedule,
+                                 function_ref<InFlightDiagnostic()> emitError) {
+  if (schedule.getOutput() != tile::OutputPath::Tma ||
+      schedule.getOutputStages() != 0)
+    return success();
+  if (padColumns(problem.valueHeadDim) != padColumns(problem.headDim))
+    return emitError() << "schedule's 'output' tma needs room for a buffer of "
+                          "its own ('output_stages' 1) where the head dim of "
+                          "values, "
+                       << problem.valueHeadDim << ", is not that of keys, "
+                       << problem.headDim;
+  if (schedule.getChain() && schedule.getQueryStages() != 2)
+    return emitError() << "schedule's 'output' tma in the query's buffer "
+                          "('output_stages' 0) and 'chain' need "
+                          "'query_stages' 2, found "
+                       << schedule.getQueryStages();
+  return success();
+}
+
 LogicalResult
 fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
                               ScheduleAttr schedule,
@@ -256,6 +288,8 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
     return emitError() << "schedule's 'chain' needs 'overlap'";
   if (schedule.getChain() && schedule.getWork() == tile::WorkSchedule::Single)
     return emitError() << "schedule's 'chain' needs 'work' static or dynamic";
+  if (failed(checkOutput(problem, schedule, emitError)))
+    return failure();
   if (schedule.getSumByDot() && !canSumByDot(problem))
     return emitError() << "schedule's 'sum_by_dot' needs a value head dim of "
                           "16, 32 or 64, found "

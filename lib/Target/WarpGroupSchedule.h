@@ -29,6 +29,9 @@ std::string getWarpGroupOverrides(int64_t groups);
 int64_t getWarpGroupSharedMemory(const ScheduleProblem &problem,
                                  tile::ScheduleAttr schedule);
 
+/// Gives the output a buffer of its own if there is room for one.
+void chooseOutputStages(const ScheduleProblem &problem, ScheduleFields &fields);
+
 /// What the instructions, registers and shared memory need of a schedule.
 mlir::LogicalResult checkWarpGroupSchedule(
     const ScheduleProblem &problem, tile::ScheduleAttr schedule,

@@ -53,7 +53,8 @@ def kernel_grid(quick=False):
         Config(variant, dtype, d, 0, layout)
         for variant, dtype, d, layout in itertools.product(variants.REQUIRED, ("bf16", "f16"), head_dims, ("bhsd", "bshd"))
     ]
-    others = [name for name in variants.VARIANTS if name not in variants.REQUIRED]
+    outputs = [name for name in variants.VARIANTS if name.startswith("tma")]
+    others = [name for name in variants.VARIANTS if name not in (*variants.REQUIRED, *outputs)]
     grid += [Config(name, dtype, d) for name in others for dtype, d in (("bf16", 64), ("f16", 128), ("bf16", 80))]
     grid += [Config("causal", "bf16", d, dv) for d, dv in ((64, 128), (192, 128), (96, 64), (128, 256))]
     # One query a sequence: query heads that share keys are the rows.
@@ -65,6 +66,13 @@ def kernel_grid(quick=False):
         for name, dtype in (("lengths", "bf16"), ("alibi", "f16"), ("sinks", "bf16"), ("causalbr", "bf16"))
     ]
     grid += [Config("tree", "bf16", 64, 0, "bhsd", (3, 32, 4, 16, 1000)), Config("dropout", "f16", 64, 0, "bhsd", (2, 8, 2, 4, 300))]
+    # Output by the copy engine: panels of all widths, folds of heads.
+    head_dims = (64, 128) if quick else (16, 32, 64, 72, 96, 128, 256)
+    grid += [Config(name, dtype, d) for name in outputs for dtype, d in zip(itertools.cycle(("bf16", "f16")), head_dims)]
+    grid += [Config(name, "bf16", 64, 0, "bshd") for name in outputs]
+    grid += [
+        Config("tmadense", "bf16", 128, 0, "bhsd", (3, 32, heads, queries, 1000)) for queries, heads in ((1, 4), (3, 8), (7, 4))
+    ]
     if not quick:
         grid += [Config("dense", dtype, d) for dtype in ("bf16", "f16") for d in (24, 40, 56, 72, 112, 160, 192, 224)]
         grid += [Config("causal", "bf16", 64, 0, layout, (2, 8, 2, 300, 300)) for layout in ("bhsd", "bshd")]
@@ -380,7 +388,9 @@ def run(args):
     if args.filter:
         grid = [config for config in grid if args.filter in config.name]
     tally = Tally()
+    everything = grid
     for target in args.target or kernels.default_targets(facts["major"], facts["minor"]):
+        grid = [config for config in everything if target in (variants.VARIANTS[config.variant].targets or (target,))]
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as temporary:
             if args.kernels:

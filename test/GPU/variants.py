@@ -83,6 +83,8 @@ class Variant:
     # Further options of fovea-compile, and how far off a score may be for what
     # it computes with.
     options: tuple = ()
+    # Targets that can be asked for them; all if there are none.
+    targets: tuple = ()
     score_error: float = 0.0
 
 
@@ -472,6 +474,12 @@ VARIANTS = {
 
 # tanh by the chip's instruction.
 VARIANTS["fastcap"] = dataclasses.replace(VARIANTS["softcap"], options=(), score_error=CAP * 2.0**-11)
+
+# Output by the copy engine: through the buffer that the schedule chooses, and
+# through the query's.
+for name in ("dense", "causal"):
+    VARIANTS["tma" + name] = dataclasses.replace(VARIANTS[name], options=("--schedule=output=tma",), targets=("sm_90a",))
+VARIANTS["tmaquery"] = dataclasses.replace(VARIANTS["causal"], options=("--schedule=output=tma,output_stages=0",), targets=("sm_90a",))
 
 # What the numeric grid must cover; the others are checked for some head dims.
 REQUIRED = ("dense", "causal", "window", "prefix", "softcap", "alibi")

@@ -58,6 +58,8 @@ struct ScheduleFields {
   tile::RecurrenceKind recurrence = tile::RecurrenceKind::Deferred;
   int64_t tau = 8, sumByDot = 0, cluster = 1, scoreStages = 0, classify = 0,
           exp2ByFma = 0, addByDot = 0;
+  tile::OutputPath output = tile::OutputPath::Direct;
+  int64_t outputStages = 0;
 
   /// Sets the field that users know as `name`. Fails with a diagnostic if there
   /// is none, or if it can't be `text`.

@@ -247,7 +247,9 @@ LogicalResult fovea::lowerRoleMessages(gpu::GPUFuncOp kernel, tile::AbiOp abi,
   for (warp::MailboxOp op : mailboxes)
     if (failed(lowerMailbox(op, roles)))
       return failure();
-  if (failed(lowerZeroRows(kernel, roles, barrier)))
+  GroupBarriers barriers(barrier);
+  if (failed(lowerZeroRows(kernel, roles, barriers)) ||
+      failed(lowerOutputs(kernel, abi, roles, barriers)))
     return failure();
   return lowerWork(kernel, abi, roles);
 }

@@ -39,25 +39,19 @@ Value fovea::appendArgument(gpu::GPUFuncOp kernel, tile::AbiOp abi, Type type,
 // Tensor maps
 //===----------------------------------------------------------------------===//
 
-/// Dimensions of the source as its map has them, innermost first: columns,
-/// rows (what they are folded along first), then the others.
-static SmallVector<int64_t> getMapDims(warp::CopyOp copy) {
-  tile::BoxDims box = copy.getBoxDims();
+SmallVector<int64_t> fovea::getMapDims(tile::BoxDims box, Value memref) {
   SmallVector<int64_t> dims = {box.column};
   if (box.isFolded())
     dims.push_back(box.fold);
   dims.push_back(box.row);
-  int64_t rank = cast<MemRefType>(copy.getSource().getType()).getRank();
+  int64_t rank = cast<MemRefType>(memref.getType()).getRank();
   for (int64_t dim = rank - 1; dim >= 0; --dim)
     if (!box.contains(dim))
       dims.push_back(dim);
   return dims;
 }
 
-/// The dimension of its map that a copy's rows run along, the outer one.
-static int64_t getMapRow(warp::CopyOp copy) {
-  return copy.getBoxDims().isFolded() ? 2 : 1;
-}
+int64_t fovea::getMapRow(tile::BoxDims box) { return box.isFolded() ? 2 : 1; }
 
 /// Rows of a copy that one CTA issues.
 static int64_t getIssuedRows(warp::CopyOp copy, int64_t clusterSize) {
@@ -105,38 +99,43 @@ static LogicalResult checkTensorCopy(warp::CopyOp copy, int64_t clusterSize) {
   return success();
 }
 
-/// The kernel's argument for the map of a copy, new or of an earlier copy.
-static FailureOr<Value> getTensorMap(warp::CopyOp copy, gpu::GPUFuncOp kernel,
+FailureOr<Value> fovea::getTensorMap(Operation *op, Value memref,
+                                     tile::BoxDims box, MemRefType shared,
+                                     int64_t boxRows, gpu::GPUFuncOp kernel,
                                      tile::AbiOp abi) {
-  int64_t issuedRows = getIssuedRows(copy, abi.getCluster());
-  auto argument = dyn_cast<BlockArgument>(copy.getSource());
-  tile::MemRefParameterAttr memref;
+  auto argument = dyn_cast<BlockArgument>(memref);
+  tile::MemRefParameterAttr tensor;
   if (argument && argument.getOwner() == &kernel.getBody().front())
-    memref = dyn_cast<tile::MemRefParameterAttr>(
+    tensor = dyn_cast<tile::MemRefParameterAttr>(
         abi.getParameters()[argument.getArgNumber()]);
-  if (!memref) {
-    copy.emitOpError("source must be an argument of the kernel");
+  if (!tensor) {
+    op->emitOpError("global memory must be an argument of the kernel");
     return failure();
   }
-  MLIRContext *context = copy.getContext();
-  MemRefType target = copy.getTarget().getType();
-  int64_t panel = cast<warp::SharedAttr>(target.getMemorySpace()).getPanel();
-  SmallVector<int64_t> order, box(getMapDims(copy).size(), 1);
-  for (int64_t dim : getMapDims(copy))
-    order.push_back(memref.getOrder()[dim]);
-  box[0] = panel;
-  int64_t extent = copy.getBoxDims().foldExtent;
-  box[1] = extent;
-  box[getMapRow(copy)] = getBoxRows(issuedRows, extent) / extent;
-  int64_t swizzle = panel * target.getElementTypeBitWidth() / 8;
+  MLIRContext *context = op->getContext();
+  int64_t panel = cast<warp::SharedAttr>(shared.getMemorySpace()).getPanel();
+  SmallVector<int64_t> dims = getMapDims(box, memref), order,
+                       extents(dims.size(), 1);
+  for (int64_t dim : dims)
+    order.push_back(tensor.getOrder()[dim]);
+  extents[0] = panel;
+  extents[1] = box.foldExtent;
+  extents[getMapRow(box)] = boxRows / box.foldExtent;
+  int64_t swizzle = panel * shared.getElementTypeBitWidth() / 8;
   auto parameter = tile::TensorMapParameterAttr::get(
-      context, memref.getTensor(), DenseI64ArrayAttr::get(context, order),
-      DenseI64ArrayAttr::get(context, box), swizzle);
+      context, tensor.getTensor(), DenseI64ArrayAttr::get(context, order),
+      DenseI64ArrayAttr::get(context, extents), swizzle);
   for (auto [index, known] : llvm::enumerate(abi.getParameters()))
     if (known == parameter)
       return Value(kernel.getArgument(index));
   return appendArgument(kernel, abi, LLVM::LLVMPointerType::get(context),
                         parameter);
+}
+
+void fovea::emitTensorMapPrefetch(OpBuilder &b, Location loc, Value map) {
+  NVVM::PrefetchOp::create(b, loc, /*cacheLevel=*/nullptr,
+                           /*evictPriority=*/nullptr, map,
+                           /*predicate=*/Value(), /*tensormap=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,7 +196,8 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
   int64_t issued = getIssuedRows(copy, roles.clusterSize);
   int64_t columns = view->type.getDimSize(1);
   int64_t panel = view->getPanel(), extent = copy.getBoxDims().foldExtent,
-          boxRows = getBoxRows(issued, extent), rowAt = getMapRow(copy);
+          boxRows = getBoxRows(issued, extent),
+          rowAt = getMapRow(copy.getBoxDims());
   int64_t rowBytes = panel * view->type.getElementTypeBitWidth() / 8;
   Value base = emitSharedAddress(b, loc, *view->buffer.getOffset());
   if (view->stage)
@@ -206,7 +206,7 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
         arith::MulIOp::create(b, loc, view->stage,
                               emitI32(b, loc, view->getStageBytes())));
   SmallVector<Value> start;
-  for (int64_t dim : getMapDims(copy))
+  for (int64_t dim : getMapDims(copy.getBoxDims(), copy.getSource()))
     start.push_back(emitToI32(b, loc, copy.getIndices()[dim]));
   Value hint = emitI64(b, loc, policy);
   Value ctas;
@@ -239,7 +239,11 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
 LogicalResult TensorCopies::add(warp::CopyOp copy) {
   if (failed(checkTensorCopy(copy, abi.getCluster())))
     return failure();
-  FailureOr<Value> map = getTensorMap(copy, kernel, abi);
+  int64_t rows = getBoxRows(getIssuedRows(copy, abi.getCluster()),
+                            copy.getBoxDims().foldExtent);
+  FailureOr<Value> map =
+      getTensorMap(copy, copy.getSource(), copy.getBoxDims(),
+                   copy.getTarget().getType(), rows, kernel, abi);
   if (failed(map))
     return failure();
   maps[copy] = *map;
@@ -266,9 +270,7 @@ void TensorCopies::emitPrefetches(OpBuilder &b) {
     if (llvm::none_of(maps,
                       [&](auto &entry) { return entry.second == argument; }))
       continue;
-    NVVM::PrefetchOp::create(b, argument.getLoc(), /*cacheLevel=*/nullptr,
-                             /*evictPriority=*/nullptr, argument,
-                             /*predicate=*/Value(), /*tensormap=*/true);
+    emitTensorMapPrefetch(b, argument.getLoc(), argument);
   }
 }
 

@@ -180,6 +180,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   populateRandomPatterns(patterns, converter);
   populateGlobalMemoryPatterns(patterns, converter, abi, roles);
   populateSharedMemoryPatterns(patterns, converter, abi.getThreads());
+  populateLocalStorePatterns(patterns, converter);
   populateMmaSyncPatterns(patterns, converter);
   populateWgmmaPatterns(patterns, converter, roles, abi);
   populateColumnPatterns(patterns, converter);

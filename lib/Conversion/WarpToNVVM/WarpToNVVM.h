@@ -90,6 +90,21 @@ mlir::FailureOr<Specialization> openRoles(mlir::gpu::GPUFuncOp kernel,
 /// Makes threads of each role count from its first one.
 void numberThreads(const Specialization &kernel);
 
+/// Dimensions of a box's memref as its tensor map has them, innermost first:
+/// columns, rows (what they are folded along first), then the others.
+llvm::SmallVector<int64_t> getMapDims(tile::BoxDims box, mlir::Value memref);
+/// The dimension of the map that a box's rows run along, the outer one.
+int64_t getMapRow(tile::BoxDims box);
+/// The kernel's argument for the map of a tensor, by boxes of `boxRows` rows
+/// and a panel's columns of the shared buffer: a new one, or one of another
+/// copy. Fails with a diagnostic at `op`.
+mlir::FailureOr<mlir::Value>
+getTensorMap(mlir::Operation *op, mlir::Value memref, tile::BoxDims box,
+             mlir::MemRefType shared, int64_t boxRows,
+             mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
+void emitTensorMapPrefetch(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value map);
+
 /// Copies of roles, as instructions of the copy engine.
 class TensorCopies {
 public:
@@ -126,13 +141,33 @@ mlir::LogicalResult lowerRoleMessages(mlir::gpu::GPUFuncOp kernel,
                                       tile::AbiOp abi,
                                       const Specialization &roles);
 
-/// Rows that become zero, by stores of a role's warp groups. `firstBarrier` is
-/// the first named barrier that nobody uses.
-mlir::LogicalResult lowerZeroRows(mlir::gpu::GPUFuncOp kernel,
-                                  const Specialization &roles,
-                                  int64_t firstBarrier);
 /// Barrier 0 is the whole CTA's.
 inline constexpr int64_t kFirstBarrier = 1, kLastBarrier = 15;
+
+/// Named barriers at which a role's warp groups meet, each for itself.
+class GroupBarriers {
+public:
+  /// `first` is the first barrier that nobody uses.
+  explicit GroupBarriers(int64_t first) : next(first) {}
+  /// The threads of `op`'s warp group meet. Fails with a diagnostic at `op`
+  /// where there are no more barriers.
+  mlir::LogicalResult emit(mlir::OpBuilder &builder, mlir::Operation *op,
+                           const Role &role);
+
+private:
+  int64_t next;
+  llvm::DenseMap<const Role *, int64_t> barriers;
+};
+
+/// Rows that become zero, by stores of a role's warp groups.
+mlir::LogicalResult lowerZeroRows(mlir::gpu::GPUFuncOp kernel,
+                                  const Specialization &roles,
+                                  GroupBarriers &barriers);
+/// Copies out of roles, as instructions of the copy engine. What stores to
+/// shared memory is left to patterns.
+mlir::LogicalResult lowerOutputs(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi,
+                                 const Specialization &roles,
+                                 GroupBarriers &barriers);
 
 /// What a role's operand in shared memory is: a buffer, and a stage of it
 /// unless null.
@@ -175,6 +210,9 @@ void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
 void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   int64_t threads);
+/// Register tiles to shared buffers.
+void populateLocalStorePatterns(mlir::RewritePatternSet &patterns,
+                                const mlir::TypeConverter &converter);
 void populateMmaSyncPatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter);
 /// Functions of `math` that the chip has no instruction for.

@@ -10,7 +10,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -48,7 +47,7 @@ static ThreadRows emitThreadRows(OpBuilder &b, Location loc, SharedView view,
 /// The warp group's threads store side by side, meet, and only then do its dots
 /// read: the matrix units see what the fence made visible.
 static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
-                           int64_t firstBarrier) {
+                           GroupBarriers &barriers) {
   FailureOr<SharedView> view = getSharedView(op, op.getBuffer());
   if (failed(view))
     return failure();
@@ -85,37 +84,40 @@ static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
       b, loc, NVVM::ProxyKind::async_shared,
       NVVM::SharedSpaceAttr::get(b.getContext(),
                                  NVVM::SharedSpace::shared_cta));
+  if (failed(barriers.emit(b, op, role)))
+    return failure();
+  op.erase();
+  return success();
+}
+
+LogicalResult GroupBarriers::emit(OpBuilder &b, Operation *op,
+                                  const Role &role) {
+  auto [entry, isNew] = barriers.try_emplace(&role, next);
+  int64_t groups = role.warps / kGroupWarps;
+  if (isNew)
+    next += groups;
+  if (entry->second + groups - 1 > kLastBarrier)
+    return op->emitOpError("needs a named barrier for each of ")
+           << groups << " warp groups, a CTA has " << kLastBarrier << " in all";
+  Location loc = op->getLoc();
   Value barrier = arith::AddIOp::create(b, loc, role.emitGroup(b, loc),
-                                        emitI32(b, loc, firstBarrier));
+                                        emitI32(b, loc, entry->second));
   emitAsm(b, loc, "bar.sync $0, " + std::to_string(kGroupThreads) + ";",
           "r,~{memory}", barrier);
-  op.erase();
   return success();
 }
 
 LogicalResult fovea::lowerZeroRows(gpu::GPUFuncOp kernel,
                                    const Specialization &roles,
-                                   int64_t firstBarrier) {
-  llvm::MapVector<const Role *, SmallVector<warp::ZeroRowsOp>> byRole;
-  WalkResult walk = kernel.walk([&](warp::ZeroRowsOp op) -> WalkResult {
+                                   GroupBarriers &barriers) {
+  SmallVector<warp::ZeroRowsOp> ops;
+  kernel.walk([&](warp::ZeroRowsOp op) { ops.push_back(op); });
+  for (warp::ZeroRowsOp op : ops) {
     const Role *role = roles.getRole(op);
     if (!role || role->isSingleWarp || role->warps % kGroupWarps != 0)
       return op.emitOpError("must stand in a role of whole warp groups");
-    byRole[role].push_back(op);
-    return WalkResult::advance();
-  });
-  if (walk.wasInterrupted())
-    return failure();
-  for (auto &[role, ops] : byRole) {
-    int64_t groups = role->warps / kGroupWarps;
-    if (firstBarrier + groups - 1 > kLastBarrier)
-      return ops.front().emitOpError("needs a named barrier for each of ")
-             << groups << " warp groups, a CTA has " << kLastBarrier
-             << " in all";
-    for (warp::ZeroRowsOp op : ops)
-      if (failed(lower(op, *role, firstBarrier)))
-        return failure();
-    firstBarrier += groups;
+    if (failed(lower(op, *role, barriers)))
+      return failure();
   }
   return success();
 }

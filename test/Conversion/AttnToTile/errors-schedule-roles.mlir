@@ -20,6 +20,14 @@
 // CLUSTER: error: schedule's 'cluster' must be 1 or 2, found 3
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=score_stages=2" 2>&1 | FileCheck %s --check-prefix=SCORE_STAGES
 // SCORE_STAGES: error: schedule's 'score_stages' needs roles ('producer_registers')
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=output=tma" 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// OUTPUT: error: schedule's 'output' tma needs roles ('producer_registers')
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=output=memory" 2>&1 | FileCheck %s --check-prefix=OUTPUT_NAME
+// OUTPUT_NAME: error: schedule's 'output' must be direct or tma, found 'memory'
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=output_stages=1" 2>&1 | FileCheck %s --check-prefix=OUTPUT_STAGES
+// OUTPUT_STAGES: error: schedule's 'output_stages' needs 'output' tma
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=output=tma,output_stages=0,chain=2,query_stages=1" 2>&1 | FileCheck %s --check-prefix=OUTPUT_CHAIN
+// OUTPUT_CHAIN: error: schedule's 'output' tma in the query's buffer ('output_stages' 0) and 'chain' need 'query_stages' 2, found 1
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=cluster=2,work=dynamic" 2>&1 | FileCheck %s --check-prefix=CLUSTER_WORK
 // CLUSTER_WORK: error: schedule's 'cluster' 2 needs 'work' single or static
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=cluster=2" 2>&1 | FileCheck %s --check-prefix=NO_CLUSTER

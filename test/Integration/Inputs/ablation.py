@@ -29,6 +29,13 @@ OFF = [
     "tau=0",
     "exp2_by_fma=50",
     "cluster=2,work=static",
+    "output=tma",
+    "output=tma,output_stages=0",
+    "output=tma,output_stages=0,query_stages=1,chain=0",
+    "output=tma,output_stages=1,key_stages=2,stages=2",
+    "output=tma,output_stages=0,query_stages=1,overlap=0,chain=0,work=single",
+    "output=tma,output_stages=0,cluster=2,work=static",
+    "output=tma,output_stages=1,cluster=2,work=static,key_stages=1,stages=1",
     # Everything at once: roles, copies by the engine and asynchronous dots only.
     "overlap=0,chain=0,ping_pong=0,softmax_part=100,sum_by_dot=0,classify=0,score_stages=0,work=single,"
     "recurrence=deferred,query_stages=1,key_stages=2,stages=2",

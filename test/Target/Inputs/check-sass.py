@@ -30,8 +30,10 @@ MOST_BETWEEN, MOST_BETWEEN_MASKED = 2, 8
 KERNELS = {
     "dense_bf16_d64_bhsd": {"HGMMA": 8, "MUFU": 32, "FFMA": 32, "FADD": 0, "F2FP": 16},
     "causal_bf16_d64_bhsd": {"HGMMA": 8, "MUFU": 32, "FFMA": 32, "FADD": 0, "F2FP": 16},
+    "tmacausal_bf16_d64_bhsd": {"HGMMA": 8, "MUFU": 32, "FFMA": 32, "FADD": 0, "F2FP": 16},
     "dense_bf16_d128_bhsd": {"HGMMA": 16, "MUFU": 64, "FFMA": 64, "FADD": 64, "F2FP": 32},
     "causal_bf16_d128_bhsd": {"HGMMA": 16, "MUFU": 64, "FFMA": 64, "FADD": 64, "F2FP": 32},
+    "tmacausal_bf16_d128_bhsd": {"HGMMA": 16, "MUFU": 64, "FFMA": 64, "FADD": 64, "F2FP": 32},
     "window_bf16_d192_dv128_bhsd": {"HGMMA": 20, "MUFU": 64, "FFMA": 64, "FADD": 64, "F2FP": 32},
     "dense_bf16_d256_bhsd": {"HGMMA": 21, "MUFU": 40, "FFMA": 40, "FADD": 40, "F2FP": 20},
     "causal_bf16_d256_bhsd": {"HGMMA": 20, "MUFU": 32, "FFMA": 32, "FADD": 32, "F2FP": 16},
@@ -43,7 +45,8 @@ def assemble(compiler, ptxas, folder, name):
     program = [sys.executable, variants.__file__, name, "--no-lse"]
     source.write_text(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
     cubin = source.with_suffix(".cubin")
-    subprocess.run([compiler, source, "--target=sm_90a", "--emit=cubin", f"--ptxas={ptxas}", "-o", cubin], check=True)
+    options = variants.VARIANTS[variants.Config.parse(name).variant].options
+    subprocess.run([compiler, source, *options, "--target=sm_90a", "--emit=cubin", f"--ptxas={ptxas}", "-o", cubin], check=True)
     return cubin
 
 

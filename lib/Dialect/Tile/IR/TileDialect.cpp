@@ -119,7 +119,8 @@ LogicalResult ScheduleAttr::verify(
     int64_t consumerRegisters, int64_t overlap, int64_t chain, int64_t pingPong,
     int64_t softmaxPart, WorkSchedule, RecurrenceKind, int64_t tau,
     int64_t sumByDot, int64_t cluster, int64_t scoreStages, int64_t classify,
-    int64_t exp2ByFma, int64_t addByDot) {
+    int64_t exp2ByFma, int64_t addByDot, OutputPath output,
+    int64_t outputStages) {
   struct Field {
     StringRef name;
     int64_t value, least, most;
@@ -144,7 +145,8 @@ LogicalResult ScheduleAttr::verify(
                       Field{"score_stages", scoreStages, 0, 8},
                       Field{"classify", classify, 0, 1},
                       Field{"exp2_by_fma", exp2ByFma, 0, 100},
-                      Field{"add_by_dot", addByDot, 0, 1}})
+                      Field{"add_by_dot", addByDot, 0, 1},
+                      Field{"output_stages", outputStages, 0, 1}})
     if (field.value < field.least || field.value > field.most)
       return emitError() << "schedule's '" << field.name << "' must be in ["
                          << field.least << ", " << field.most << "], found "
@@ -152,6 +154,8 @@ LogicalResult ScheduleAttr::verify(
   if ((producerRegisters == 0) != (consumerRegisters == 0))
     return emitError() << "schedule's 'producer_registers' and "
                           "'consumer_registers' must both be set or both be 0";
+  if (output == OutputPath::Direct && outputStages != 0)
+    return emitError() << "schedule's 'output_stages' needs 'output' tma";
   return success();
 }
 

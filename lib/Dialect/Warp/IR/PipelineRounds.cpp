@@ -24,8 +24,7 @@ static constexpr int64_t kGroupWarps = 4;
 int64_t warp::countGroups(SpecializeOp op, unsigned role) {
   WalkResult walk = op.getRoles()[role].walk([](Operation *nested) {
     return isa<ProducerAcquireOp, ProducerCommitOp, CopyOp, SendOp, FetchWorkOp,
-               FinishWorkOp, NextWorkOp, DotIntoOp, CopyOutOp, LocalStoreOp,
-               TmemStoreOp>(nested)
+               FinishWorkOp, NextWorkOp, DotIntoOp, TmemStoreOp>(nested)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
@@ -63,6 +62,14 @@ HeldRows warp::getHeldRows(const Party &party, RankedTensorType tile) {
   if (rows * countGroups(party) != all.count)
     return all;
   return {party.group * rows, rows};
+}
+
+HeldRows warp::getHeldRows(const Party &party, MemRefType buffer) {
+  int64_t rows = buffer.getDimSize(buffer.getRank() - 2),
+          groups = countGroups(party);
+  if (rows % groups != 0)
+    return {0, rows};
+  return {party.group * (rows / groups), rows / groups};
 }
 
 ConsumerState &StageState::getConsumer(const Party &party) {
@@ -266,6 +273,19 @@ Outcome PipelineRounds::read(const StageUse &use, const Party &consumer,
              formatv("reads stage {0} of a pipeline after releasing it",
                      use.stage))
       .note(writer, "filled here");
+}
+
+Outcome PipelineRounds::change(const StageUse &use, const Party &consumer,
+                               Operation *writer) {
+  const ConsumerState &state = stages[use.stage].getConsumer(consumer);
+  if (state.waited > use.round && state.released <= use.round)
+    return {};
+  return Outcome::wrong(
+             formatv("stores to stage {0} of a pipeline {1}", use.stage,
+                     state.waited > use.round ? "after releasing it"
+                                              : "without having waited for it"))
+      .note(writer, "filled here")
+      .note(op, "the pipeline");
 }
 
 Outcome PipelineRounds::overwrites(const StageUse &use,

@@ -68,10 +68,6 @@ LogicalResult TmemStoreOp::verify() {
   return verifySameContents(*this, getTarget().getType(), getValue().getType());
 }
 
-LogicalResult LocalStoreOp::verify() {
-  return verifySameContents(*this, getTarget().getType(), getValue().getType());
-}
-
 LogicalResult DotIntoOp::verify() {
   auto a = cast<MemRefType>(getA().getType());
   MemRefType b = getB().getType(), acc = getAcc().getType();
@@ -92,28 +88,6 @@ LogicalResult DotIntoOp::verify() {
   return success();
 }
 
-LogicalResult CopyOutOp::verify() {
-  MemRefType source = getSource().getType();
-  auto target = cast<MemRefType>(getTarget().getType());
-  if (isSharedBuffer(target) || isTmemBuffer(target))
-    return emitOpError("target must be global memory, found ") << target;
-  if (int64_t(getIndices().size()) != target.getRank())
-    return emitOpError("needs ")
-           << target.getRank() << " indices, found " << getIndices().size();
-  if (source.getElementType() != target.getElementType())
-    return emitOpError("source and target must have one element type, found ")
-           << source << " and " << target;
-  if (source.getRank() != 2)
-    return emitOpError("source must have rank 2, found ") << source;
-  ArrayRef<int64_t> dims = getDims();
-  if (dims.size() != 2 || dims[0] == dims[1] ||
-      llvm::any_of(dims, [&](int64_t dim) {
-        return dim < 0 || dim >= target.getRank();
-      }))
-    return emitOpError("dims must be two different dimensions of the target");
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Effects
 //===----------------------------------------------------------------------===//
@@ -126,15 +100,6 @@ void TmemLoadOp::getEffects(Effects &effects) {
 }
 
 void TmemStoreOp::getEffects(Effects &effects) {
-  effects.emplace_back(MemoryEffects::Write::get(), &getTargetMutable());
-}
-
-void LocalStoreOp::getEffects(Effects &effects) {
-  effects.emplace_back(MemoryEffects::Write::get(), &getTargetMutable());
-}
-
-void CopyOutOp::getEffects(Effects &effects) {
-  effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable());
   effects.emplace_back(MemoryEffects::Write::get(), &getTargetMutable());
 }
 

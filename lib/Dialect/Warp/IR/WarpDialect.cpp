@@ -124,6 +124,9 @@ int64_t fovea::warp::getRowsOfCta(MemRefType type) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
+// The widest pattern that chunks are swizzled by.
+static constexpr int64_t kMostRowBytes = 128;
+
 static LogicalResult verifyOffset(Operation *op,
                                   std::optional<uint64_t> offset) {
   if (offset && (*offset % 1024 != 0 || int64_t(*offset) < 0))
@@ -135,10 +138,15 @@ static LogicalResult verifyOffset(Operation *op,
 LogicalResult AllocOp::verify() {
   MemRefType type = getBuffer().getType();
   if (!type.getElementType().isIntOrFloat() ||
-      type.getElementTypeBitWidth() != 16)
-    return emitOpError("elements must have 16 bits, found ")
+      (type.getElementTypeBitWidth() != 16 &&
+       type.getElementTypeBitWidth() != 32))
+    return emitOpError("elements must have 16 or 32 bits, found ")
            << type.getElementType();
   auto space = cast<SharedAttr>(type.getMemorySpace());
+  int64_t bytes = space.getPanel() * type.getElementTypeBitWidth() / 8;
+  if (bytes > kMostRowBytes)
+    return emitOpError("rows of a panel must have at most ")
+           << kMostRowBytes << " bytes, found " << bytes;
   int64_t rows = type.getDimSize(type.getRank() - 2);
   if (rows % space.getCtas() != 0)
     return emitOpError("rows must be dealt to ")

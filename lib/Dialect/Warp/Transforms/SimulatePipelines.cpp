@@ -48,6 +48,8 @@ struct Dot {
   int64_t number;
   Operation *op;
   SmallVector<Place, 2> operands;
+  /// The one among them of which only the program's own rows are read.
+  std::optional<Place> rowOperand;
 };
 
 /// A program on its way through its trace.
@@ -60,6 +62,11 @@ struct Program {
   SmallVector<std::pair<StageUse, Operation *>, 2> acquired;
   SmallVector<Dot, 4> dots;
   SmallVector<Value, 1> turns;
+  /// Places with rows that it stored, and those of them that only it sees yet.
+  SmallVector<Place, 2> stored;
+  SmallVector<std::pair<Place, Operation *>, 2> unfenced;
+  /// What copies out may still read.
+  SmallVector<std::pair<Place, Operation *>, 2> copiesOut;
 
   bool isDone() const { return next == trace.events.size(); }
 };
@@ -82,6 +89,10 @@ private:
   Outcome executeTurn(Operation *op, Program &program);
   Outcome executeSend(const TraceEvent &event, Program &program);
   Outcome issueDot(const TraceEvent &event, Program &program);
+  Outcome store(const TraceEvent &event, Program &program);
+  Outcome copyOut(const TraceEvent &event, Program &program);
+  Outcome checkFenced(const Place &place, const Program &program) const;
+  Outcome checkEnds();
   Outcome readAll(const TraceEvent &event, Program &program,
                   SmallVectorImpl<Place> &places);
   Outcome write(const Place &place, const StageUse &use, Operation *op);
@@ -186,6 +197,14 @@ Outcome Simulation::write(const Place &place, const StageUse &use,
         return Outcome::wrong("overwrites shared memory that an asynchronous "
                               "dot may still read")
             .note(dot.op, "the dot");
+  for (Program &program : programs) {
+    for (auto &[read, copy] : program.copiesOut)
+      if (read == place)
+        return Outcome::wrong("overwrites shared memory that a copy out may "
+                              "still read")
+            .note(copy, "the copy");
+    llvm::erase(program.stored, place);
+  }
   Contents &contents = memory[place];
   if (contents.use && !(contents.use == use)) {
     StageUse &last = contents.use;
@@ -238,11 +257,95 @@ Outcome Simulation::executeSend(const TraceEvent &event, Program &program) {
 }
 
 Outcome Simulation::issueDot(const TraceEvent &event, Program &program) {
+  auto dot = cast<DotOp>(event.op);
   SmallVector<Place, 2> places;
   Outcome outcome = readAll(event, program, places);
+  for (const Place &place : places)
+    if (outcome.isDone())
+      outcome = checkFenced(place, program);
   if (outcome.isDone() && event.dot >= 0)
-    program.dots.push_back({event.dot, event.op, std::move(places)});
+    program.dots.push_back({event.dot, event.op, std::move(places),
+                            getPlace(event, dot.getAMutable())});
   return outcome;
+}
+
+//===----------------------------------------------------------------------===//
+// The way out
+//===----------------------------------------------------------------------===//
+
+/// Rows of a place: of a stage that the program fills or holds, or of a buffer
+/// that no pipeline fills.
+Outcome Simulation::store(const TraceEvent &event, Program &program) {
+  auto op = cast<LocalStoreOp>(event.op);
+  std::optional<Place> place = getPlace(event, op.getTargetMutable());
+  if (!place) {
+    unknown.insert(getShared(op.getTarget()));
+    return {};
+  }
+  if (!program.acquired.empty()) {
+    Outcome outcome = write(*place, program.acquired.back().first, op);
+    if (!outcome.isDone())
+      return outcome;
+  } else if (auto found = memory.find(*place);
+             found != memory.end() && found->second.use) {
+    auto &[use, writer] = found->second;
+    Outcome outcome = use.pipeline->change(use, program.trace.party, writer);
+    if (!outcome.isDone())
+      return outcome;
+  }
+  for (const Program &other : programs)
+    for (const Dot &dot : other.dots)
+      if (llvm::is_contained(dot.operands, *place) &&
+          (&other == &program || dot.rowOperand != place))
+        return Outcome::wrong("overwrites shared memory that an asynchronous "
+                              "dot may still read")
+            .note(dot.op, "the dot");
+  for (auto &[read, copy] : program.copiesOut)
+    if (read == *place)
+      return Outcome::wrong("overwrites shared memory that a copy out may "
+                            "still read")
+          .note(copy, "the copy");
+  if (!llvm::is_contained(program.stored, *place))
+    program.stored.push_back(*place);
+  program.unfenced.push_back({*place, op});
+  return {};
+}
+
+Outcome Simulation::checkFenced(const Place &place,
+                                const Program &program) const {
+  for (auto &[stored, op] : program.unfenced)
+    if (stored == place)
+      return Outcome::wrong(
+                 "reads what was stored before 'warp.fence_stores' shows it")
+          .note(op, "stored here");
+  return {};
+}
+
+Outcome Simulation::copyOut(const TraceEvent &event, Program &program) {
+  auto copy = cast<CopyOutOp>(event.op);
+  std::optional<Place> place = getPlace(event, copy.getSourceMutable());
+  if (!place)
+    return {};
+  // What the program stored for itself needs no pipeline.
+  SmallVector<Place, 2> places;
+  bool isOwn =
+      llvm::is_contained(program.stored, *place) && !memory.lookup(*place).use;
+  Outcome outcome = isOwn ? Outcome() : readAll(event, program, places);
+  if (outcome.isDone())
+    outcome = checkFenced(*place, program);
+  if (outcome.isDone() && copy.getAsync())
+    program.copiesOut.push_back({*place, copy});
+  return outcome;
+}
+
+/// Nothing may read a CTA's memory when it has ended.
+Outcome Simulation::checkEnds() {
+  for (const Program &program : programs)
+    for (auto &[place, copy] : program.copiesOut)
+      return Outcome::wrong("the CTA may end before its shared memory is read: "
+                            "no 'warp.copy_out_wait' follows")
+          .at(copy);
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,6 +362,10 @@ Outcome Simulation::commit(PipelineRounds &pipeline, int64_t stage,
         formatv("commits stage {0}, which it has not acquired", stage));
   Outcome outcome = pipeline.commit(found->first, phase);
   if (outcome.isDone()) {
+    // What is handed over is shown.
+    llvm::erase_if(program.unfenced, [&](auto &entry) {
+      return memory.lookup(entry.first).use == found->first;
+    });
     program.acquired.erase(found);
     pipeline.announceCommit(stage);
   }
@@ -279,6 +386,12 @@ Outcome Simulation::release(const TraceEvent &event, PipelineRounds &pipeline,
                                         "asynchronous dot may still read it",
                                         stage))
               .note(dot.op, "the dot");
+  for (auto &[place, copy] : program.copiesOut)
+    if (memory.lookup(place).use == use)
+      return Outcome::wrong(formatv("releases stage {0} while a copy out may "
+                                    "still read it",
+                                    stage))
+          .note(copy, "the copy");
   pipeline.announceRelease(program.trace.party, stage);
   return {};
 }
@@ -350,9 +463,19 @@ Outcome Simulation::execute(const TraceEvent &event, Program &program) {
   }
   if (isa<BeginTurnOp, EndTurnOp>(op))
     return executeTurn(op, program);
-  // Stores of registers may change a stage in place.
-  if (auto store = dyn_cast<LocalStoreOp>(op)) {
-    unknown.insert(getShared(store.getTarget()));
+  if (isa<LocalStoreOp>(op))
+    return store(event, program);
+  if (isa<CopyOutOp>(op))
+    return copyOut(event, program);
+  auto isOfBuffer = [&](auto &entry) {
+    return entry.first.first == getShared(op->getOperand(0));
+  };
+  if (isa<FenceStoresOp>(op)) {
+    llvm::erase_if(program.unfenced, isOfBuffer);
+    return {};
+  }
+  if (isa<CopyOutWaitOp>(op)) {
+    llvm::erase_if(program.copiesOut, isOfBuffer);
     return {};
   }
   SmallVector<Place, 2> places;
@@ -439,6 +562,9 @@ LogicalResult Simulation::run() {
       return success();
     if (!llvm::all_of(programs, [](auto &program) { return program.isDone(); }))
       return reportDeadlock();
+    Outcome outcome = checkEnds();
+    if (!outcome.isDone())
+      return report(outcome, outcome.where, programs.front());
   }
   if (parts.size() > 1)
     for (auto &[value, pipeline] : pipelines) {

@@ -68,15 +68,15 @@ func.func @alloc_strided() {
 // -----
 
 func.func @alloc_element() {
-  // expected-error@+1 {{elements must have 16 bits, found 'f32'}}
-  %0 = warp.alloc : memref<16x16xf32, #warp.shared<panel = 16>>
+  // expected-error@+1 {{rows of a panel must have at most 128 bytes, found 256}}
+  %0 = warp.alloc : memref<64x64xf32, #warp.shared<panel = 64>>
   return
 }
 
 // -----
 
 func.func @alloc_element_index() {
-  // expected-error@+1 {{elements must have 16 bits, found 'index'}}
+  // expected-error@+1 {{elements must have 16 or 32 bits, found 'index'}}
   %0 = warp.alloc : memref<16x16xindex, #warp.shared<panel = 16>>
   return
 }

@@ -42,6 +42,13 @@ def Tile_Recurrence : I32EnumAttr<"RecurrenceKind", "recurrence of a softmax loo
   let cppNamespace = "::fovea::tile";
 }
 
+def Tile_OutputPath : I32EnumAttr<"OutputPath", "how tiles of output get to memory", [
+    I32EnumAttrCase<"Direct", 0, "direct">,
+    I32EnumAttrCase<"Tma", 1, "tma">
+  ]> {
+  let cppNamespace = "::fovea::tile";
+}
+
 def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
   let summary = "the choices that shape a kernel's code";
   let description = [{
@@ -73,6 +80,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     | score_stages | buffers of what score_mod reads of captured tensors block by block; 0: threads read it from global memory, element by element | | 0 |
     | classify | roles find the blocks that kv_classify shows while they run, instead of visiting the range of kv_bounds | 0 or 1 | 0 |
     | exp2_by_fma | share of a block's weights whose exponentials are polynomials, on FMA units instead of the special-function unit | per cent | 0 |
+    | output | how tiles of output get to memory: `direct` (threads store them), `tma` (through shared memory, by the copy engine) | | direct |
+    | output_stages | buffers that `output = tma` has for itself; 0: the query's, once its scores are done | 0 or 1 | 0 |
   }];
   let parameters = (ins "int64_t":$tile_m, "int64_t":$tile_n, "int64_t":$warps,
                         "int64_t":$stages, "int64_t":$query_in_registers,
@@ -95,7 +104,10 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "0">:$score_stages,
     DefaultValuedParameter<"int64_t", "0">:$classify,
     DefaultValuedParameter<"int64_t", "0">:$exp2_by_fma,
-    DefaultValuedParameter<"int64_t", "0">:$add_by_dot);
+    DefaultValuedParameter<"int64_t", "0">:$add_by_dot,
+    DefaultValuedParameter<"::fovea::tile::OutputPath",
+                           "::fovea::tile::OutputPath::Direct">:$output,
+    DefaultValuedParameter<"int64_t", "0">:$output_stages);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

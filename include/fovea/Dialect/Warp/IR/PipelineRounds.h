@@ -47,6 +47,9 @@ struct HeldRows {
 /// The rows of a tile that a party holds: all, or, where warp groups part them
 /// by the tile's layout, those of a group.
 HeldRows getHeldRows(const Party &party, mlir::RankedTensorType tile);
+/// The rows of a shared buffer, or of a stage of it, that a party stores and
+/// copies out.
+HeldRows getHeldRows(const Party &party, mlir::MemRefType buffer);
 
 /// What comes of a verb or an access: it is done, or must wait for something,
 /// or is wrong.
@@ -134,6 +137,9 @@ public:
   /// Whether a consumer may read what `writer` put into a stage.
   Outcome read(const StageUse &use, const Party &consumer,
                mlir::Operation *writer);
+  /// Whether a consumer may change what `writer` put into a stage.
+  Outcome change(const StageUse &use, const Party &consumer,
+                 mlir::Operation *writer);
   /// What it says of overwriting a stage that somebody still holds.
   Outcome overwrites(const StageUse &use, mlir::Operation *writer) const;
   /// Whether everything that was copied was waited for.

@@ -19,7 +19,7 @@ def Warp_SharedAttr : Warp_Attr<"Shared", "shared"> {
   let description = [{
     The memory space of a buffer in shared memory. Its last two dimensions are
     rows and columns, kept as panels of `panel` columns: panel by panel, row by
-    row, each row `panel` elements of 2 bytes. Within a panel the 16-byte chunk
+    row, each row `panel` elements and at most 128 bytes. Within a panel the 16-byte chunk
     `c` of row `r` lies at chunk `c xor ((r * row_bytes / 128) mod chunks)`, so
     that eight consecutive rows of one chunk touch all banks. For rows of 32,
     64, 128 bytes these are the 32, 64 and 128-byte swizzles of Hopper's copy

@@ -160,48 +160,4 @@ def Warp_ReleaseAfterDotsOp
   }];
 }
 
-//===----------------------------------------------------------------------===//
-// The way out
-//===----------------------------------------------------------------------===//
-
-def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store"> {
-  let summary = "writes a register tile to a shared buffer";
-  let description = [{
-    Belongs to the stage that the role acquired last and has not committed.
-
-    Example:
-
-    ```mlir
-    warp.local_store %o to %buffer : tensor<128x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<panel = 64>>
-    ```
-  }];
-  let arguments = (ins Tile_AnyTile:$value, Warp_SharedBuffer:$target);
-  let assemblyFormat = [{
-    $value `to` $target attr-dict `:` type($value) `,` type($target)
-  }];
-  let hasVerifier = 1;
-}
-
-def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out"> {
-  let summary = "copies a shared buffer to a box of global memory";
-  let description = [{
-    The reverse of `warp.copy`: what lies outside the memref is not written. The
-    buffer is read when the op is done.
-
-    Example:
-
-    ```mlir
-    warp.copy_out %buffer to %O[%b, %h, %i, %c0] dims [2, 3]
-      : memref<128x64xbf16, #warp.shared<panel = 64>> to memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
-    ```
-  }];
-  let arguments = (ins Warp_SharedBuffer:$source, AnyMemRef:$target,
-                       Variadic<Index>:$indices, DenseI64ArrayAttr:$dims);
-  let assemblyFormat = [{
-    $source `to` $target `[` $indices `]` `dims` $dims attr-dict
-    `:` type($source) `to` type($target)
-  }];
-  let hasVerifier = 1;
-}
-
 #endif // FOVEA_DIALECT_WARP_IR_WARPTMEMOPS_TD

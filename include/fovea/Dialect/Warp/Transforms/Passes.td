@@ -83,6 +83,30 @@ def WarpInsertPipelines
   ];
 }
 
+def WarpInsertOutputCopies
+    : Pass<"warp-insert-output-copies", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Send tiles of output through shared memory";
+  let description = [{
+    For schedules with `output = tma`. Instead of `tile.store`, warps write their
+    rows to shared memory, `warp.local_store`, and issue a copy of them,
+    `warp.copy_out async`; the copy engine knows the tensor's ends.
+
+    With `output_stages = 1` there is a buffer for it, and `warp.copy_out_wait`
+    stands before its next use. With 0 it is the stage of the query whose scores
+    are done: the stage is released behind that wait, instead of behind the last
+    of its dots. In the end the kernel waits until all is written.
+
+    Left alone is what the copy engine can't write: rows that end before the
+    tensor does (packed sequences), folds that don't divide the 16 rows of a
+    warp, elements that are not of 16 bits, tensors that need not lie at
+    multiples of 16 bytes.
+  }];
+  let dependentDialects = ["::fovea::warp::WarpDialect"];
+  let statistics = [
+    Statistic<"numCopies", "copies", "Number of stores that became copies">
+  ];
+}
+
 def WarpOverlapDots : Pass<"warp-overlap-dots", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Run softmax under dots in flight";
   let description = [{

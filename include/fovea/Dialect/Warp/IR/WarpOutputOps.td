@@ -1,0 +1,111 @@
+//===- WarpOutputOps.td - The way out of shared memory -----*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_WARP_IR_WARPOUTPUTOPS_TD
+#define FOVEA_DIALECT_WARP_IR_WARPOUTPUTOPS_TD
+
+include "fovea/Dialect/Warp/IR/WarpTmemOps.td"
+
+def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store"> {
+  let summary = "writes a register tile to a shared buffer";
+  let description = [{
+    In a role of several warp groups each writes the rows that it holds. These
+    belong to the stage that the role acquired last and has not committed, or to
+    one that the warp group waited for and has not released, or to a buffer that
+    no pipeline fills. In a stage that it waited for, a warp group may write
+    once its own dots have read it: as a first operand, a dot reads only the
+    rows that the warp group holds.
+
+    The matrix units and the copy engine see the rows after
+    `warp.fence_stores`, or once the stage is committed.
+
+    Example:
+
+    ```mlir
+    warp.local_store %o to %buffer : tensor<128x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<panel = 64>>
+    ```
+  }];
+  let arguments = (ins Tile_AnyTile:$value, Warp_SharedBuffer:$target);
+  let assemblyFormat = [{
+    $value `to` $target attr-dict `:` type($value) `,` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Warp_FenceStoresOp : Warp_OpWithEffects<"fence_stores"> {
+  let summary = "shows stores to the units that run on their own";
+  let description = [{
+    What the executing warp group stored to the buffer before, its dots and
+    copies see that it issues after. Other warp groups need a pipeline besides.
+
+    Example:
+
+    ```mlir
+    warp.fence_stores %buffer : memref<128x64xbf16, #warp.shared<panel = 64>>
+    ```
+  }];
+  let arguments = (ins Warp_SharedBuffer:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+}
+
+def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out"> {
+  let summary = "copies a shared buffer to a box of global memory";
+  let description = [{
+    The reverse of `warp.copy`: what lies outside the memref is not written. In
+    a role of several warp groups each copies the rows that it holds, of equal
+    parts of the buffer its own.
+
+    Without `async` the buffer is read when the op is done. With `async` it may
+    be read at any time until a `warp.copy_out_wait` of it is done. Elements are
+    written at any time, in any order.
+
+    With `add` each element is added to what memory holds, as one step: copies
+    that add to the same place may run at the same time.
+
+    Example:
+
+    ```mlir
+    warp.copy_out async %buffer to %O[%b, %h, %i, %c0] dims [2, 3]
+      : memref<128x64xbf16, #warp.shared<panel = 64>> to memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+    ```
+  }];
+  let arguments = (ins Warp_SharedBuffer:$source, AnyMemRef:$target,
+                       Variadic<Index>:$indices, DenseI64ArrayAttr:$dims,
+                       OptionalAttr<DenseI64ArrayAttr>:$fold,
+                       UnitAttr:$async, UnitAttr:$add);
+  let extraClassDeclaration = [{
+    tile::BoxDims getBoxDims() { return {getDims(), getFold()}; }
+  }];
+  let assemblyFormat = [{
+    (`async` $async^)? (`add` $add^)? $source `to` $target `[` $indices `]`
+    `dims` $dims (`fold` $fold^)? attr-dict
+    `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Warp_CopyOutWaitOp : Warp_OpWithEffects<"copy_out_wait"> {
+  let summary = "waits until copies out have read their buffer";
+  let description = [{
+    All that the executing warp group issued before, of any stage of the buffer:
+    its rows may be overwritten, its stage released. With `written` also until
+    what they copied is in memory.
+
+    Example:
+
+    ```mlir
+    warp.copy_out_wait %buffer : memref<128x64xbf16, #warp.shared<panel = 64>>
+    ```
+  }];
+  let arguments = (ins Warp_SharedBuffer:$buffer, UnitAttr:$written);
+  let assemblyFormat = [{
+    (`written` $written^)? $buffer attr-dict `:` type($buffer)
+  }];
+}
+
+#endif // FOVEA_DIALECT_WARP_IR_WARPOUTPUTOPS_TD

@@ -1,0 +1,382 @@
+//===- Outputs.cpp - The way out of shared memory ---------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static constexpr int64_t kLanes = 32, kGroupWarps = 4;
+// Rows that a warp holds of a tile, and of a buffer.
+static constexpr int64_t kWarpRows = 16;
+
+//===----------------------------------------------------------------------===//
+// Copies out
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The ops of one kernel. Each warp copies the rows that it stored: its leader
+/// issues the copies, and waits for them.
+class OutputLowering {
+public:
+  OutputLowering(gpu::GPUFuncOp kernel, tile::AbiOp abi,
+                 const Specialization &roles, GroupBarriers &barriers)
+      : kernel(kernel), abi(abi), roles(roles), barriers(barriers) {}
+
+  LogicalResult lower(warp::LocalStoreOp op);
+  LogicalResult lower(warp::FenceStoresOp op);
+  LogicalResult lower(warp::CopyOutOp op);
+  LogicalResult lower(warp::CopyOutWaitOp op);
+
+private:
+  FailureOr<const Role *> getRole(Operation *op);
+  LogicalResult check(warp::CopyOutOp op, const Role &role);
+  void emitCopies(warp::CopyOutOp op, const Role &role, SharedView view,
+                  Value map);
+
+  gpu::GPUFuncOp kernel;
+  tile::AbiOp abi;
+  const Specialization &roles;
+  GroupBarriers &barriers;
+  /// Maps that are on their way from the start.
+  llvm::DenseSet<Value> prefetched;
+};
+} // namespace
+
+FailureOr<const Role *> OutputLowering::getRole(Operation *op) {
+  const Role *role = roles.getRole(op);
+  if (role && !role->isSingleWarp && role->warps % kGroupWarps == 0)
+    return role;
+  op->emitOpError("must stand in a role of whole warp groups");
+  return failure();
+}
+
+/// What dots read last may be written when they are done in all warps of the
+/// group. Buffers of the output's own are a warp's business.
+LogicalResult OutputLowering::lower(warp::LocalStoreOp op) {
+  FailureOr<const Role *> role = getRole(op);
+  FailureOr<SharedView> view = getSharedView(op, op.getTarget());
+  if (failed(role) || failed(view))
+    return failure();
+  bool isRead = false;
+  kernel.walk([&](warp::DotOp dot) {
+    for (Value operand : {dot.getA(), Value(dot.getB())}) {
+      if (auto stage = operand.getDefiningOp<warp::StageOp>())
+        operand = stage.getBuffer();
+      isRead |= operand == view->buffer.getBuffer();
+    }
+  });
+  OpBuilder b(op);
+  return isRead ? barriers.emit(b, op, **role) : success();
+}
+
+static void emitMeetWarp(OpBuilder &b, Location loc) {
+  NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+}
+
+LogicalResult OutputLowering::lower(warp::FenceStoresOp op) {
+  if (failed(getRole(op)))
+    return failure();
+  OpBuilder b(op);
+  NVVM::FenceProxyOp::create(
+      b, op.getLoc(), NVVM::ProxyKind::async_shared,
+      NVVM::SharedSpaceAttr::get(b.getContext(),
+                                 NVVM::SharedSpace::shared_cta));
+  emitMeetWarp(b, op.getLoc());
+  op.erase();
+  return success();
+}
+
+LogicalResult OutputLowering::check(warp::CopyOutOp op, const Role &role) {
+  MemRefType source = op.getSource().getType();
+  auto target = cast<MemRefType>(op.getTarget().getType());
+  int64_t rows = warp::getRowsOfCta(source), held = kWarpRows * role.warps;
+  if (rows != held)
+    return op.emitOpError("needs ")
+           << kWarpRows << " rows for each of the role's " << role.warps
+           << " warps, found " << rows;
+  int64_t extent = op.getBoxDims().foldExtent;
+  if (kWarpRows % extent != 0)
+    return op.emitOpError("a warp copies whole folds, ")
+           << kWarpRows << " rows in all, found " << extent << " in a fold";
+  auto [strides, offset] = target.getStridesAndOffset();
+  if (strides[op.getBoxDims().column] != 1)
+    return op.emitOpError("columns must be contiguous, found ") << target;
+  return success();
+}
+
+/// One instruction for each panel, of the warp's rows.
+void OutputLowering::emitCopies(warp::CopyOutOp op, const Role &role,
+                                SharedView view, Value map) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  tile::BoxDims box = op.getBoxDims();
+  int64_t rows = warp::getRowsOfCta(view.type), panel = view.getPanel();
+  int64_t rowBytes = panel * view.type.getElementTypeBitWidth() / 8;
+  auto scale = [&](Value value, int64_t count) -> Value {
+    return arith::MulIOp::create(b, loc, value, emitI32(b, loc, count));
+  };
+  auto add = [&](Value left, Value right) -> Value {
+    return arith::AddIOp::create(b, loc, left, right);
+  };
+  Value base = add(emitSharedAddress(b, loc, *view.buffer.getOffset()),
+                   scale(role.warp, kWarpRows * rowBytes));
+  if (view.stage)
+    base = add(base, scale(view.stage, view.getStageBytes()));
+  SmallVector<Value> start;
+  for (int64_t dim : getMapDims(box, op.getTarget()))
+    start.push_back(emitToI32(b, loc, op.getIndices()[dim]));
+  Value &row = start[getMapRow(box)];
+  row = add(row, scale(role.warp, kWarpRows / box.foldExtent));
+  if (roles.rank)
+    row = add(row, scale(roles.rank, rows / box.foldExtent));
+
+  std::string coordinates;
+  for (size_t index = 0; index < start.size(); ++index)
+    coordinates += (index ? ", $" : "$") + std::to_string(index + 2);
+  std::string text = "@$" + std::to_string(start.size() + 2) +
+                     (op.getAdd() ? " cp.reduce" : " cp") +
+                     ".async.bulk.tensor." + std::to_string(start.size()) +
+                     "d.global.shared::cta" + (op.getAdd() ? ".add" : "") +
+                     ".tile.bulk_group [$1, {" + coordinates + "}], [$0];";
+  std::string constraints = "r,l";
+  for (size_t index = 0; index < start.size(); ++index)
+    constraints += ",r";
+  Value firstColumn = start.front();
+  for (int64_t column = 0; column < view.type.getDimSize(1); column += panel) {
+    start.front() = add(firstColumn, emitI32(b, loc, column));
+    Value from = add(base, emitI32(b, loc, column / panel * rows * rowBytes));
+    SmallVector<Value> operands = {from, map};
+    llvm::append_range(operands, start);
+    operands.push_back(role.leader);
+    emitAsm(b, loc, text, constraints + ",b,~{memory}", operands);
+  }
+  NVVM::CpAsyncBulkCommitGroupOp::create(b, loc);
+}
+
+/// The leader's copies are all of the warp's.
+static void emitWait(OpBuilder &b, Location loc, bool written) {
+  NVVM::CpAsyncBulkWaitGroupOp::create(b, loc, b.getI32IntegerAttr(0),
+                                       written ? UnitAttr() : b.getUnitAttr());
+  emitMeetWarp(b, loc);
+}
+
+LogicalResult OutputLowering::lower(warp::CopyOutOp op) {
+  FailureOr<const Role *> role = getRole(op);
+  if (failed(role) || failed(check(op, **role)))
+    return failure();
+  FailureOr<SharedView> view = getSharedView(op, op.getSource());
+  FailureOr<Value> map =
+      getTensorMap(op, op.getTarget(), op.getBoxDims(),
+                   op.getSource().getType(), kWarpRows, kernel, abi);
+  if (failed(view) || failed(map))
+    return failure();
+  if (prefetched.insert(*map).second) {
+    OpBuilder setup(roles.endOfSetup);
+    emitTensorMapPrefetch(setup, op.getLoc(), *map);
+  }
+  emitCopies(op, **role, *view, *map);
+  OpBuilder b(op);
+  if (!op.getAsync())
+    emitWait(b, op.getLoc(), /*written=*/false);
+  op.erase();
+  return success();
+}
+
+LogicalResult OutputLowering::lower(warp::CopyOutWaitOp op) {
+  if (failed(getRole(op)))
+    return failure();
+  OpBuilder b(op);
+  emitWait(b, op.getLoc(), op.getWritten());
+  op.erase();
+  return success();
+}
+
+LogicalResult fovea::lowerOutputs(gpu::GPUFuncOp kernel, tile::AbiOp abi,
+                                  const Specialization &roles,
+                                  GroupBarriers &barriers) {
+  OutputLowering lowering(kernel, abi, roles, barriers);
+  SmallVector<Operation *> ops;
+  kernel.walk([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : ops) {
+    LogicalResult result = llvm::TypeSwitch<Operation *, LogicalResult>(op)
+                               .Case<warp::LocalStoreOp, warp::FenceStoresOp,
+                                     warp::CopyOutOp, warp::CopyOutWaitOp>(
+                                   [&](auto op) { return lowering.lower(op); })
+                               .Default(success());
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A register tile to the panels of a buffer.
+struct LocalStoreLowering : OpConversionPattern<warp::LocalStoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  static void storeMatrices(OpBuilder &b, Location loc, Value tile,
+                            Value target, MemRefType type);
+  static void storePairs(OpBuilder &b, Location loc, Value tile,
+                         RankedTensorType tileType, Value target,
+                         MemRefType type);
+};
+} // namespace
+
+/// A tile's registers as words of 32 bits.
+static SmallVector<Value> getWords(OpBuilder &b, Location loc, Value tile) {
+  auto type = cast<VectorType>(tile.getType());
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  auto words = vector::ToElementsOp::create(
+      b, loc,
+      LLVM::BitcastOp::create(
+          b, loc, VectorType::get({bits / 32}, b.getI32Type()), tile));
+  return SmallVector<Value>(words->getResults());
+}
+
+/// A row within the CTA's part of a buffer.
+static Value emitRowOfCta(OpBuilder &b, Location loc, Value row,
+                          MemRefType type) {
+  int64_t rows = warp::getRowsOfCta(type);
+  if (rows == type.getDimSize(0))
+    return row;
+  return arith::RemUIOp::create(b, loc, row, emitI32(b, loc, rows));
+}
+
+/// 16-bit elements, 16 rows by 16 columns at a time: four matrices of 8 by 8,
+/// whose rows lanes 0 to 7, 8 to 15 and so on point to.
+void LocalStoreLowering::storeMatrices(OpBuilder &b, Location loc, Value tile,
+                                       Value target, MemRefType type) {
+  int64_t panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
+  int64_t rows = warp::getRowsOfCta(type), rowBytes = panel * 2;
+  Value thread = emitThread(b, loc);
+  auto divide = [&](Value value, int64_t by) -> Value {
+    return arith::DivUIOp::create(b, loc, value, emitI32(b, loc, by));
+  };
+  auto rest = [&](Value value, int64_t by) -> Value {
+    return arith::RemUIOp::create(b, loc, value, emitI32(b, loc, by));
+  };
+  Value first = arith::MulIOp::create(b, loc, divide(thread, kLanes),
+                                      emitI32(b, loc, kWarpRows));
+  Value row = emitRowOfCta(
+      b, loc, arith::AddIOp::create(b, loc, first, rest(thread, kWarpRows)),
+      type);
+  Value half = rest(divide(thread, kWarpRows), 2);
+  Value base =
+      LLVM::PtrToIntOp::create(b, loc, b.getI32Type(), target).getResult();
+  // Chunk `c` of a row lies at chunk `c xor turn`: with `c` even and `half` in
+  // the lowest bit, that is `c xor (half xor turn)`.
+  Value place = arith::AddIOp::create(b, loc, base,
+                                      emitSwizzle(b, loc, row, half, panel));
+  SmallVector<Value> words = getWords(b, loc, tile);
+  for (int64_t column = 0; column < type.getDimSize(1); column += 16) {
+    Value inPanel = arith::XOrIOp::create(b, loc, place,
+                                          emitI32(b, loc, column % panel * 2));
+    Value address = arith::AddIOp::create(
+        b, loc, inPanel, emitI32(b, loc, column / panel * rows * rowBytes));
+    SmallVector<Value> operands = {address};
+    llvm::append_range(operands, ArrayRef(words).slice(column / 4, 4));
+    emitAsm(b, loc,
+            "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
+            "r,r,r,r,r,~{memory}", operands);
+  }
+}
+
+/// Pairs of neighbouring columns.
+void LocalStoreLowering::storePairs(OpBuilder &b, Location loc, Value tile,
+                                    RankedTensorType tileType, Value target,
+                                    MemRefType type) {
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tileType.getEncoding());
+  int64_t panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
+  int64_t rows = warp::getRowsOfCta(type);
+  int64_t bytes = type.getElementTypeBitWidth() / 8, rowBytes = panel * bytes;
+  int64_t chunk = 16 / bytes; // columns in 16 bytes
+  Value thread = emitThread(b, loc);
+  Value bases[2];
+  SmallVector<int64_t> offsets[2];
+  for (int64_t dim : {0, 1}) {
+    offsets[dim] = layout.getOffsets(tileType.getShape(), dim);
+    bases[dim] = layout.emitBase(b, loc, thread, tileType.getShape(), dim);
+  }
+  Value base =
+      LLVM::PtrToIntOp::create(b, loc, b.getI32Type(), target).getResult();
+  SmallVector<Value> words = getWords(b, loc, tile);
+  int64_t wordsOfPair = bytes / 2;
+  for (size_t index = 0; index < offsets[0].size(); index += 2) {
+    Value row =
+        emitRowOfCta(b, loc,
+                     arith::AddIOp::create(b, loc, bases[0],
+                                           emitI32(b, loc, offsets[0][index])),
+                     type);
+    Value column = arith::AddIOp::create(
+        b, loc, bases[1], emitI32(b, loc, offsets[1][index] % panel));
+    Value columns = emitI32(b, loc, chunk);
+    Value inChunk = arith::MulIOp::create(
+        b, loc, arith::RemUIOp::create(b, loc, column, columns),
+        emitI32(b, loc, bytes));
+    Value inPanel = emitSwizzle(b, loc, row,
+                                arith::DivUIOp::create(b, loc, column, columns),
+                                rowBytes / 2);
+    Value distance = arith::AddIOp::create(b, loc, inPanel, inChunk);
+    Value address = arith::AddIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, base, distance),
+        emitI32(b, loc, offsets[1][index] / panel * rows * rowBytes));
+    SmallVector<Value> operands = {address};
+    llvm::append_range(
+        operands, ArrayRef(words).slice(index / 2 * wordsOfPair, wordsOfPair));
+    bool isWide = wordsOfPair == 2;
+    emitAsm(b, loc,
+            isWide ? "st.shared.v2.b32 [$0], {$1, $2};"
+                   : "st.shared.b32 [$0], $1;",
+            isWide ? "r,r,r,~{memory}" : "r,r,~{memory}", operands);
+  }
+}
+
+LogicalResult
+LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
+                                    ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  MemRefType type = op.getTarget().getType();
+  RankedTensorType tile = op.getValue().getType();
+  unsigned bits = type.getElementTypeBitWidth();
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  SmallVector<int64_t> columns = layout.getOffsets(tile.getShape(), 1);
+  bool isPaired = columns.size() % 2 == 0;
+  for (size_t index = 0; isPaired && index < columns.size(); index += 2)
+    isPaired = columns[index] + 1 == columns[index + 1];
+  if ((bits != 16 && bits != 32) || !isPaired)
+    return op.emitError("stores pairs of elements of 16 or 32 bits, found ")
+           << tile;
+  if (isa<warp::WgmmaAttr>(tile.getEncoding()) && bits == 16 &&
+      tile.getDimSize(1) % 16 == 0)
+    storeMatrices(rewriter, loc, adaptor.getValue(), adaptor.getTarget(), type);
+  else
+    storePairs(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget(),
+               type);
+  rewriter.eraseOp(op);
+  return success();
+}
+
+void fovea::populateLocalStorePatterns(RewritePatternSet &patterns,
+                                       const TypeConverter &converter) {
+  patterns.add<LocalStoreLowering>(converter, patterns.getContext());
+}

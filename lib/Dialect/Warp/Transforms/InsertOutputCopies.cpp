@@ -1,0 +1,213 @@
+//===- InsertOutputCopies.cpp - Outputs by the copy engine ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ring.h"
+
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace fovea::warp {
+#define GEN_PASS_DEF_WARPINSERTOUTPUTCOPIES
+#include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
+} // namespace fovea::warp
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+// What a warp holds of a tile, and copies at a time.
+static constexpr int64_t kWarpRows = 16;
+static constexpr int64_t kCopyBytes = 16, kMostDims = 5;
+
+namespace {
+/// A ring of buffers that queries come in.
+struct QueryRing {
+  Value buffer, pipeline;
+};
+
+struct InsertOutputCopiesPass
+    : warp::impl::WarpInsertOutputCopiesBase<InsertOutputCopiesPass> {
+  void runOnOperation() override;
+
+private:
+  void useOwnBuffer(ArrayRef<tile::StoreOp> stores, int64_t ctas);
+  void useQueryBuffer(ArrayRef<tile::StoreOp> stores);
+  void replace(tile::StoreOp store, Value buffer);
+};
+} // namespace
+
+/// Whether the copy engine can write what the op stores.
+static bool canCopy(tile::StoreOp store, tile::AbiOp abi) {
+  RankedTensorType tile = store.getValue().getType();
+  tile::BoxDims dims = store.getBoxDims();
+  auto target = cast<MemRefType>(store.getTarget().getType());
+  auto argument = dyn_cast<BlockArgument>(store.getTarget());
+  // The engine knows the ends of tensors and no others.
+  if (store.getLimit() || !argument || dims.row < 0 || dims.column < 0 ||
+      !isa<WgmmaAttr>(tile.getEncoding()) ||
+      tile.getElementTypeBitWidth() != 16 || target.getRank() > kMostDims ||
+      kWarpRows % dims.foldExtent != 0)
+    return false;
+  auto [strides, offset] = target.getStridesAndOffset();
+  auto parameter = dyn_cast<tile::MemRefParameterAttr>(
+      abi.getParameters()[argument.getArgNumber()]);
+  tile::TensorAttr tensor =
+      parameter ? tile::lookupTensor(abi.getTensors(), parameter.getTensor())
+                : tile::TensorAttr();
+  return tensor && tensor.getAlignment() % kCopyBytes == 0 &&
+         strides[dims.column] == 1;
+}
+
+/// Tile, buffer, engine, memory. What was copied before has to be read when the
+/// buffer is written: the caller sees to that.
+void InsertOutputCopiesPass::replace(tile::StoreOp store, Value buffer) {
+  OpBuilder b(store);
+  Location loc = store.getLoc();
+  LocalStoreOp::create(b, loc, store.getValue(), buffer);
+  FenceStoresOp::create(b, loc, buffer);
+  CopyOutOp::create(b, loc, buffer, store.getTarget(), store.getIndices(),
+                    store.getDimsAttr(), store.getFoldAttr(),
+                    /*async=*/b.getUnitAttr(), /*add=*/UnitAttr());
+  store.erase();
+  ++numCopies;
+}
+
+static MemRefType getBufferType(RankedTensorType tile, int64_t ctas) {
+  auto space = SharedAttr::get(tile.getContext(),
+                               getBoxPanelColumns(tile.getDimSize(1)), ctas);
+  return MemRefType::get(tile.getShape(), tile.getElementType(),
+                         MemRefLayoutAttrInterface(), space);
+}
+
+/// One buffer for all tiles of a shape: a tile is written when the one before
+/// has been read, a round ago.
+void InsertOutputCopiesPass::useOwnBuffer(ArrayRef<tile::StoreOp> stores,
+                                          int64_t ctas) {
+  Block &body = getOperation().getBody().front();
+  llvm::MapVector<Type, Value> buffers;
+  for (tile::StoreOp store : stores) {
+    MemRefType type = getBufferType(store.getValue().getType(), ctas);
+    Value &buffer = buffers[type];
+    if (!buffer) {
+      OpBuilder b = OpBuilder::atBlockBegin(&body);
+      buffer = AllocOp::create(b, store.getLoc(), type, IntegerAttr());
+    }
+    OpBuilder b(store);
+    CopyOutWaitOp::create(b, store.getLoc(), buffer, /*written=*/false);
+    replace(store, buffer);
+  }
+  OpBuilder b(body.getTerminator());
+  for (auto &[type, buffer] : buffers)
+    CopyOutWaitOp::create(b, buffer.getLoc(), buffer, /*written=*/true);
+}
+
+/// The ring that dots have their first operand in, if tiles of `type` fit.
+static QueryRing findQueries(gpu::GPUFuncOp kernel, MemRefType type) {
+  QueryRing ring;
+  kernel.walk([&](DotOp dot) {
+    auto stage = dot.getA().getDefiningOp<StageOp>();
+    if (stage && stage.getType() == type)
+      ring.buffer = stage.getBuffer();
+  });
+  if (!ring.buffer)
+    return {};
+  kernel.walk([&](CopyOp copy) {
+    auto stage = copy.getTarget().getDefiningOp<StageOp>();
+    if (!stage || stage.getBuffer() != ring.buffer)
+      return;
+    for (Operation *op = copy->getPrevNode(); op; op = op->getPrevNode())
+      if (auto acquire = dyn_cast<ProducerAcquireOp>(op)) {
+        ring.pipeline = acquire.getPipeline();
+        return;
+      }
+  });
+  return ring;
+}
+
+/// The release of a stage that comes before the op, but after which no other
+/// round starts before it.
+static ConsumerReleaseOp findRelease(QueryRing ring, Operation *op) {
+  ConsumerReleaseOp found;
+  for (Operation *user : ring.pipeline.getUsers()) {
+    auto release = dyn_cast<ConsumerReleaseOp>(user);
+    if (!release)
+      continue;
+    Operation *ancestor = release->getBlock()->findAncestorOpInBlock(*op);
+    if (ancestor && release->isBeforeInBlock(ancestor))
+      found = release;
+  }
+  return found;
+}
+
+/// Scores are done where the query's stage is released: the output goes there,
+/// and the release behind it.
+void InsertOutputCopiesPass::useQueryBuffer(ArrayRef<tile::StoreOp> stores) {
+  llvm::MapVector<Operation *, Operation *> ends;
+  llvm::SetVector<Value> written;
+  for (tile::StoreOp store : stores) {
+    // The CTAs of a cluster part queries as they part outputs.
+    RankedTensorType tile = store.getValue().getType();
+    QueryRing ring;
+    for (int64_t ctas : {1, 2})
+      if (!ring.pipeline)
+        ring = findQueries(getOperation(), getBufferType(tile, ctas));
+    if (!ring.pipeline)
+      continue;
+    ConsumerReleaseOp release = findRelease(ring, store);
+    if (!release)
+      continue;
+    Operation *end = release->getBlock()->findAncestorOpInBlock(*store);
+    OpBuilder b(store);
+    Value buffer =
+        makeStageView(b, store.getLoc(), ring.buffer, release.getStage());
+    written.insert(ring.buffer);
+    bool isEnd = end == store;
+    if (isEnd)
+      end = buffer.getDefiningOp();
+    replace(store, buffer);
+    while (isEnd && !isa<CopyOutOp>(end))
+      end = end->getNextNode();
+    Operation *&last = ends[release];
+    if (!last || last->isBeforeInBlock(end))
+      last = end;
+  }
+  for (auto [release, end] : ends) {
+    OpBuilder b(end->getContext());
+    b.setInsertionPointAfter(end);
+    for (Value buffer : written)
+      CopyOutWaitOp::create(b, release->getLoc(), buffer, /*written=*/false);
+    release->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+  }
+  OpBuilder b(getOperation().getBody().front().getTerminator());
+  for (Value buffer : written)
+    CopyOutWaitOp::create(b, buffer.getLoc(), buffer, /*written=*/true);
+}
+
+void InsertOutputCopiesPass::runOnOperation() {
+  tile::AbiOp abi = tile::lookupAbi(getOperation());
+  if (!abi) {
+    getOperation().emitError("kernel has no 'tile.abi' beside it");
+    return signalPassFailure();
+  }
+  tile::ScheduleAttr schedule = abi.getSchedule();
+  if (schedule.getOutput() != tile::OutputPath::Tma)
+    return;
+  SmallVector<tile::StoreOp> stores;
+  getOperation().walk([&](tile::StoreOp store) {
+    if (canCopy(store, abi))
+      stores.push_back(store);
+  });
+  if (schedule.getOutputStages() != 0)
+    useOwnBuffer(stores, schedule.getCluster());
+  else
+    useQueryBuffer(stores);
+}

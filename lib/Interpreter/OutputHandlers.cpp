@@ -1,0 +1,137 @@
+//===- OutputHandlers.cpp - Executes the way out of shared memory -*- C++ -*-=//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedAccess.h"
+#include "TileSupport.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+/// A dot that may still read the rows of a slot that a warp group holds: its
+/// own, or one of another group that reads all rows.
+static PendingDot *findReader(Agent &writer, const Slot &slot) {
+  for (auto &agent : writer.cta.getAgents())
+    for (auto &dot : agent->dots)
+      if (!dot->complete && llvm::is_contained(dot->operands, &slot) &&
+          (agent.get() == &writer || dot->rowOperand != &slot))
+        return dot.get();
+  return nullptr;
+}
+
+/// Stores the rows of one warp group among several.
+static LogicalResult storeRows(warp::LocalStoreOp op, Agent &agent,
+                               Slot &slot) {
+  Frame &frame = agent.frame;
+  if (slot.use && failed(settle(op, agent,
+                                slot.use.pipeline->change(slot.use, agent.party,
+                                                          slot.writer))))
+    return failure();
+  if (PendingDot *dot = findReader(agent, slot)) {
+    frame.fail(op) << "overwrites shared memory that an asynchronous dot may "
+                      "still read";
+    frame.note(dot->op) << "the dot";
+    return failure();
+  }
+  if (failed(checkCopiesOut(op, agent, slot, /*ofAgentOnly=*/true)))
+    return failure();
+  llvm::erase_if(slot.stored, [&](const StoredRows &rows) {
+    return rows.party == agent.party;
+  });
+  slot.stored.push_back({agent.party, frame.get(op.getValue()), op});
+  return success();
+}
+
+static LogicalResult executeLocalStore(Operation *op, Frame &frame) {
+  auto store = cast<warp::LocalStoreOp>(op);
+  FailureOr<Agent *> found = getAgent(op, frame);
+  if (failed(found))
+    return failure();
+  Agent &agent = **found;
+  Slot &slot = getView(frame, store.getTarget()).getSlot();
+  MemRefType type = store.getTarget().getType();
+  if (warp::getHeldRows(agent.party, type).count != type.getDimSize(0)) {
+    if (failed(storeRows(store, agent, slot)))
+      return failure();
+  } else {
+    if (failed(claim(op, agent, slot, getAcquired(agent), WriteKind::Store)))
+      return failure();
+    slot.contents = frame.get(store.getValue());
+  }
+  slot.fence(agent.party);
+  slot.unfenced.push_back({agent.party, op});
+  agent.unfenced.insert(&slot);
+  return success();
+}
+
+static LogicalResult executeFenceStores(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  SharedView &view = getView(frame, cast<warp::FenceStoresOp>(op).getBuffer());
+  for (Slot &slot : view.buffer->slots)
+    slot.fence((*agent)->party);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies out
+//===----------------------------------------------------------------------===//
+
+static LogicalResult executeCopyOut(Operation *op, Frame &frame) {
+  auto copy = cast<warp::CopyOutOp>(op);
+  FailureOr<Agent *> found = getAgent(op, frame);
+  if (failed(found))
+    return failure();
+  Agent &agent = **found;
+  Slot &slot = getView(frame, copy.getSource()).getSlot();
+  const StoredRows *mine = slot.findStored(agent.party);
+  if (!mine || slot.use)
+    if (failed(checkRead(op, agent, slot)))
+      return failure();
+  if (failed(checkFenced(op, agent, slot)))
+    return failure();
+  auto [first, count] =
+      warp::getHeldRows(agent.party, copy.getSource().getType());
+  auto write = prepareStore(
+      frame, (mine ? mine->tile : slot.contents).shareArray(), copy.getTarget(),
+      copy.getIndices(), copy.getBoxDims(), {first, count}, copy.getAdd());
+  agent.synchronised = true;
+  // The buffer can't change before the wait, or that is reported.
+  if (copy.getAsync())
+    agent.copiesOut.push_back({&slot, op});
+  agent.cta.addWrite({&agent, std::move(write)});
+  return success();
+}
+
+static LogicalResult executeCopyOutWait(Operation *op, Frame &frame) {
+  auto wait = cast<warp::CopyOutWaitOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  auto &slots = getView(frame, wait.getBuffer()).buffer->slots;
+  llvm::erase_if((*agent)->copiesOut, [&](auto &entry) {
+    return entry.first >= slots.data() &&
+           entry.first < slots.data() + slots.size();
+  });
+  if (wait.getWritten())
+    (*agent)->cta.finishWrites(**agent);
+  (*agent)->synchronised = true;
+  return success();
+}
+
+void fovea::interp::registerOutputHandlers(InterpreterRegistry &registry) {
+  registry.add<warp::LocalStoreOp>(executeLocalStore);
+  registry.add<warp::FenceStoresOp>(executeFenceStores);
+  registry.add<warp::CopyOutOp>(executeCopyOut);
+  registry.add<warp::CopyOutWaitOp>(executeCopyOutWait);
+}

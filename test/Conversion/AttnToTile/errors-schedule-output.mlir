@@ -1,0 +1,12 @@
+// Where the output's tile differs from the query's it needs a buffer of its own.
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=output=tma,output_stages=0" 2>&1 | FileCheck %s
+// CHECK: error: schedule's 'output' tma needs room for a buffer of its own ('output_stages' 1) where the head dim of values, 64, is not that of keys, 128
+
+// It gets one where there is room.
+// RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=output=tma" | FileCheck %s --check-prefix=ROOM
+// ROOM: output = tma, output_stages = 1>
+
+func.func @f(%q: tensor<1x1x?x128xf16>, %v: tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16> {
+  %o = attn.forward %q, %q, %v : tensor<1x1x?x128xf16>, tensor<1x1x?x128xf16>, tensor<1x1x?x64xf16> -> tensor<1x1x?x64xf16>
+  return %o : tensor<1x1x?x64xf16>
+}

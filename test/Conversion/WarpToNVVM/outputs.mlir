@@ -1,0 +1,197 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
+
+// Each warp stores 16 rows of 16 columns at a time and copies its rows of each
+// panel, one of which the tensor ends in.
+// CHECK: tile.abi @f
+// CHECK-SAME: parameters([#tile.tensor_map<"o", [2, 1, 0], box = [64, 16, 1], swizzle = 128>])
+// CHECK: gpu.func @f(%[[O:.*]]: !llvm.ptr) kernel
+// CHECK: nvvm.prefetch tensormap, %[[O]] : !llvm.ptr
+// CHECK: nvvm.elect.sync
+// CHECK: %[[LEADER:.*]] = nvvm.elect.sync
+// CHECK-COUNT-5: stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};
+// CHECK-NOT: stmatrix
+// CHECK: nvvm.fence.proxy {{.*}}async.shared
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: "@$5 cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [$1, {$2, $3, $4}], [$0];", "r,l,r,r,r,b,~{memory}" %{{.*}}, %[[O]], %{{.*}}, %[[LEADER]]
+// CHECK: "@$5 cp.async.bulk.tensor.3d{{.*}} %{{.*}}, %[[O]], %{{.*}}, %[[LEADER]]
+// CHECK-NOT: bulk.tensor
+// CHECK: nvvm.cp.async.bulk.commit.group
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0{{$}}
+// CHECK-NEXT: nvvm.bar.warp.sync
+!o = memref<?x?x80xbf16, strided<[?, ?, 1]>>
+!b = memref<128x80xbf16, #warp.shared<panel = 64>>
+!x = tensor<128x80xbf16, #warp.wgmma<groups = 2>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?x?x80xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1, 2]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(32784)
+  gpu.func @f(%o: !o) kernel {
+    %b = warp.alloc offset(0) : !b
+    warp.specialize captures(%o, %b : !o, !b)
+      role @load warps(4) regs(24) {
+      ^bb0(%o0: !o, %b0: !b):
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+      ^bb0(%o0: !o, %b0: !b):
+        %c0 = arith.constant 0 : index
+        %x = arith.constant dense<1.0> : !x
+        warp.local_store %x to %b0 : !x, !b
+        warp.fence_stores %b0 : !b
+        warp.copy_out async %b0 to %o0[%c0, %c0, %c0] dims [1, 2] : !b to !o
+        warp.copy_out_wait %b0 : !b
+        warp.copy_out_wait written %b0 : !b
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+// Sums of f32: 8 bytes a store, added to memory. Rows of the fold's heads lie
+// along another dimension. A synchronous copy waits for itself.
+// CHECK: tile.abi @adds
+// CHECK-SAME: box = [32, 4, 4], swizzle = 128>])
+// CHECK-LABEL: gpu.func @adds
+// CHECK-COUNT-8: "st.shared.v2.b32 [$0], {$1, $2};"
+// CHECK-NOT: st.shared
+// CHECK: cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.tile.bulk_group [$1, {$2, $3, $4}], [$0];
+// CHECK: nvvm.cp.async.bulk.commit.group
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
+!o = memref<?x?x32xf32, strided<[?, ?, 1]>>
+!b = memref<64x32xf32, #warp.shared<panel = 32>>
+!x = tensor<64x32xf32, #warp.wgmma<groups = 1>>
+gpu.module @m {
+  tile.abi @adds target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?x?x32xf32>, ["S", "H", "D"], 16>]) parameters([#tile.memref<"o", [0, 1, 2]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
+  gpu.func @adds(%o: !o) kernel {
+    %b = warp.alloc offset(0) : !b
+    warp.specialize captures(%o, %b : !o, !b)
+      role @compute warps(4) regs(240) {
+      ^bb0(%o0: !o, %b0: !b):
+        %c0 = arith.constant 0 : index
+        %x = arith.constant dense<1.0> : !x
+        warp.local_store %x to %b0 : !x, !b
+        warp.fence_stores %b0 : !b
+        warp.copy_out add %b0 to %o0[%c0, %c0, %c0] dims [0, 2] fold [1, 4] : !b to !o
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+// What a dot read is stored to when the dots of the whole warp group are done.
+// CHECK-LABEL: gpu.func @reused
+// CHECK: wgmma.mma_async
+// CHECK: "bar.sync $0, 128;"
+// CHECK: stmatrix
+!b = memref<64x64xbf16, #warp.shared<panel = 64>>
+!x = tensor<64x64xf32, #warp.wgmma<groups = 1>>
+gpu.module @m {
+  tile.abi @reused target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
+  gpu.func @reused() kernel {
+    %b = warp.alloc offset(0) : !b
+    warp.specialize captures(%b : !b)
+      role @compute warps(4) regs(240) {
+      ^bb0(%b0: !b):
+        %z = arith.constant dense<0.0> : !x
+        %p = warp.dot async %b0, %b0, %z transpose_b : !b, !b, !x
+        %x = warp.dot_wait %p : !warp.pending<!x>
+        %t = arith.truncf %x : !x to tensor<64x64xbf16, #warp.wgmma<groups = 1>>
+        warp.local_store %t to %b0 : tensor<64x64xbf16, #warp.wgmma<groups = 1>>, !b
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!b = memref<64x64xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
+  gpu.func @f() kernel {
+    %b = warp.alloc offset(0) : !b
+    // expected-error@+1 {{'warp.fence_stores' op must stand in a role of whole warp groups}}
+    warp.fence_stores %b : !b
+    gpu.return
+  }
+}
+
+// -----
+
+!o = memref<?x64xbf16, strided<[?, 1]>>
+!b = memref<32x64xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
+  gpu.func @f(%o: !o) kernel {
+    %b = warp.alloc offset(0) : !b
+    warp.specialize captures(%o, %b : !o, !b)
+      role @compute warps(4) regs(240) {
+      ^bb0(%o0: !o, %b0: !b):
+        %c0 = arith.constant 0 : index
+        // expected-error@+1 {{needs 16 rows for each of the role's 4 warps, found 32}}
+        warp.copy_out async %b0 to %o0[%c0, %c0] dims [0, 1] : !b to !o
+        warp.copy_out_wait %b0 : !b
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!o = memref<?x?x64xbf16, strided<[?, ?, 1]>>
+!b = memref<64x64xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?x?x64xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1, 2]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
+  gpu.func @f(%o: !o) kernel {
+    %b = warp.alloc offset(0) : !b
+    warp.specialize captures(%o, %b : !o, !b)
+      role @compute warps(4) regs(240) {
+      ^bb0(%o0: !o, %b0: !b):
+        %c0 = arith.constant 0 : index
+        // expected-error@+1 {{a warp copies whole folds, 16 rows in all, found 32 in a fold}}
+        warp.copy_out async %b0 to %o0[%c0, %c0, %c0] dims [1, 2] fold [0, 32] : !b to !o
+        warp.copy_out_wait %b0 : !b
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!o = memref<?x64xbf16, strided<[?, 2]>>
+!b = memref<64x64xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 2>]) parameters([#tile.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
+  gpu.func @f(%o: !o) kernel {
+    %b = warp.alloc offset(0) : !b
+    warp.specialize captures(%o, %b : !o, !b)
+      role @compute warps(4) regs(240) {
+      ^bb0(%o0: !o, %b0: !b):
+        %c0 = arith.constant 0 : index
+        // expected-error@+1 {{columns must be contiguous}}
+        warp.copy_out async %b0 to %o0[%c0, %c0] dims [0, 1] : !b to !o
+        warp.copy_out_wait %b0 : !b
+        warp.return
+      }
+    gpu.return
+  }
+}

@@ -1,0 +1,131 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-output-copies)))' --split-input-file | FileCheck %s
+
+// A buffer of its own: written when the tile before has been read. Left alone:
+// rows that a limit ends, folds that don't divide 16, elements of 32 bits, and
+// tensors that need not be aligned.
+// CHECK-LABEL: gpu.func @own(
+// CHECK-SAME: %[[O:.*]]: memref<?x?x72xbf16, strided<[?, ?, 1]>>, %[[E:.*]]: memref<?x72xf32>, %[[U:.*]]: memref<?x72xbf16>, %[[I:.*]]: index)
+// CHECK-NEXT: %[[B:.*]] = warp.alloc : memref<128x80xbf16, #warp.shared<panel = 64>>
+// CHECK: scf.for
+// CHECK-NEXT: warp.copy_out_wait %[[B]] :
+// CHECK-NEXT: warp.local_store %[[X:.*]] to %[[B]]
+// CHECK-NEXT: warp.fence_stores %[[B]]
+// CHECK-NEXT: warp.copy_out async %[[B]] to %[[O]][%[[I]], %[[I]], %{{.*}}] dims [1, 2] :
+// CHECK-NEXT: warp.copy_out_wait %[[B]] :
+// CHECK-NEXT: warp.local_store %[[X]] to %[[B]]
+// CHECK-NEXT: warp.fence_stores %[[B]]
+// CHECK-NEXT: warp.copy_out async %[[B]] to %[[O]]{{.*}} fold [0, 8] :
+// CHECK-NEXT: tile.store {{.*}} limit
+// CHECK-NEXT: tile.store {{.*}} fold [0, 32]
+// CHECK-NEXT: tile.store {{.*}} tensor<128x80xf32
+// CHECK-NEXT: tile.store {{.*}}, %[[U]]
+// CHECK-NEXT: }
+// CHECK-NEXT: warp.copy_out_wait written %[[B]] :
+// CHECK-NEXT: gpu.return
+!x = tensor<128x80xbf16, #warp.wgmma<groups = 2>>
+!y = tensor<128x80xf32, #warp.wgmma<groups = 2>>
+!o = memref<?x?x72xbf16, strided<[?, ?, 1]>>
+!e = memref<?x72xf32>
+!u = memref<?x72xbf16>
+gpu.module @m {
+  tile.abi @own target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, output = tma, output_stages = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?x?x72xbf16>, ["H", "S", "D"], 16>, #tile.tensor<"e", write, tensor<?x72xf32>, ["S", "D"], 16>, #tile.tensor<"u", write, tensor<?x72xbf16>, ["S", "D"], 2>])
+    parameters([#tile.memref<"o", [0, 1, 2]>, #tile.memref<"e", [0, 1]>, #tile.memref<"u", [0, 1]>, #tile.scalar<"i", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @own(%o: !o, %e: !e, %u: !u, %i: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %x = arith.constant dense<1.0> : !x
+    %y = arith.constant dense<1.0> : !y
+    scf.for %j = %c0 to %i step %c1 {
+      tile.store %x, %o[%i, %i, %c0] dims [1, 2] : !x, !o
+      tile.store %x, %o[%i, %i, %c0] dims [1, 2] fold [0, 8] : !x, !o
+      tile.store %x, %o[%i, %i, %c0] limit(%i) dims [1, 2] : !x, !o
+      tile.store %x, %o[%i, %i, %c0] dims [1, 2] fold [0, 32] : !x, !o
+      tile.store %y, %e[%i, %c0] dims [0, 1] : !y, !e
+      tile.store %x, %u[%i, %c0] dims [0, 1] : !x, !u
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The query's stage: it is released behind the wait, not behind the scores,
+// whichever branch stores.
+// CHECK-LABEL: gpu.func @query(
+// CHECK: %[[Q:.*]] = warp.alloc
+// CHECK: scf.for
+// CHECK: %[[S:.*]] = warp.dot %
+// CHECK-NEXT: scf.if
+// CHECK: %[[V1:.*]] = warp.stage %[[Q]][%[[STAGE:.*]]] :
+// CHECK-NEXT: warp.local_store %{{.*}} to %[[V1]]
+// CHECK-NEXT: warp.fence_stores %[[V1]]
+// CHECK-NEXT: warp.copy_out async %[[V1]]
+// CHECK-NEXT: } else {
+// CHECK: %[[V2:.*]] = warp.stage %[[Q]][%[[STAGE]]] :
+// CHECK-NEXT: warp.local_store %{{.*}} to %[[V2]]
+// CHECK-NEXT: warp.fence_stores %[[V2]]
+// CHECK-NEXT: warp.copy_out async %[[V2]]
+// CHECK-NEXT: }
+// CHECK-NEXT: warp.copy_out_wait %[[Q]] :
+// CHECK-NEXT: warp.consumer_release %{{.*}}[%[[STAGE]], %{{.*}}]
+// CHECK-NEXT: }
+// CHECK-NEXT: warp.copy_out_wait written %[[Q]] :
+#reg = #warp.wgmma<groups = 2>
+!x = tensor<128x64xbf16, #reg>
+!s = tensor<128x64xf32, #reg>
+!o = memref<?x64xbf16>
+!q = memref<128x64xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @query target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, output = tma>)
+    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#tile.memref<"o", [0, 1]>, #tile.scalar<"i", index>, #tile.scalar<"c", i1>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @query(%o: !o, %i: index, %c: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zero = arith.constant dense<0.0> : !s
+    %qs = warp.alloc : memref<2x128x64xbf16, #warp.shared<panel = 64>>
+    %p = warp.pipeline : !warp.pipeline<2>
+    %k = warp.alloc : memref<64x64xbf16, #warp.shared<panel = 64>>
+    scf.for %j = %c0 to %i step %c1 {
+      %r = arith.index_cast %j : index to i32
+      warp.producer_acquire %p[%r, %z] : !warp.pipeline<2>
+      %q = warp.stage %qs[%r] : memref<2x128x64xbf16, #warp.shared<panel = 64>> to !q
+      warp.copy async %o[%i, %c0] dims [0, 1] to %q : !o to !q
+      warp.producer_commit %p[%r, %z] : !warp.pipeline<2>
+      warp.consumer_wait %p[%r, %z] : !warp.pipeline<2>
+      %s = warp.dot %q, %k, %zero : !q, memref<64x64xbf16, #warp.shared<panel = 64>>, !s
+      warp.consumer_release %p[%r, %z] : !warp.pipeline<2>
+      scf.if %c {
+        %x = arith.truncf %s : !s to !x
+        tile.store %x, %o[%i, %c0] dims [0, 1] : !x, !o
+      } else {
+        %x = arith.constant dense<0.0> : !x
+        tile.store %x, %o[%i, %c0] dims [0, 1] : !x, !o
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Other schedules store as they did.
+// CHECK-LABEL: gpu.func @direct(
+// CHECK-NOT: warp.local_store
+// CHECK: tile.store
+!x = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
+gpu.module @m {
+  tile.abi @direct target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#tile.memref<"o", [0, 1]>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @direct(%o: memref<?x64xbf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %x = arith.constant dense<1.0> : !x
+    tile.store %x, %o[%c0, %c0] dims [0, 1] : !x, memref<?x64xbf16>
+    gpu.return
+  }
+}

@@ -351,6 +351,9 @@ static LogicalResult executeStore(Operation *op, Frame &frame) {
   return success();
 }
 
+/// Kernels of a launch run one after the other.
+static LogicalResult executeNothing(Operation *, Frame &) { return success(); }
+
 static LogicalResult executeRandom(Operation *op, Frame &frame) {
   auto random = cast<tile::RandomOp>(op);
   int64_t first[] = {frame.getInteger(random.getRow()),
@@ -517,6 +520,8 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::LoadOp>(executeLoad);
   registry.add<tile::RandomOp>(executeRandom);
   registry.add<tile::StoreOp>(executeStore);
+  registry.add<tile::AllowOverlapOp>(executeNothing);
+  registry.add<tile::AwaitPrologueOp>(executeNothing);
   registry.add<tile::GatherOp>(executeGather);
   registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();
   registry.addRegionOp<tile::ForeachWorkOp, ForeachWorkActivation>();

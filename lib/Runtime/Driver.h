@@ -37,6 +37,22 @@ typedef struct CUmemPoolProps_st {
   unsigned char reserved[56];
 } CUmemPoolProps;
 
+/** How a kernel is launched; attributes have values of 64 bytes. */
+typedef struct CUlaunchAttribute_st {
+  int id;
+  int padding;
+  union {
+    char bytes[64];
+    int programmatic_stream_serialization;
+  } value;
+} CUlaunchAttribute;
+typedef struct CUlaunchConfig_st {
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_memory;
+  CUstream stream;
+  CUlaunchAttribute *attributes;
+  unsigned num_attributes;
+} CUlaunchConfig;
+
 /** An opaque description of a tensor for the copy engine of sm_90 and later. */
 typedef struct CUtensorMap_st {
   _Alignas(64) uint64_t opaque[16];
@@ -63,6 +79,7 @@ enum {
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
 };
+enum { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
 enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
@@ -138,12 +155,14 @@ enum {
 
 /**
  * Functions that older drivers don't have, null there: tensor maps came with
- * CUDA 12, memory pools with 11.2.
+ * CUDA 12, launches with attributes with 11.8, memory pools with 11.2.
  */
 #define FOVEA_OPTIONAL_DRIVER_FUNCTIONS(X)                                     \
   X(tensor_map_encode, cuTensorMapEncodeTiled,                                 \
     (CUtensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *, \
      const uint32_t *, const uint32_t *, int, int, int, int))                  \
+  X(launch_ex, cuLaunchKernelEx,                                               \
+    (const CUlaunchConfig *, CUfunction, void **, void **))                    \
   X(tensor_map_replace, cuTensorMapReplaceAddress, (CUtensorMap *, void *))    \
   X(mem_pool_create, cuMemPoolCreate,                                          \
     (CUmemoryPool *, const CUmemPoolProps *))                                  \

@@ -698,6 +698,14 @@ static fovea_status read_all(reader *r, size_t size) {
   out->num_parameters = out->num_all_parameters;
   if (find(r, 0, "prologue") >= 0)
     TRY(read_list(r, 0, "prologue", read_prologue_kernel));
+  int overlapped = find(r, 0, "overlapped");
+  if (overlapped >= 0) {
+    int64_t value;
+    TRY(as_integer(r, overlapped, "overlapped", &value));
+    if (value != 0 && value != 1)
+      return FAIL("'overlapped' must be 0 or 1, found %lld", (long long)value);
+    r->out->overlapped = (int)value;
+  }
   TRY(read_list(r, 0, "constraints", read_constraint));
   if (find(r, 0, "contents") >= 0)
     TRY(read_list(r, 0, "contents", read_contents));

@@ -197,6 +197,8 @@ typedef struct fovea_metadata {
   unsigned block[3];
   /** CTAs of a cluster, along x. */
   unsigned cluster;
+  /** The kernel waits for its prologue itself, and may start before. */
+  int overlapped;
   /** CTAs on one multiprocessor of a persistent kernel, otherwise 0. */
   unsigned persistent;
   unsigned shared_memory;

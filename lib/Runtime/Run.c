@@ -9,12 +9,38 @@
 
 #include "Internal.h"
 
-/** Puts a launch on a stream; the device's context is current. */
+/** The first driver that records such launches, too. */
+static const int kOverlapVersion = 12030;
+
+/** Whether the driver can start a kernel before the one before it has ended. */
+static int can_overlap(const fovea_driver *driver) {
+  int version = 0;
+  return driver->launch_ex &&
+         driver->driver_get_version(&version) == CUDA_SUCCESS &&
+         version >= kOverlapVersion;
+}
+
+/**
+ * Puts a launch on a stream; the device's context is current. With `overlaps`
+ * it may start before the kernel before it in the stream has ended.
+ */
 static fovea_status submit(const fovea_launch *launch, CUstream stream,
-                           void **arguments) {
+                           void **arguments, int overlaps) {
   const fovea_kernel *kernel = launch->kernel;
   const fovea_driver *driver = kernel->device->driver;
   const fovea_metadata *m = &kernel->metadata;
+  if (overlaps && can_overlap(driver)) {
+    CUlaunchAttribute attribute = {
+        .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        .value.programmatic_stream_serialization = 1};
+    CUlaunchConfig config = {
+        launch->grid[0], launch->grid[1],     launch->grid[2],  m->block[0],
+        m->block[1],     m->block[2],         m->shared_memory, stream,
+        &attribute,      /*num_attributes*/ 1};
+    return fovea_check(
+        driver, driver->launch_ex(&config, kernel->function, arguments, NULL),
+        "cuLaunchKernelEx");
+  }
   return fovea_check(driver,
                      driver->launch(kernel->function, launch->grid[0],
                                     launch->grid[1], launch->grid[2],
@@ -23,9 +49,10 @@ static fovea_status submit(const fovea_launch *launch, CUstream stream,
                      "cuLaunchKernel");
 }
 
-/** Puts the kernels of the prologue that have CTAs on a stream. */
+/** Puts the kernels of the prologue that have CTAs on a stream, and counts
+ * them. */
 static fovea_status submit_prologue(const fovea_launch *launch, CUstream stream,
-                                    void **arguments) {
+                                    void **arguments, int *count) {
   const fovea_kernel *kernel = launch->kernel;
   const fovea_driver *driver = kernel->device->driver;
   const fovea_metadata *m = &kernel->metadata;
@@ -34,6 +61,7 @@ static fovea_status submit_prologue(const fovea_launch *launch, CUstream stream,
     const unsigned *grid = launch->prologue_grids[i];
     if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
       continue;
+    ++*count;
     TRY(fovea_check(driver,
                     driver->launch(kernel->prologue[i], grid[0], grid[1],
                                    grid[2], p->block[0], p->block[1],
@@ -72,9 +100,12 @@ static fovea_status submit_with_memory(const fovea_launch *launch,
       arguments[i] = &workspaces[workspace++];
     }
   }
-  fovea_status status = submit_prologue(launch, stream, arguments);
+  /* Only behind a kernel of its own prologue: others may have ended their
+     writes later than they let this one start. */
+  int count = 0;
+  fovea_status status = submit_prologue(launch, stream, arguments, &count);
   if (status == FOVEA_OK)
-    status = submit(launch, stream, arguments);
+    status = submit(launch, stream, arguments, m->overlapped && count > 0);
   if (m->num_scratch == 0)
     return status;
   fovea_status freed = fovea_scratch_free(kernel->device, base, stream);
@@ -89,7 +120,7 @@ static fovea_status run(const fovea_launch *launch, CUstream stream,
   bool needs_memory = kernel->workspaces || m->num_scratch > 0;
   return needs_memory || m->num_prologue > 0
              ? submit_with_memory(launch, stream, arguments)
-             : submit(launch, stream, arguments);
+             : submit(launch, stream, arguments, /*overlaps=*/0);
 }
 
 fovea_status fovea_launch_run(fovea_launch *launch, fovea_stream stream) {

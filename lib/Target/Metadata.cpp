@@ -146,6 +146,8 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   value("shared_memory", static_cast<int64_t>(abi.getSharedMemory()));
   if (!prologue.empty())
     list("prologue", prologue, writePrologueKernel);
+  if (abi.getOverlapped())
+    value("overlapped", 1);
   if (ArrayAttr contents = abi.getContentsAttr())
     list("contents", contents, [](Attribute attr, llvm::json::OStream &json) {
       cast<ContentsAttr>(attr).writeJSON(json);

@@ -19,10 +19,14 @@ static constexpr TargetInfo kTargets[] = {
     {"sm_86", "+ptx74", 99 * 1024, 65536},
     {"sm_87", "+ptx74", 163 * 1024, 65536},
     {"sm_89", "+ptx78", 99 * 1024, 65536},
-    {"sm_90", "+ptx80", 227 * 1024, 65536},
-    {"sm_90a", "+ptx80", 227 * 1024, 65536, /*warpGroupDots=*/true},
-    {"sm_100", "+ptx86", 227 * 1024, 65536},
-    {"sm_120", "+ptx87", 99 * 1024, 65536},
+    {"sm_90", "+ptx80", 227 * 1024, 65536, /*warpGroupDots=*/false,
+     /*overlapsLaunches=*/true},
+    {"sm_90a", "+ptx80", 227 * 1024, 65536, /*warpGroupDots=*/true,
+     /*overlapsLaunches=*/true},
+    {"sm_100", "+ptx86", 227 * 1024, 65536, /*warpGroupDots=*/false,
+     /*overlapsLaunches=*/true},
+    {"sm_120", "+ptx87", 99 * 1024, 65536, /*warpGroupDots=*/false,
+     /*overlapsLaunches=*/true},
 };
 
 ArrayRef<TargetInfo> fovea::getTargets() { return kTargets; }

@@ -29,7 +29,35 @@ def difference(torch, kernel, tensors, stream):
         waiting.synchronize(torch)
         if not _same(torch, first, outputs):
             return f"repetition {time + 1} is not bitwise equal to the first result"
-    return _beside_itself(torch, kernel, tensors, first)
+    return _behind_others(torch, tensors, launch, stream) or _beside_itself(torch, kernel, tensors, first)
+
+
+def _behind_others(torch, tensors, launch, stream):
+    """What kernels before the launch write, and those after it overwrite, is
+    seen as it was between them: also by kernels that start before their prologue
+    has ended. Inputs change each time; without waiting in between the results
+    are those with."""
+    changing = [tensors.q, *(capture for capture in tensors.captures if capture.dim() and capture.is_contiguous())]
+    outputs = tensors.o, tensors.lse
+    kept, first = ([tensor.clone() for tensor in group] for group in (changing, outputs))
+    results = []
+    for waits in (True, False):
+        for time in range(TIMES):
+            for tensor, original in zip(changing, kept):
+                tensor.copy_(original.roll(time, -1))
+            if waits:
+                waiting.synchronize(torch)
+            launch.run(stream)
+            if waits:
+                waiting.synchronize(torch)
+            results.append([tensor.clone() for tensor in outputs])
+    for tensor, original in zip([*changing, *outputs], [*kept, *first]):
+        tensor.copy_(original)
+    waiting.synchronize(torch)
+    for time in range(TIMES):
+        if not _same(torch, results[time], results[TIMES + time]):
+            return f"behind other kernels of its stream, launch {time + 1} is not bitwise equal to one that was waited for"
+    return None
 
 
 def _beside_itself(torch, kernel, tensors, first):

@@ -99,7 +99,8 @@ API CUresult cuInit(unsigned flags) {
   return fails("cuInit") ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 API CUresult cuDriverGetVersion(int *version) {
-  *version = 13000;
+  const char *asked = getenv("FAKE_CUDA_VERSION");
+  *version = asked ? atoi(asked) : 13000;
   return CUDA_SUCCESS;
 }
 API CUresult cuGetErrorName(CUresult error, const char **name) {
@@ -287,14 +288,10 @@ static void print_argument(const char *type, size_t length, const void *value) {
     printf(" %g", (double)*(const float *)value);
 }
 
-API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy,
-                            unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                            unsigned shared, CUstream stream, void **arguments,
-                            void **extra) {
-  if (homeless())
-    return NO_CONTEXT;
-  if (fails("cuLaunchKernel"))
-    return UNKNOWN;
+static CUresult launch(CUfunction function, unsigned gx, unsigned gy,
+                       unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                       unsigned shared, CUstream stream, void **arguments,
+                       const char *how) {
   /* An entry's own line has its name. */
   char own[96];
   snprintf(own, sizeof own, "// arguments of %s:", function->name);
@@ -302,8 +299,8 @@ API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy,
   if (!strstr(image, mark))
     mark = "// arguments:";
   pthread_mutex_lock(&lock);
-  printf("launch grid %u %u %u block %u %u %u shared %u stream %p\n", gx, gy,
-         gz, bx, by, bz, shared, (void *)stream);
+  printf("launch grid %u %u %u block %u %u %u shared %u stream %p%s\n", gx, gy,
+         gz, bx, by, bz, shared, (void *)stream, how);
   const char *type = strstr(image, mark);
   printf("arguments:");
   for (type = type ? type + strlen(mark) : ""; *type == ' '; ++arguments) {
@@ -319,7 +316,36 @@ API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy,
   return CUDA_SUCCESS;
 }
 
+API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy,
+                            unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                            unsigned shared, CUstream stream, void **arguments,
+                            void **extra) {
+  if (homeless())
+    return NO_CONTEXT;
+  if (fails("cuLaunchKernel"))
+    return UNKNOWN;
+  return launch(function, gx, gy, gz, bx, by, bz, shared, stream, arguments,
+                "");
+}
+
 #ifndef FAKE_OLD_DRIVER
+API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
+                              void **arguments, void **extra) {
+  if (homeless())
+    return NO_CONTEXT;
+  if (fails("cuLaunchKernelEx"))
+    return UNKNOWN;
+  const CUlaunchAttribute *attribute = config->attributes;
+  if (config->num_attributes != 1 ||
+      attribute->id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+      attribute->value.programmatic_stream_serialization != 1)
+    return UNKNOWN;
+  return launch(function, config->grid_x, config->grid_y, config->grid_z,
+                config->block_x, config->block_y, config->block_z,
+                config->shared_memory, config->stream, arguments,
+                " overlapped");
+}
+
 API CUresult cuTensorMapEncodeTiled(CUtensorMap *result, int type,
                                     uint32_t rank, void *address,
                                     const uint64_t *sizes,

@@ -11,6 +11,7 @@
 // CHECK-NEXT: "prologue": [
 // CHECK-NEXT:   {"kernel":"summaries","parameters":[{"kind":"pointer","tensor":"doc"},{"kind":"scratch","name":"least","bytes":["*",["*","B",["ceildiv","S",128]],8]}],"grid":{{\[\[}}"ceildiv","S",128],1,1],"block":[32,1,1],"shared_memory":0}
 // CHECK-NEXT: ],
+// CHECK-NEXT: "overlapped": 1,
 // CHECK-NEXT: "constraints": []
 gpu.module @m {
   tile.abi @summaries target("sm_80") schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
@@ -23,7 +24,7 @@ gpu.module @m {
   tile.abi @documents target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
     tensors([#tile.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([#tile.scratch<"least", ["B", "S"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 8)>>])
-    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(1024) prologue([@summaries])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(1024) prologue([@summaries]) overlapped
   gpu.func @documents(%least: !llvm.ptr<1>) kernel {
     gpu.return
   }

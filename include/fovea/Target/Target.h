@@ -28,6 +28,8 @@ struct TargetInfo {
   int64_t registers;
   /// Has wgmma and TMA: copies and dots can be the work of different warps.
   bool warpGroupDots = false;
+  /// A kernel can start before the one before it in a stream has ended.
+  bool overlapsLaunches = false;
 };
 
 /// All targets, in the order in which they should be listed.

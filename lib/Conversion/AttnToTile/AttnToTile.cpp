@@ -272,7 +272,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       persistent,
       cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
       /*prologue=*/ArrayAttr(),
-      contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents));
+      contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents),
+      /*overlapped=*/UnitAttr());
   if (!kb.summaries.empty())
     buildSummaries(kb, abi);
   symbols.insert(module);

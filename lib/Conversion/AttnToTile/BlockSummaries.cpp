@@ -351,10 +351,17 @@ void fovea::buildSummaries(const KernelBuilder &kb, tile::AbiOp main) {
       b.getI64IntegerAttr(32 * fields.warps), b.getI64IntegerAttr(0),
       b.getArrayAttr({}), /*persistent=*/IntegerAttr(),
       /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
-      /*contents=*/ArrayAttr());
+      /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr());
   main.setPrologueAttr(b.getArrayAttr({FlatSymbolRefAttr::get(search)}));
 
   b.setInsertionPointToStart(&search.getBody().front());
+  const TargetInfo *target = lookupTarget(main.getTarget());
+  if (target && target->overlapsLaunches) {
+    // The kernel can get ready under this one.
+    tile::AllowOverlapOp::create(b, loc);
+    OpBuilder start = OpBuilder::atBlockBegin(&kernel->getRegion(0).front());
+    tile::AwaitPrologueOp::create(start, loc);
+  }
   Value number =
       gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
   for (auto [index, summary] : llvm::enumerate(kb.summaries)) {

@@ -118,7 +118,8 @@ static bool hasLanesOnly(Operation *op) {
 static bool isForOneWarp(Region &role) {
   WalkResult walk = role.walk([](Operation *op) -> WalkResult {
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
-            warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp>(op) ||
+            warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp,
+            tile::AwaitPrologueOp>(op) ||
         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
       return WalkResult::advance();
     if (auto copy = dyn_cast<warp::CopyOp>(op))

@@ -231,7 +231,8 @@ LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
     return failure();
   declareSharedMemory(getOperation());
   FailureOr<Specialization> roles = lowerRoles(kernel, abi);
-  if (failed(roles) || failed(expandArguments(kernel, abi)) ||
+  if (failed(roles) || failed(lowerOverlap(kernel, abi)) ||
+      failed(expandArguments(kernel, abi)) ||
       failed(convertTiles(kernel, abi, *roles)))
     return failure();
   numberThreads(*roles);

@@ -195,6 +195,9 @@ void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
 void populateColumnPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 
+/// Kernels of one launch that run at the same time.
+mlir::LogicalResult lowerOverlap(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
+
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@
 // CHECK-SAME:    prologue([@documents_summaries])
 // CHECK-LABEL: gpu.func @documents(
 // CHECK-SAME:    memref<2x3x?xi32>, %{{.*}}: memref<2x3x?xi32>) kernel
+// CHECK:         tile.await_prologue
 // CHECK:         %[[Q:.*]] = memref.load %{{.*}}[%c1, %{{.*}}, %{{.*}}] : memref<2x3x?xi32>
 // CHECK:         arith.trunci %[[Q]] : i32 to i1
 // CHECK:         %[[K:.*]] = tile.load %{{.*}}[%c0, %{{.*}}, %{{.*}}] dims [-1, 2] : memref<2x3x?xi32> to tensor<1x32xi32, #tile.reg>
@@ -32,6 +33,7 @@
 // CHECK-SAME:    (%[[DOC:.*]]: memref<3x?xi1, strided<[?, ?]>>, %[[S0:.*]]: memref<2x3x?xi32>, %[[S1:.*]]: memref<2x3x?xi32>) kernel
 // CHECK-DAG:   %[[MOST:.*]] = arith.constant dense<2147483647> : tensor<16x64xi32, #tile.reg>
 // CHECK-DAG:   %[[LEAST:.*]] = arith.constant dense<-2147483648> : tensor<16x64xi32, #tile.reg>
+// CHECK:       tile.allow_overlap
 // CHECK:       %[[ITEM:.*]] = gpu.block_id x
 // CHECK:       %[[MINE:.*]] = arith.cmpi ult, %[[ITEM]], %[[COUNT:.*]] : index
 // CHECK:       scf.if %[[MINE]] {

@@ -229,7 +229,8 @@ LogicalResult AbiOp::verifyPrologue() {
   if (failed(verifyScratch(*this, scratch, emitError)))
     return failure();
   if (!getPrologue())
-    return success();
+    return getOverlapped() ? emitError() << "'overlapped' needs a prologue"
+                           : LogicalResult(success());
   SmallVector<AbiOp> kernels = getPrologueKernels(*this);
   if (kernels.size() != getPrologue()->size())
     return emitOpError("prologue must name kernels with a 'tile.abi', found ")
@@ -259,3 +260,18 @@ LogicalResult AbiOp::verifyPrologue() {
   }
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Overlap
+//===----------------------------------------------------------------------===//
+
+using Effects =
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+// Nothing that touches memory may pass these.
+static void orderMemory(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+void AllowOverlapOp::getEffects(Effects &effects) { orderMemory(effects); }
+void AwaitPrologueOp::getEffects(Effects &effects) { orderMemory(effects); }

@@ -51,11 +51,15 @@ struct WorkChannel {
 };
 } // namespace
 
+static bool isEverybodys(Operation *op) {
+  return isa<NextWorkOp, tile::AwaitPrologueOp>(op);
+}
+
 static bool isProducers(Operation *op) {
   auto copy = dyn_cast<CopyOp>(op);
-  return (copy && copy.getAsync()) ||
-         isa<ProducerAcquireOp, ProducerCommitOp, NextWorkOp, FetchWorkOp,
-             SendOp, FinishWorkOp>(op);
+  return (copy && copy.getAsync()) || isEverybodys(op) ||
+         isa<ProducerAcquireOp, ProducerCommitOp, FetchWorkOp, SendOp,
+             FinishWorkOp>(op);
 }
 
 static bool makesShared(Operation *op) {
@@ -63,7 +67,7 @@ static bool makesShared(Operation *op) {
 }
 
 static bool isConsumers(Operation *op) {
-  return (!isProducers(op) && !makesShared(op)) || isa<NextWorkOp>(op);
+  return (!isProducers(op) && !makesShared(op)) || isEverybodys(op);
 }
 
 /// What roles have in common: arguments of the kernel, buffers and barriers.

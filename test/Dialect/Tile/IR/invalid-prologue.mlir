@@ -326,3 +326,14 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{'overlapped' needs a prologue}}
+  tile.abi @f target("sm_90") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) overlapped
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}

@@ -7,14 +7,16 @@
 gpu.module @m {
   // CHECK-LABEL: tile.abi @f
   // CHECK-SAME:    parameters([#tile.memref<"x", [0, 1]>, #tile.scratch_memref<"least", ["B", "S"] #[[EXTENTS]]>])
-  // CHECK-SAME:    cluster(2) prologue([@g])
+  // CHECK-SAME:    cluster(2) prologue([@g]) overlapped constraints(
   tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 128, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1>)
     tensors([#tile.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([#tile.memref<"x", [0, 1]>,
                 #tile.scratch_memref<"least", ["B", "S"] affine_map<()[b, s] -> (2, b, s ceildiv 128)>>])
-    grid(["S"] affine_map<()[s] -> (s)>) threads(256) shared_memory(0) cluster(2) prologue([@g])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(256) shared_memory(0) cluster(2) prologue([@g]) overlapped
     constraints([#tile.at_most<"S", 1000>])
   gpu.func @f(%x: memref<?x?xi32>, %least: memref<2x?x?xi32>) kernel {
+    // CHECK: tile.await_prologue
+    tile.await_prologue
     gpu.return
   }
   // CHECK: tile.abi @g
@@ -25,6 +27,8 @@ gpu.module @m {
                 #tile.scratch<"least", ["B", "S"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 8)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(32) shared_memory(0)
   gpu.func @g(%x: memref<?x?xi32>, %least: !llvm.ptr<1>) kernel {
+    // CHECK: tile.allow_overlap
+    tile.allow_overlap
     gpu.return
   }
 }

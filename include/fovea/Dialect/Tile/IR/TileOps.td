@@ -38,7 +38,9 @@ def Tile_AbiOp : Tile_Op<"abi", [
 
     `prologue` names kernels of the module that the host launches before this
     one, for the same tensors and sizes. What they find out they leave in
-    scratch memory. They are no kernels that a host asks for.
+    scratch memory. They are no kernels that a host asks for. With `overlapped`
+    the host may start this one before the last of them has ended: the kernel
+    waits for it itself. `warp-to-nvvm` says so where it has emitted that wait.
 
     `constraints` are of sizes, and checked at every launch. `contents` are of
     integers in tensors, which a host would have to wait for: on request.
@@ -64,14 +66,16 @@ def Tile_AbiOp : Tile_Op<"abi", [
                        OptionalAttr<I64Attr>:$persistent,
                        DefaultValuedOptionalAttr<I64Attr, "1">:$cluster,
                        OptionalAttr<FlatSymbolRefArrayAttr>:$prologue,
-                       OptionalAttr<ArrayAttr>:$contents);
+                       OptionalAttr<ArrayAttr>:$contents,
+                       UnitAttr:$overlapped);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
     `grid` `(` $gridSizes $grid `)` `threads` `(` $threads `)`
     `shared_memory` `(` $sharedMemory `)`
     (`persistent` `(` $persistent^ `)`)? (`cluster` `(` $cluster^ `)`)?
-    (`prologue` `(` $prologue^ `)`)? (`constraints` `(` $constraints^ `)`)?
+    (`prologue` `(` $prologue^ `)`)? (`overlapped` $overlapped^)?
+    (`constraints` `(` $constraints^ `)`)?
     (`contents` `(` $contents^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
@@ -79,6 +83,43 @@ def Tile_AbiOp : Tile_Op<"abi", [
     /// Checks the prologue and the launch's scratch memory.
     ::llvm::LogicalResult verifyPrologue();
   }];
+}
+
+def Tile_AllowOverlapOp : Tile_Op<"allow_overlap", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "lets the next kernel of the launch start";
+  let description = [{
+    In a kernel of a prologue: once all CTAs have come here or ended, the kernel
+    after it may start. It sees nothing of what this one writes, before or
+    after, until its `tile.await_prologue`.
+
+    Example:
+
+    ```mlir
+    tile.allow_overlap
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_AwaitPrologueOp : Tile_Op<"await_prologue", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "waits until the kernels of the prologue have ended";
+  let description = [{
+    What they wrote can be read from here on. A kernel with this op may start
+    before they have ended, but not before all of their CTAs have come to
+    `tile.allow_overlap`. What is not the prologue's, that is all but scratch
+    memory, may be read and written before: kernels that came before the launch
+    have ended when the prologue starts. Each role that reads scratch memory
+    waits for itself.
+
+    Example:
+
+    ```mlir
+    tile.await_prologue
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {

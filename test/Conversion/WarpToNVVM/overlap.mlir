@@ -1,0 +1,123 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics | FileCheck %s
+
+// What the kernel waits for itself, in each role that reads scratch memory, the
+// host need not wait for.
+// CHECK: tile.abi @helper
+// CHECK-NOT: overlapped
+// CHECK: gpu.func @helper
+// CHECK: llvm.inline_asm has_side_effects "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK: tile.abi @f
+// CHECK-SAME: prologue([@helper]) overlapped
+// CHECK: gpu.func @f
+// CHECK-NOT: griddepcontrol
+// CHECK: nvvm.setmaxregister {{ *}}decrease 24
+// CHECK: griddepcontrol.wait;", "~{memory}"
+// CHECK: nvvm.setmaxregister {{.*}}240
+// CHECK: griddepcontrol.wait;", "~{memory}"
+// CHECK: llvm.store
+// CHECK-NOT: griddepcontrol
+!s = memref<?xi32>
+gpu.module @m {
+  tile.abi @helper target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
+  gpu.func @helper(%s: !s) kernel {
+    tile.allow_overlap
+    gpu.return
+  }
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 8, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #tile.tensor<"y", write, tensor<64xi32>, ["T"], 4>])
+    parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #tile.memref<"y", [0]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(16) prologue([@helper])
+  gpu.func @f(%s: !s, %y: memref<64xi32>) kernel {
+    warp.specialize captures(%s, %y : !s, memref<64xi32>)
+      role @load warps(4) regs(24) {
+      ^bb0(%s0: !s, %y0: memref<64xi32>):
+        tile.await_prologue
+        warp.return
+      }
+      role @compute warps(4) regs(240) {
+      ^bb0(%s0: !s, %y0: memref<64xi32>):
+        %c0 = arith.constant 0 : index
+        tile.await_prologue
+        %x = memref.load %s0[%c0] : !s
+        %t = tile.broadcast %x : i32 to tensor<64x1xi32, #warp.wgmma<groups = 1>>
+        tile.store %t, %y0[%c0] dims [0, -1] : tensor<64x1xi32, #warp.wgmma<groups = 1>>, memref<64xi32>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+// One role waits, the other one reads.
+!s = memref<?xi32>
+gpu.module @m {
+  tile.abi @helper target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
+  gpu.func @helper(%s: !s) kernel {
+    gpu.return
+  }
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 8, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #tile.tensor<"y", write, tensor<64xi32>, ["T"], 4>])
+    parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #tile.memref<"y", [0]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(16) prologue([@helper])
+  gpu.func @f(%s: !s, %y: memref<64xi32>) kernel {
+    warp.specialize captures(%s, %y : !s, memref<64xi32>)
+      role @load warps(4) regs(24) {
+      ^bb0(%s0: !s, %y0: memref<64xi32>):
+        tile.await_prologue
+        warp.return
+      }
+      role @compute warps(4) regs(240) {
+      ^bb0(%s0: !s, %y0: memref<64xi32>):
+        %c0 = arith.constant 0 : index
+        // expected-error@+1 {{touches scratch memory, and no 'tile.await_prologue' stands before it}}
+        %x = memref.load %s0[%c0] : !s
+        %t = tile.broadcast %x : i32 to tensor<64x1xi32, #warp.wgmma<groups = 1>>
+        tile.store %t, %y0[%c0] dims [0, -1] : tensor<64x1xi32, #warp.wgmma<groups = 1>>, memref<64xi32>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+// A wait in a branch is not behind it.
+!s = memref<?xi32>
+gpu.module @m {
+  tile.abi @helper target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
+  gpu.func @helper(%s: !s) kernel {
+    gpu.return
+  }
+  tile.abi @f target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>])
+    parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #tile.scalar<"c", i1>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) prologue([@helper])
+  gpu.func @f(%s: !s, %c: i1) kernel {
+    %c0 = arith.constant 0 : index
+    scf.if %c {
+      tile.await_prologue
+    }
+    // expected-error@+1 {{touches scratch memory, and no 'tile.await_prologue' stands before it}}
+    %x = memref.load %s[%c0] : !s
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
+  gpu.func @f() kernel {
+    // expected-error@+1 {{stands in a kernel without prologue}}
+    tile.await_prologue
+    gpu.return
+  }
+}

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import threading
+import warnings
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from . import _launch, _library, cache as disk
@@ -16,7 +17,7 @@ from ._arrays import as_tensors, from_tensor, to_host
 from ._library import Context, Options, RunOptions
 from ._spec import Program, Spec, as_spec
 from ._version import VERSION
-from .errors import CompileError, Error
+from .errors import CompileError, CompileWarning, Error
 
 _MAGIC = b"fovea-kernel 1\n"
 _LEVELS = {"attn": 0, "tile": 1, "warp": 2, "nvvm": 3, "llvm": 4, "ptx": 5, "metadata": 6}
@@ -328,6 +329,9 @@ def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:
             metadata = context.lib.foveaKernelMetadata(kernel).bytes()
         finally:
             context.lib.foveaKernelDestroy(kernel)
+        for diagnostic in context.diagnostics():
+            if diagnostic.severity == "warning":
+                warnings.warn(str(diagnostic), CompileWarning, stacklevel=3)
     return Kernel(spec, options, ptx, metadata, None, key)
 
 
@@ -344,6 +348,10 @@ def _from_disk(key: str) -> Optional[Kernel]:
 def _chosen(target: str, schedule: str = "auto", recurrence: str = "auto", kernel: Optional[str] = None,
             accurate_tanh: bool = False,
             schedule_table: Union[None, str, "os.PathLike[str]"] = None) -> Dict[str, Union[None, bool, str]]:
+    # Others would be taken for addresses of strings.
+    for name, value in (("target", target), ("schedule", schedule), ("recurrence", recurrence), ("kernel", kernel)):
+        if not isinstance(value, str) and (name != "kernel" or value is not None):
+            raise TypeError(f"{name} must be a string, found {value!r}")
     return {
         "target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel,
         "accurate_tanh": bool(accurate_tanh),
@@ -406,7 +414,8 @@ def compile(
         this one kept (see ``fovea.cache``).
 
     Raises CompileError, whose ``diagnostics`` say what is wrong and where; OSError
-    for a file that can't be read.
+    for a file that can't be read; TypeError. Gives a CompileWarning for a mask that
+    hides everything.
     """
     spec = as_spec(program)
     options = _chosen(target, schedule, recurrence, kernel, accurate_tanh, schedule_table)

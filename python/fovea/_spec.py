@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 import pathlib
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -208,7 +208,7 @@ def _capture(name: str, given: Any) -> Capture:
         # A tensor stands for its own type, every size for one of the call's.
         if hasattr(given, "dtype") and hasattr(given, "shape"):
             given = (given.dtype, (None,) * len(given.shape))
-    if not isinstance(given, tuple) or len(given) != 2:
+    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], (tuple, list)):
         raise ValueError(f"capture {name!r} must be (dtype, shape), found {given!r}")
     shape = tuple(_size(f"a size of capture {name!r}", size) for size in given[1])
     dtype = dtype_name(given[0])
@@ -325,7 +325,7 @@ def attention(
         raise ValueError("head_dim must be a positive integer, found None")
     if isinstance(scale, str) and scale != "runtime":
         raise ValueError(f"scale must be a number, None or 'runtime', found {scale!r}")
-    if not isinstance(scale, str) and scale is not None and not math.isfinite(scale):
+    if not isinstance(scale, str) and scale is not None and not abs(scale) <= sys.float_info.max:
         raise ValueError(f"scale must be finite, found {scale!r}")
     if not 0 <= dropout < 1:
         raise ValueError(f"dropout must be a probability below 1, found {dropout!r}")

@@ -1,11 +1,11 @@
-"""What goes wrong, as exceptions."""
+"""What goes wrong, as exceptions, and what looks as if it did, as a warning."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Tuple
 
-__all__ = ["Error", "CompileError", "TraceError", "LaunchError", "Diagnostic"]
+__all__ = ["Error", "CompileError", "CompileWarning", "TraceError", "LaunchError", "Diagnostic"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class CompileError(Error):
 
     def __reduce__(self):
         return CompileError, (self.diagnostics,)
+
+
+class CompileWarning(UserWarning):
+    """What the compiler says of a program that it compiles: a mask that hides
+    everything, for one."""
 
 
 class TraceError(Error):

@@ -5,8 +5,9 @@ read or written, and the runtime's check names them.
         python test/GPU/run_hostile.py --compiler build-portable/bin/fovea-compile
 
 Lengths, offsets of packed sequences, lists of blocks and captured integers hold
-garbage; captured tensors are shorter than the keys. Without the sanitizer only
-writes beside the outputs show. The last line is `N passed, N failed`.
+garbage; captured tensors are shorter than the keys; there are no keys, queries
+or batch entries. Without the sanitizer only writes beside the outputs show. The
+last line is `N passed, N failed`.
 """
 
 import argparse
@@ -31,6 +32,9 @@ CONFIGS = [
 ] + [Config("lengths", "bf16", 128, 0, "bhsd", (3, 32, 4, 1, 1000)), Config("tree", "bf16", 64, 0, "bhsd", (3, 32, 4, 16, 1000))]
 
 CASES = [Case(2, 4, 2, 200, 300), Case(1, 2, 1, 65, 1000), Case(2, 2, 2, 513, 127)]
+
+EMPTY_CONFIGS = [Config(name, "bf16", 64) for name in ("dense", "causal", "alibi", "lengths", "documents", "blockmask")]
+EMPTY_CASES = [Case(2, 4, 2, 200, 0), Case(2, 4, 2, 0, 200), Case(0, 4, 2, 200, 200)]
 
 #: Which tensors the runtime's check reads.
 CHECKED = ("lengths", "cu_q", "cu_k", *variants.Blocks(64, 64, full=True).names)
@@ -87,6 +91,29 @@ def check_case(torch, runtime, kernel, config, case, garbage, device, generator)
     return tensors.damage()
 
 
+def check_empty(torch, kernel, config, case, device, generator):
+    """The same for sizes that are 0: rows that see no key have results."""
+    tensors = run_forward.Tensors(torch, config, case, device, generator)
+    kernel(**tensors.arguments)
+    waiting.synchronize(torch)
+    if not bool((tensors.o == 0).all()) or not bool((tensors.lse == -float("inf")).all()):
+        return "rows without keys must have an output of 0 and a log-sum-exp of -inf"
+    return tensors.damage()
+
+
+def checks(torch, runtime, kernel, config, count, device, generator):
+    """Each check's name, and what is wrong or None."""
+    if config in EMPTY_CONFIGS:
+        for case in EMPTY_CASES:
+            yield str(case), check_empty(torch, kernel, config, case, device, generator)
+    if config not in CONFIGS:
+        return
+    for case in [Case(*config.static)] if config.static else CASES[:count]:
+        for garbage in ("random", "turns", *EXTREMES):
+            problem = check_case(torch, runtime, kernel, config, case, garbage, device, generator)
+            yield f"{case} {garbage}", problem
+
+
 def run(args):
     """0 if all passed, 1 if not. None and the reason if it can't run."""
     try:
@@ -111,20 +138,18 @@ def run(args):
     passed = failed = 0
     for target in args.target or kernels.default_targets(facts["major"], facts["minor"]):
         with tempfile.TemporaryDirectory() as folder:
-            compiled = kernels.compile_all(CONFIGS, pathlib.Path(folder), compiler, target, chip, args.jobs, [])
+            configs = list(dict.fromkeys(CONFIGS + EMPTY_CONFIGS))
+            compiled = kernels.compile_all(configs, pathlib.Path(folder), compiler, target, chip, args.jobs, [])
             for config, result in compiled.items():
                 if isinstance(result, Exception):
                     failed += 1
                     print(f"FAILED: {target} {config.name}: {result}", flush=True)
                     continue
                 kernel = runtime.load(*result[:2])
-                cases = [Case(*config.static)] if config.static else CASES
-                for case in cases[: args.cases]:
-                    for garbage in ("random", "turns", *EXTREMES):
-                        problem = check_case(torch, fovea_runtime, kernel, config, case, garbage, device, generator)
-                        passed, failed = passed + (not problem), failed + bool(problem)
-                        if problem:
-                            print(f"FAILED: {target} {config.name} {case} {garbage}: {problem}", flush=True)
+                for name, problem in checks(torch, fovea_runtime, kernel, config, args.cases, device, generator):
+                    passed, failed = passed + (not problem), failed + bool(problem)
+                    if problem:
+                        print(f"FAILED: {target} {config.name} {name}: {problem}", flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0, ""
 

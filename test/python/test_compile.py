@@ -119,6 +119,22 @@ def test_notes(fovea):
     assert (note.severity, note.line) == ("note", 1)
 
 
+def test_warnings(fovea):
+    def window(b, h, q, k):
+        return (q >= k) & (q - k < 0)
+
+    spec = fovea.attention(mask_mod=window, head_dim=16)
+    with pytest.warns(fovea.CompileWarning, match="mask_mod hides every key from every query") as found:
+        fovea.compile(spec, target="sm_80", cache=False)
+    assert found[0].filename == __file__
+
+
+def test_strings_are_asked_for(fovea):
+    for name, value in (("schedule", 123), ("schedule", None), ("recurrence", b"lazy"), ("target", 80), ("kernel", 1)):
+        with pytest.raises(TypeError, match=f"{name} must be a string, found"):
+            fovea.compile(CAUSAL, **{"target": "sm_80", name: value})
+
+
 def test_errors_name_lines_of_python(fovea):
     def score(s, b, h, q, k, t):
         return s + t[q, k, q]  # the line

@@ -291,9 +291,9 @@ def test_masks_are_booleans(fovea):
 @pytest.mark.parametrize("arguments, message", [
     ({"head_dim": 0}, "head_dim must be a positive integer"), ({"heads": True}, "heads must be"),
     ({"dtype": "f7"}, "unknown dtype 'f7', expected one of f16"), ({"layout": "sbhd"}, "layout must be"),
-    ({"scale": float("inf")}, "finite"), ({"sequences": "ragged"}, "one of dense, lengths, packed"), ({"sequences": "packed", "batch": 2}, "one batch entry"),
+    ({"scale": float("inf")}, "finite"), ({"scale": 10**400}, "finite"), ({"sequences": "ragged"}, "one of dense, lengths, packed"), ({"sequences": "packed", "batch": 2}, "one batch entry"),
     ({"scale": "often"}, "'runtime'"), ({"name": "a b"}, "identifier"),
-    ({"captures": {"q": ("f32", (1,))}}, "can't be named 'q'"), ({"captures": {"a": 3}}, r"must be \(dtype, shape\)"),
+    ({"captures": {"q": ("f32", (1,))}}, "can't be named 'q'"), ({"captures": {"a": 3}}, r"must be \(dtype, shape\)"), ({"captures": {"a": ("f32", 3)}}, r"must be \(dtype, shape\)"),
     ({"captures": {"a": ("f32", (0,))}}, "positive integer or None"),
     ({"captures": {"a": ("bf16", ())}}, "must be f32, i32 or i64"), ({"sequences": "paged"}, "can't be 'paged' here"),
     ({"blocks": 64}, r"blocks must be fovea.Blocks, \(queries, keys\) or None"),

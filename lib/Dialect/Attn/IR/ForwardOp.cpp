@@ -177,6 +177,10 @@ LogicalResult ForwardOp::verify() {
   if (getScaleAttr() && !getScaleAttr().getValue().isFinite())
     return emitOpError("scale must be finite, found ")
            << getScaleAttr().getValueAsDouble();
+  if (getScaleAttr() &&
+      !std::isfinite(float(getScaleAttr().getValueAsDouble())))
+    return emitOpError("scale must be finite as an f32, found ")
+           << getScaleAttr().getValueAsDouble();
   for (auto [index, capture] : llvm::enumerate(getCaptures()))
     if (!isCaptureType(capture.getType()))
       return emitOpError()

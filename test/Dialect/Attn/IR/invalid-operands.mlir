@@ -18,6 +18,15 @@ func.func @infinite_scale(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, 
 
 // -----
 
+func.func @large_scale(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>) {
+  // expected-error @+1 {{scale must be finite as an f32, found 1.000000e+39}}
+  %o = attn.forward %q, %k, %v scale(1e39)
+    : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
 func.func @two_scales(%q: tensor<2x4x?x64xbf16>, %s: f32) {
   // expected-error @+1 {{expected one scale, found a constant and an operand}}
   %o = "attn.forward"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0>, scale = 1.0 : f64, sequence = #attn.dense}> ({}, {}, {}, {})

@@ -20,7 +20,7 @@ func.func @infinite_scale(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, 
 
 func.func @large_scale(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>) {
   // expected-error @+1 {{scale must be finite as an f32, found 1.000000e+39}}
-  %o = attn.forward %q, %k, %v scale(1e39)
+  %o = attn.forward %q, %k, %v scale(1.0e39)
     : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
   return
 }

@@ -1,6 +1,10 @@
-"""Runs every example at the warp level and checks the numbers.
+"""Runs every example and checks the numbers.
 
-    examples_at_warp_level.py FOVEA_RUN EXAMPLES TARGET SEEDS
+    run_examples.py FOVEA_RUN EXAMPLES attn FOVEA_OPT
+        as it is written, with the claims of the mask analysis on blocks
+    run_examples.py FOVEA_RUN EXAMPLES tile TARGET
+    run_examples.py FOVEA_RUN EXAMPLES warp TARGET SEEDS
+        lowered to that level
 
 Prints a line for each example; exits with 1 if one is wrong.
 """
@@ -28,16 +32,28 @@ SPECIAL = {
 }
 
 
-def main(fovea_run, examples, target, seeds):
+def run(command, program, arguments):
+    """The result of a run; at level attn of the program with its claims."""
+    level, *rest = arguments
+    if level == "attn":
+        analysis = [*rest, str(program), "--attn-analyze-mask"]
+        analysed = subprocess.run(analysis, capture_output=True, text=True, check=True).stdout
+        command = [*command, "-", "--check-kv-bounds=64", "--check-kv-classify=64x64"]
+        return command, subprocess.run(command, input=analysed, capture_output=True, text=True)
+    options = [f"--{name}={value}" for name, value in zip(("target", "seeds"), rest)]
+    command = [*command, str(program), *options]
+    return command, subprocess.run(command, capture_output=True, text=True)
+
+
+def main(fovea_run, examples, *arguments):
     failed = False
     programs = sorted(pathlib.Path(examples).glob("*.mlir"))
     assert programs, f"no examples in {examples}"
     for program in programs:
         sizes = {**SIZES, **SPECIAL.get(program.stem, {})}
         dims = ",".join(f"{name}={size}" for name, size in sizes.items())
-        command = [fovea_run, str(program), "--level=warp", f"--target={target}", f"--seeds={seeds}"]
-        command += ["--random=1", f"--dims={dims}", "--integers=0:430", "--check"]
-        result = subprocess.run(command, capture_output=True, text=True)
+        command = [fovea_run, f"--level={arguments[0]}", "--random=1", f"--dims={dims}", "--integers=0:430", "--check"]
+        command, result = run(command, program, arguments)
         print(program.stem, "passed" if result.returncode == 0 else "FAILED", flush=True)
         if result.returncode != 0:
             failed = True

@@ -103,6 +103,8 @@ def cases_of(config, rng, shapes="full"):
         Case(2, 8, 2, 65, 513, strided=True),
         Case(1, 4, 2, 500, 500, "large"),
         Case(1, 2, 2, 900, 900, "low"),
+        # One query and one key beyond whole blocks.
+        Case(1, 4, 2, 1025, 1025),
     ]
     if shapes == "full":
         cases += [

@@ -479,7 +479,7 @@ VARIANTS["fastcap"] = dataclasses.replace(VARIANTS["softcap"], options=(), score
 # through the query's.
 for name in ("dense", "causal"):
     VARIANTS["tma" + name] = dataclasses.replace(VARIANTS[name], options=("--schedule=output=tma",), targets=("sm_90a",))
-VARIANTS["tmaquery"] = dataclasses.replace(VARIANTS["causal"], options=("--schedule=output=tma,output_stages=0",), targets=("sm_90a",))
+VARIANTS["tmaquery"] = dataclasses.replace(VARIANTS["tmacausal"], options=("--schedule=output=tma,output_stages=0",))
 
 # What the numeric grid must cover; the others are checked for some head dims.
 REQUIRED = ("dense", "causal", "window", "prefix", "softcap", "alibi")

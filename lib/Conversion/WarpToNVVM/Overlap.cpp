@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace fovea;
 
-/// The op that waits for the prologue before `op` in its block or, before the
-/// op that it is nested in, in a block around it.
+/// Whether a wait for the prologue stands before `op` in its block or, before
+/// the op that it is nested in, in a block around it.
 static bool isBehindWait(Operation *op) {
   for (; !isa<gpu::GPUFuncOp>(op); op = op->getParentOp())
     for (Operation *prev = op->getPrevNode(); prev; prev = prev->getPrevNode())

@@ -53,6 +53,9 @@ struct CastModel : ModelOf<CastModel<Op, isUnsigned>, Op> {
     }
     if (isCondition(to))
       return takeLowestBit(b, x[0]);
+    // Nothing is lost, whatever the ends.
+    if (!isUnsigned && isWide(from) && isWide(to))
+      return x[0];
     if (!isUnsigned)
       return b.fit(to, x[0]);
     FailureOr<Interval> value = toUnsigned(b, from, x[0]);

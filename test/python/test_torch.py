@@ -63,7 +63,8 @@ def test_means_what_pytorch_computes(ours, role, name):
 @pytest.mark.parametrize("role, name, level", [
     ("score_mod", "alibi", "tile"), ("score_mod", "quotients", "tile"), ("score_mod", "bias_of_halves", "warp"),
     ("score_mod", "casts", "tile"), ("mask_mod", "document_causal", "warp"), ("mask_mod", "natten", "tile"),
-    ("mask_mod", "near", "tile"),
+    ("mask_mod", "near", "tile"), ("mask_mod", "long_document", "tile"), ("mask_mod", "long_document", "warp"),
+    ("mask_mod", "long_counts", "tile"), ("mask_mod", "long_counts", "warp"),
 ])
 def test_kernels_compute_it(ours, role, name, level):
     function = (variants.MASKS if role == "mask_mod" else variants.SCORES)[name]
@@ -90,13 +91,23 @@ def test_clamped_distances_beside_other_terms(ours):
 
 
 @pytest.mark.parametrize("name", ["quotients", "functions", "casts", "powers", "negative_index", "near", "tiled_natten",
-                                  "packed_positions", "dilated_negative"])
+                                  "packed_positions", "dilated_negative", "long_counts"])
 def test_compiles_for_hopper(fovea, ours, name):
     from fovea.torch._programs import Facts, build
 
     facts = Facts(torch.bfloat16, torch.device("cpu"), 64, 64, None, False)
     program = build(variants.SCORES.get(name), variants.MASKS.get(name), facts)
     assert ".entry attention(" in fovea.compile(program.spec, target="sm_90a", cache=False).ptx
+
+
+@pytest.mark.parametrize("name", ["document_of_batch", "long_document"])
+def test_documents_have_summaries(fovea, ours, name):
+    """Of int64 as of int32: the blocks of other documents are not visited."""
+    from fovea.torch._programs import Facts, build
+
+    program = build(None, variants.MASKS[name], Facts(torch.bfloat16, torch.device("cpu"), 64, 64, None, False))
+    kernel = fovea.compile(program.spec, target="sm_90a", cache=False)
+    assert [one["kernel"] for one in kernel.metadata["prologue"]] == ["attention_summaries"]
 
 
 def run(ours, *functions, tensors=None, **options):

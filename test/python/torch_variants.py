@@ -32,6 +32,9 @@ SMALL = integers(-9, 10, KEYS, dtype=torch.int8)
 GAIN = torch.tensor(0.75)
 OFFSETS = torch.tensor([0, 9, 22, 40])
 WINDOW = 6
+#: Numbers that differ above their lower 32 bits alone.
+LONG_DOCUMENTS = (DOCUMENTS_OF_BATCH.long() - 1) * 2**32 + 5
+LONG_COUNTS = torch.tensor([2**32 + 9, 2**40 + 21])
 
 
 # --- Masks --------------------------------------------------------------------
@@ -65,6 +68,15 @@ document_causal = and_masks(causal, document)
 def document_of_batch(b, h, q_idx, kv_idx):
     same = DOCUMENTS_OF_BATCH[b, q_idx] == DOCUMENTS_OF_BATCH[b, kv_idx]
     return same & (q_idx >= kv_idx)
+
+
+def long_document(b, h, q_idx, kv_idx):
+    return (LONG_DOCUMENTS[b, q_idx] == LONG_DOCUMENTS[b, kv_idx]) & (LONG_DOCUMENTS[b, kv_idx] != 5)
+
+
+def long_counts(b, h, q_idx, kv_idx):
+    """Scalars that 32 bits don't hold, and what is made of them."""
+    return (kv_idx < LONG_COUNTS[b] % 2**32) & (q_idx + 2**33 < LONG_COUNTS[b] + 2**34)
 
 
 def packed_positions(b, h, q_idx, kv_idx):
@@ -240,7 +252,8 @@ def zero(score, b, h, q_idx, kv_idx):
 MASKS = {
     f.__name__ if name is None else name: f for name, f in [
         (None, causal), (None, sliding_window), ("sliding_window_causal", sliding_window_causal), ("prefix_lm", prefix_lm),
-        (None, document), ("document_causal", document_causal), (None, document_of_batch), (None, packed_positions),
+        (None, document), ("document_causal", document_causal), (None, document_of_batch),
+        (None, long_document), (None, long_counts), (None, packed_positions),
         (None, natten), (None, tiled_natten), (None, dilated), (None, dilated_negative), (None, keep), (None, by_head),
         (None, by_float), (None, bits), (None, near), (None, nothing_in_rows), (None, everything),
     ]

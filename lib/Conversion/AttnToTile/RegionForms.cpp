@@ -39,7 +39,7 @@ RegionToTile::getCoordinates(Value regionValue) {
       constant.isSignedIntN(31))
     return CoordinateSum{0, 0, constant.getSExtValue(), {}};
   if (regionValue.getType().isIndex() && isUniform(regionValue))
-    return CoordinateSum{0, 0, 0, mapping.lookup(regionValue)};
+    return CoordinateSum{0, 0, 0, asIndex(regionValue)};
   return std::nullopt;
 }
 

@@ -144,9 +144,8 @@ RegionToTile::cloneScalars(Region &region, ArrayRef<Value> arguments) {
   mapping.map(region.getArguments().take_front(arguments.size()), arguments);
   if (failed(cloneBody(region)))
     return failure();
-  return llvm::map_to_vector(
-      region.front().getTerminator()->getOperands(),
-      [&](Value result) { return mapping.lookup(result); });
+  return llvm::map_to_vector(region.front().getTerminator()->getOperands(),
+                             [&](Value result) { return asIndex(result); });
 }
 
 FailureOr<std::pair<Value, Value>>
@@ -285,9 +284,72 @@ LogicalResult RegionToTile::cloneOp(Operation *op) {
 }
 
 void RegionToTile::cloneUniform(Operation *op) {
-  for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
-    noteWidth(value);
-  (invariant ? *invariant : builder).clone(*op, mapping);
+  OpBuilder &b = invariant ? *invariant : builder;
+  bool isWide = llvm::any_of(
+      llvm::concat<Value>(op->getOperands(), op->getResults()),
+      [&](Value v) { return v.getType().isIndex() && !fitsI32(v); });
+  bool isKnown =
+      op->getNumResults() == 1 &&
+      (OpTrait::hasElementwiseMappableTraits(op) || isa<arith::ConstantOp>(op));
+  if (isWide && isKnown) {
+    cloneWide(b, op);
+    return;
+  }
+  context.hasWideIndex |= isWide;
+  b.clone(*op, mapping);
+}
+
+/// Casts a scalar integer to another width.
+static Value castScalar(OpBuilder &b, Location loc, Value value, Type to,
+                        bool isUnsigned) {
+  unsigned from = value.getType().getIntOrFloatBitWidth();
+  unsigned width = to.getIntOrFloatBitWidth();
+  if (from == width)
+    return value;
+  if (from > width)
+    return arith::TruncIOp::create(b, loc, to, value);
+  if (isUnsigned)
+    return arith::ExtUIOp::create(b, loc, to, value);
+  return arith::ExtSIOp::create(b, loc, to, value);
+}
+
+void RegionToTile::cloneWide(OpBuilder &b, Operation *op) {
+  Location loc = op->getLoc();
+  hasWideScalar = true;
+  Type i64 = b.getI64Type();
+  auto widen = [&](Type type) { return type.isIndex() ? i64 : type; };
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    Value value = mapping.lookup(operand);
+    operands.push_back(
+        value.getType().isIndex()
+            ? arith::IndexCastOp::create(b, loc, i64, value).getResult()
+            : value);
+  }
+  Value result;
+  APInt constant;
+  if (matchPattern(op, m_ConstantInt(&constant))) {
+    result = arith::ConstantIntOp::create(b, loc, i64, constant.getSExtValue());
+  } else if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    result = castScalar(b, loc, operands[0], widen(op->getResult(0).getType()),
+                        isa<arith::IndexCastUIOp>(op));
+  } else {
+    OperationState state(loc, op->getName(), operands,
+                         widen(op->getResult(0).getType()), op->getAttrs());
+    result = b.create(state)->getResult(0);
+  }
+  if (op->getResult(0).getType().isIndex() && fitsI32(op->getResult(0)))
+    result = arith::IndexCastOp::create(b, loc, b.getIndexType(), result);
+  mapping.map(op->getResult(0), result);
+}
+
+Value RegionToTile::asIndex(Value regionValue) {
+  Value value = mapping.lookup(regionValue);
+  if (!regionValue.getType().isIndex() || !value.getType().isInteger(64))
+    return value;
+  context.hasWideIndex = true;
+  return arith::IndexCastOp::create(builder, regionValue.getLoc(),
+                                    builder.getIndexType(), value);
 }
 
 void RegionToTile::noteWidth(Value regionValue) {
@@ -350,7 +412,7 @@ void RegionToTile::noteAffine(Operation *op) {
     return;
   noteWidth(op->getResult(0));
   UnitAffine shifted = known->second;
-  Value scalar = mapping.lookup(right);
+  Value scalar = asIndex(right);
   shifted.first =
       isa<arith::AddIOp>(op)
           ? arith::AddIOp::create(builder, op->getLoc(), shifted.first, scalar)
@@ -477,7 +539,7 @@ LogicalResult RegionToTile::cloneElementwise(Operation *op) {
 template <typename OpTy>
 void RegionToTile::cloneExtreme(OpTy op) {
   SmallVector<Value> others = llvm::map_to_vector(
-      op.getIndices(), [&](Value index) { return mapping.lookup(index); });
+      op.getIndices(), [&](Value index) { return asIndex(index); });
   const BlockSummaries &summaries = *context.summaries;
   if (!op.isOverQueries()) {
     mapping.map(op.getResult(),
@@ -547,6 +609,8 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   if (!memref)
     return op.emitError("only captured tensors can be read on a tile");
   if (places && places->contains(op)) {
+    // Its indices were computed apart, as index.
+    context.hasWideIndex |= hasWideScalar;
     // A tile all the same: what is a scalar is taken to be one for all blocks.
     Value element =
         memref::LoadOp::create(builder, loc, source, places->at(op));
@@ -560,7 +624,7 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   }
   if (llvm::all_of(op.getIndices(), [&](Value v) { return isUniform(v); })) {
     SmallVector<Value> indices = llvm::map_to_vector(
-        op.getIndices(), [&](Value v) { return mapping.lookup(v); });
+        op.getIndices(), [&](Value v) { return asIndex(v); });
     mapping.map(op.getResult(),
                 memref::LoadOp::create(invariant ? *invariant : builder, loc,
                                        source, indices)
@@ -578,7 +642,7 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   int64_t sharedAt = -1;
   for (auto [position, index] : llvm::enumerate(op.getIndices())) {
     if (isUniform(index)) {
-      first.push_back(mapping.lookup(index));
+      first.push_back(asIndex(index));
       continue;
     }
     std::optional<int64_t> chunk = getKeyChunk(index, keyArgument);
@@ -606,7 +670,7 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   SmallVector<Value> indices;
   int64_t rows = 1, columns = 1;
   for (Value index : op.getIndices()) {
-    Value value = mapping.lookup(index);
+    Value value = isUniform(index) ? asIndex(index) : mapping.lookup(index);
     indices.push_back(value);
     if (auto type = dyn_cast<RankedTensorType>(value.getType())) {
       rows = std::max(rows, type.getDimSize(0));

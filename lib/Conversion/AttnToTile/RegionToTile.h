@@ -143,6 +143,12 @@ private:
   mlir::Value lookup(mlir::Value regionValue);
 
   bool isUniform(mlir::Value regionValue);
+  /// Clones an op on scalars of type index that might not fit 32 bits, as one
+  /// on i64: the kernel's index may have 32.
+  void cloneWide(mlir::OpBuilder &b, mlir::Operation *op);
+  /// The clone of a scalar, as index if it is one. Says so in the context if it
+  /// might not fit 32 bits.
+  mlir::Value asIndex(mlir::Value regionValue);
   /// Says so in the context if a scalar index might not fit 32 bits.
   void noteWidth(mlir::Value regionValue);
   /// Whether the value is known not to be negative.
@@ -160,6 +166,8 @@ private:
   const RegionContext &context;
   /// Of reads that are uniform here, though not everywhere; or null.
   const ExtractPlaces *places;
+  /// Some scalar of type index was cloned as i64.
+  bool hasWideScalar = false;
   /// Column tiles hold neighbouring keys; else neighbouring blocks of keys,
   /// from that one on.
   bool seesKeys = true;

@@ -1,5 +1,5 @@
-// Kernels count in 32 bits, by the module's data layout, unless a scalar of type
-// index might need more.
+// Kernels count in 32 bits, by the module's data layout. Scalars of type index that
+// might need more are computed as i64; unless something takes them as an index.
 // RUN: fovea-opt %s --attn-to-tile | FileCheck %s
 
 !t = tensor<?x?x?x64xbf16>
@@ -28,13 +28,68 @@ func.func @captured(%q: !t, %k: !t, %v: !t, %n: index) -> !t {
 }
 
 // A product of the head's number that 32 bits don't hold.
-// CHECK: gpu.module @wide_module {
+// CHECK: gpu.module @wide_module attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
+// CHECK: %[[HEAD:.*]] = arith.index_cast %{{.*}} : index to i64
+// CHECK: %[[FACTOR:.*]] = arith.index_cast %{{.*}} : index to i64
+// CHECK: %[[FAR:.*]] = arith.muli %[[HEAD]], %[[FACTOR]] : i64
+// CHECK: tile.broadcast %[[FAR]] : i64
 func.func @wide(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %c = arith.constant 1000000 : index
       %far = arith.muli %h, %c : index
       %keep = arith.cmpi sge, %far, %j : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Constants, casts of either sign, and back to what fits.
+// CHECK: gpu.module @casts_module attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
+// CHECK-DAG: %[[WORD:.*]] = memref.load {{.*}} : memref<?xi32
+// CHECK-DAG: %[[LONG:.*]] = memref.load {{.*}} : memref<?xi64
+// CHECK-DAG: %[[CUT:.*]] = arith.constant 4294967296 : i64
+// CHECK-DAG: %[[PLUS:.*]] = arith.extui %[[WORD]] : i32 to i64
+// CHECK-DAG: %[[SUM:.*]] = arith.addi %[[PLUS]], %[[LONG]] : i64
+// CHECK:     %[[REST:.*]] = arith.remui %[[SUM]], %[[CUT]] : i64
+// CHECK:     %[[LOW:.*]] = arith.trunci %[[REST]] : i64 to i32
+// CHECK:     %[[SMALL:.*]] = arith.minui %[[REST]], %{{.*}} : i64
+// CHECK:     %[[BACK:.*]] = arith.index_cast %[[SMALL]] : i64 to index
+// CHECK:     arith.index_cast %[[BACK]] : index to i32
+func.func @casts(%q: !t, %k: !t, %v: !t, %words: tensor<?xi32>, %longs: tensor<?xi64>) -> !t {
+  %o = attn.forward %q, %k, %v captures(%words, %longs : tensor<?xi32>, tensor<?xi64>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %w: tensor<?xi32>, %l: tensor<?xi64>) {
+      %cut = arith.constant 4294967296 : index
+      %seven = arith.constant 7 : index
+      %word = tensor.extract %w[%b] : tensor<?xi32>
+      %long = tensor.extract %l[%b] : tensor<?xi64>
+      %x = arith.index_castui %word : i32 to index
+      %y = arith.index_cast %long : i64 to index
+      %sum = arith.addi %x, %y : index
+      %rest = arith.remui %sum, %cut : index
+      %low = arith.index_cast %rest : index to i32
+      %small = arith.minui %rest, %seven : index
+      %same = arith.cmpi eq, %low, %word : i32
+      %near = arith.cmpi sge, %j, %small : index
+      %keep = arith.andi %same, %near : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// An index of a tensor is one.
+// CHECK: gpu.module @read_module {
+// CHECK: %[[AT:.*]] = arith.muli %{{.*}} : i64
+// CHECK: %[[INDEX:.*]] = arith.index_cast %[[AT]] : i64 to index
+// CHECK: memref.load %{{.*}}[%[[INDEX]]]
+func.func @read(%q: !t, %k: !t, %v: !t, %words: tensor<?xi32>) -> !t {
+  %o = attn.forward %q, %k, %v captures(%words : tensor<?xi32>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %w: tensor<?xi32>) {
+      %c = arith.constant 1000000 : index
+      %zero = arith.constant 0 : i32
+      %far = arith.muli %h, %c : index
+      %word = tensor.extract %w[%far] : tensor<?xi32>
+      %keep = arith.cmpi ne, %word, %zero : i32
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
   return %o : !t

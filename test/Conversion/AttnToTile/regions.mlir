@@ -11,7 +11,8 @@ func.func @lattice(%q: !t, %k: !t, %v: !t) -> !t {
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %c1 = arith.constant 1 : index
       // CHECK: scf.if
-      // CHECK: %[[UNIFORM:.*]] = arith.addi %{{.*}}, %{{.*}} : index
+      // Their sum may need 33 bits.
+      // CHECK: %[[UNIFORM:.*]] = arith.addi %{{.*}}, %{{.*}} : i64
       %uniform = arith.addi %b, %h : index
       // CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %{{.*}} : tensor<64x1xi32, #tile.reg>
       %row = arith.muli %i, %c1 : index
@@ -21,7 +22,7 @@ func.func @lattice(%q: !t, %k: !t, %v: !t) -> !t {
       // CHECK: %[[C:.*]] = tile.broadcast %[[COLUMN]] : tensor<1x32xi32, #tile.reg> to tensor<64x32xi32, #tile.reg>
       // CHECK: %[[FULL:.*]] = arith.cmpi sge, %[[R]], %[[C]] : tensor<64x32xi32, #tile.reg>
       %full = arith.cmpi sge, %row, %column : index
-      // CHECK: %[[NARROW:.*]] = arith.index_cast %[[UNIFORM]] : index to i64
+      // CHECK: tile.broadcast %[[UNIFORM]] : i64 to tensor<64x1xi64, #tile.reg>
       // CHECK: arith.cmpi sge, %{{.*}}, %{{.*}} : tensor<64x1xi64, #tile.reg>
       %rows = arith.cmpi sge, %i, %uniform : index
       // CHECK: arith.andi %[[FULL]], %{{.*}} : tensor<64x32xi1, #tile.reg>

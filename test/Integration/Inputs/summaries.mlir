@@ -42,6 +42,45 @@ func.func @positions(%q: !t, %k: !t, %v: !t, %time: tensor<?xi64>) -> (!t, !lse)
   return %o, %lse : !t, !lse
 }
 
+// Documents as PyTorch has them: what is made of numbers is made of indices.
+func.func @wide_documents(%q: !t, %k: !t, %v: !t, %doc: tensor<?x?xi64>) -> (!t, !lse) {
+  %o, %lse = attn.forward %q, %k, %v captures(%doc : tensor<?x?xi64>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %d: tensor<?x?xi64>) {
+      %x = tensor.extract %d[%b, %i] : tensor<?x?xi64>
+      %y = tensor.extract %d[%b, %j] : tensor<?x?xi64>
+      %m = arith.index_cast %x : i64 to index
+      %n = arith.index_cast %y : i64 to index
+      %same = arith.cmpi eq, %m, %n : index
+      %causal = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %same, %causal : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t, !lse
+  return %o, %lse : !t, !lse
+}
+
+// Arithmetic on numbers of 64 bits, on their extremes, and on one that is the
+// same for all; a length that may be anything, and one that is added to a position.
+func.func @wide_numbers(%q: !t, %k: !t, %v: !t, %doc: tensor<?x?xi64>, %count: tensor<?xi64>) -> (!t, !lse) {
+  %o, %lse = attn.forward %q, %k, %v captures(%doc, %count : tensor<?x?xi64>, tensor<?xi64>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %d: tensor<?x?xi64>, %c: tensor<?xi64>) {
+      %large = arith.constant 4294967296 : index
+      %n0 = tensor.extract %c[%b] : tensor<?xi64>
+      %n = arith.index_cast %n0 : i64 to index
+      %y = tensor.extract %d[%b, %j] : tensor<?x?xi64>
+      %m = arith.index_cast %y : i64 to index
+      %group = arith.floordivsi %m, %large : index
+      %first = arith.floordivsi %n, %large : index
+      %late = arith.cmpi sge, %group, %first : index
+      %low = arith.remui %n, %large : index
+      %near = arith.cmpi slt, %j, %low : index
+      %there = arith.cmpi ne, %m, %large : index
+      %both = arith.andi %late, %near : i1
+      %keep = arith.andi %both, %there : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t, !lse
+  return %o, %lse : !t, !lse
+}
+
 // Keys that are there at all.
 func.func @padding(%q: !t, %k: !t, %v: !t, %valid: tensor<?x?xi1>) -> (!t, !lse) {
   %o, %lse = attn.forward %q, %k, %v captures(%valid : tensor<?x?xi1>)

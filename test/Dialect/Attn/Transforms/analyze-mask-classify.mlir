@@ -59,6 +59,47 @@ func.func @window_or_prefix(%q: !t) -> !t {
   return %o : !t
 }
 
+// Numbers of 64 bits that became indices, as PyTorch's do: a cast that loses nothing.
+// CHECK-LABEL: func.func @documents_by_index
+// CHECK: kv_classify({{.*}}, %[[D:.*]]: tensor<?xi64>) {
+// CHECK-DAG: %[[X0:.*]] = attn.block_min %[[D]][%i0 to %i1]
+// CHECK-DAG: %[[Y1:.*]] = attn.block_max %[[D]][%j0 to %j1]
+// CHECK-DAG: %[[IX0:.*]] = arith.index_cast %[[X0]]
+// CHECK-DAG: %[[IY1:.*]] = arith.index_cast %[[Y1]]
+// CHECK-DAG: arith.cmpi sle, %[[IX0]], %[[IY1]] : index
+func.func @documents_by_index(%q: !t, %doc: tensor<?xi64>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%doc : tensor<?xi64>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %d: tensor<?xi64>) {
+      %x = tensor.extract %d[%i] : tensor<?xi64>
+      %y = tensor.extract %d[%j] : tensor<?xi64>
+      %m = arith.index_cast %x : i64 to index
+      %n = arith.index_cast %y : i64 to index
+      %keep = arith.cmpi eq, %m, %n : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// What might overflow is not known: a sum of such numbers, and narrower ones.
+// CHECK-LABEL: func.func @sums_of_numbers
+// CHECK: kv_bounds
+// CHECK-NOT: kv_classify
+func.func @sums_of_numbers(%q: !t, %doc: tensor<?xi64>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%doc : tensor<?xi64>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %d: tensor<?xi64>) {
+      %x = tensor.extract %d[%i] : tensor<?xi64>
+      %y = tensor.extract %d[%j] : tensor<?xi64>
+      %m = arith.index_cast %x : i64 to index
+      %n = arith.index_cast %y : i64 to index
+      %product = arith.muli %m, %n : index
+      %narrow = arith.index_cast %product : index to i32
+      %zero = arith.constant 0 : i32
+      %keep = arith.cmpi eq, %narrow, %zero : i32
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
 // Documents by their summaries, without a difference that needs 33 bits.
 // CHECK-LABEL: func.func @documents
 // CHECK: kv_classify({{.*}}, %[[D:.*]]: tensor<?x?xi32>) {

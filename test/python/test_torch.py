@@ -432,6 +432,56 @@ def test_programs_that_are_refused_name_the_line(fovea, ours):
         ours.flex_attention(q[..., :3], k[..., :3], v[..., :3], enable_gqa=True, backend="interpret:warp")
 
 
+# --- scaled_dot_product_attention's other forms -----------------------------------
+
+
+@pytest.mark.parametrize("lead, mask", [
+    ((), None), ((), (5, 7)), ((), (1, 7)), ((3,), (5, 7)), ((3,), (3, 5, 7)), ((3,), (1, 5, 1)), ((2, 3, 4), None),
+    ((2, 3, 4), (7,)), ((2, 3, 4), (4, 5, 7)), ((2, 3, 4), (3, 1, 5, 7)), ((2, 3, 4), (2, 1, 1, 5, 7)), ((2, 3), ()),
+])
+def test_leading_dimensions(ours, lead, mask):
+    generator = torch.Generator().manual_seed(2)
+    q, k, v = (torch.randn(*lead, length, dim, generator=generator) for length, dim in ((5, 16), (7, 16), (7, 8)))
+    attn_mask = None if mask is None else torch.randn(mask, generator=generator)
+    # PyTorch's own refuses masks of less than two dimensions, which broadcast.
+    theirs = attn_mask.expand(5, 7) if mask is not None and len(mask) < 2 else attn_mask
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, theirs)
+    found = ours.scaled_dot_product_attention(q, k, v, attn_mask, backend="interpret")
+    assert found.shape == expected.shape
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("queries, keys", [(12, 12), (12, 20), (1, 20)])
+def test_causal_biases(ours, queries, keys):
+    from torch.nn.attention import bias
+
+    q, k, v = inputs(kv_heads=variants.HEADS, queries=queries, keys=keys)
+    for make in (bias.causal_upper_left, bias.causal_lower_right):
+        expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, make(queries, keys))
+        for level in ("interpret", "interpret:tile"):
+            given = [one if level == "interpret" else one.half() for one in (q, k, v)]
+            found = ours.scaled_dot_product_attention(*given, make(queries, keys), backend=level)
+            torch.testing.assert_close(found.float(), expected, rtol=5e-3, atol=5e-3)
+
+
+def test_other_forms_are_refused(ours):
+    from torch.nn.attention import bias
+
+    q, k, v = inputs(kv_heads=variants.HEADS, queries=12, keys=20)
+    nine = q.expand(9, *q.shape)
+    for message, tensors, options in (
+        ("2 dimensions .* or more, found 1", (q[0, 0, 0], k, v), {}), ("as many dimensions, found 3 and 4", (q[0], k, v[0]), {}),
+        ("query and key must agree in leading dimensions", (nine, k[None], v[None]), {}),
+        ("more dimensions than query", (q[0], k[0], v[0]), {"attn_mask": torch.ones(1, 1, 12, 20)}),
+        ("attn_mask must broadcast to the leading", (nine, k.expand(9, *k.shape), v.expand(9, *v.shape)),
+         {"attn_mask": torch.ones(4, 1, 1, 12, 20)}),
+        ("CausalBias of 12 queries and 12 keys, found 12 and 20", (q, k, v), {"attn_mask": bias.causal_upper_left(12, 12)}),
+        ("can't both be given", (q, k, v), {"attn_mask": bias.causal_upper_left(12, 20), "is_causal": True}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ours.scaled_dot_product_attention(*tensors, backend="interpret", **options)
+
+
 # --- Launching, on the tests' stand-in for a driver -------------------------------
 
 LAUNCH = """

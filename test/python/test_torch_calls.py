@@ -177,6 +177,11 @@ for mask in (torch.ones(16, 16), torch.ones(16, 16) > 0, torch.ones(1, 16), torc
     again = mask.clone(); kept.append((mask, again))
     step("long: a mask", call(q, k, v, mask), q, k, v, mask)
     step("short: another of its form", call(q, k, v, again), q, k, v, again)
+from torch.nn.attention import bias
+a, b, c = (t[:, :, :length] for t, length in zip(tensors(), (5, 16, 16)))
+for kind in ("long", "short"):
+    step(kind + ": a bias", call(a, b, c, bias.causal_lower_right(5, 16)), a, b, c)
+    step("short: another dimension", lambda: scaled_dot_product_attention(q[None], k[None], v[None])[0], q, k, v)
 try:
     call(q, k, v, torch.ones(16, 16), is_causal=True)()
 except ValueError as error:

@@ -10,7 +10,8 @@ from . import _calls, _masks, _op
 from ._checks import LEVELS, check, checked_backend, checked_options, checked_scale
 from ._dropout import dropout_numbers
 from ._programs import Facts, Family, known_family, program_of
-from ._tensor_masks import check_mask, mask_family, mask_program
+from ._shapes import as_before, as_four
+from ._tensor_masks import causal, causal_bias, check_mask, mask_family, mask_program
 
 
 def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_masks.Form] = None,
@@ -146,18 +147,6 @@ def _flex_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, sco
 # --- scaled_dot_product_attention ---------------------------------------------
 
 
-def _causal(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
-    return q_idx >= kv_idx
-
-
-def _four(tensor: torch.Tensor, name: str) -> torch.Tensor:
-    if tensor.dim() == 3:
-        return tensor.unsqueeze(1)
-    if tensor.dim() != 4:
-        raise ValueError(f"{name} must have 3 or 4 dimensions, found {tensor.dim()}")
-    return tensor
-
-
 def scaled_dot_product_attention(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -173,11 +162,13 @@ def scaled_dot_product_attention(
     """``torch.nn.functional.scaled_dot_product_attention``, compiled by Fovea.
 
     query, key, value
-        as ``flex_attention`` has them; also (batch, length, head_dim).
+        as ``flex_attention`` has them; also with fewer or more leading dimensions:
+        (length, head_dim), (batch, length, head_dim), (..., heads, length, head_dim).
     attn_mask
         a tensor that broadcasts to (batch, heads, queries, keys): booleans say
         which keys a query sees, numbers (float16, bfloat16, float32) are added
         to the scores. It is read by the kernel, at each call as it is then.
+        Or a ``torch.nn.attention.bias.CausalBias``, which no tensor is made of.
     dropout_p
         probability, below 1 and rounded to multiples of 1/65536, to leave out a
         key after the softmax; the others count 1 / (1 - dropout_p) times. Seed
@@ -194,45 +185,53 @@ def scaled_dot_product_attention(
 
     >>> out = scaled_dot_product_attention(query, key, value, is_causal=True)  # doctest: +SKIP
     """
-    flat = query.dim() != 4
-    if flat:
-        query, key, value = _four(query, "query"), _four(key, "key"), _four(value, "value")
-        attn_mask = attn_mask.unsqueeze(1) if attn_mask is not None and attn_mask.dim() == 3 else attn_mask
+    function = causal if is_causal else None
+    if attn_mask is not None and type(attn_mask) is not torch.Tensor:
+        bias = causal_bias(attn_mask, query, key)
+        if bias is not None:
+            if is_causal:
+                raise ValueError("attn_mask and is_causal can't both be given")
+            function, attn_mask = bias, None
+    given = query
+    if query.dim() != 4:
+        query, key, value, attn_mask = as_four(query, key, value, attn_mask)
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
-    o = _sdpa_again(query, key, value, attn_mask, is_causal, (scale, enable_gqa, dropout_p)) if plain else None
+    options = scale, enable_gqa, dropout_p
+    o = _sdpa_again(query, key, value, attn_mask, function, options) if plain else None
     if o is None:
-        o = _sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, backend, plain)
-    return o.squeeze(1) if flat else o
+        o = _sdpa(query, key, value, attn_mask, function, options, backend, plain)
+    return o if given.dim() == 4 else as_before(o, given)
 
 
-def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor], dropout_p: float,
-          is_causal: bool, scale: Optional[float], enable_gqa: bool, backend: str, plain: bool) -> torch.Tensor:
+def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
+          function: Optional[Callable], options: Tuple[Any, ...], backend: str, plain: bool) -> torch.Tensor:
+    scale, enable_gqa, dropout_p = options
     check(query, key, value, enable_gqa, checked_backend(backend))
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be a probability below 1, found {dropout_p}")
-    if attn_mask is not None and is_causal:
+    if attn_mask is not None and function is not None:
         raise ValueError("attn_mask and is_causal can't both be given")
     facts = _facts(query, value, scale, False, None, float(dropout_p))
     family: Optional[Family] = None
     if attn_mask is None:
-        program, family = program_of(None, _causal if is_causal else None, facts)
+        program, family = program_of(None, function, facts)
     else:
         check_mask(attn_mask, query, key)
         program = mask_program(attn_mask, facts)
         family = mask_family(attn_mask) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
     call = _op.Call(program.captures, (), program.text, False, seed, offset)
-    form = _calls.form_of(query, key, (scale, enable_gqa, dropout_p)) if plain else None
+    form = _calls.form_of(query, key, options) if plain else None
     return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form)[0]
 
 
 def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
-                is_causal: bool, options: Tuple[Any, ...]) -> Optional[torch.Tensor]:
+                function: Optional[Callable], options: Tuple[Any, ...]) -> Optional[torch.Tensor]:
     """The output, or None if there was no such call before."""
     if attn_mask is None:
-        family, captures = known_family(None, _causal if is_causal else None), None
+        family, captures = known_family(None, function), None
     else:
-        family, captures = (None if is_causal else mask_family(attn_mask)), (attn_mask,)
+        family, captures = (mask_family(attn_mask) if function is None else None), (attn_mask,)
     if family is None:
         return None
     found = _calls.find(family, _calls.form_of(query, key, options), query, key, value, (), captures)

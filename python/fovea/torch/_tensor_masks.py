@@ -1,8 +1,11 @@
-"""``attn_mask`` of scaled_dot_product_attention: a tensor that the kernel reads."""
+"""``attn_mask`` of scaled_dot_product_attention: a tensor that the kernel reads, or
+a bias that stands for a function."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Tuple
+import functools
+import sys
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
 
@@ -51,3 +54,39 @@ _families: Dict[Tuple[Any, ...], Family] = {}
 def mask_family(attn_mask: torch.Tensor) -> Family:
     form = (attn_mask.dtype, attn_mask.get_device(), *(extent == 1 for extent in attn_mask.shape))
     return _families.setdefault(form, Family())
+
+
+# --- Biases that are functions ------------------------------------------------
+
+
+def causal(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
+    return q_idx >= kv_idx
+
+
+@functools.lru_cache(maxsize=256)
+def _causal_from(first: int) -> Callable:
+    """Causal, where the first query sees so many keys beside its own. A number in host
+    memory is an argument of the kernel: it serves all lengths."""
+    more = torch.tensor(first, device="cpu")
+
+    def mask(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
+        return q_idx + more >= kv_idx
+
+    return mask
+
+
+def causal_bias(attn_mask: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> Optional[Callable]:
+    """The mask_mod of a CausalBias, None for another tensor. Raises ValueError."""
+    module = sys.modules.get("torch.nn.attention.bias")
+    if module is None or not isinstance(attn_mask, module.CausalBias):
+        return None
+    lengths, wanted = (attn_mask.seq_len_q, attn_mask.seq_len_kv), (query.shape[-2], key.shape[-2])
+    if lengths != wanted:
+        raise ValueError(f"attn_mask is a CausalBias of {lengths[0]} queries and {lengths[1]} keys, found {wanted[0]} and "
+                         f"{wanted[1]}")
+    upper_left = attn_mask.variant == module.CausalVariant.UPPER_LEFT
+    if upper_left or lengths[0] == lengths[1]:
+        return causal
+    # A tensor that is made under a mode (a fake one) is that mode's.
+    make = _causal_from.__wrapped__ if torch._C._len_torch_dispatch_stack() else _causal_from
+    return make(lengths[1] - lengths[0])

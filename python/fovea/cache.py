@@ -12,11 +12,14 @@ import hashlib
 import os
 import pathlib
 import stat
+import time
 from typing import Iterator, List, Optional, Tuple
 
 __all__ = ["configure", "directory", "clear", "size"]
 
 _SUFFIX = ".fovea"
+#: Of entries that are being written, and seconds after which nobody writes one any more.
+_NEW, _ABANDONED = ".new-", 3600
 _DIGEST = 32
 
 
@@ -156,7 +159,7 @@ def write(key: str, contents: bytes) -> None:
     temporary = None
     try:
         # mkstemp's files are the user's alone.
-        descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=folder)
+        descriptor, temporary = tempfile.mkstemp(prefix=_NEW, dir=folder)
         with os.fdopen(descriptor, "wb") as file:
             file.write(hashlib.sha256(key.encode() + contents).digest())
             file.write(contents)
@@ -166,6 +169,17 @@ def write(key: str, contents: bytes) -> None:
             _remove(pathlib.Path(temporary))
         return
     _shrink()
+    _sweep(folder)
+
+
+def _sweep(folder: pathlib.Path) -> None:
+    """Removes what processes left that ended while they wrote."""
+    try:
+        for entry in os.scandir(folder):
+            if entry.name.startswith(_NEW) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:
+                _remove(pathlib.Path(entry.path))
+    except OSError:
+        pass
 
 
 def _shrink() -> None:

@@ -163,6 +163,16 @@ def test_other_files_stay(cache):
     assert note.read_text() == "mine" and cache.read("a") is None
 
 
+def test_what_others_left_goes(cache):
+    cache.write("a", b"1")
+    old, new = (cache.directory() / name for name in (".new-old", ".new-new"))
+    for path in (old, new):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    cache.write("b", b"2")
+    assert not old.exists() and new.exists() and cache.read("a") == b"1"
+
+
 def test_disabled(cache):
     cache.configure(enabled=False)
     cache.write("a", b"1")

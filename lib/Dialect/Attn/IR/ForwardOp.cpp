@@ -254,6 +254,18 @@ static LogicalResult verifyModRegion(ForwardOp op, StringRef name,
   return failure(walk.wasInterrupted());
 }
 
+/// Analyses follow operands to their ends: a bound on what a caller writes
+/// keeps them from exhausting the stack of a host.
+static LogicalResult verifySize(ForwardOp op, StringRef name, Region &region) {
+  constexpr int64_t kMostOps = 4096;
+  int64_t count = 0;
+  region.walk([&](Operation *) { ++count; });
+  if (count <= kMostOps)
+    return success();
+  return op.emitOpError() << name << " holds " << count << " ops, at most "
+                          << kMostOps << " are allowed";
+}
+
 LogicalResult ForwardOp::verifyRegions() {
   MLIRContext *context = getContext();
   Type index = IndexType::get(context), f32 = Float32Type::get(context),
@@ -265,6 +277,9 @@ LogicalResult ForwardOp::verifyRegions() {
       failed(verifyModRegion(*this, "kv_bounds", getKvBounds(),
                              {index, index, index, index},
                              {index, index, index, index})))
+    return failure();
+  if (failed(verifySize(*this, "score_mod", getScoreMod())) ||
+      failed(verifySize(*this, "mask_mod", getMaskMod())))
     return failure();
   SmallVector<Type> block(kKVClassifyArguments, index);
   if (failed(verifyModRegion(*this, "kv_classify", getKvClassify(), block,

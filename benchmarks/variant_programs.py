@@ -185,6 +185,8 @@ def make_programs():
         "fullbias": scored(FULL_BIAS, lambda s, b, h, i, j, sizes, c: s + c[0][h, i, j], (cube,), (full_bias,)),
     }.items():
         programs[name], programs[f"{name}causal"] = pair
+    programs["sinks"] = Program(Variant(sinks=True))
+    programs["sinkscausal"] = Program(Variant(sinks=True, mask_mod=CAUSAL, mask=causal), causal=True)
     ids = Capture("i32", ("Skv",))
 
     def same_document(b, h, i, j, sizes, captures):
@@ -221,6 +223,8 @@ def make_tensors(torch, program, sizes):
     tensors = {name: torch.randn(shape, device="cuda", dtype=torch.bfloat16) for name in "qkv"}
     captures = [make(torch, sizes) for make in program.make]
     tensors |= {f"capture{n}": capture for n, capture in enumerate(captures)}
+    if program.variant.sinks:
+        tensors["sinks"] = torch.randn(sizes.Hq, device="cuda")
     blocks, lists = program.variant.blocks, ()
     if blocks:
         lists = block_lists(torch, sizes, blocks, program.kept)

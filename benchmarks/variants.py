@@ -68,13 +68,27 @@ def share_of(torch, counts, keys):
     return (counts.sum() / (counts.numel() * -(-keys // 128))).item()
 
 
-def flex_contestant(torch, program, sizes, captures, lists, q, k, v):
+def make_attend(flex_attention, sinks):
+    """Flex's attention; with sinks, which it has no argument for, what models do
+    instead: outputs scaled by what the sink leaves of their row's sum."""
+    if sinks is None:
+        return flex_attention
+
+    def attend(q, k, v, score_mod, block_mask):
+        o, lse = flex_attention(q, k, v, score_mod=score_mod, block_mask=block_mask, return_lse=True)
+        return (o * (lse - sinks[:, None]).sigmoid()[..., None]).to(q.dtype)
+
+    return attend
+
+
+def flex_contestant(torch, program, sizes, captures, lists, tensors):
     """The compiled call, its first output, the share of blocks that are not
     empty, and the seconds that the block mask takes when made again."""
     from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
     torch._dynamo.reset()
-    compiled = torch.compile(flex_attention, dynamic=False)
+    q, k, v = (tensors[name] for name in "qkv")
+    compiled = torch.compile(make_attend(flex_attention, tensors.get("sinks")), dynamic=False)
     mask, score = make_flex(torch, program, sizes, captures)
     block_mask, share, seconds = None, 1.0, 0.0
     if lists:
@@ -120,12 +134,11 @@ def run_program(torch, runtime, name, compiled, args, rng):
     program, row = PROGRAMS[name], {"name": name, "kind": PROGRAMS[name].kind, "baseline": baseline_of(name)}
     sizes = sizes_of(program)
     tensors, captures, lists = make_tensors(torch, program, sizes)
-    q, k, v = (tensors[name] for name in "qkv")
     contestants, expected = {}, None
     if args.flex:
         try:
             contestants[FLEX], expected, row["share"], row["flex_mask_s"] = flex_contestant(
-                torch, program, sizes, captures, lists, q, k, v
+                torch, program, sizes, captures, lists, tensors
             )
         except Exception as error:  # noqa: BLE001: the compiler behind it raises anything
             print(f"  {name}: flex_attention does not run: {forward.first_line(error)}", flush=True)
@@ -149,7 +162,7 @@ def run_program(torch, runtime, name, compiled, args, rng):
     # The same kernel without the variant, in the same turns.
     reference = args.baselines.get(row["baseline"])
     if reference and OURS in contestants:
-        contestants["baseline"], _, _ = prepare_ours(torch, runtime, reference, {"q": q, "k": k, "v": v})
+        contestants["baseline"], _, _ = prepare_ours(torch, runtime, reference, {name: tensors[name] for name in "qkv"})
     for contestant, times in forward.take_turns(torch, contestants, args.rounds, rng).items():
         row[f"{contestant}_ms"] = statistics.median(times)
     flops = 4 * sizes.B * sizes.Hq * sizes.Sq * sizes.Skv * HEAD_DIM * (0.5 if program.causal else 1)

@@ -20,7 +20,7 @@ SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "
 #: Lists of blocks, and scalars of dropout, as operands.
 BLOCK_LISTS = ("partial_count", "partial_index", "full_count", "full_index")
 DROPOUT = ("dropout_seed", "dropout_offset")
-RESERVED = {"q", "k", "v", "o", "lse", "scale", *BLOCK_LISTS, *DROPOUT,
+RESERVED = {"q", "k", "v", "o", "lse", "scale", "sinks", *BLOCK_LISTS, *DROPOUT,
             *(name for names in SEQUENCES.values() for name in names)}
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 
@@ -113,6 +113,7 @@ def make_spec(
     layout: str = "bhsd",
     sequences: str = "dense",
     blocks: Optional[Blocks] = None,
+    sinks: bool = False,
     dropout: float = 0.0,
     captures: Mapping[str, Capture] = {},
     score_mod: Optional[RegionBuilder] = None,
@@ -152,6 +153,10 @@ def make_spec(
         lists = ["%" + name for name in blocks.names()]
         arguments += zip(lists, kinds)
         clauses.append(f"blocks({', '.join(lists)} : {', '.join(kinds)}, size = [{blocks.queries}, {blocks.keys}])")
+    if sinks:
+        kind = tensor_type([heads], "f32")
+        arguments.append(("%sinks", kind))
+        clauses.append(f"sinks(%sinks : {kind})")
     if dropout:
         arguments += [("%" + name, "i64") for name in DROPOUT]
         clauses.append(f"dropout({float_literal(dropout, 'f64')}, {', '.join('%' + name for name in DROPOUT)})")
@@ -249,6 +254,7 @@ def attention(
     layout: str = "bhsd",
     sequences: str = "dense",
     blocks: Union[None, Blocks, Tuple[int, int]] = None,
+    sinks: bool = False,
     dropout: float = 0.0,
     captures: Optional[Mapping[str, Any]] = None,
     output_dtype: Any = None,
@@ -289,6 +295,10 @@ def attention(
     blocks
         a ``fovea.Blocks``, or (queries, keys) of one: each call gives lists of the
         blocks that queries see; blocks that are not listed are not visited.
+    sinks
+        whether each call gives ``sinks``, an f32 tensor of (heads): the score of one
+        more key for each query head, whose value is 0. It counts in the softmax's
+        sum and in ``lse``, and is not scaled, changed by ``score_mod`` or hidden.
     dropout
         probability, below 1, to leave out a key after the softmax; the others count
         1 / (1 - dropout) times. Each call gives ``dropout_seed`` and
@@ -347,8 +357,8 @@ def attention(
         dtype=dtype_name(dtype), head_dim=head_dim, value_head_dim=_size("value_head_dim", value_head_dim),
         batch=_size("batch", batch), heads=_size("heads", heads), kv_heads=_size("kv_heads", kv_heads),
         query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
-        lse=lse, layout=layout, sequences=sequences, blocks=lists, dropout=float(dropout), captures=declared, score_mod=regions.get("score_mod"),
-        mask_mod=regions.get("mask_mod"), name=name,
+        lse=lse, layout=layout, sequences=sequences, blocks=lists, sinks=bool(sinks), dropout=float(dropout), captures=declared,
+        score_mod=regions.get("score_mod"), mask_mod=regions.get("mask_mod"), name=name,
         output_dtype=None if output_dtype is None else dtype_name(output_dtype),
     )
 

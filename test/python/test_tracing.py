@@ -164,6 +164,26 @@ def test_lists_of_blocks(fovea, full):
     assert names == {"q", "k", "v", "o", "lse", "partial_count", "partial_index", "full_count", "full_index"}
 
 
+def test_sinks(fovea):
+    spec = fovea.attention(None, lambda b, h, q, k: q >= k, dtype="f16", head_dim=16, sinks=True)
+    assert "sinks(%sinks : tensor<?xf32>)" in spec.mlir
+    rng = numpy.random.default_rng(3)
+    q, k, v = (rng.standard_normal((1, 2, 40, 16)).astype(numpy.float16) for _ in range(3))
+    sinks = numpy.array([0.5, -numpy.inf], numpy.float32)
+    scores = numpy.einsum("bhid,bhjd->bhij", q.astype(numpy.float64), k.astype(numpy.float64)) / 4
+    weights = numpy.where(numpy.tri(40, dtype=bool), numpy.exp(scores), 0)
+    total = weights.sum(-1) + numpy.exp(sinks.astype(numpy.float64))[:, None]
+    expected = numpy.einsum("bhij,bhjd->bhid", weights, v.astype(numpy.float64)) / total[..., None]
+    for level in ("attn", "warp"):
+        o, lse = fovea.compile(spec, target="sm_90a").interpret(q, k, v, sinks=sinks, level=level)
+        numpy.testing.assert_allclose(o, expected, atol=3e-3)
+        numpy.testing.assert_allclose(lse, numpy.log(total), atol=2e-3)
+    with pytest.raises(Exception, match="sinks"):
+        fovea.compile(spec, target="sm_90a").interpret(q, k, v)
+    with pytest.raises(ValueError, match="sinks"):
+        fovea.attention(dtype="f16", head_dim=16, captures={"sinks": ("f32", (None,))})
+
+
 def test_dropout(fovea):
     spec = fovea.attention(dtype="f16", head_dim=16, dropout=0.25)
     q, k, _ = package.random_inputs(queries=64, keys=16)

@@ -221,6 +221,8 @@ LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
           "all CTAs of the cluster");
   for (warp::CopyOp copy : filling->copies)
     bytes += warp::getStorageBytes(copy.getTarget().getType());
+  // Behind the messages that belong to the stage: the arrival makes them seen.
+  b.setInsertionPoint(filling->copies.front());
   Value full = emitFull(b, loc, acquire.getStage());
   Value leader = producer->leader;
   emitAsm(b, loc, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",

@@ -2,8 +2,9 @@
 
 // A ring of two at byte 64: full barriers at 64 and 72 hear of one producer,
 // empty ones at 80 and 88 of each of 8 warps. Two copies into a stage are
-// announced together when it is acquired, 64 rows of 128 bytes each; their
-// commit is the barrier's own. The pipeline without copies gets an arrival.
+// announced together when it is acquired and what is sent with it was written,
+// 64 rows of 128 bytes each; their commit is the barrier's own. The pipeline
+// without copies gets an arrival.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
 // CHECK-DAG: %[[C8:.*]] = arith.constant 8 : i32
@@ -28,6 +29,8 @@
 // CHECK: %[[BEFORE:.*]] = arith.xori %[[PHASE]], %[[C1]] : i32
 // CHECK: arith.muli %[[STAGE]], %[[C8]] : i32
 // CHECK: mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;{{.*}}"r,r,~{memory}" %{{.*}}, %[[BEFORE]]
+// CHECK: "@$2 st.volatile.shared.b32 [$0], $1;"
+// CHECK-NOT: cp.async.bulk
 // CHECK: "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;{{.*}} %{{.*}}, %[[BYTES]], %[[PRODUCER]]
 // CHECK-NOT: mbarrier.arrive
 // CHECK: "@$6 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [$0], [$1, {$2, $3}], [$4], $5;", "r,l,r,r,r,l,b,~{memory}"
@@ -55,14 +58,16 @@ gpu.module @m {
     %c = warp.alloc offset(9216) : !buffer
     %p = warp.pipeline offset(64) : !warp.pipeline<2>
     %r = warp.pipeline offset(96) : !warp.pipeline<2>
-    warp.specialize captures(%k, %b, %c, %p, %r, %n : !memory, !buffer, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, i32)
+    %m = warp.mailbox offset(128) : !warp.mailbox<2>
+    warp.specialize captures(%k, %b, %c, %p, %r, %n, %m : !memory, !buffer, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, i32, !warp.mailbox<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k0: !memory, %b0: !buffer, %c0: !buffer, %p0: !warp.pipeline<2>, %r0: !warp.pipeline<2>, %n0: i32):
+      ^bb0(%k0: !memory, %b0: !buffer, %c0: !buffer, %p0: !warp.pipeline<2>, %r0: !warp.pipeline<2>, %n0: i32, %m0: !warp.mailbox<2>):
         %i0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
         %o = arith.constant 1 : i32
         scf.for %i = %z to %n0 step %o iter_args(%s = %z, %f = %z) -> (i32, i32) : i32 {
           warp.producer_acquire %p0[%s, %f] : !warp.pipeline<2>
+          warp.send %i0 to %m0[%s] : !warp.mailbox<2>
           warp.copy async %k0[%i0, %i0] dims [0, 1] to %b0 : !memory to !buffer
           warp.copy async %k0[%i0, %i0] dims [0, 1] to %c0 : !memory to !buffer
           warp.producer_commit %p0[%s, %f] : !warp.pipeline<2>
@@ -75,11 +80,12 @@ gpu.module @m {
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k1: !memory, %b1: !buffer, %c1: !buffer, %p1: !warp.pipeline<2>, %r1: !warp.pipeline<2>, %n1: i32):
+      ^bb0(%k1: !memory, %b1: !buffer, %c1: !buffer, %p1: !warp.pipeline<2>, %r1: !warp.pipeline<2>, %n1: i32, %m1: !warp.mailbox<2>):
         %z = arith.constant 0 : i32
         %o = arith.constant 1 : i32
         scf.for %i = %z to %n1 step %o iter_args(%s = %z, %f = %z) -> (i32, i32) : i32 {
           warp.consumer_wait %p1[%s, %f] : !warp.pipeline<2>
+          %i1 = warp.receive %m1[%s] : !warp.mailbox<2>
           warp.consumer_release %p1[%s, %f] : !warp.pipeline<2>
           %s2 = arith.xori %s, %o : i32
           %f2 = arith.xori %f, %s : i32

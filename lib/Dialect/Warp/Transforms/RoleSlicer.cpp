@@ -16,9 +16,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-/// Whether `op`, and what it holds, does no more than read: every role may have
-/// a copy.
-static bool onlyReads(Operation *op) {
+bool fovea::warp::onlyReads(Operation *op) {
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
       getEffectsRecursively(op);
   return effects && llvm::all_of(*effects, [](const auto &effect) {
@@ -106,14 +104,15 @@ bool RoleSlicer::containsOwned(Operation *op) const {
   return false;
 }
 
-LogicalResult RoleSlicer::analyze(Block &block) {
+LogicalResult RoleSlicer::analyze(Block &block,
+                                  function_ref<bool(Operation *)> isGiven,
+                                  ValueRange extra) {
   root = &block;
   // Ops with effects, but for reads, are somebody's.
   auto visit = [&](Operation *op) {
     if (isStructural(op))
       return WalkResult::advance();
-    if (!isMemoryEffectFree(op) && !hasSingleEffect<MemoryEffects::Read>(op) &&
-        !op->hasTrait<OpTrait::IsTerminator>()) {
+    if (!onlyReads(op) && !op->hasTrait<OpTrait::IsTerminator>()) {
       if (owns(op)) {
         markLive(op);
       } else if (containsOwned(op)) {
@@ -126,12 +125,28 @@ LogicalResult RoleSlicer::analyze(Block &block) {
   for (Operation &op : block.without_terminator())
     if (op.walk<WalkOrder::PreOrder>(visit).wasInterrupted())
       return failure();
+  for (Value value : extra)
+    need(value);
+  if (Obstacle obstacle = findNeeded(isGiven); obstacle.op)
+    return obstacle.op->emitError(obstacle.message);
+  return success();
+}
+
+LogicalResult RoleSlicer::analyzeValue(Block &block, Value value) {
+  root = &block;
+  need(value);
+  return failure(findNeeded([](Operation *) { return false; }).op != nullptr);
+}
+
+RoleSlicer::Obstacle
+RoleSlicer::findNeeded(function_ref<bool(Operation *)> isGiven) {
+  constexpr StringLiteral kPart = "a role can't be given a part of this op";
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *parent = argument.getOwner()->getParentOp();
       if (!isStructural(parent))
-        return parent->emitError("a role can't be given a part of this op");
+        return {parent, kPart};
       auto loop = dyn_cast<scf::ForOp>(parent);
       if (loop && argument == loop.getInductionVar())
         markStructure(loop);
@@ -145,11 +160,17 @@ LogicalResult RoleSlicer::analyze(Block &block) {
       needCarried(def, result.getResultNumber());
       continue;
     }
+    if (isGiven(def)) {
+      live.insert(def);
+      if (def->getBlock() != root)
+        markStructure(def->getParentOp());
+      continue;
+    }
     if (!onlyReads(def) && !owns(def))
-      return def->emitError("one role needs a result that another one has");
+      return {def, "one role needs a result that another one has"};
     markLive(def);
   }
-  return success();
+  return {};
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,10 @@
 
 namespace fovea::warp {
 
+/// Whether `op`, and what it holds, does no more than read: every role may have
+/// a copy.
+bool onlyReads(mlir::Operation *op);
+
 /// Copies from a program what one role must run: the ops that it owns, what
 /// these need, and the loops and branches around them. Values that loops carry
 /// and branches yield are kept only if they are needed.
@@ -25,13 +29,23 @@ class RoleSlicer {
 public:
   /// `owns` is asked about ops with effects, `isShared` about values that are
   /// the same for all roles and will be captured.
-  RoleSlicer(llvm::function_ref<bool(mlir::Operation *)> owns,
-             llvm::function_ref<bool(mlir::Value)> isShared)
-      : owns(owns), isShared(isShared) {}
+  using Owns = bool (*)(mlir::Operation *);
+  using IsShared = bool (*)(mlir::Value);
+  RoleSlicer(Owns owns, IsShared isShared) : owns(owns), isShared(isShared) {}
 
-  /// Finds what the role needs of `block`. Fails with a diagnostic where the
-  /// role's work depends on something that it can't compute.
-  mlir::LogicalResult analyze(mlir::Block &block);
+  /// Finds what the role needs of `block`, and what `extra` does. Ops for which
+  /// `isGiven` holds need nothing. Fails with a diagnostic where the role's
+  /// work depends on something that it can't compute.
+  mlir::LogicalResult
+  analyze(mlir::Block &block,
+          llvm::function_ref<bool(mlir::Operation *)> isGiven,
+          mlir::ValueRange extra = {});
+  /// Finds what `value` needs. Fails, silently, where the role can't compute
+  /// it.
+  mlir::LogicalResult analyzeValue(mlir::Block &block, mlir::Value value);
+
+  bool isLive(mlir::Operation *op) const { return live.contains(op); }
+  const llvm::DenseSet<mlir::Value> &getNeeded() const { return needed; }
 
   /// Shared values that the role uses, in the order of their discovery.
   llvm::ArrayRef<mlir::Value> getCaptures() const {
@@ -69,8 +83,16 @@ private:
                mlir::IRMapping &mapping, CloneHook cloneHook,
                BodyHook bodyHook);
 
-  llvm::function_ref<bool(mlir::Operation *)> owns;
-  llvm::function_ref<bool(mlir::Value)> isShared;
+  /// Why a role can't have an op.
+  struct Obstacle {
+    mlir::Operation *op = nullptr;
+    llvm::StringRef message;
+  };
+  /// Follows the worklist, up to the first obstacle.
+  Obstacle findNeeded(llvm::function_ref<bool(mlir::Operation *)> isGiven);
+
+  Owns owns;
+  IsShared isShared;
   mlir::Block *root = nullptr;
   llvm::DenseSet<mlir::Operation *> live;
   llvm::DenseSet<mlir::Value> needed;

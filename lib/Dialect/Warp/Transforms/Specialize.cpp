@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relays.h"
 #include "Ring.h"
 #include "RoleSlicer.h"
 
@@ -146,9 +147,18 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
   if (failed(checkShared(body)) || failed(findWork(body, nexts)))
     return failure();
 
+  Relays relays(isProducers, isSharedValue);
+  relays.insert(body);
+  auto isRelay = [&](Operation *op) { return relays.isRelay(op); };
+  RoleSlicer sketch(isConsumers, isSharedValue);
+  if (failed(sketch.analyze(body, isRelay)))
+    return failure();
+  relays.reduce(sketch);
   RoleSlicer producer(isProducers, isSharedValue);
   RoleSlicer consumer(isConsumers, isSharedValue);
-  if (failed(producer.analyze(body)) || failed(consumer.analyze(body)))
+  if (failed(producer.analyze(
+          body, [](Operation *) { return false; }, relays.getSent())) ||
+      failed(consumer.analyze(body, isRelay)))
     return failure();
   SmallVector<Operation *> old;
   for (Operation &op : body.without_terminator())
@@ -168,6 +178,8 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
     captures.insert(channel.mailbox);
     captures.insert(channel.pipeline);
   }
+  for (Value mailbox : relays.makeMailboxes(b, loc))
+    captures.insert(mailbox);
   SmallVector<int64_t> warps = {kProducerWarps, schedule.getWarps()},
                        registers = {schedule.getProducerRegisters(),
                                     schedule.getConsumerRegisters()};
@@ -191,8 +203,8 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
   };
   fill(
       0, producer,
-      [&](OpBuilder &, Operation *op, IRMapping &) {
-        return isa<NextWorkOp>(op);
+      [&](OpBuilder &b, Operation *op, IRMapping &mapping) {
+        return isa<NextWorkOp>(op) || relays.send(b, op, mapping);
       },
       [&](OpBuilder &b, Block *block, IRMapping &mapping) {
         produceWork(b, block, channel, mapping);
@@ -203,7 +215,7 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
         auto next = dyn_cast<NextWorkOp>(op);
         if (next)
           consumeWork(b, next, channel, mapping);
-        return next != nullptr;
+        return next || relays.receive(b, op, mapping);
       },
       [](OpBuilder &, Block *, IRMapping &) {});
   for (Operation *op : llvm::reverse(old)) {

@@ -262,6 +262,12 @@ def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
     `warp.next_work` becomes `warp.fetch_work` and a `warp.send` at the start of
     the round in `load`, and a `warp.receive` where it stood in `compute`.
 
+    Integers that are costly to find (read from memory, voted on, divided by what
+    only the launch knows), and that both roles need, `load` finds alone. It
+    sends them with the stage that it fills next; `compute` receives them behind
+    its wait for that stage. What such a stage can't bring, because it is needed
+    earlier or depends on the rows that warp groups hold, each role finds.
+
     Does nothing where the schedule has no `producer_registers`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",

@@ -1,0 +1,89 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' | FileCheck %s
+
+// What is costly to find (a word of memory, a quotient by what only the launch
+// knows) is found by the role that copies, and sent with the stage that it fills
+// next. Who receives it does quick arithmetic on it alone, divides by constants
+// alone, and finds what depends on the rows that its warp groups hold.
+// CHECK-LABEL: gpu.func @relays
+// CHECK-COUNT-2: warp.mailbox : !warp.mailbox<2>
+// CHECK-NOT: warp.mailbox :
+// CHECK: role @load
+// CHECK-NOT: tile.held_rows
+// CHECK: scf.for %[[J:.*]] = {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}) -> (i32) {
+// CHECK-NEXT: %[[COUNT:.*]] = memref.load %{{.*}}[%[[J]]]
+// CHECK-NEXT: %[[PART:.*]] = arith.divui %[[J]], %{{.*}} : index
+// CHECK-NEXT: warp.producer_acquire %{{.*}}[%[[STAGE]], %{{.*}}]
+// CHECK-NEXT: %[[WIDE:.*]] = arith.index_cast %[[COUNT]] : i32 to index
+// CHECK-NEXT: warp.send %[[WIDE]] to %[[FIRST:.*]][%[[STAGE]]]
+// CHECK-NEXT: warp.send %[[PART]] to %[[SECOND:.*]][%[[STAGE]]]
+// CHECK-NEXT: warp.stage
+// CHECK-NEXT: warp.copy async %{{.*}}[%[[PART]], %{{.*}}]
+// CHECK-NOT: warp.send
+// CHECK: role @compute
+// CHECK-NOT: memref.load
+// CHECK: scf.for %[[J:.*]] = {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}) -> (i32) {
+// CHECK-NEXT: %[[ROW:.*]], %{{.*}} = tile.held_rows
+// CHECK-NEXT: %[[HELD:.*]] = arith.divui %[[ROW]], %{{.*}} : index
+// CHECK-NEXT: %[[EIGHTH:.*]] = arith.divui %[[J]], %c8 : index
+// CHECK-NEXT: warp.consumer_wait %{{.*}}[%[[STAGE]], %{{.*}}]
+// CHECK-NEXT: %[[RAW:.*]] = warp.receive %[[FIRST]][%[[STAGE]]]
+// CHECK-NEXT: %[[COUNT:.*]] = arith.index_cast %[[RAW]] : index to i32
+// CHECK-NEXT: %[[MORE:.*]] = arith.addi %[[COUNT]], %{{.*}} : i32
+// CHECK-NEXT: %[[PART:.*]] = warp.receive %[[SECOND]][%[[STAGE]]]
+// CHECK-NOT: warp.receive
+// CHECK: %[[A:.*]] = arith.index_cast %[[COUNT]] : i32 to index
+// CHECK: %[[B:.*]] = arith.index_cast %[[MORE]] : i32 to index
+// CHECK: tile.store %{{.*}}, %{{.*}}[%[[A]],
+// CHECK: tile.store %{{.*}}, %{{.*}}[%[[B]],
+// CHECK: tile.store %{{.*}}, %{{.*}}[%[[PART]],
+// CHECK: tile.store %{{.*}}, %{{.*}}[%[[HELD]],
+// CHECK: tile.store %{{.*}}, %{{.*}}[%[[EIGHTH]],
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
+gpu.module @m {
+  tile.abi @relays target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"counts", read, tensor<?xi32>, ["N"], 4>]) parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"counts", [0]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @relays(%g: !memory, %counts: memref<?xi32, strided<[?]>>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %q = warp.alloc : !query
+    %ks = warp.alloc : !staged
+    %kp = warp.pipeline : !warp.pipeline<2>
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%stage = %z) -> i32 {
+      %first, %rows = tile.held_rows tensor<128x1xf32, #warp.wgmma<groups = 2>>
+      %held = arith.divui %first, %n : index
+      %eighth = arith.divui %j, %c8 : index
+      %count = memref.load %counts[%j] : memref<?xi32, strided<[?]>>
+      %more = arith.addi %count, %one : i32
+      %part = arith.divui %j, %n : index
+      warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
+      %to = warp.stage %ks[%stage] : !staged to !buffer
+      warp.copy async %g[%part, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
+      warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
+      %k = warp.stage %ks[%stage] : !staged to !buffer
+      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot_wait %i : !warp.pending<!scores>
+      warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
+      %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
+      %a = arith.index_cast %count : i32 to index
+      %b = arith.index_cast %more : i32 to index
+      tile.store %t, %g[%a, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      tile.store %t, %g[%b, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      tile.store %t, %g[%part, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      tile.store %t, %g[%held, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      tile.store %t, %g[%eighth, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      %next = arith.xori %stage, %one : i32
+      scf.yield %next : i32
+    }
+    gpu.return
+  }
+}

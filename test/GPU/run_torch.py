@@ -29,6 +29,7 @@ import torch
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
 import kernels
+from hard_cases import check_hard_cases, exact
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
@@ -84,25 +85,6 @@ print(json.dumps({key: value if key == "modules" else 1000 * value for key, valu
 
 
 # --- Results ------------------------------------------------------------------
-
-
-def exact(q, k, v, score_mod, mask_mod):
-    """Output and log-sum-exp in f64, head by head."""
-    outputs, lses = torch.empty_like(q, dtype=torch.float64), torch.empty(q.shape[:3], dtype=torch.float64, device="cuda")
-    i = torch.arange(q.shape[2], device="cuda")[:, None]
-    j = torch.arange(k.shape[2], device="cuda")[None, :]
-    for b in range(q.shape[0]):
-        for h in range(q.shape[1]):
-            kv = h // (q.shape[1] // k.shape[1])
-            scores = q[b, h].double() @ k[b, kv].double().mT / q.shape[-1] ** 0.5
-            place = torch.tensor(b, device="cuda"), torch.tensor(h, device="cuda")
-            if score_mod:
-                scores = score_mod(scores, *place, i, j)
-            if mask_mod:
-                scores = scores.masked_fill(~mask_mod(*place, i, j), -float("inf"))
-            lses[b, h] = torch.logsumexp(scores, -1)
-            outputs[b, h] = torch.softmax(scores, -1).nan_to_num() @ v[b, kv].double()
-    return outputs, lses
 
 
 def median_us(run, count=40):
@@ -184,6 +166,13 @@ def check_lists(ours):
             kinds = torch.where(kinds == 1, 0, kinds)
             block_mask.kv_num_blocks.zero_()
     return worst < 2e-2
+
+
+def check_hard(ours):
+    wrong = check_hard_cases(ours)
+    for case in wrong:
+        print(f"wrong: {case}")
+    return not wrong
 
 
 def check_dropout(sdpa):
@@ -352,6 +341,7 @@ def main():
               f"{'' if row['ok'] else '  FAILED'}", flush=True)
     if not args.only:
         for name, run, function in (("lists of blocks", check_lists, ours), ("CUDA graph", check_graph, ours),
+                                    ("hard cases", check_hard, ours),
                                     ("torch.compile", check_compile, ours),
                                     ("dropout", check_dropout, fovea.torch.scaled_dot_product_attention)):
             outcomes.append(run(function))

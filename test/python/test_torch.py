@@ -19,6 +19,14 @@ def ours(fovea):
     return fovea.torch
 
 
+@pytest.mark.parametrize("level", ["attn", "warp"])
+def test_hard_cases(ours, level, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "test" / "GPU"))
+    from hard_cases import check_hard_cases
+
+    assert not check_hard_cases(ours.flex_attention, "cpu", 141, backend=f"interpret:{level}")
+
+
 def inputs(dtype=torch.float32, dim=variants.DIM, value_dim=variants.DIM, heads=variants.HEADS,
            kv_heads=variants.KV_HEADS, queries=variants.QUERIES, keys=variants.KEYS):
     generator = torch.Generator().manual_seed(1)

@@ -1,0 +1,126 @@
+//===- ForwardEmitter.h - Parts of a forward kernel -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_FORWARDEMITTER_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_FORWARDEMITTER_H
+
+#include "KernelBuilder.h"
+#include "RegionToTile.h"
+#include "VisitedBlocks.h"
+
+namespace fovea {
+
+/// What kv_bounds says, within the keys that there are.
+struct KeyBounds {
+  mlir::Value lower, fullLower, fullUpper, upper;
+};
+
+/// The parts of one forward kernel, in the order of its program: its tiles
+/// (ForwardTiles.cpp), their scores (ForwardScores.cpp), and the loop over keys
+/// with what follows it (ForwardToTile.cpp).
+class ForwardEmitter {
+public:
+  ForwardEmitter(KernelBuilder &kb, attn::ForwardOp op)
+      : kb(kb), op(op), loc(op.getLoc()) {}
+
+  mlir::FailureOr<tile::ScheduleAttr> emit();
+
+private:
+  mlir::LogicalResult chooseTiles();
+  PackedHeads findPackedHeads();
+  /// Operand number of the first captured value.
+  unsigned getFirstCapture() { return op.getScaleValue() ? 4 : 3; }
+  /// Whether a tile of queries visits some blocks only.
+  bool picksBlocks() {
+    return !op.getKvBounds().empty() || !op.getKvClassify().empty() ||
+           op.hasBlocks();
+  }
+  /// Whether tiles of queries differ in how many keys they visit.
+  bool isUneven() {
+    return picksBlocks() || !mlir::isa<attn::DenseAttr>(op.getSequence());
+  }
+  /// Whether blocks of a range can be told apart. One query's blocks are
+  /// cheaper visited than asked about.
+  bool classifies() { return !kb.packedHeads && !op.getKvClassify().empty(); }
+  /// Whether batch entries read the same blocks of captured tensors.
+  bool sharesBoxes() {
+    mlir::Region &scoreMod = op.getScoreMod();
+    return schedule.getScoreStages() != 0 && !scoreMod.empty() &&
+           scoreMod.getArgument(1).use_empty();
+  }
+  /// Whether heads are taken in sections, the longest tiles first.
+  bool hasSections() {
+    return picksBlocks() && schedule.getWork() != tile::WorkSchedule::Single;
+  }
+  mlir::Value emitHeadsPerSection(mlir::Value keys);
+  void emitCoordinates();
+  /// Whether warp groups, four warps each, compute parts of a tile's rows, each
+  /// on its own.
+  bool partsRows() {
+    return schedule.isSpecialized() && !kb.packedHeads &&
+           schedule.getWarps() * schedule.getCluster() > 4;
+  }
+  mlir::FailureOr<KeyBounds> emitKeyBounds(mlir::Value start, mlir::Value end);
+  mlir::FailureOr<KeyBounds> emitHeldKeyBounds();
+  void emitBatchEntry(mlir::Value heads, mlir::Value headRows);
+  void emitPackedSequence();
+  mlir::LogicalResult emitBlocks();
+  /// Row of memory that a sequence's row is.
+  mlir::Value toMemory(mlir::Value first, mlir::Value row);
+  /// Indices of the tile's first row in Q, O and, but for the last, LSE.
+  llvm::SmallVector<mlir::Value> getRowPlace();
+  /// The dimension of those that rows run along, and what is folded into it.
+  int64_t getRowDim() { return kb.packedHeads ? 1 : 2; }
+  mlir::DenseI64ArrayAttr getFold();
+  mlir::LogicalResult emitBounds();
+  mlir::FailureOr<tile::SoftmaxSumOp> emitSum();
+  mlir::LogicalResult emitScores(tile::SoftmaxSumOp sum);
+  mlir::FailureOr<Score> emitScore(tile::SoftmaxSumOp sum, mlir::Value key,
+                                   mlir::Value products);
+  void emitResults(tile::SoftmaxSumOp sum);
+  mlir::FailureOr<mlir::Value> applyMask(mlir::Value key, mlir::Value score);
+  mlir::FailureOr<mlir::Value> emitMask(mlir::Value key, mlir::Value score);
+  mlir::Value hideIfRagged(mlir::Value key, mlir::Value score);
+  mlir::Value hide(mlir::Value keep, mlir::Value score);
+  mlir::Value hideMissingKeys(mlir::Value key, mlir::Value score);
+  RegionContext makeContext(mlir::Value key);
+  void emitDropout(mlir::Region &weights);
+  mlir::Value emitSink();
+  mlir::Value emitCommonScore();
+  mlir::Value roundDown(mlir::Value value);
+  mlir::Value roundUp(mlir::Value value);
+
+  KernelBuilder &kb;
+  attn::ForwardOp op;
+  mlir::Location loc;
+
+  tile::ScheduleAttr schedule;
+  int64_t rows, columns, headDim, valueHeadDim;
+  mlir::Type element;
+  mlir::Value q, k, v, o, lse;
+  llvm::SmallVector<mlir::Value> captures;
+  KernelBuilder::Work work;
+  /// Lengths of the sequence, and where it lies: a batch index of the tensors
+  /// and the first rows there, null where they are 0.
+  mlir::Value keyHead, queries, keys, memoryBatch, firstQuery, firstKey;
+  /// The tile's first row in memory, along the dimension that rows run along;
+  /// where rows and keys end there, if others follow.
+  mlir::Value firstRow, rowLimit, keyLimit;
+  mlir::Value lower, upper, fullLower, fullUpper;
+  /// Keys that rows held by the executing threads may see; empty: all.
+  llvm::SmallVector<mlir::Value, 2> visible;
+  /// Set where single blocks are visited, instead of a range.
+  std::unique_ptr<VisitedBlocks> visited;
+  mlir::Value queryTile;
+  /// What the scores of a row have in common, by row; see Score.
+  mlir::Value rowStep;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_FORWARDEMITTER_H

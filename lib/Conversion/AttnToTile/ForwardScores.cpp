@@ -1,0 +1,228 @@
+//===- ForwardScores.cpp - Scores of a forward kernel -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ForwardEmitter.h"
+#include "UniformExtracts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// `score` where `keep` holds, else -inf.
+Value ForwardEmitter::hide(Value keep, Value score) {
+  Value hidden =
+      kb.splat(rows, columns, -std::numeric_limits<double>::infinity());
+  return arith::SelectOp::create(kb.builder, loc, keep, score, hidden);
+}
+
+/// Hides keys past the last one.
+Value ForwardEmitter::hideMissingKeys(Value key, Value score) {
+  OpBuilder &b = kb.builder;
+  RegionContext context = makeContext(key);
+  RegionToTile cloner(b, context);
+  Value keyTile = cloner.getKeyTile(loc);
+  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), keys);
+  Value counts = tile::BroadcastOp::create(b, loc, keyTile.getType(), count);
+  Value exists =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, keyTile, counts);
+  return hide(cloner.toFullTile(loc, exists), score);
+}
+
+/// `score` without what mask_mod drops.
+FailureOr<Value> ForwardEmitter::applyMask(Value key, Value score) {
+  RegionContext context = makeContext(key);
+  FailureOr<Value> keep =
+      RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
+  if (failed(keep))
+    return failure();
+  return hide(*keep, score);
+}
+
+/// Hides missing keys where the block has such.
+Value ForwardEmitter::hideIfRagged(Value key, Value score) {
+  OpBuilder &b = kb.builder;
+  Value end = arith::AddIOp::create(b, loc, key, kb.constant(columns));
+  Value isRagged =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, keys);
+  auto branch = scf::IfOp::create(b, loc, score.getType(), isRagged,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  Value existing = hideMissingKeys(key, score);
+  scf::YieldOp::create(b, loc, existing);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, loc, score);
+  return branch.getResult(0);
+}
+
+/// Hides the keys of a block that don't exist or that mask_mod drops.
+FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
+  if (op.getMaskMod().empty())
+    return hideMissingKeys(key, score);
+  FailureOr<Value> kept = applyMask(key, score);
+  if (failed(kept))
+    return failure();
+  // Of the blocks that need the mask, only the last one can be ragged.
+  return hideIfRagged(key, *kept);
+}
+
+/// What score_mod makes of the products of queries and keys.
+FailureOr<Score> ForwardEmitter::emitScore(tile::SoftmaxSumOp sum, Value key,
+                                           Value products) {
+  OpBuilder invariant(sum);
+  ScoreForm form = ScoreForm::of(products);
+  Factor &factor = form.full.front().factor;
+  if (std::optional<double> scale = op.getConstantScale())
+    factor.constant = *scale;
+  else
+    factor.scalar = kb.operandArgument(3);
+  if (op.getScoreMod().empty())
+    return ScoreFormEmitter(kb.builder, invariant, loc, rows, columns)
+        .emitScore(form);
+  RegionContext context = makeContext(key);
+  auto clone = [&](const ExtractPlaces *places) {
+    return RegionToTile(kb.builder, context, places)
+        .cloneScoreMod(op.getScoreMod(), form, invariant);
+  };
+  UniformExtracts extracts(kb.builder, context, op.getScoreMod());
+  Value isUniform = extracts.emitCondition();
+  if (!isUniform)
+    return clone(nullptr);
+  auto branch = scf::IfOp::create(kb.builder, loc, products.getType(),
+                                  isUniform, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(kb.builder);
+  FailureOr<Score> score;
+  for (Block *block : {branch.thenBlock(), branch.elseBlock()}) {
+    kb.builder.setInsertionPointToEnd(block);
+    // What can be left out of scores does not depend on what is read.
+    score =
+        clone(block == branch.thenBlock() ? &extracts.getPlaces() : nullptr);
+    if (failed(score))
+      return failure();
+    scf::YieldOp::create(kb.builder, loc, score->scores);
+  }
+  score->scores = branch.getResult(0);
+  return score;
+}
+
+LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {
+  OpBuilder &b = kb.builder;
+  Block &block = sum.getScores().front();
+  b.setInsertionPointToEnd(&block);
+  Value key = block.getArgument(0), partial = block.getArgument(1);
+  // Keys past the last one are no concern: their scores are hidden.
+  Value keyTile = kb.loadHead(k, memoryBatch, keyHead, toMemory(firstKey, key),
+                              0, columns, headDim);
+  Value products = tile::DotOp::create(b, loc, queryTile, keyTile,
+                                       kb.splat(rows, columns, 0.0),
+                                       /*transposeB=*/true);
+  FailureOr<Score> made = emitScore(sum, key, products);
+  if (failed(made))
+    return failure();
+  Value score = made->scores;
+  sum.setScaleAttr(b.getF32FloatAttr(made->scale));
+  rowStep = made->rowStep;
+
+  if (visited && !op.getMaskMod().empty() && !visited->hasFullBlocks()) {
+    FailureOr<Value> visible = applyMask(key, score);
+    if (failed(visible))
+      return failure();
+    score = *visible;
+  } else if (!visited || !op.getMaskMod().empty()) {
+    auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
+                                    /*withElseRegion=*/true);
+    b.setInsertionPointToEnd(masked.thenBlock());
+    // Listed blocks come in any order, so any may be the last one.
+    FailureOr<Value> visible =
+        visited ? applyMask(key, score) : emitMask(key, score);
+    if (failed(visible))
+      return failure();
+    scf::YieldOp::create(b, loc, *visible);
+    b.setInsertionPointToEnd(masked.elseBlock());
+    scf::YieldOp::create(b, loc, score);
+    b.setInsertionPointToEnd(&block);
+    score = masked.getResult(0);
+  }
+  if (visited)
+    score = hideIfRagged(key, score);
+  tile::YieldOp::create(b, loc, score);
+  return success();
+}
+
+/// The weights that are kept; those are scaled at the end, with the output.
+void ForwardEmitter::emitDropout(Region &weights) {
+  OpBuilder &b = kb.builder;
+  OpBuilder::InsertionGuard guard(b);
+  RankedTensorType scores = kb.tileType(rows, columns, b.getF32Type());
+  Type i64 = b.getI64Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, value, 64);
+  };
+  // The offset's halves: one in the counter, one in the key.
+  Value seed = kb.operandArgument(
+            op.getDropoutSeedMutable()[0].getOperandNumber()),
+        offset = kb.operandArgument(
+            op.getDropoutOffsetMutable()[0].getOperandNumber());
+  Value high = arith::AndIOp::create(b, loc, offset, constant(~0xFFFFFFFFll));
+  Value key = arith::XOrIOp::create(b, loc, seed, high);
+  auto widen = [&](Value index) -> Value {
+    return arith::IndexCastOp::create(b, loc, i64, index);
+  };
+  Value head = arith::AddIOp::create(
+      b, loc,
+      arith::MulIOp::create(b, loc, widen(work.batch), widen(kb.size(q, 1))),
+      widen(work.head));
+  Value stream = arith::OrIOp::create(
+      b, loc, head, arith::ShLIOp::create(b, loc, offset, constant(32)));
+  Block &block = weights.emplaceBlock();
+  block.addArguments({b.getIndexType(), scores}, {loc, loc});
+  b.setInsertionPointToEnd(&block);
+  RankedTensorType numbers = kb.tileType(rows, columns, b.getI32Type());
+  Value drawn = tile::RandomOp::create(b, loc, numbers, key, stream, work.row,
+                                       block.getArgument(0));
+  Value dropped = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(numbers, int32_t(op.getDroppedShare())));
+  Value isKept =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, drawn, dropped);
+  Value kept = arith::SelectOp::create(b, loc, isKept, block.getArgument(1),
+                                       kb.splat(rows, columns, 0.0));
+  tile::YieldOp::create(b, loc, kept);
+}
+
+/// What all scores of a row have in common and were left without, or null.
+Value ForwardEmitter::emitCommonScore() {
+  if (!rowStep)
+    return {};
+  OpBuilder &b = kb.builder;
+  return tile::RampOp::create(
+      b, loc, kb.tileType(rows, 1, b.getF32Type()),
+      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0)), rowStep, 0);
+}
+
+/// Each row's sink, less what its scores are without, or null.
+Value ForwardEmitter::emitSink() {
+  if (!op.getSinks())
+    return {};
+  OpBuilder &b = kb.builder;
+  Type rowType = kb.tileType(rows, 1, b.getF32Type());
+  Value sinks = kb.operandArgument(op.getSinksMutable()[0].getOperandNumber());
+  Value sink;
+  if (kb.packedHeads) {
+    sink = RegionToTile(b, makeContext(Value())).loadOfHeads(loc, sinks);
+  } else {
+    Value scalar = memref::LoadOp::create(b, loc, sinks, work.head);
+    sink = tile::BroadcastOp::create(b, loc, rowType, scalar);
+  }
+  if (Value common = emitCommonScore())
+    sink = arith::SubFOp::create(b, loc, sink, common);
+  return sink;
+}

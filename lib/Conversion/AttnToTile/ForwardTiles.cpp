@@ -1,0 +1,333 @@
+//===- ForwardTiles.cpp - Tiles of a forward kernel -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ForwardEmitter.h"
+#include "KeyChunks.h"
+#include "RegionDependences.h"
+#include "ScoreBoxes.h"
+
+#include "fovea/Target/Schedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// Queries of a head that heads are packed for. Any tile's rows are a multiple.
+static constexpr int64_t kMaxPackedQueries = 16;
+
+/// With few queries, tiles would have few rows. The heads that share keys have
+/// the same work: they become rows, too. Not where what a region or a random
+/// number makes of a head must be one value, and where nothing is shared.
+PackedHeads ForwardEmitter::findPackedHeads() {
+  int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim()),
+          heads = op.getQueryType().getDimSize(op.getHeadDim()),
+          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
+  Region &bounds = op.getKvBounds();
+  bool boundsAskForHead = !bounds.empty() && !bounds.getArgument(1).use_empty();
+  if (ShapedType::isDynamic(queries) || queries < 1 ||
+      queries > kMaxPackedQueries || ShapedType::isDynamic(heads) ||
+      ShapedType::isDynamic(keyHeads) || heads == keyHeads ||
+      op.getDropoutAttr() || op.hasBlocks() ||
+      isa<attn::PackedAttr>(op.getSequence()) || boundsAskForHead)
+    return {};
+  return {heads / keyHeads, int64_t(llvm::PowerOf2Ceil(queries))};
+}
+
+/// Whether a region reads captured tensors at places that depend on both query
+/// and key.
+static bool loadsPerScore(Region &region, unsigned captures) {
+  if (region.empty())
+    return false;
+  RegionDependences dependences(region, captures);
+  BlockArgument key = region.getArguments().drop_back(captures).back();
+  // What many keys share is loaded for those together.
+  auto isOfSingleKey = [&](Value index) {
+    return (dependences.of(index) & RegionDependences::OnKey) &&
+           !getKeyChunk(index, key);
+  };
+  return llvm::any_of(region.front().getOps<tensor::ExtractOp>(),
+                      [&](tensor::ExtractOp extract) {
+                        return dependences.isByScore(extract) &&
+                               llvm::any_of(extract.getIndices(),
+                                            isOfSingleKey);
+                      });
+}
+
+LogicalResult ForwardEmitter::chooseTiles() {
+  element = op.getQueryType().getElementType();
+  if (element.isF32())
+    return op.emitError("target '")
+           << kb.target->name
+           << "' multiplies f16 and bf16 matrices, found f32 query, key and "
+              "value";
+  if (!op.getSequence().isLowered())
+    return op.emitError("sequence form '")
+           << op.getSequence().getKeyword()
+           << "' is not lowered yet, only 'dense', 'lengths' and 'packed' are";
+  int64_t d = op.getQueryType().getDimSize(3),
+          dv = op.getValueType().getDimSize(3);
+  for (auto [name, size] : {std::pair("query", d), {"value", dv}})
+    if (size % 8 != 0 || size < 8 || size > 256)
+      return op.emitError("head dims must be multiples of 8 up to 256 on '")
+             << kb.target->name << "', found " << size << " for the " << name;
+  // Products take steps of 16; the columns past the head dim are zero.
+  headDim = llvm::alignTo(d, 16);
+  valueHeadDim = llvm::alignTo(dv, 16);
+  ScheduleProblem problem{kb.target, element.getIntOrFloatBitWidth(), headDim,
+                          valueHeadDim};
+  problem.uneven = isUneven();
+  problem.wideExponent = element.isBF16();
+  problem.lse = static_cast<bool>(op.getLse());
+  ScoreBoxes boxes = findScoreBoxes(op);
+  problem.scoreBits = boxes.bits;
+  // Boxes of captured values run along queries and keys.
+  if (boxes.captures.empty())
+    kb.packedHeads = findPackedHeads();
+  problem.rows = kb.packedHeads.getRows();
+  problem.classifies = classifies();
+  problem.scoreMod = !op.getScoreMod().empty();
+  problem.dropout = static_cast<bool>(op.getDropoutAttr());
+  problem.loadsPerScore =
+      loadsPerScore(op.getScoreMod(), op.getCaptures().size()) ||
+      loadsPerScore(op.getMaskMod(), op.getCaptures().size());
+  if (op.hasBlocks()) {
+    problem.queryBlock = op.getQueryBlock();
+    problem.keyBlock = op.getKeyBlock();
+  }
+  FailureOr<tile::ScheduleAttr> chosen =
+      chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
+                     kb.scheduleTable, [&] { return op.emitError(); });
+  if (failed(chosen))
+    return failure();
+  if (kb.explainSchedule)
+    op.emitRemark() << *chosen << " for the problem "
+                    << llvm::formatv(
+                           "{0}", llvm::json::Value(describeProblem(problem)))
+                           .str();
+  schedule = *chosen;
+  rows = schedule.getClusterRows();
+  columns = schedule.getTileN();
+  if (schedule.getScoreStages() != 0)
+    for (unsigned capture : boxes.captures)
+      kb.makeContiguous(getFirstCapture() + capture);
+  return success();
+}
+
+/// The number of heads that are worked on together: enough to fill the chip,
+/// few enough for their keys and values to stay in L2.
+Value ForwardEmitter::emitHeadsPerSection(Value keys) {
+  OpBuilder &b = kb.builder;
+  constexpr int64_t kMegabyte = 1 << 20;
+  int64_t keyBytes =
+      (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8;
+  Value positive = arith::MaxSIOp::create(b, loc, keys, kb.constant(1));
+  // Heads whose keys and values fit; the product of sizes may not fit 32 bits.
+  auto fit = [&](int64_t megabytes) -> Value {
+    Value rows = kb.constant(megabytes * kMegabyte / keyBytes);
+    Value count = arith::DivUIOp::create(b, loc, rows, positive);
+    return arith::MaxUIOp::create(b, loc, count, kb.constant(1));
+  };
+  // Several tiles of one head at a time walk its keys together: for long
+  // sequences, more heads than fit are better than one head's tiles alone.
+  Value spilling = arith::MinUIOp::create(b, loc, fit(64), kb.constant(16));
+  Value least = arith::MaxUIOp::create(b, loc, spilling, kb.constant(8));
+  Value wanted = arith::MaxUIOp::create(b, loc, fit(32), least);
+  Value heads = arith::MulIOp::create(b, loc, kb.size(q, 0), kb.size(q, 1));
+  return arith::MinUIOp::create(b, loc, wanted, heads);
+}
+
+void ForwardEmitter::emitCoordinates() {
+  OpBuilder &b = kb.builder;
+  q = kb.operandArgument(0);
+  k = kb.operandArgument(1);
+  v = kb.operandArgument(2);
+  o = kb.resultArgument(0);
+  lse = op.getLse() ? kb.resultArgument(1) : Value();
+  for (unsigned i = 0; i < op.getCaptures().size(); ++i)
+    captures.push_back(kb.operandArgument(getFirstCapture() + i));
+
+  // What does not depend on the tile stands before the loop over tiles.
+  queries = kb.size(q, 2);
+  keys = kb.size(k, 2);
+  if (kb.packedHeads) {
+    auto [heads, rowsOfHead] = kb.packedHeads;
+    emitBatchEntry(kb.size(k, 1), kb.constant(kb.packedHeads.getRows()));
+    keyHead = work.head;
+    Value first = arith::MulIOp::create(b, loc, keyHead, kb.constant(heads));
+    Value inGroup =
+        arith::DivUIOp::create(b, loc, work.row, kb.constant(rowsOfHead));
+    firstRow = arith::AddIOp::create(b, loc, first, inGroup);
+    rowLimit = arith::AddIOp::create(b, loc, first, kb.constant(heads));
+    return;
+  }
+  Value group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
+  if (isa<attn::PackedAttr>(op.getSequence()))
+    emitPackedSequence();
+  else
+    emitBatchEntry(kb.size(q, 1), queries);
+  keyHead = arith::DivUIOp::create(b, loc, work.head, group);
+  firstRow = toMemory(firstQuery, work.row);
+}
+
+/// Sequences that are entries of the batch.
+void ForwardEmitter::emitBatchEntry(Value heads, Value headRows) {
+  OpBuilder &b = kb.builder;
+  KernelBuilder::WorkOrder order{schedule.getWork(), {}, sharesBoxes()};
+  if (hasSections())
+    order.headsPerSection = emitHeadsPerSection(keys);
+  work = kb.beginWork(kb.size(q, 0), heads, headRows, rows, order);
+  memoryBatch = work.batch;
+  if (!isa<attn::LengthsAttr>(op.getSequence()))
+    return;
+  Value lengths =
+      kb.operandArgument(op.getSequenceOperands().getBeginOperandIndex());
+  Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
+  Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
+  Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
+  keys = arith::MinSIOp::create(b, loc, positive, keys);
+  keyLimit = keys;
+}
+
+void ForwardEmitter::emitPackedSequence() {
+  OpBuilder &b = kb.builder;
+  unsigned first = op.getSequenceOperands().getBeginOperandIndex();
+  auto headsPerSection = [&](Value keys) { return emitHeadsPerSection(keys); };
+  llvm::function_ref<Value(Value)> sections;
+  if (hasSections())
+    sections = headsPerSection;
+  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(first),
+                                    kb.operandArgument(first + 1), rows,
+                                    schedule.getWork(), sections);
+  work = tile.work;
+  memoryBatch = kb.constant(0);
+  queries = tile.queries;
+  keys = tile.keys;
+  firstQuery = tile.firstQuery;
+  firstKey = tile.firstKey;
+  rowLimit = arith::AddIOp::create(b, loc, firstQuery, queries);
+  keyLimit = arith::AddIOp::create(b, loc, firstKey, keys);
+}
+
+Value ForwardEmitter::toMemory(Value first, Value row) {
+  if (!first)
+    return row;
+  return arith::AddIOp::create(kb.builder, loc, first, row);
+}
+
+SmallVector<Value> ForwardEmitter::getRowPlace() {
+  Value zero = kb.constant(0);
+  if (kb.packedHeads)
+    return {memoryBatch, firstRow, zero, zero};
+  return {memoryBatch, work.head, firstRow, zero};
+}
+
+DenseI64ArrayAttr ForwardEmitter::getFold() {
+  if (kb.packedHeads.queries == 1)
+    return {};
+  return kb.builder.getDenseI64ArrayAttr({2, kb.packedHeads.queries});
+}
+
+RegionContext ForwardEmitter::makeContext(Value key) {
+  bool rowsAreHeads = static_cast<bool>(kb.packedHeads);
+  return {work.batch,
+          work.head,
+          rowsAreHeads ? firstRow : work.row,
+          key,
+          rowsAreHeads ? kb.packedHeads.queries : 0,
+          queries,
+          keys,
+          captures,
+          rows,
+          columns,
+          kb.hasWideIndex,
+          kb.accurateTanh};
+}
+
+Value ForwardEmitter::roundDown(Value value) {
+  Value blocks =
+      arith::DivUIOp::create(kb.builder, loc, value, kb.constant(columns));
+  return arith::MulIOp::create(kb.builder, loc, blocks, kb.constant(columns));
+}
+
+Value ForwardEmitter::roundUp(Value value) {
+  Value blocks =
+      arith::CeilDivUIOp::create(kb.builder, loc, value, kb.constant(columns));
+  return arith::MulIOp::create(kb.builder, loc, blocks, kb.constant(columns));
+}
+
+/// What kv_bounds says of the rows from `start` to before `end`, as far as
+/// there are such queries.
+FailureOr<KeyBounds> ForwardEmitter::emitKeyBounds(Value start, Value end) {
+  OpBuilder &b = kb.builder;
+  Value clipped = arith::MinSIOp::create(b, loc, end, queries);
+  Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  RegionContext context = makeContext(Value());
+  FailureOr<SmallVector<Value>> bounds =
+      RegionToTile(b, context)
+          .cloneScalars(op.getKvBounds(), {work.batch, work.head, start, last});
+  if (failed(bounds))
+    return failure();
+  for (Value &bound : *bounds) {
+    Value positive = arith::MaxSIOp::create(b, loc, bound, kb.constant(0));
+    // Unsigned, since then a bound of 0 folds.
+    bound = arith::MinUIOp::create(b, loc, positive, keys);
+  }
+  return KeyBounds{(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
+}
+
+/// The bounds for those rows of the tile that the executing threads hold.
+FailureOr<KeyBounds> ForwardEmitter::emitHeldKeyBounds() {
+  OpBuilder &b = kb.builder;
+  auto held =
+      tile::HeldRowsOp::create(b, loc, kb.tileType(rows, 1, b.getF32Type()));
+  Value first = arith::AddIOp::create(b, loc, work.row, held.getFirst());
+  Value end = arith::AddIOp::create(b, loc, first, held.getCount());
+  // They may all lie past the last query; bounds are of some.
+  Value most = arith::SubIOp::create(b, loc, queries, kb.constant(1));
+  Value start = arith::MinSIOp::create(b, loc, first, most);
+  return emitKeyBounds(start, end);
+}
+
+/// The blocks of keys that are visited, and those among them that need no mask.
+/// All warps visit the same, but they may mask each what its rows need.
+LogicalResult ForwardEmitter::emitBounds() {
+  OpBuilder &b = kb.builder;
+  Value zero = kb.constant(0);
+  lower = fullLower = zero;
+  upper = keys;
+  fullUpper = op.getMaskMod().empty() ? keys : zero;
+  if (!op.getKvBounds().empty()) {
+    // Where heads are rows each tile has all queries.
+    Value start = kb.packedHeads ? zero : work.row;
+    Value end = arith::AddIOp::create(b, loc, start, kb.constant(rows));
+    FailureOr<KeyBounds> tile = emitKeyBounds(start, end);
+    if (failed(tile))
+      return failure();
+    lower = tile->lower;
+    upper = tile->upper;
+    FailureOr<KeyBounds> held = *tile;
+    if (partsRows())
+      held = emitHeldKeyBounds();
+    if (failed(held))
+      return failure();
+    if (partsRows())
+      visible = {held->lower, held->upper};
+    fullLower = held->fullLower;
+    fullUpper = held->fullUpper;
+  }
+  lower = roundDown(lower);
+  fullLower = roundUp(fullLower);
+  fullUpper = arith::MaxSIOp::create(b, loc, roundDown(fullUpper), fullLower);
+  return success();
+}

@@ -233,6 +233,47 @@ def test_threads(run_python, build):
         assert [set(one) <= set(words) for one in given].count(True) == 1, words
 
 
+LEFT = """
+import gc, weakref
+from torch.nn.attention import bias
+
+q, k, v = tensors()
+masks = [torch.ones(16, 16 + n)[:, :16] for n in range(3)]
+for mask in masks:
+    scaled_dot_product_attention(q, k, v, mask)
+left = [weakref.ref(mask) for mask in masks]
+del mask, masks
+stand_in.long_ways.clear()
+gc.collect()
+print("masks left:", sum(mask() is not None for mask in left))
+
+share = torch.tensor(0.25)
+for _ in range(2):
+    before = len(stand_in.long_ways)
+    scaled_dot_product_attention(q, k, v, dropout_p=share)
+    print("long:", len(stand_in.long_ways) > before)
+    share.fill_(0.5)
+
+def sum_of(query):
+    return scaled_dot_product_attention(query, k, v, bias.causal_lower_right(4, 16)).float().sum()
+
+try:
+    torch.func.grad(sum_of)(q[:, :, :4])
+except Exception as error:
+    print("refused:", type(error).__name__)
+print("then:", tuple(scaled_dot_product_attention(q[:, :, :4], k, v, bias.causal_lower_right(4, 16)).shape))
+"""
+
+
+def test_what_calls_leave(run_python, build):
+    """No mask is kept alive, no number that changed is used again, and a call that
+    a transformation made fail spoils no later one."""
+    lines = run_on_stand_in(run_python, build, LEFT).splitlines()
+    said = [line for line in lines if line.split(":")[0] in ("masks left", "long", "refused", "then")]
+    assert said[:3] == ["masks left: 0", "long: True", "long: True"]
+    assert said[3].startswith("refused: ") and said[4] == "then: (1, 2, 4, 16)"
+
+
 @pytest.mark.parametrize("guards", [True, False])
 def test_alike(fovea, monkeypatch, guards):
     """What PyTorch compares in one call is what we compare without it."""

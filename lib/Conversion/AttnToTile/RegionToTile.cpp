@@ -289,8 +289,7 @@ void RegionToTile::cloneUniform(Operation *op) {
       llvm::concat<Value>(op->getOperands(), op->getResults()),
       [&](Value v) { return v.getType().isIndex() && !fitsI32(v); });
   bool isKnown =
-      op->getNumResults() == 1 &&
-      (OpTrait::hasElementwiseMappableTraits(op) || isa<arith::ConstantOp>(op));
+      OpTrait::hasElementwiseMappableTraits(op) || isa<arith::ConstantOp>(op);
   if (isWide && isKnown) {
     cloneWide(b, op);
     return;
@@ -326,21 +325,28 @@ void RegionToTile::cloneWide(OpBuilder &b, Operation *op) {
             ? arith::IndexCastOp::create(b, loc, i64, value).getResult()
             : value);
   }
-  Value result;
+  SmallVector<Value> results;
   APInt constant;
   if (matchPattern(op, m_ConstantInt(&constant))) {
-    result = arith::ConstantIntOp::create(b, loc, i64, constant.getSExtValue());
+    results.push_back(
+        arith::ConstantIntOp::create(b, loc, i64, constant.getSExtValue()));
   } else if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
-    result = castScalar(b, loc, operands[0], widen(op->getResult(0).getType()),
-                        isa<arith::IndexCastUIOp>(op));
+    results.push_back(castScalar(b, loc, operands[0],
+                                 widen(op->getResult(0).getType()),
+                                 isa<arith::IndexCastUIOp>(op)));
   } else {
-    OperationState state(loc, op->getName(), operands,
-                         widen(op->getResult(0).getType()), op->getAttrs());
-    result = b.create(state)->getResult(0);
+    OperationState state(
+        loc, op->getName(), operands,
+        llvm::map_to_vector(op->getResultTypes(), widen), op->getAttrs());
+    llvm::append_range(results, b.create(state)->getResults());
   }
-  if (op->getResult(0).getType().isIndex() && fitsI32(op->getResult(0)))
-    result = arith::IndexCastOp::create(b, loc, b.getIndexType(), result);
-  mapping.map(op->getResult(0), result);
+  for (auto [was, result] : llvm::zip_equal(op->getResults(), results)) {
+    bool isNarrow = was.getType().isIndex() && fitsI32(was);
+    mapping.map(was, isNarrow ? arith::IndexCastOp::create(
+                                    b, loc, b.getIndexType(), result)
+                                    .getResult()
+                              : result);
+  }
 }
 
 Value RegionToTile::asIndex(Value regionValue) {

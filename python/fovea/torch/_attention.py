@@ -196,7 +196,8 @@ def scaled_dot_product_attention(
     if query.dim() != 4:
         query, key, value, attn_mask = as_four(query, key, value, attn_mask)
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
-    options = scale, enable_gqa, dropout_p
+    # Numbers that tensors or arrays hold are taken as they are now.
+    options = checked_scale(scale), enable_gqa, float(dropout_p)
     o = _sdpa_again(query, key, value, attn_mask, function, options) if plain else None
     if o is None:
         o = _sdpa(query, key, value, attn_mask, function, options, backend, plain)
@@ -222,7 +223,7 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
     call = _op.Call(program.captures, (), program.text, False, seed, offset)
     form = _calls.form_of(query, key, options) if plain else None
-    return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form)[0]
+    return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, attn_mask is not None)[0]
 
 
 def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],

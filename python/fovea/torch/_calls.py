@@ -59,8 +59,10 @@ class _Kept(NamedTuple):
 
 
 def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.Call, plain: bool, level: str,
-        family: Optional[Family] = None, form: Optional[Form] = None) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    """A call the long way. With a form, the family keeps how it goes."""
+        family: Optional[Family] = None, form: Optional[Form] = None, given: bool = False
+        ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
+    """A call the long way. With a form, the family keeps how it goes; the captured
+    tensors too, unless each call gives its own."""
     batch = query.shape[0]
     # One batch entry of keys is for all of the query's.
     keys, values = (one if one.shape[0] == batch else one.expand(batch, -1, -1, -1) for one in (key, value))
@@ -74,7 +76,7 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
             family.calls.clear()
         read = set(map(id, call.captures))
         bound = (*call.captures, *(tensor for tensor, _ in family.bindings.tensors if id(tensor) not in read))
-        kept = _Kept(alike(query, key, value, *call.blocks, *bound), prepared, bound)
+        kept = _Kept(alike(query, key, value, *call.blocks, *bound), prepared, () if given else bound)
         family.calls[form] = (kept, *family.calls.get(form, ()))[:_MOST_ALIKE]
     return prepared(query, keys, values, others, call.seed, call.offset)
 

@@ -87,6 +87,7 @@ def causal_bias(attn_mask: torch.Tensor, query: torch.Tensor, key: torch.Tensor)
     upper_left = attn_mask.variant == module.CausalVariant.UPPER_LEFT
     if upper_left or lengths[0] == lengths[1]:
         return causal
-    # A tensor that is made under a mode (a fake one) is that mode's.
-    make = _causal_from.__wrapped__ if torch._C._len_torch_dispatch_stack() else _causal_from
+    # A tensor that is made under a mode (a fake one) or a transformation is theirs.
+    theirs = torch._C._len_torch_dispatch_stack() or torch._C._functorch.maybe_current_level() is not None
+    make = _causal_from.__wrapped__ if theirs else _causal_from
     return make(lengths[1] - lengths[0])

@@ -335,9 +335,9 @@ void RegionToTile::cloneWide(OpBuilder &b, Operation *op) {
                                  widen(op->getResult(0).getType()),
                                  isa<arith::IndexCastUIOp>(op)));
   } else {
-    OperationState state(
-        loc, op->getName(), operands,
-        llvm::map_to_vector(op->getResultTypes(), widen), op->getAttrs());
+    OperationState state(loc, op->getName(), operands,
+                         llvm::map_to_vector(op->getResultTypes(), widen),
+                         op->getAttrs());
     llvm::append_range(results, b.create(state)->getResults());
   }
   for (auto [was, result] : llvm::zip_equal(op->getResults(), results)) {

@@ -35,31 +35,69 @@ static LogicalResult checkScratch(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
   return success();
 }
 
-LogicalResult fovea::lowerOverlap(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+LogicalResult fovea::checkOverlap(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+  tile::AwaitPrologueOp wait;
+  kernel.walk([&](tile::AwaitPrologueOp op) { wait = op; });
+  if (!wait)
+    return success();
+  if (!abi.getPrologue())
+    return wait.emitOpError("stands in a kernel without prologue");
+  if (failed(checkScratch(kernel, abi)))
+    return failure();
+  // Who starts the kernel early relies on the waits that are emitted.
+  abi.setOverlapped(true);
+  return success();
+}
+
+/// Scratch memory, as `expandArguments` put it together.
+static SmallVector<UnrealizedConversionCastOp>
+findScratch(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+  SmallVector<UnrealizedConversionCastOp> found;
+  for (auto cast :
+       kernel.getBody().front().getOps<UnrealizedConversionCastOp>()) {
+    auto pointer = dyn_cast<BlockArgument>(cast.getOperand(0));
+    if (pointer && isa<tile::ScratchParameterAttr>(
+                       abi.getParameters()[pointer.getArgNumber()]))
+      found.push_back(cast);
+  }
+  return found;
+}
+
+/// Gives what stands behind `wait` a pointer that exists since the wait only:
+/// loads under a predicate are assembly that LLVM takes for arithmetic.
+static void renew(UnrealizedConversionCastOp scratch, Operation *wait) {
+  OpBuilder b(wait);
+  Location loc = wait->getLoc();
+  SmallVector<Value> parts(scratch.getOperands());
+  parts[0] = emitAsm(b, loc, "", "=l,0", parts[0], parts[0].getType()).front();
+  auto renewed = UnrealizedConversionCastOp::create(
+      b, loc, scratch.getResultTypes(), parts);
+  scratch.getResult(0).replaceUsesWithIf(
+      renewed.getResult(0), [&](OpOperand &use) {
+        Operation *user =
+            wait->getBlock()->findAncestorOpInBlock(*use.getOwner());
+        return user && wait->isBeforeInBlock(user);
+      });
+}
+
+void fovea::lowerOverlap(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+  SmallVector<UnrealizedConversionCastOp> scratch = findScratch(kernel, abi);
   SmallVector<Operation *> ops;
-  bool waits = false;
   kernel.walk([&](Operation *op) {
-    waits |= isa<tile::AwaitPrologueOp>(op);
     if (isa<tile::AllowOverlapOp, tile::AwaitPrologueOp>(op))
       ops.push_back(op);
   });
-  if (waits) {
-    if (!abi.getPrologue())
-      return ops.front()->emitOpError("stands in a kernel without prologue");
-    if (failed(checkScratch(kernel, abi)))
-      return failure();
-    // Who starts the kernel early relies on the waits that are emitted here.
-    abi.setOverlapped(true);
-  }
   for (Operation *op : ops) {
     OpBuilder b(op);
+    bool waits = isa<tile::AwaitPrologueOp>(op);
     // No load may move over the wait: LLVM's intrinsic would allow it.
     emitAsm(b, op->getLoc(),
-            isa<tile::AwaitPrologueOp>(op)
-                ? "griddepcontrol.wait;"
-                : "griddepcontrol.launch_dependents;",
+            waits ? "griddepcontrol.wait;"
+                  : "griddepcontrol.launch_dependents;",
             "~{memory}", {});
+    if (waits)
+      for (UnrealizedConversionCastOp cast : scratch)
+        renew(cast, op);
     op->erase();
   }
-  return success();
 }

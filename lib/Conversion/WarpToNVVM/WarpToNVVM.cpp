@@ -231,9 +231,11 @@ LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
     return failure();
   declareSharedMemory(getOperation());
   FailureOr<Specialization> roles = lowerRoles(kernel, abi);
-  if (failed(roles) || failed(lowerOverlap(kernel, abi)) ||
-      failed(expandArguments(kernel, abi)) ||
-      failed(convertTiles(kernel, abi, *roles)))
+  if (failed(roles) || failed(checkOverlap(kernel, abi)) ||
+      failed(expandArguments(kernel, abi)))
+    return failure();
+  lowerOverlap(kernel, abi);
+  if (failed(convertTiles(kernel, abi, *roles)))
     return failure();
   numberThreads(*roles);
   if (failed(convertMath(kernel)))

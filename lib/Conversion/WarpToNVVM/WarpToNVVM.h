@@ -195,8 +195,10 @@ void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
 void populateColumnPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 
-/// Kernels of one launch that run at the same time.
-mlir::LogicalResult lowerOverlap(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
+/// Kernels of one launch that run at the same time: what stands before a wait,
+/// before arguments are expanded, and the waits themselves, behind that.
+mlir::LogicalResult checkOverlap(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
+void lowerOverlap(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
 
 //===----------------------------------------------------------------------===//
 // Patterns

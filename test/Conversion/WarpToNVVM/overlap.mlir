@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // What the kernel waits for itself, in each role that reads scratch memory, the
-// host need not wait for.
+// host need not wait for. Loads are of a pointer that exists since the wait.
 // CHECK: tile.abi @helper
 // CHECK-NOT: overlapped
 // CHECK: gpu.func @helper
@@ -14,6 +14,8 @@
 // CHECK: griddepcontrol.wait;", "~{memory}"
 // CHECK: nvvm.setmaxregister {{.*}}240
 // CHECK: griddepcontrol.wait;", "~{memory}"
+// CHECK: %[[SCRATCH:.*]] = llvm.inline_asm has_side_effects "", "=l,0" %{{.*}} : (!llvm.ptr<1>) -> !llvm.ptr<1>
+// CHECK: llvm.inline_asm "{{.*}}ld.global{{.*}} %[[SCRATCH]],
 // CHECK: llvm.store
 // CHECK-NOT: griddepcontrol
 !s = memref<?xi32>

@@ -215,13 +215,8 @@ def compile_plans(args, chip, folder):
 
 def main():
     args = make_parser().parse_args()
-    try:
-        import torch
-    except ImportError:
-        print("SKIP: torch is not installed")
-        return 0
-    if not torch.cuda.is_available():
-        print("SKIP: there is no CUDA device")
+    torch = forward.find_torch()
+    if not torch:
         return 0
     import fovea_runtime
 

@@ -46,6 +46,19 @@ ABLATION = (
 )  # fmt: skip
 
 
+def find_torch():
+    """PyTorch, or None after saying why nothing can be timed."""
+    try:
+        import torch
+    except ImportError:
+        print("SKIP: torch is not installed")
+        return None
+    if not torch.cuda.is_available():
+        print("SKIP: there is no CUDA device")
+        return None
+    return torch
+
+
 class Cell(_forward.Cell):
     @property
     def config(self):
@@ -231,13 +244,8 @@ def write_report(rows, args, device):
 
 def main():
     args = parse_arguments()
-    try:
-        import torch
-    except ImportError:
-        print("SKIP: torch is not installed")
-        return 0
-    if not torch.cuda.is_available():
-        print("SKIP: there is no CUDA device")
+    torch = find_torch()
+    if not torch:
         return 0
     import fovea_runtime
 

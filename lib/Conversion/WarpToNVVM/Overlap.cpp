@@ -8,6 +8,10 @@
 
 #include "WarpToNVVM.h"
 
+#include "fovea/Target/Target.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 using namespace mlir;
 using namespace fovea;
 
@@ -28,7 +32,8 @@ static LogicalResult checkScratch(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
     if (!isa<tile::ScratchMemRefParameterAttr>(parameter))
       continue;
     for (Operation *user : argument.getUsers())
-      if (!isMemoryEffectFree(user) && !isBehindWait(user))
+      // A view of it is as good as it.
+      if (!isa<memref::DimOp>(user) && !isBehindWait(user))
         return user->emitOpError("touches scratch memory, and no "
                                  "'tile.await_prologue' stands before it");
   }
@@ -36,8 +41,25 @@ static LogicalResult checkScratch(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
 }
 
 LogicalResult fovea::checkOverlap(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+  const TargetInfo *target =
+      lookupTarget(abi.getTarget(), [&] { return abi.emitError(); });
+  if (!target)
+    return failure();
   tile::AwaitPrologueOp wait;
-  kernel.walk([&](tile::AwaitPrologueOp op) { wait = op; });
+  WalkResult walked = kernel.walk([&](Operation *op) {
+    if (!isa<tile::AllowOverlapOp, tile::AwaitPrologueOp>(op))
+      return WalkResult::advance();
+    if (!target->overlapsLaunches) {
+      op->emitOpError("is not for target '")
+          << target->name << "', where launches do not overlap";
+      return WalkResult::interrupt();
+    }
+    if (auto found = dyn_cast<tile::AwaitPrologueOp>(op))
+      wait = found;
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return failure();
   if (!wait)
     return success();
   if (!abi.getPrologue())

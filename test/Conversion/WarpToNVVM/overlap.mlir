@@ -123,3 +123,38 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
+  gpu.func @f() kernel {
+    // expected-error@+1 {{is not for target 'sm_80', where launches do not overlap}}
+    tile.allow_overlap
+    gpu.return
+  }
+}
+
+// -----
+
+// A view of scratch memory, made and read before the wait.
+!s = memref<?xi32>
+gpu.module @m {
+  tile.abi @helper target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
+  gpu.func @helper(%s: !s) kernel {
+    gpu.return
+  }
+  tile.abi @f target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>])
+    parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) prologue([@helper])
+  gpu.func @f(%s: !s) kernel {
+    // expected-error@+1 {{touches scratch memory, and no 'tile.await_prologue' stands before it}}
+    %view = memref.cast %s : !s to memref<4xi32>
+    tile.await_prologue
+    gpu.return
+  }
+}

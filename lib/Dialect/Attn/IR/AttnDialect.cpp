@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockIndices.h"
+#include "Clauses.h"
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 
@@ -91,17 +92,10 @@ ParseResult MergeOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseCommaSeparatedList(parsePair))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("layout"))) {
-    StringRef name;
-    SMLoc layoutLoc;
-    if (parser.parseLParen() || parser.getCurrentLocation(&layoutLoc) ||
-        parser.parseKeyword(&name) || parser.parseRParen())
+    FailureOr<LayoutAttr> layout = parseLayout(parser);
+    if (failed(layout))
       return failure();
-    std::optional<Layout> layout = symbolizeLayout(name);
-    if (!layout)
-      return parser.emitError(layoutLoc, "expected 'bhsd' or 'bshd', found '")
-             << name << "'";
-    result.addAttribute(getLayoutAttrName(result.name),
-                        LayoutAttr::get(parser.getContext(), *layout));
+    result.addAttribute(getLayoutAttrName(result.name), *layout);
   }
   Type output, lse;
   SmallVector<Type> results;

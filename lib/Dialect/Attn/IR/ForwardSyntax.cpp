@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Clauses.h"
+
 #include "fovea/Dialect/Attn/IR/Attn.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -185,17 +187,10 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
       if (parser.parseRParen())
         return failure();
     } else if (keyword == "layout") {
-      StringRef name;
-      SMLoc layoutLoc;
-      if (parser.parseLParen() || parser.getCurrentLocation(&layoutLoc) ||
-          parser.parseKeyword(&name) || parser.parseRParen())
+      FailureOr<LayoutAttr> layout = parseLayout(parser);
+      if (failed(layout))
         return failure();
-      std::optional<Layout> layout = symbolizeLayout(name);
-      if (!layout)
-        return parser.emitError(layoutLoc, "expected 'bhsd' or 'bshd', found '")
-               << name << "'";
-      result.addAttribute(getLayoutAttrName(result.name),
-                          LayoutAttr::get(context, *layout));
+      result.addAttribute(getLayoutAttrName(result.name), *layout);
     } else if (keyword == "captures") {
       DenseI64ArrayAttr numbers;
       if (parseCaptures(parser, captures, numbers))

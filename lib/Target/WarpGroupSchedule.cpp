@@ -200,7 +200,9 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
   fields.work =
       problem.uneven ? tile::WorkSchedule::Dynamic : tile::WorkSchedule::Static;
   fields.classify = problem.classifies;
-  fields.addByDot = problem.scoreMod;
+  // Accumulators round large sums at each step: by 4e-3 of scores in the
+  // thousands, which weights can't show and a log-sum-exp does.
+  fields.addByDot = problem.scoreMod && !problem.lse;
 
   // One block of them is in use while the next one arrives.
   fields.scoreStages = problem.scoreBits ? 2 : 0;

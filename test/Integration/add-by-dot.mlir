@@ -1,6 +1,7 @@
 // Biases that products of Q and K start from, and that are added behind them: a
 // ramp, a tensor, and a table that both branches of an scf.if add. With schedules
-// that don't have it by default, and without it where they do.
+// that don't have it by default, and without it. Who asks for the log-sum-exp
+// doesn't get it by default, as all examples do.
 //
 // REQUIRES: fovea-run
 // RUN: fovea-run %examples/alibi.mlir --level=warp --target=sm_80 --schedule=add_by_dot=1 --check --random=1 --magnitude=4 --dims B=1,Hq=4,Hkv=4,Sq=100,Skv=300,capture0.0=4
@@ -15,9 +16,11 @@
 // RUN: fovea-run %examples/relative_bias.mlir --level=warp --target=sm_80 --schedule=add_by_dot=1,recurrence=normalized --check --random=1 --magnitude=4 --dims B=1,Hq=4,Hkv=4,Sq=100,Skv=300,capture0.0=4
 // RUN: fovea-run %examples/relative_bias.mlir --level=warp --target=sm_90a --schedule=add_by_dot=0 --check --random=1 --magnitude=4 --dims B=1,Hq=4,Hkv=4,Sq=100,Skv=300,capture0.0=4
 // RUN: fovea-run %examples/relative_bias.mlir --level=warp --target=sm_90a --schedule=add_by_dot=1,score_stages=0,overlap=0,chain=0 --check --random=1 --magnitude=4 --dims B=1,Hq=4,Hkv=4,Sq=100,Skv=300,capture0.0=4
-// RUN: fovea-opt %examples/alibi.mlir --fovea-to-tile=target=sm_90a | FileCheck %s --check-prefix=BY_DOT
-// RUN: fovea-opt %examples/alibi.mlir --fovea-to-tile="target=sm_90a schedule=add_by_dot=0" | FileCheck %s --check-prefix=BEHIND
-// RUN: fovea-opt %examples/relative_bias.mlir --fovea-to-tile=target=sm_90a | FileCheck %s --check-prefix=BRANCHES
+// RUN: fovea-opt %examples/alibi.mlir --fovea-to-tile="target=sm_90a schedule=add_by_dot=1" | FileCheck %s --check-prefix=BY_DOT
+// RUN: fovea-opt %examples/alibi.mlir --fovea-to-tile=target=sm_90a | FileCheck %s --check-prefix=BEHIND
+// RUN: fovea-opt %s --fovea-to-tile=target=sm_90a | FileCheck %s --check-prefix=BY_DOT
+// RUN: fovea-opt %s --fovea-to-tile="target=sm_90a schedule=add_by_dot=0" | FileCheck %s --check-prefix=BEHIND
+// RUN: fovea-opt %examples/relative_bias.mlir --fovea-to-tile="target=sm_90a schedule=add_by_dot=1" | FileCheck %s --check-prefix=BRANCHES
 // BY_DOT:      %[[RAMP:.*]] = tile.ramp
 // BY_DOT-NEXT: %[[BIAS:.*]] = tile.broadcast %[[RAMP]]
 // BY_DOT-NEXT: tile.dot %{{.*}}, %{{.*}}, %[[BIAS]] transpose_b
@@ -25,3 +28,18 @@
 // BEHIND:      arith.addf %[[DOT]]
 // BRANCHES:      %[[BIAS:.*]] = scf.if
 // BRANCHES:      tile.dot %{{.*}}, %{{.*}}, %[[BIAS]] transpose_b
+
+func.func @output_alone(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
+                        %slopes: tensor<?xf32>) -> tensor<?x?x?x64xbf16> {
+  %o = attn.forward %q, %k, %v captures(%slopes : tensor<?xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %slopes: tensor<?xf32>) {
+      %distance = arith.subi %j, %i : index
+      %integer = arith.index_cast %distance : index to i32
+      %number = arith.sitofp %integer : i32 to f32
+      %slope = tensor.extract %slopes[%h] : tensor<?xf32>
+      %bias = arith.mulf %slope, %number : f32
+      %biased = arith.addf %s, %bias : f32
+      attn.yield %biased : f32
+    } : tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16> -> tensor<?x?x?x64xbf16>
+  return %o : tensor<?x?x?x64xbf16>
+}

@@ -237,7 +237,7 @@ class LoadedKernel:
         self.launch(stream, words)
 
     def info(self) -> Dict[str, Any]:
-        """registers, local_memory (bytes of spills) of a thread; threads,
+        """registers, local_memory (bytes: spills, vectors at a tensor's end) of a thread; threads,
         shared_memory (bytes) of a block; blocks_per_multiprocessor."""
         info = _library.KernelInfo()
         _library.check(self._library.fovea_kernel_get_info(self._handle, ctypes.byref(info)))

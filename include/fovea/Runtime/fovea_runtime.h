@@ -142,7 +142,8 @@ FOVEA_API void fovea_kernel_unload(fovea_kernel *kernel);
 typedef struct fovea_kernel_info {
   /** The kernel's name; valid while it is loaded. */
   const char *name;
-  /** Registers of a thread, bytes of local memory of a thread (spills). */
+  /** Registers of a thread, bytes of local memory of a thread (spills, vectors
+   *  at a tensor's end). */
   int registers, local_memory;
   /** Threads of a CTA, bytes of its dynamic shared memory. */
   int threads, shared_memory;

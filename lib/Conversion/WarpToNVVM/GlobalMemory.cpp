@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WarpToNVVM.h"
+#include "BoxAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -18,276 +18,6 @@
 
 using namespace mlir;
 using namespace fovea;
-
-// A vector of so many registers is asked once whether all of it exists.
-static constexpr size_t kManyRegisters = 8;
-
-namespace {
-/// One element's place: address, and whether it may be touched. A null
-/// predicate is always true.
-struct Place {
-  Value address, predicate;
-};
-
-/// Emits addresses and predicates of the elements that a thread holds of a box.
-class BoxAccess {
-public:
-  BoxAccess(OpBuilder &b, Location loc, const GlobalView &view,
-            ValueRange indices, const tile::BoxDims &dims,
-            RankedTensorType tile, Value limit)
-      : b(b), loc(loc), view(view), dims(dims), tile(tile) {
-    for (Value index : indices)
-      start.push_back(emitToI64(b, loc, index));
-    bounds = view.sizes;
-    if (limit)
-      bounds[dims.row] = arith::MinSIOp::create(b, loc, bounds[dims.row],
-                                                emitToI64(b, loc, limit));
-    prepare();
-  }
-
-  /// Where register `index` of the tile lives.
-  Place getPlace(unsigned index) {
-    const Along &row = lookup(0, offsets[0][index]),
-                &column = lookup(1, offsets[1][index]);
-    Value distance =
-        arith::AddIOp::create(b, loc, row.distance, column.distance);
-    Place place;
-    place.address =
-        LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(),
-                            origin, ArrayRef<LLVM::GEPArg>{distance});
-    place.predicate = both(both(row.inside, column.inside), always);
-    return place;
-  }
-
-  /// True if two registers are neighbours in memory, aligned to a pair, and
-  /// exist together.
-  bool isPair(unsigned index) {
-    if (index + 1 >= offsets[0].size() || dims.column < 0 ||
-        dims.column != view.type.getRank() - 1)
-      return false;
-    auto [strides, offset] = view.type.getStridesAndOffset();
-    int64_t size = view.type.getShape().back();
-    return strides.back() == 1 && size % 2 == 0 && offsets[1][index] % 2 == 0 &&
-           isEvenStart() && offsets[0][index] == offsets[0][index + 1] &&
-           offsets[1][index] + 1 == offsets[1][index + 1];
-  }
-
-  /// True if chunks of 8 columns, from the tile's first, exist as a whole and
-  /// lie side by side in memory.
-  bool hasWholeChunks() {
-    if (dims.column < 0 || dims.column != view.type.getRank() - 1)
-      return false;
-    auto [strides, offset] = view.type.getStridesAndOffset();
-    APInt first;
-    return strides.back() == 1 && isAlwaysInside(1) &&
-           matchPattern(start[dims.column], m_ConstantInt(&first)) &&
-           first.getZExtValue() % 8 == 0;
-  }
-
-  /// True if the tile is a vector of many registers: all run along one
-  /// dimension of memory, and to ask once about all of them is worth it.
-  bool isVector() {
-    return (dims.row == -1) != (dims.column == -1) && !dims.isFolded() &&
-           offsets[0].size() >= kManyRegisters;
-  }
-
-  /// Of a vector: all elements exist and lie side by side, and pairs of
-  /// registers are aligned. A lane's opinion becomes the warp's.
-  Value emitIsPlain();
-
-  /// The registers of a plain vector, pairs by one instruction.
-  SmallVector<Value> emitPlainLoads();
-
-  /// Offsets of the registers along a dimension of the tile.
-  ArrayRef<int64_t> getOffsets(int64_t t) { return offsets[t]; }
-
-  /// i1 lives in bytes.
-  Type getMemoryType() {
-    Type element = view.type.getElementType();
-    return element.isInteger(1) ? b.getI8Type() : element;
-  }
-
-private:
-  /// A coordinate along one dimension of the tile.
-  struct Along {
-    Value distance; // in elements, i64
-    Value inside;   // null: always
-  };
-
-  Value both(Value x, Value y) {
-    if (!x || !y)
-      return x ? x : y;
-    return arith::AndIOp::create(b, loc, x, y);
-  }
-
-  /// Along which dimension of the tile a vector runs.
-  int64_t getDirection() const { return dims.row == -1 ? 1 : 0; }
-
-  /// Whether a register of a vector and the next one are two neighbours.
-  bool startsPair(size_t index) {
-    ArrayRef<int64_t> along = offsets[getDirection()];
-    return index + 1 < along.size() && along[index] % 2 == 0 &&
-           along[index] + 1 == along[index + 1];
-  }
-
-  /// Where the thread's first element of a plain vector lies.
-  Value emitFirstAddress() {
-    int64_t t = getDirection();
-    Value first = arith::AddIOp::create(
-        b, loc, start[t == 0 ? dims.row : dims.column], base[t]);
-    return LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(),
-                               origin, ArrayRef<LLVM::GEPArg>{first});
-  }
-
-  bool isEvenStart() {
-    APInt value;
-    return matchPattern(start[dims.column], m_ConstantInt(&value)) && !value[0];
-  }
-
-  void prepare() {
-    auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
-    Value thread = emitThread(b, loc);
-    // Dimensions that the tile does not run along: one fixed coordinate.
-    Value distance = emitI64(b, loc, 0);
-    for (int64_t dim = 0; dim < view.type.getRank(); ++dim) {
-      if (dims.contains(dim))
-        continue;
-      distance = arith::AddIOp::create(
-          b, loc, distance,
-          arith::MulIOp::create(b, loc, start[dim], view.strides[dim]));
-      always = both(always, isInside(dim, start[dim]));
-    }
-    origin =
-        LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(),
-                            view.pointer, ArrayRef<LLVM::GEPArg>{distance});
-    for (int64_t t : {0, 1}) {
-      offsets[t] = layout.getOffsets(tile.getShape(), t);
-      base[t] = emitToI64(b, loc,
-                          layout.emitBase(b, loc, thread, tile.getShape(), t));
-    }
-  }
-
-  /// 0 <= coordinate < bound, as one unsigned comparison.
-  Value isInside(int64_t dim, Value coordinate) {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, coordinate,
-                                 bounds[dim]);
-  }
-
-  const Along &lookup(int64_t t, int64_t offset) {
-    auto [entry, isNew] = cache[t].try_emplace(offset);
-    if (!isNew)
-      return entry->second;
-    int64_t dim = t == 0 ? dims.row : dims.column;
-    if (dim == -1) {
-      entry->second.distance = emitI64(b, loc, 0);
-      return entry->second;
-    }
-    if (t == 0 && dims.isFolded())
-      return entry->second = getFoldedRow(offset);
-    Value first = arith::AddIOp::create(b, loc, start[dim], base[t]);
-    Value coordinate =
-        arith::AddIOp::create(b, loc, first, emitI64(b, loc, offset));
-    entry->second.distance =
-        arith::MulIOp::create(b, loc, coordinate, view.strides[dim]);
-    if (!isAlwaysInside(t))
-      entry->second.inside = isInside(dim, coordinate);
-    return entry->second;
-  }
-
-  /// A row that has a coordinate along two dimensions.
-  Along getFoldedRow(int64_t offset) {
-    Value row = arith::AddIOp::create(b, loc, base[0], emitI64(b, loc, offset));
-    Value extent = emitI64(b, loc, dims.foldExtent);
-    Along place = {emitI64(b, loc, 0), {}};
-    for (auto [dim, distance] :
-         {std::pair(dims.row,
-                    arith::DivUIOp::create(b, loc, row, extent).getResult()),
-          {dims.fold,
-           arith::RemUIOp::create(b, loc, row, extent).getResult()}}) {
-      Value coordinate = arith::AddIOp::create(b, loc, start[dim], distance);
-      place.distance = arith::AddIOp::create(
-          b, loc, place.distance,
-          arith::MulIOp::create(b, loc, coordinate, view.strides[dim]));
-      place.inside = both(place.inside, isInside(dim, coordinate));
-    }
-    return place;
-  }
-
-  /// Constant start, static bound, and the whole tile inside.
-  bool isAlwaysInside(int64_t t) {
-    APInt first, bound;
-    int64_t dim = t == 0 ? dims.row : dims.column;
-    return matchPattern(start[dim], m_ConstantInt(&first)) &&
-           matchPattern(bounds[dim], m_ConstantInt(&bound)) &&
-           first.getSExtValue() >= 0 &&
-           first.getSExtValue() + tile.getDimSize(t) <= bound.getSExtValue();
-  }
-
-  OpBuilder &b;
-  Location loc;
-  const GlobalView &view;
-  tile::BoxDims dims;
-  RankedTensorType tile;
-  SmallVector<Value> start, bounds;
-  Value origin, always;
-  SmallVector<int64_t> offsets[2];
-  Value base[2];
-  std::map<int64_t, Along> cache[2];
-};
-} // namespace
-
-Value BoxAccess::emitIsPlain() {
-  int64_t t = getDirection(), dim = t == 0 ? dims.row : dims.column;
-  Value end = arith::AddIOp::create(b, loc, start[dim],
-                                    emitI64(b, loc, tile.getDimSize(t)));
-  Value plain = arith::AndIOp::create(
-      b, loc,
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, start[dim],
-                            emitI64(b, loc, 0)),
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end,
-                            bounds[dim]));
-  plain = both(plain, always);
-  auto [strides, offset] = view.type.getStridesAndOffset();
-  if (strides[dim] != 1)
-    plain = both(plain,
-                 arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                       view.strides[dim], emitI64(b, loc, 1)));
-  if (llvm::any_of(llvm::seq(offsets[t].size()),
-                   [&](size_t index) { return startsPair(index); })) {
-    int64_t bytes = getMemoryType().getIntOrFloatBitWidth() / 8;
-    Value address =
-        LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), emitFirstAddress());
-    Value odd = arith::AndIOp::create(b, loc, emitToI32(b, loc, address),
-                                      emitI32(b, loc, 2 * bytes - 1));
-    plain = both(plain, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                              odd, emitI32(b, loc, 0)));
-  }
-  return NVVM::VoteSyncOp::create(b, loc, b.getI1Type(), emitI32(b, loc, -1),
-                                  plain, NVVM::VoteSyncKind::all);
-}
-
-SmallVector<Value> BoxAccess::emitPlainLoads() {
-  ArrayRef<int64_t> along = offsets[getDirection()];
-  Type type = getMemoryType();
-  auto pairType = VectorType::get({2}, type);
-  int64_t bytes = type.getIntOrFloatBitWidth() / 8;
-  Value first = emitFirstAddress();
-  SmallVector<Value> values;
-  while (values.size() < along.size()) {
-    size_t index = values.size();
-    Value address =
-        LLVM::GEPOp::create(b, loc, first.getType(), type, first,
-                            ArrayRef<LLVM::GEPArg>{int32_t(along[index])});
-    if (!startsPair(index)) {
-      values.push_back(LLVM::LoadOp::create(b, loc, type, address, bytes));
-      continue;
-    }
-    Value pair = LLVM::LoadOp::create(b, loc, pairType, address, 2 * bytes);
-    for (int64_t part : {0, 1})
-      values.push_back(vector::ExtractOp::create(b, loc, pair, part));
-  }
-  return values;
-}
 
 /// PTX of a load or store of `bits`, under a predicate.
 static Value emitLoad(OpBuilder &b, Location loc, Place place, Type type) {
@@ -395,7 +125,9 @@ static void emitWideStore(OpBuilder &b, Location loc, Place place,
 
 namespace {
 struct LoadLowering : OpConversionPattern<tile::LoadOp> {
-  using OpConversionPattern::OpConversionPattern;
+  LoadLowering(const TypeConverter &converter, MLIRContext *context,
+               const VectorLoads &ways)
+      : OpConversionPattern(converter, context), ways(ways) {}
 
   LogicalResult
   matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
@@ -416,28 +148,46 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
           }));
     };
     auto loadEach = [&]() {
-      SmallVector<Value> elements;
-      for (int64_t index = 0; index < type.getNumElements(); ++index)
-        elements.push_back(emitLoad(rewriter, loc, access.getPlace(index),
-                                    access.getMemoryType()));
-      return combine(elements);
+      return llvm::map_to_vector(
+          llvm::seq(type.getNumElements()), [&](int64_t index) {
+            return emitLoad(rewriter, loc, access.getPlace(index),
+                            access.getMemoryType());
+          });
     };
     if (!access.isVector()) {
-      rewriter.replaceOp(op, loadEach());
+      rewriter.replaceOp(op, combine(loadEach()));
+      return success();
+    }
+    if (ways.isPlain(op)) {
+      rewriter.replaceOp(op, combine(access.emitPlainLoads()));
+      return success();
+    }
+    if (ways.isRare(op)) {
+      rewriter.replaceOp(op, combine(loadThroughLocalMemory(
+                                 op, access, type.getNumElements(), rewriter)));
       return success();
     }
     // Only a block at the end of a sequence is not plain, and a vector with
     // strides.
     auto branch =
-        scf::IfOp::create(rewriter, loc, TypeRange(type), access.emitIsPlain(),
-                          /*addThenBlock=*/true, /*addElseBlock=*/true);
+        scf::IfOp::create(rewriter, loc, TypeRange(type),
+                          emitAll(rewriter, loc, access.emitIsPlain()),
+                          /*addThenBlock=*/true,
+                          /*addElseBlock=*/true);
     rewriter.setInsertionPointToEnd(branch.thenBlock());
     scf::YieldOp::create(rewriter, loc, combine(access.emitPlainLoads()));
     rewriter.setInsertionPointToEnd(branch.elseBlock());
-    scf::YieldOp::create(rewriter, loc, loadEach());
+    scf::YieldOp::create(rewriter, loc, combine(loadEach()));
     rewriter.replaceOp(op, branch.getResults());
     return success();
   }
+
+private:
+  static SmallVector<Value> loadThroughLocalMemory(tile::LoadOp op,
+                                                   BoxAccess &access,
+                                                   int32_t count, OpBuilder &b);
+
+  const VectorLoads &ways;
 };
 
 struct StoreLowering : OpConversionPattern<tile::StoreOp> {
@@ -566,6 +316,62 @@ struct DimLowering : OpConversionPattern<memref::DimOp> {
 };
 } // namespace
 
+/// Before which op a value that `op` reads from memory must be there.
+static Operation *findFirstUser(Operation *op) {
+  llvm::SmallPtrSet<Operation *, 8> users;
+  for (Operation *user : op->getUsers())
+    users.insert(op->getBlock()->findAncestorOpInBlock(*user));
+  Operation *place = op->getNextNode();
+  while (!users.contains(place) && !place->hasTrait<OpTrait::IsTerminator>())
+    place = place->getNextNode();
+  return place;
+}
+
+/// Elements one by one, to local memory and back: with an address and a
+/// predicate each, as many as there are would wait in registers for their use.
+SmallVector<Value> LoadLowering::loadThroughLocalMemory(tile::LoadOp op,
+                                                        BoxAccess &access,
+                                                        int32_t count,
+                                                        OpBuilder &b) {
+  Location loc = op.getLoc();
+  Type element = access.getMemoryType();
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value buffer, place;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
+    b.setInsertionPointToStart(&kernel.getBody().front());
+    buffer = LLVM::AllocaOp::create(b, loc, pointer, element,
+                                    emitI32(b, loc, count), 16);
+    place = LLVM::AllocaOp::create(b, loc, pointer, b.getI32Type(),
+                                   emitI32(b, loc, 1));
+  }
+  auto getAddress = [&](Value start, int32_t index) -> Value {
+    return LLVM::GEPOp::create(b, loc, pointer, element, start,
+                               ArrayRef<LLVM::GEPArg>{index});
+  };
+  for (int32_t index : llvm::seq(count))
+    LLVM::StoreOp::create(
+        b, loc, emitLoad(b, loc, access.getVectorPlace(index), element),
+        getAddress(buffer, index), bytes);
+  // Neither LLVM nor ptxas may know where they are, or they are registers
+  // again.
+  LLVM::StoreOp::create(b, loc, emitI32(b, loc, 0), place, 4,
+                        /*isVolatile=*/true);
+  // All is written before the first is read: not even ptxas can tell them
+  // apart.
+  b.setInsertionPoint(findFirstUser(op));
+  Value zero = LLVM::LoadOp::create(b, loc, b.getI32Type(), place, 4,
+                                    /*isVolatile=*/true);
+  Value start = LLVM::GEPOp::create(b, loc, pointer, element, buffer,
+                                    ArrayRef<LLVM::GEPArg>{zero});
+  return llvm::map_to_vector(llvm::seq(count), [&](int32_t index) -> Value {
+    return LLVM::LoadOp::create(b, loc, element, getAddress(start, index),
+                                bytes);
+  });
+}
+
 /// Bytes that the start of each row of memory is a multiple of, by the ABI.
 static int64_t getAlignment(tile::AbiOp abi, const GlobalView &view) {
   auto argument = dyn_cast<BlockArgument>(view.pointer);
@@ -688,9 +494,10 @@ GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
 void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          tile::AbiOp abi,
-                                         const Specialization &roles) {
-  patterns.add<DimLowering, GatherLowering, LoadLowering>(
-      converter, patterns.getContext());
+                                         const Specialization &roles,
+                                         const VectorLoads &ways) {
+  patterns.add<DimLowering, GatherLowering>(converter, patterns.getContext());
+  patterns.add<LoadLowering>(converter, patterns.getContext(), ways);
   patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles);
   patterns.add<StoreLowering>(converter, patterns.getContext(), abi);
 }

@@ -58,6 +58,12 @@ Value fovea::emitSharedAddress(OpBuilder &builder, Location loc,
                                emitI32(builder, loc, offset));
 }
 
+Value fovea::emitAll(OpBuilder &builder, Location loc, Value condition) {
+  return NVVM::VoteSyncOp::create(builder, loc, builder.getI1Type(),
+                                  emitI32(builder, loc, -1), condition,
+                                  NVVM::VoteSyncKind::all);
+}
+
 Value fovea::emitUniform(OpBuilder &builder, Location loc, Value value) {
   return NVVM::ShflOp::create(
       builder, loc, value.getType(), emitI32(builder, loc, -1), value,

@@ -178,7 +178,9 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
                                                        target);
   populateTilePatterns(patterns, converter);
   populateRandomPatterns(patterns, converter);
-  populateGlobalMemoryPatterns(patterns, converter, abi, roles);
+  VectorLoads ways;
+  ways.split(kernel);
+  populateGlobalMemoryPatterns(patterns, converter, abi, roles, ways);
   populateSharedMemoryPatterns(patterns, converter, abi.getThreads());
   populateLocalStorePatterns(patterns, converter);
   populateMmaSyncPatterns(patterns, converter);

@@ -195,6 +195,24 @@ void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
 void populateColumnPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 
+/// In which code vectors of many registers are loaded, of which most are plain:
+/// they exist whole and lie side by side.
+class VectorLoads {
+public:
+  /// Where a branch ends with what is computed from vectors, as masks do, it
+  /// becomes two, one for plain vectors.
+  void split(mlir::gpu::GPUFuncOp kernel);
+
+  /// Loads in code for plain vectors, and in that for others.
+  bool isPlain(tile::LoadOp load) const { return plain.contains(load); }
+  bool isRare(tile::LoadOp load) const { return rare.contains(load); }
+
+private:
+  void split(mlir::Block &block);
+
+  llvm::DenseSet<mlir::Operation *> plain, rare;
+};
+
 /// Kernels of one launch that run at the same time: what stands before a wait,
 /// before arguments are expanded, and the waits themselves, behind that.
 mlir::LogicalResult checkOverlap(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
@@ -208,9 +226,11 @@ void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
 void populateRandomPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
+/// `ways` must live as long as the patterns.
 void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
-                                  tile::AbiOp abi, const Specialization &roles);
+                                  tile::AbiOp abi, const Specialization &roles,
+                                  const VectorLoads &ways);
 /// `threads` of a CTA share the work of a copy.
 void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
@@ -248,6 +268,9 @@ emitAsm(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef text,
 /// Address of byte `offset` of the CTA's dynamic shared memory, i32.
 mlir::Value emitSharedAddress(mlir::OpBuilder &builder, mlir::Location loc,
                               int64_t offset);
+/// Whether `condition` holds in all lanes.
+mlir::Value emitAll(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value condition);
 /// `value` as lane 0 has it, the same in the whole warp.
 mlir::Value emitUniform(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value);

@@ -1,0 +1,267 @@
+//===- BoxAccess.cpp - A thread's elements of a box of memory ---*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BoxAccess.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// A vector of so many registers is asked once whether all of it exists.
+static constexpr int64_t kManyRegisters = 8;
+
+BoxAccess::BoxAccess(OpBuilder &b, Location loc, const GlobalView &view,
+                     ValueRange indices, const tile::BoxDims &dims,
+                     RankedTensorType tile, Value limit)
+    : b(b), loc(loc), view(view), dims(dims), tile(tile) {
+  for (Value index : indices)
+    start.push_back(emitToI64(b, loc, index));
+  bounds = view.sizes;
+  if (limit)
+    bounds[dims.row] = arith::MinSIOp::create(b, loc, bounds[dims.row],
+                                              emitToI64(b, loc, limit));
+  prepare();
+}
+
+Value BoxAccess::both(Value x, Value y) {
+  if (!x || !y)
+    return x ? x : y;
+  return arith::AndIOp::create(b, loc, x, y);
+}
+
+Value BoxAccess::isInside(int64_t dim, Value coordinate) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, coordinate,
+                               bounds[dim]);
+}
+
+bool BoxAccess::isAlwaysInside(int64_t t) {
+  APInt first, bound;
+  int64_t dim = t == 0 ? dims.row : dims.column;
+  return matchPattern(start[dim], m_ConstantInt(&first)) &&
+         matchPattern(bounds[dim], m_ConstantInt(&bound)) &&
+         first.getSExtValue() >= 0 &&
+         first.getSExtValue() + tile.getDimSize(t) <= bound.getSExtValue();
+}
+
+void BoxAccess::prepare() {
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  Value thread = emitThread(b, loc);
+  // Dimensions that the tile does not run along: one fixed coordinate.
+  Value distance = emitI64(b, loc, 0);
+  for (int64_t dim = 0; dim < view.type.getRank(); ++dim) {
+    if (dims.contains(dim))
+      continue;
+    distance = arith::AddIOp::create(
+        b, loc, distance,
+        arith::MulIOp::create(b, loc, start[dim], view.strides[dim]));
+    always = both(always, isInside(dim, start[dim]));
+  }
+  origin = LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(),
+                               view.pointer, ArrayRef<LLVM::GEPArg>{distance});
+  for (int64_t t : {0, 1}) {
+    offsets[t] = layout.getOffsets(tile.getShape(), t);
+    base[t] =
+        emitToI64(b, loc, layout.emitBase(b, loc, thread, tile.getShape(), t));
+  }
+}
+
+BoxAccess::Along BoxAccess::getFoldedRow(int64_t offset) {
+  Value row = arith::AddIOp::create(b, loc, base[0], emitI64(b, loc, offset));
+  Value extent = emitI64(b, loc, dims.foldExtent);
+  Along place = {emitI64(b, loc, 0), {}};
+  for (auto [dim, distance] :
+       {std::pair(dims.row,
+                  arith::DivUIOp::create(b, loc, row, extent).getResult()),
+        {dims.fold, arith::RemUIOp::create(b, loc, row, extent).getResult()}}) {
+    Value coordinate = arith::AddIOp::create(b, loc, start[dim], distance);
+    place.distance = arith::AddIOp::create(
+        b, loc, place.distance,
+        arith::MulIOp::create(b, loc, coordinate, view.strides[dim]));
+    place.inside = both(place.inside, isInside(dim, coordinate));
+  }
+  return place;
+}
+
+const BoxAccess::Along &BoxAccess::lookup(int64_t t, int64_t offset) {
+  auto [entry, isNew] = cache[t].try_emplace(offset);
+  if (!isNew)
+    return entry->second;
+  int64_t dim = t == 0 ? dims.row : dims.column;
+  if (dim == -1) {
+    entry->second.distance = emitI64(b, loc, 0);
+    return entry->second;
+  }
+  if (t == 0 && dims.isFolded())
+    return entry->second = getFoldedRow(offset);
+  Value first = arith::AddIOp::create(b, loc, start[dim], base[t]);
+  Value coordinate =
+      arith::AddIOp::create(b, loc, first, emitI64(b, loc, offset));
+  entry->second.distance =
+      arith::MulIOp::create(b, loc, coordinate, view.strides[dim]);
+  if (!isAlwaysInside(t))
+    entry->second.inside = isInside(dim, coordinate);
+  return entry->second;
+}
+
+Place BoxAccess::getPlace(unsigned index) {
+  const Along &row = lookup(0, offsets[0][index]),
+              &column = lookup(1, offsets[1][index]);
+  Value distance = arith::AddIOp::create(b, loc, row.distance, column.distance);
+  Place place;
+  place.address =
+      LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(),
+                          origin, ArrayRef<LLVM::GEPArg>{distance});
+  place.predicate = both(both(row.inside, column.inside), always);
+  return place;
+}
+
+bool BoxAccess::isEvenStart() {
+  APInt value;
+  return matchPattern(start[dims.column], m_ConstantInt(&value)) && !value[0];
+}
+
+bool BoxAccess::isPair(unsigned index) {
+  if (index + 1 >= offsets[0].size() || dims.column < 0 ||
+      dims.column != view.type.getRank() - 1)
+    return false;
+  auto [strides, offset] = view.type.getStridesAndOffset();
+  int64_t size = view.type.getShape().back();
+  return strides.back() == 1 && size % 2 == 0 && offsets[1][index] % 2 == 0 &&
+         isEvenStart() && offsets[0][index] == offsets[0][index + 1] &&
+         offsets[1][index] + 1 == offsets[1][index + 1];
+}
+
+bool BoxAccess::hasWholeChunks() {
+  if (dims.column < 0 || dims.column != view.type.getRank() - 1)
+    return false;
+  auto [strides, offset] = view.type.getStridesAndOffset();
+  APInt first;
+  return strides.back() == 1 && isAlwaysInside(1) &&
+         matchPattern(start[dims.column], m_ConstantInt(&first)) &&
+         first.getZExtValue() % 8 == 0;
+}
+
+Type BoxAccess::getMemoryType() {
+  Type element = view.type.getElementType();
+  return element.isInteger(1) ? b.getI8Type() : element;
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+bool BoxAccess::isVector(RankedTensorType tile, const tile::BoxDims &dims) {
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  return (dims.row == -1) != (dims.column == -1) && !dims.isFolded() &&
+         layout.getNumElements(tile.getShape()) >= kManyRegisters;
+}
+
+bool BoxAccess::startsPair(size_t index) {
+  ArrayRef<int64_t> along = offsets[getDirection()];
+  return index + 1 < along.size() && along[index] % 2 == 0 &&
+         along[index] + 1 == along[index + 1];
+}
+
+Value BoxAccess::emitFirstAddress() {
+  int64_t t = getDirection();
+  Value first = arith::AddIOp::create(
+      b, loc, start[t == 0 ? dims.row : dims.column], base[t]);
+  return LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(),
+                             origin, ArrayRef<LLVM::GEPArg>{first});
+}
+
+Value BoxAccess::emitIsPlain() {
+  int64_t t = getDirection(), dim = t == 0 ? dims.row : dims.column;
+  Value end = arith::AddIOp::create(b, loc, start[dim],
+                                    emitI64(b, loc, tile.getDimSize(t)));
+  Value plain = arith::AndIOp::create(
+      b, loc,
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, start[dim],
+                            emitI64(b, loc, 0)),
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end,
+                            bounds[dim]));
+  plain = both(plain, always);
+  auto [strides, offset] = view.type.getStridesAndOffset();
+  if (strides[dim] != 1)
+    plain = both(plain,
+                 arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                       view.strides[dim], emitI64(b, loc, 1)));
+  if (llvm::any_of(llvm::seq(offsets[t].size()),
+                   [&](size_t index) { return startsPair(index); })) {
+    int64_t bytes = getMemoryType().getIntOrFloatBitWidth() / 8;
+    Value address =
+        LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), emitFirstAddress());
+    Value odd = arith::AndIOp::create(b, loc, emitToI32(b, loc, address),
+                                      emitI32(b, loc, 2 * bytes - 1));
+    plain = both(plain, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                              odd, emitI32(b, loc, 0)));
+  }
+  return plain;
+}
+
+Place BoxAccess::getVectorPlace(unsigned index) {
+  int64_t t = getDirection(), dim = t == 0 ? dims.row : dims.column;
+  if (!firstInside) {
+    Value zero = emitI64(b, loc, 0), most = emitI64(b, loc, tile.getDimSize(t)),
+          first = arith::AddIOp::create(b, loc, start[dim], base[t]);
+    auto clamp = [&](Value value) -> Value {
+      value = arith::MaxSIOp::create(b, loc, value, zero);
+      value = arith::MinSIOp::create(b, loc, value, most);
+      return emitToI32(b, loc, value);
+    };
+    firstInside = clamp(arith::SubIOp::create(b, loc, zero, first));
+    endInside = clamp(arith::SubIOp::create(b, loc, bounds[dim], first));
+    if (always)
+      endInside = arith::SelectOp::create(b, loc, always, endInside,
+                                          emitI32(b, loc, 0));
+  }
+  Value offset = emitI32(b, loc, offsets[t][index]);
+  Place place;
+  place.predicate =
+      both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, offset,
+                                 firstInside),
+           arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, offset,
+                                 endInside));
+  Value first = arith::MulIOp::create(
+      b, loc, arith::AddIOp::create(b, loc, start[dim], base[t]),
+      view.strides[dim]);
+  Value distance = arith::MulIOp::create(b, loc, view.strides[dim],
+                                         emitI64(b, loc, offsets[t][index]));
+  place.address = LLVM::GEPOp::create(
+      b, loc, view.pointer.getType(), getMemoryType(),
+      LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(),
+                          origin, ArrayRef<LLVM::GEPArg>{first}),
+      ArrayRef<LLVM::GEPArg>{distance});
+  return place;
+}
+
+SmallVector<Value> BoxAccess::emitPlainLoads() {
+  ArrayRef<int64_t> along = offsets[getDirection()];
+  Type type = getMemoryType();
+  auto pairType = VectorType::get({2}, type);
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8;
+  Value first = emitFirstAddress();
+  SmallVector<Value> values;
+  while (values.size() < along.size()) {
+    size_t index = values.size();
+    Value address =
+        LLVM::GEPOp::create(b, loc, first.getType(), type, first,
+                            ArrayRef<LLVM::GEPArg>{int32_t(along[index])});
+    if (!startsPair(index)) {
+      values.push_back(LLVM::LoadOp::create(b, loc, type, address, bytes));
+      continue;
+    }
+    Value pair = LLVM::LoadOp::create(b, loc, pairType, address, 2 * bytes);
+    for (int64_t part : {0, 1})
+      values.push_back(vector::ExtractOp::create(b, loc, pair, part));
+  }
+  return values;
+}

@@ -70,12 +70,13 @@ def make_tensors(torch, plan):
         program = variant_programs.PROGRAMS[plan.variant]
         return variant_programs.make_tensors(torch, program, variant_programs.sizes_of(program))[0]
     cell = forward.Cell(plan.cell)
-    return {name: torch.randn(cell.b, cell.h, cell.s, cell.d, device="cuda", dtype=torch.bfloat16) for name in "qkv"}
+    dims = zip("qkv", (cell.d, cell.d, cell.dv))
+    return {name: torch.randn(cell.b, cell.h, cell.s, d, device="cuda", dtype=torch.bfloat16) for name, d in dims}
 
 
 def prepare(torch, runtime, plan):
     tensors = make_tensors(torch, plan)
-    prepared = runtime.load(plan.image, plan.metadata).prepare(**tensors, o=torch.empty_like(tensors["q"]))
+    prepared = runtime.load(plan.image, plan.metadata).prepare(**tensors, o=tensors["q"].new_empty((*tensors["q"].shape[:3], tensors["v"].shape[-1])))
     stream = torch.cuda.current_stream().cuda_stream
     return lambda: prepared.run(stream)
 

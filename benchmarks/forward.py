@@ -6,10 +6,10 @@
     python benchmarks/forward.py --ablation           # one mechanism of the schedule off at a time
 
 Each cell has 16k tokens in all and heads * d = 2048, bf16; all contestants get
-the same tensors. They take turns in random order, five rounds; a turn is 30 ms
+the same tensors. 192/128:4096:causal has values of head dim 128. They take turns in random order, five rounds; a turn is 30 ms
 of the kernel and then seven timed launches of it, because the chip's power
 limit remembers what ran before. The median of all launches counts. FLOPs are
-4 * d * pairs of query and key, half of them with a causal mask, for everyone.
+2 * (d + dv) * pairs of query and key, half of them with a causal mask, for everyone.
 Ours are compiled without LSE (inference), torch's FLASH_ATTENTION writes it.
 """
 
@@ -62,7 +62,7 @@ def find_torch():
 class Cell(_forward.Cell):
     @property
     def config(self):
-        return Config("causal" if self.causal else "dense", "bf16", self.d)
+        return Config("causal" if self.causal else "dense", "bf16", self.d, self.dv if self.dv != self.d else 0)
 
 
 def admit(torch, name, launch, o, reference):
@@ -86,7 +86,7 @@ def fovea_contestants(torch, runtime, compiled, args, tensors, reference):
         if isinstance(outcome, Exception):
             print(f"  {name} does not compile: {first_line(outcome)}", flush=True)
             continue
-        o = torch.full_like(tensors["q"], torch.nan)
+        o = torch.full_like(reference, torch.nan)
         arguments = {**tensors, "o": o}
         if args.lse:
             arguments["lse"] = torch.full(o.shape[:3], torch.nan, device="cuda")
@@ -113,7 +113,7 @@ def golden_contestants(torch, loaded, cell, tensors, reference):
     result, facts = {}, {}
     q, k, v = (tensors[name].transpose(1, 2) for name in "qkv")
     for kernel in loaded:
-        if (kernel.facts.head_dim, kernel.facts.causal) != (cell.d, cell.causal):
+        if (kernel.facts.head_dim, kernel.facts.causal) != (cell.d, cell.causal) or cell.dv != cell.d:
             continue
         name = f"{report.GOLDEN}[{kernel.facts.name}]"
         o = torch.full_like(tensors["q"], torch.nan)
@@ -161,7 +161,7 @@ def compile_candidates(cells, args, chip, folder):
 
 def run_cell(torch, runtime, cell, compiled, golden, args, rng):
     q, k, v = _forward.make_inputs(torch, cell)
-    print(f"{cell.text}: B {cell.b}, H {cell.h}, S {cell.s}, d {cell.d}", flush=True)
+    print(f"{cell.text}: B {cell.b}, H {cell.h}, S {cell.s}, d {cell.d}, dv {cell.dv}", flush=True)
     contestants = {}
     if args.peers:
         contestants = _forward.torch_contestants(torch, cell, q, k, v, args.flex, lambda line: print(line, flush=True))
@@ -190,7 +190,7 @@ def target_list(text):
 
 def make_parser():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cells", nargs="+", type=Cell, help="HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal")
+    parser.add_argument("--cells", nargs="+", type=Cell, help="HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal, HEAD_DIM or HEAD_DIM/VALUE_HEAD_DIM")
     parser.add_argument("--schedule", action="append", default=[], help="a candidate beside 'auto', repeatable")
     parser.add_argument("--only-schedules", action="store_true", help="without 'auto'")
     parser.add_argument("--ablation", action="store_true", help="schedules with one mechanism off; d 128 and 64 at 4k")

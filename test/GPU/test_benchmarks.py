@@ -42,7 +42,10 @@ def test_cells_and_flops():
     assert (cell.b, cell.h, cell.flops) == (4, 16, 4 * 4 * 16 * 4096**2 * 128)
     assert forward.Cell("128:4096:causal").flops * 2 == cell.flops
     assert forward.Cell("64:32768:full").b == 1
-    for text in ("128:4096", "128:x:full", "128:4096:window", "0:1:full"):
+    both = forward.Cell("192/128:4096:full")
+    assert (both.d, both.dv, both.h, both.flops) == (192, 128, 10, 2 * 4 * 10 * 4096**2 * 320)
+    assert both.config.name == "dense_bf16_d192_dv128_bhsd" and cell.config.name == "dense_bf16_d128_bhsd"
+    for text in ("128:4096", "192/x:4096:full", "192/0:4096:full", "128:x:full", "128:4096:window", "0:1:full"):
         assert refuses(forward.Cell, text, error=forward.argparse.ArgumentTypeError), text
 
 

@@ -16,23 +16,25 @@ RELATIVE_ERROR = 1e-2
 
 
 class Cell:
-    """One size: HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal. There are 16k tokens
-    in all, and heads times head dim is 2048."""
+    """One size: HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal; 192/128 is a head dim
+    with that of values. There are 16k tokens in all, and heads times head dim is 2048."""
 
     def __init__(self, text: str):
         try:
-            d, s, mask = text.split(":")
-            self.d, self.s, self.causal = int(d), int(s), {"full": False, "causal": True}[mask]
-            if self.d < 1 or self.s < 1:
+            dims, s, mask = text.split(":")
+            d, _, dv = dims.partition("/")
+            self.d, self.dv, self.s, self.causal = int(d), int(dv or d), int(s), {"full": False, "causal": True}[mask]
+            if self.d < 1 or self.dv < 1 or self.s < 1:
                 raise ValueError
         except (ValueError, KeyError):
-            raise argparse.ArgumentTypeError(f"'{text}' is not HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal") from None
+            raise argparse.ArgumentTypeError(
+                f"'{text}' is not HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal, with HEAD_DIM or HEAD_DIM/VALUE_HEAD_DIM") from None
         self.text, self.b, self.h = text, max(1, TOKENS // self.s), max(1, WIDTH // self.d)
 
     @property
     def flops(self) -> float:
-        """4 * d for each pair of query and key, half of them with a causal mask."""
-        return 4 * self.b * self.h * self.s * self.s * self.d * (0.5 if self.causal else 1)
+        """2 * (d + dv) for each pair of query and key, half of them with a causal mask."""
+        return 2 * self.b * self.h * self.s * self.s * (self.d + self.dv) * (0.5 if self.causal else 1)
 
 
 def torch_contestants(torch: Any, cell: Cell, q: Any, k: Any, v: Any, flex: bool,
@@ -74,7 +76,7 @@ def torch_contestants(torch: Any, cell: Cell, q: Any, k: Any, v: Any, flex: bool
 
 def make_inputs(torch: Any, cell: Cell) -> List[Any]:
     """Random q, k and v."""
-    return [torch.randn(cell.b, cell.h, cell.s, cell.d, device="cuda", dtype=torch.bfloat16) for _ in range(3)]
+    return [torch.randn(cell.b, cell.h, cell.s, d, device="cuda", dtype=torch.bfloat16) for d in (cell.d, cell.d, cell.dv)]
 
 
 def our_contestant(torch: Any, cell: Cell, target: str, q: Any, k: Any, v: Any) -> Callable[[], Any]:
@@ -82,9 +84,10 @@ def our_contestant(torch: Any, cell: Cell, target: str, q: Any, k: Any, v: Any) 
     import fovea
 
     mask = (lambda b, h, q_idx, kv_idx: q_idx >= kv_idx) if cell.causal else None
-    spec = fovea.attention(mask_mod=mask, dtype="bf16", head_dim=cell.d, lse=False, name="causal" if mask else "dense")
+    spec = fovea.attention(mask_mod=mask, dtype="bf16", head_dim=cell.d, value_head_dim=cell.dv, lse=False,
+                           name="causal" if mask else "dense")
     loaded = fovea.compile(spec, target=target).loaded(torch.cuda.current_device())
-    o, stream = torch.full_like(q, float("nan")), torch.cuda.current_stream().cuda_stream
+    o, stream = q.new_full((*q.shape[:3], cell.dv), float("nan")), torch.cuda.current_stream().cuda_stream
     given = {"q": q, "k": k, "v": v, "o": o}
     words: List[Any] = []
     for name in loaded.tensors:

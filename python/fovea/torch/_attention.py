@@ -89,7 +89,10 @@ def flex_attention(
     options = (scale, enable_gqa, wants_lse, hints)
     repeats = plain and hints is not None and (return_aux is None or not return_lse and not return_aux.max_scores)
     if repeats:
-        result = _flex_again(query, key, value, score_mod, block_mask, options)
+        if block_mask is None or (read := _masks.known(block_mask)) is None:
+            result = _calls.again(query, key, value, score_mod, block_mask, options)
+        else:
+            result = _calls.again(query, key, value, score_mod, read.mask_mod, options, read.form, read.lengths, read.lists)
         if result is not None:
             return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
     check(query, key, value, enable_gqa, checked_backend(backend))
@@ -127,21 +130,6 @@ def _find_aux_output() -> Any:
 
 def _with_aux(result: Tuple[torch.Tensor, Optional[torch.Tensor]], return_aux: Any) -> Tuple[torch.Tensor, Any]:
     return result[0], (_aux_output or _find_aux_output())(result[1] if return_aux.lse else None, None)
-
-
-def _flex_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Optional[Callable], block_mask: Any,
-                options: Tuple[Any, ...]) -> Optional[Tuple[torch.Tensor, Optional[torch.Tensor]]]:
-    """The output and the log-sum-exp, or None if there was no such call before."""
-    mask_mod, blocks, lengths, lists = block_mask, None, None, ()
-    if block_mask is not None:
-        read = _masks.known(block_mask)
-        if read is not None:
-            mask_mod, blocks, lengths, lists = read
-    family = known_family(score_mod, mask_mod)
-    if family is None:
-        return None
-    found = _calls.find(family, _calls.form_of(query, key, options, blocks, lengths), query, key, value, lists)
-    return None if found is None else found[0](query, key, value, found[1])
 
 
 # --- scaled_dot_product_attention ---------------------------------------------
@@ -235,7 +223,7 @@ def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, att
         family, captures = (mask_family(attn_mask) if function is None else None), (attn_mask,)
     if family is None:
         return None
-    found = _calls.find(family, _calls.form_of(query, key, options), query, key, value, (), captures)
+    found = _calls.find(family, _calls.form_of(query, key, options), query, key, value, captures)
     if found is None:
         return None
     # Only now: the generator must not move on twice.

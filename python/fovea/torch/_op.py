@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence,
 import torch
 
 from .. import _kernel
+from .._library import check as _check
 from .._launch import LoadedKernel
 from .._spec import BLOCK_LISTS, DROPOUT, Spec
 from ..errors import Error
@@ -134,7 +135,7 @@ class Prepared:
     and numbers."""
 
     __slots__ = ("fits", "_launch", "_device", "_as_query", "_o", "_lse", "_in_order", "_numbers",
-                 "_pack")
+                 "_pack", "_prepared", "_count")
 
     def __init__(self, launcher: Launcher, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
                  others: Tuple[torch.Tensor, ...]):
@@ -153,7 +154,8 @@ class Prepared:
             row.extend((tensor.data_ptr(), *(tensor.shape or (1,)), *(tensor.stride() or (1,))))
         row.extend((0,) * len(self._numbers))
         #: None where there is nothing to write.
-        self._launch = launcher.kernel.prepare_packed(row.tobytes()).launch_packed if o.numel() else None
+        self._prepared = launcher.kernel.prepare_packed(row.tobytes()) if o.numel() else None
+        self._launch, self._count = (None, 0) if self._prepared is None else self._prepared.entry()
 
     def __call__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...],
                  seed: int = 0, offset: int = 0) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
@@ -168,7 +170,10 @@ class Prepared:
             row = self._pack(*words, *numbers)
         else:
             row = self._pack(*words)
-        self._launch(_current_stream(self._device), row)
+        # PreparedLaunch.launch_packed, but for a call.
+        status = self._launch(_current_stream(self._device), row, self._count)
+        if status:
+            _check(status)
         return o, lse
 
 

@@ -214,6 +214,10 @@ def _forget(key: Tuple, families: Any = _families, lock: Any = _lock) -> None:
         families.pop(key, None)
 
 
+#: By the identities of score_mod and mask_mod: whether it is of these, `is_of` says.
+family_at = _families.get
+
+
 def known_family(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Optional[Family]:
     """The functions' family, if they were traced before and refer to the same objects;
     how tensors among these look is the caller's to compare."""

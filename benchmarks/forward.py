@@ -42,7 +42,7 @@ ABLATION = (
     "auto", "overlap=0,chain=0", "chain=0", "query_stages=1,chain=0", "ping_pong=0", "overlap=0,chain=0,ping_pong=0",
     "recurrence=deferred", "recurrence=conditional", "softmax_part=100", "softmax_part=25", "softmax_part=50",
     "sum_by_dot=1", "work=static", "work=dynamic", "work=single,chain=0", "key_stages=2", "stages=2,key_stages=2",
-    "output=tma", "output=tma,output_stages=0",
+    "output=direct", "output=tma", "output=tma,output_stages=0",
 )  # fmt: skip
 
 

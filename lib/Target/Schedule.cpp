@@ -309,10 +309,11 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   if (problem.rows != 0 && fields.producerRegisters == 0)
     fields.tileM = std::min(fields.tileM, 16 * fields.warps);
 
-  bool asksForSums = false, asksForOutput = false;
+  bool asksForSums = false, asksForOutput = false, asksForBuffer = false;
   for (auto [name, text] : wanted) {
     asksForSums |= name == "sum_by_dot";
-    asksForOutput |= name == "output_stages";
+    asksForOutput |= name == "output";
+    asksForBuffer |= name == "output_stages";
     if (failed(fields.set(name, text, emitError)))
       return failure();
   }
@@ -323,7 +324,9 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   // the weights that were dropped.
   if (problem.lse || problem.dropout)
     fields.sumByDot = 0;
-  if (fields.output == OutputPath::Tma && !asksForOutput)
+  if (!asksForOutput && !asksForBuffer)
+    chooseOutput(problem, fields);
+  else if (fields.output == OutputPath::Tma && !asksForBuffer)
     chooseOutputStages(problem, fields);
   ScheduleAttr schedule = fields.get(context, emitError);
   if (!schedule || failed(checkBlocks(problem, schedule, emitError)) ||

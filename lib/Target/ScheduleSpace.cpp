@@ -71,6 +71,7 @@ fovea::getScheduleVariations(const TargetInfo &target) {
                          "ping_pong=0", "ping_pong=1", "softmax_part=25",
                          "softmax_part=50", "softmax_part=100", "sum_by_dot=1",
                          "cluster=2,work=static", "exp2_by_fma=25",
-                         "add_by_dot=0", "add_by_dot=1", "output=tma"});
+                         "add_by_dot=0", "add_by_dot=1", "output=direct",
+                         "output=tma"});
   return variations;
 }

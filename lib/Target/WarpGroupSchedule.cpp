@@ -102,6 +102,15 @@ int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
       getScoreLoops(schedule.getRecurrence()), schedule.getOutputStages());
 }
 
+/// Output can lie in the query's buffer if it is as wide, and if nobody waits
+/// for that buffer before the output is written.
+static bool isQueryBufferWideEnough(const ScheduleProblem &problem) {
+  return padColumns(problem.valueHeadDim) == padColumns(problem.headDim);
+}
+static bool isQueryBufferFree(bool chain, int64_t queryStages) {
+  return !chain || queryStages == 2;
+}
+
 void fovea::chooseOutputStages(const ScheduleProblem &problem,
                                ScheduleFields &fields) {
   int64_t bytes = getSharedBytes(
@@ -110,6 +119,22 @@ void fovea::chooseOutputStages(const ScheduleProblem &problem,
       fields.sumByDot, fields.scoreStages, getScoreLoops(fields.recurrence),
       /*outputStages=*/1);
   fields.outputStages = bytes <= problem.target->sharedMemory;
+}
+
+void fovea::chooseOutput(const ScheduleProblem &problem,
+                         ScheduleFields &fields) {
+  // The copy engine saves up to 2 % of time where output is a larger part of
+  // the work, and costs 1 % where the warps' own stores hide under the next
+  // tile (docs/Performance.md).
+  int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  if (fields.producerRegisters == 0 || headDim > 128 ||
+      (headDim > 64 && problem.uneven))
+    return;
+  chooseOutputStages(problem, fields);
+  if (fields.outputStages != 0 ||
+      (isQueryBufferWideEnough(problem) &&
+       isQueryBufferFree(fields.chain, fields.queryStages)))
+    fields.output = tile::OutputPath::Tma;
 }
 
 /// Fills in the widest block that fits, and the stages that then fit.
@@ -229,21 +254,19 @@ checkCluster(ScheduleAttr schedule,
   return success();
 }
 
-/// Output can lie in the query's buffer if it is as wide, and if nobody waits
-/// for that buffer before the output is written.
 static LogicalResult checkOutput(const ScheduleProblem &problem,
                                  ScheduleAttr schedule,
                                  function_ref<InFlightDiagnostic()> emitError) {
   if (schedule.getOutput() != tile::OutputPath::Tma ||
       schedule.getOutputStages() != 0)
     return success();
-  if (padColumns(problem.valueHeadDim) != padColumns(problem.headDim))
+  if (!isQueryBufferWideEnough(problem))
     return emitError() << "schedule's 'output' tma needs room for a buffer of "
                           "its own ('output_stages' 1) where the head dim of "
                           "values, "
                        << problem.valueHeadDim << ", is not that of keys, "
                        << problem.headDim;
-  if (schedule.getChain() && schedule.getQueryStages() != 2)
+  if (!isQueryBufferFree(schedule.getChain(), schedule.getQueryStages()))
     return emitError() << "schedule's 'output' tma in the query's buffer "
                           "('output_stages' 0) and 'chain' need "
                           "'query_stages' 2, found "

@@ -32,6 +32,9 @@ int64_t getWarpGroupSharedMemory(const ScheduleProblem &problem,
 /// Gives the output a buffer of its own if there is room for one.
 void chooseOutputStages(const ScheduleProblem &problem, ScheduleFields &fields);
 
+/// Chooses how output gets to memory, once all other fields are known.
+void chooseOutput(const ScheduleProblem &problem, ScheduleFields &fields);
+
 /// What the instructions, registers and shared memory need of a schedule.
 mlir::LogicalResult checkWarpGroupSchedule(
     const ScheduleProblem &problem, tile::ScheduleAttr schedule,

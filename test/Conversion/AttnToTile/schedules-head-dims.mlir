@@ -4,91 +4,91 @@
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_90a | FileCheck %s --implicit-check-not='producer_registers = 0'
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_80 | FileCheck %s --check-prefix=SM80 --implicit-check-not=producer_registers
 
-// CHECK: tile.abi @d32 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d32 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma, output_stages = 1>)
 // SM80: tile.abi @d32 target("sm_80")
 func.func @d32(%q: tensor<1x1x?x32xbf16>, %v: tensor<1x1x?x32xbf16>) -> tensor<1x1x?x32xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x32xbf16>, tensor<1x1x?x32xbf16>, tensor<1x1x?x32xbf16> -> tensor<1x1x?x32xbf16>
   return %o : tensor<1x1x?x32xbf16>
 }
 
-// CHECK: tile.abi @d40 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d40 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma, output_stages = 1>)
 // SM80: tile.abi @d40 target("sm_80")
 func.func @d40(%q: tensor<1x1x?x40xbf16>, %v: tensor<1x1x?x40xbf16>) -> tensor<1x1x?x40xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x40xbf16>, tensor<1x1x?x40xbf16>, tensor<1x1x?x40xbf16> -> tensor<1x1x?x40xbf16>
   return %o : tensor<1x1x?x40xbf16>
 }
 
-// CHECK: tile.abi @d48 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d48 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma, output_stages = 1>)
 // SM80: tile.abi @d48 target("sm_80")
 func.func @d48(%q: tensor<1x1x?x48xbf16>, %v: tensor<1x1x?x48xbf16>) -> tensor<1x1x?x48xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x48xbf16>, tensor<1x1x?x48xbf16>, tensor<1x1x?x48xbf16> -> tensor<1x1x?x48xbf16>
   return %o : tensor<1x1x?x48xbf16>
 }
 
-// CHECK: tile.abi @d56 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, sum_by_dot = 1>)
+// CHECK: tile.abi @d56 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, sum_by_dot = 1, output = tma, output_stages = 1>)
 // SM80: tile.abi @d56 target("sm_80")
 func.func @d56(%q: tensor<1x1x?x56xbf16>, %v: tensor<1x1x?x56xbf16>) -> tensor<1x1x?x56xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x56xbf16>, tensor<1x1x?x56xbf16>, tensor<1x1x?x56xbf16> -> tensor<1x1x?x56xbf16>
   return %o : tensor<1x1x?x56xbf16>
 }
 
-// CHECK: tile.abi @d64 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, sum_by_dot = 1>)
+// CHECK: tile.abi @d64 target("sm_90a") schedule(<tile_m = 256, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, sum_by_dot = 1, output = tma, output_stages = 1>)
 // SM80: tile.abi @d64 target("sm_80")
 func.func @d64(%q: tensor<1x1x?x64xbf16>, %v: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16> -> tensor<1x1x?x64xbf16>
   return %o : tensor<1x1x?x64xbf16>
 }
 
-// CHECK: tile.abi @d72 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d72 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d72 target("sm_80")
 func.func @d72(%q: tensor<1x1x?x72xbf16>, %v: tensor<1x1x?x72xbf16>) -> tensor<1x1x?x72xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x72xbf16>, tensor<1x1x?x72xbf16>, tensor<1x1x?x72xbf16> -> tensor<1x1x?x72xbf16>
   return %o : tensor<1x1x?x72xbf16>
 }
 
-// CHECK: tile.abi @d80 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d80 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d80 target("sm_80")
 func.func @d80(%q: tensor<1x1x?x80xbf16>, %v: tensor<1x1x?x80xbf16>) -> tensor<1x1x?x80xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x80xbf16>, tensor<1x1x?x80xbf16>, tensor<1x1x?x80xbf16> -> tensor<1x1x?x80xbf16>
   return %o : tensor<1x1x?x80xbf16>
 }
 
-// CHECK: tile.abi @d88 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d88 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d88 target("sm_80")
 func.func @d88(%q: tensor<1x1x?x88xbf16>, %v: tensor<1x1x?x88xbf16>) -> tensor<1x1x?x88xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x88xbf16>, tensor<1x1x?x88xbf16>, tensor<1x1x?x88xbf16> -> tensor<1x1x?x88xbf16>
   return %o : tensor<1x1x?x88xbf16>
 }
 
-// CHECK: tile.abi @d96 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d96 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d96 target("sm_80")
 func.func @d96(%q: tensor<1x1x?x96xbf16>, %v: tensor<1x1x?x96xbf16>) -> tensor<1x1x?x96xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x96xbf16>, tensor<1x1x?x96xbf16>, tensor<1x1x?x96xbf16> -> tensor<1x1x?x96xbf16>
   return %o : tensor<1x1x?x96xbf16>
 }
 
-// CHECK: tile.abi @d104 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d104 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d104 target("sm_80")
 func.func @d104(%q: tensor<1x1x?x104xbf16>, %v: tensor<1x1x?x104xbf16>) -> tensor<1x1x?x104xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x104xbf16>, tensor<1x1x?x104xbf16>, tensor<1x1x?x104xbf16> -> tensor<1x1x?x104xbf16>
   return %o : tensor<1x1x?x104xbf16>
 }
 
-// CHECK: tile.abi @d112 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d112 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d112 target("sm_80")
 func.func @d112(%q: tensor<1x1x?x112xbf16>, %v: tensor<1x1x?x112xbf16>) -> tensor<1x1x?x112xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x112xbf16>, tensor<1x1x?x112xbf16>, tensor<1x1x?x112xbf16> -> tensor<1x1x?x112xbf16>
   return %o : tensor<1x1x?x112xbf16>
 }
 
-// CHECK: tile.abi @d120 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d120 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d120 target("sm_80")
 func.func @d120(%q: tensor<1x1x?x120xbf16>, %v: tensor<1x1x?x120xbf16>) -> tensor<1x1x?x120xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x120xbf16>, tensor<1x1x?x120xbf16>, tensor<1x1x?x120xbf16> -> tensor<1x1x?x120xbf16>
   return %o : tensor<1x1x?x120xbf16>
 }
 
-// CHECK: tile.abi @d128 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32>)
+// CHECK: tile.abi @d128 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d128 target("sm_80")
 func.func @d128(%q: tensor<1x1x?x128xbf16>, %v: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x1x?x128xbf16>

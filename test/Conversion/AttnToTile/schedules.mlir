@@ -12,8 +12,20 @@ func.func @causal(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
   return %o : tensor<1x1x?x128xbf16>
 }
 
-// Weights of f16 can't grow as far; 8 is the default.
-// CHECK: tile.abi @half {{.*}} recurrence = lazy>
+// Of small heads the copy engine stores all tiles.
+// CHECK: tile.abi @small_causal {{.*}} work = dynamic, {{.*}} output = tma, output_stages = 1>
+func.func @small_causal(%q: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    } : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16> -> tensor<1x1x?x64xbf16>
+  return %o : tensor<1x1x?x64xbf16>
+}
+
+// Weights of f16 can't grow as far; 8 is the default. Where tiles are alike the
+// copy engine stores them, here from the query's buffer.
+// CHECK: tile.abi @half {{.*}} recurrence = lazy, output = tma>
 func.func @half(%q: tensor<1x1x?x128xf16>) -> tensor<1x1x?x128xf16> {
   %o = attn.forward %q, %q, %q : tensor<1x1x?x128xf16>, tensor<1x1x?x128xf16>, tensor<1x1x?x128xf16> -> tensor<1x1x?x128xf16>
   return %o : tensor<1x1x?x128xf16>

@@ -29,6 +29,7 @@ OFF = [
     "tau=0",
     "exp2_by_fma=50",
     "cluster=2,work=static",
+    "output=direct",
     "output=tma",
     "output=tma,output_stages=0",
     "output=tma,output_stages=0,query_stages=1,chain=0",

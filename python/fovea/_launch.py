@@ -271,9 +271,11 @@ class PreparedLaunch:
 
     def entry(self) -> Tuple[Callable[[int, bytes, int], int], int]:
         """For who counts tenths of microseconds: a function of the stream, the row and
-        the count, which is the second result. It returns a status, 0 if all went
-        well. This object must outlive it."""
-        return functools.partial(self._run, self._handle), self._count
+        the count, which is the second result. It returns a status, 0 if all went well."""
+        start = functools.partial(self._run, self._handle)
+        # The launch lives as long.
+        setattr(start, "launch", self)
+        return start, self._count
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

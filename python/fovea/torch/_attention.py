@@ -83,17 +83,19 @@ def flex_attention(
     ...     return score + slopes[h] * (kv_idx - q_idx)
     >>> out = flex_attention(query, key, value, score_mod=alibi)  # doctest: +SKIP
     """
-    plain = backend == "cuda" and _calls.is_plain(query, key, value)
     wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
     hints: Any = _calls.hints_of(kernel_options) if kernel_options else ()
     options = (scale, enable_gqa, wants_lse, hints)
-    repeats = plain and hints is not None and (return_aux is None or not return_lse and not return_aux.max_scores)
+    repeats = (backend == "cuda" and hints is not None and not _calls.is_compiling()
+               and (return_aux is None or not return_lse and not return_aux.max_scores))
     if repeats:
         if block_mask is None or (read := _masks.known(block_mask)) is None:
-            result = _calls.again(query, key, value, score_mod, block_mask, options)
+            family, form, lists = known_family(score_mod, block_mask), _calls.form_of(options), ()
         else:
-            result = _calls.again(query, key, value, score_mod, read.mask_mod, options, read.form, read.lengths, read.lists)
-        if result is not None:
+            family, lists = known_family(score_mod, read.mask_mod), read.lists
+            form = _calls.form_of(options, read.form, read.lengths)
+        if family is not None and (found := _calls.find(family, query, key, value, form, lists)) is not None:
+            result = found[0](query, key, value, found[1])
             return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
     check(query, key, value, enable_gqa, checked_backend(backend))
     if return_lse and return_aux is not None:
@@ -110,7 +112,8 @@ def flex_attention(
     program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, wants_lse, blocks))
     schedule, recurrence = checked_options(kernel_options)
     call = _op.Call(program.captures, lists, program.text, wants_lse, schedule=schedule, recurrence=recurrence)
-    form = _calls.form_of(query, key, options, blocks, lengths) if repeats else None
+    plain = backend == "cuda" and _calls.is_plain(query, key, value)
+    form = _calls.form_of(options, blocks, lengths) if plain and repeats else None
     result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form)
     return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
 
@@ -183,18 +186,20 @@ def scaled_dot_product_attention(
     given = query
     if query.dim() != 4:
         query, key, value, attn_mask = as_four(query, key, value, attn_mask)
-    plain = backend == "cuda" and _calls.is_plain(query, key, value)
     # Numbers that tensors or arrays hold are taken as they are now.
     options = checked_scale(scale), enable_gqa, float(dropout_p)
-    o = _sdpa_again(query, key, value, attn_mask, function, options) if plain else None
+    o = None
+    if backend == "cuda" and not _calls.is_compiling():
+        o = _sdpa_again(query, key, value, attn_mask, function, options)
     if o is None:
-        o = _sdpa(query, key, value, attn_mask, function, options, backend, plain)
+        o = _sdpa(query, key, value, attn_mask, function, options, backend)
     return o if given.dim() == 4 else as_before(o, given)
 
 
 def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
-          function: Optional[Callable], options: Tuple[Any, ...], backend: str, plain: bool) -> torch.Tensor:
+          function: Optional[Callable], options: Tuple[Any, ...], backend: str) -> torch.Tensor:
     scale, enable_gqa, dropout_p = options
+    plain = backend == "cuda" and _calls.is_plain(query, key, value)
     check(query, key, value, enable_gqa, checked_backend(backend))
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be a probability below 1, found {dropout_p}")
@@ -210,7 +215,7 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
         family = mask_family(attn_mask) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
     call = _op.Call(program.captures, (), program.text, False, seed, offset)
-    form = _calls.form_of(query, key, options) if plain else None
+    form = _calls.form_of(options) if plain else None
     return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, attn_mask is not None)[0]
 
 
@@ -223,7 +228,7 @@ def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, att
         family, captures = (mask_family(attn_mask) if function is None else None), (attn_mask,)
     if family is None:
         return None
-    found = _calls.find(family, _calls.form_of(query, key, options), query, key, value, captures)
+    found = _calls.find(family, query, key, value, _calls.form_of(options), (), captures)
     if found is None:
         return None
     # Only now: the generator must not move on twice.

@@ -13,21 +13,21 @@ import torch
 
 from . import _op
 from ._alike import alike
-from ._programs import Family, family_at
+from ._programs import Family
 
 #: Of a family; of calls whose sizes are the same, but not strides, types or devices.
 _MOST_CALLS, _MOST_ALIKE = 256, 8
 Form = Tuple[Any, ...]
 
 _dispatch_modes, _transformations = torch._C._len_torch_dispatch_stack, torch._C._functorch.maybe_current_level
-_is_compiling, _default_dtype = torch.compiler.is_dynamo_compiling, torch.get_default_dtype
+is_compiling, _default_dtype = torch.compiler.is_dynamo_compiling, torch.get_default_dtype
 
 
 def is_plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> bool:
     """Whether a kernel can be launched right here: under modes (fake tensors,
     tracing) and transformations an op must be seen. torch.compile takes the first
     question for a constant and never meets the others."""
-    return (not _is_compiling() and type(query) is type(key) is type(value) is torch.Tensor and not _dispatch_modes()
+    return (not is_compiling() and type(query) is type(key) is type(value) is torch.Tensor and not _dispatch_modes()
             and _transformations() is None)
 
 
@@ -41,11 +41,9 @@ def hints_of(kernel_options: Dict[str, Any]) -> Optional[Form]:
     return options
 
 
-def form_of(query: torch.Tensor, key: torch.Tensor, options: Form, blocks: Optional[Form] = None,
-            lengths: Optional[Tuple[int, ...]] = None) -> Form:
-    """What calls are looked up by: all that decides how they go, but for functions,
-    and for tensors beyond their sizes, which are compared then."""
-    return query.shape, key.shape, _default_dtype(), options, blocks, lengths
+def form_of(options: Form, blocks: Optional[Form] = None, lengths: Optional[Tuple[int, ...]] = None) -> Form:
+    """What calls are told apart by, beside functions and tensors."""
+    return _default_dtype(), options, blocks, lengths
 
 
 class _Kept(NamedTuple):
@@ -53,9 +51,10 @@ class _Kept(NamedTuple):
 
     #: Of query, key, value, lists of blocks, `captures`.
     fits: Callable[..., bool]
-    prepared: _op.Prepared
+    run: Callable[..., Any]
     #: Tensors that the kernel reads, then others that its functions refer to.
     captures: Tuple[torch.Tensor, ...]
+    form: Form
 
 
 def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.Call, plain: bool, level: str,
@@ -76,36 +75,32 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
             family.calls.clear()
         read = set(map(id, call.captures))
         bound = (*call.captures, *(tensor for tensor, _ in family.bindings.tensors if id(tensor) not in read))
-        kept = _Kept(alike(query, key, value, *call.blocks, *bound), prepared, () if given else bound)
-        family.calls[form] = (kept, *family.calls.get(form, ()))[:_MOST_ALIKE]
-    return prepared(query, keys, values, others, call.seed, call.offset)
+        kept = _Kept(alike(query, key, value, *call.blocks, *bound), prepared.run, () if given else bound, form)
+        sizes = query.shape, key.shape, form
+        family.calls[sizes] = (kept, *family.calls.get(sizes, ()))[:_MOST_ALIKE]
+        family.latest = kept
+    return prepared.run(query, keys, values, others, call.seed, call.offset)
 
 
-def again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Optional[Callable],
-          mask_mod: Optional[Callable], options: Form, blocks: Optional[Form] = None,
-          lengths: Optional[Tuple[int, ...]] = None, lists: Tuple[torch.Tensor, ...] = ()
-          ) -> Optional[Tuple[torch.Tensor, Optional[torch.Tensor]]]:
-    """The output and the log-sum-exp of a call that is like an earlier one; else None.
-    One function, for calls take a tenth of a microsecond each."""
-    family = family_at((id(score_mod), id(mask_mod)))
-    if family is None or not family.is_of(score_mod, mask_mod):
+def find(family: Family, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, form: Form,
+         lists: Tuple[torch.Tensor, ...] = (), captures: Optional[Tuple[torch.Tensor, ...]] = None
+         ) -> Optional[Tuple[Callable[..., Any], Tuple[torch.Tensor, ...]]]:
+    """How an earlier call went that this one is like (``_op.Prepared.run``), and what it
+    wants beside query, key and value: lists of blocks and captured tensors, those of
+    then unless others are given. Most calls are like the latest one, and to look up by
+    sizes takes longer than to compare them with its. Not while torch.compile traces."""
+    if _dispatch_modes() or _transformations() is not None:  # is_plain; types are compared below
         return None
-    # form_of
-    kept = family.calls.get((query.shape, key.shape, _default_dtype(), options, blocks, lengths))
-    if kept is not None:
-        for fits, prepared, captured in kept:
-            others = lists + captured
+    latest = family.latest
+    if latest is not None:
+        fits, run_again, captured, expected = latest
+        if form == expected:
+            others = lists + (captured if captures is None else captures)
             if fits(query, key, value, *others):
-                return prepared(query, key, value, others)
-    return None
-
-
-def find(family: Family, form: Form, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-         captures: Optional[Tuple[torch.Tensor, ...]] = None) -> Optional[Tuple[_op.Prepared, Tuple[torch.Tensor, ...]]]:
-    """An earlier call that this one is like, and what it wants beside query, key and
-    value: captured tensors, those of then unless others are given."""
-    for fits, prepared, captured in family.calls.get(form, ()):
-        others = captured if captures is None else captures
-        if fits(query, key, value, *others):
-            return prepared, others
+                return run_again, others
+    for kept in family.calls.get((query.shape, key.shape, form), ()):
+        others = lists + (kept.captures if captures is None else captures)
+        if kept.fits(query, key, value, *others):
+            family.latest = kept
+            return kept.run, others
     return None

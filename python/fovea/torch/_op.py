@@ -19,7 +19,7 @@ import torch
 
 from .. import _kernel
 from .._library import check as _check
-from .._launch import LoadedKernel
+from .._launch import LoadedKernel, PreparedLaunch
 from .._spec import BLOCK_LISTS, DROPOUT, Spec
 from ..errors import Error
 from ._alike import alike
@@ -132,49 +132,67 @@ class Launcher:
 class Prepared:
     """A kernel's launch with tensors that look in some way: which fit it is asked of
     ``fits``. What the look decides is checked and packed once; a call adds addresses
-    and numbers."""
+    and numbers: ``run(query, key, value, others, seed, offset)`` gives the output and
+    the log-sum-exp, or None for it."""
 
-    __slots__ = ("fits", "_launch", "_device", "_as_query", "_o", "_lse", "_in_order", "_numbers",
-                 "_pack", "_prepared", "_count")
+    __slots__ = ("fits", "run")
 
     def __init__(self, launcher: Launcher, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
                  others: Tuple[torch.Tensor, ...]):
         self.fits = alike(query, key, value, *others)
-        self._device = launcher.device
         o, lse = outputs(query, value, launcher.lse)
-        # Then empty_like makes what `outputs` does, in less time.
-        self._as_query = value.shape[-1] == query.shape[-1]
-        self._o, self._lse = _memory(o), None if lse is None else _memory(lse)
-        self._in_order, self._numbers = operator.itemgetter(*launcher.tensors), launcher.numbers
-        self._pack = struct.Struct("=" + "q" * len(launcher.tensors) + "".join(
-            "d" if one else "q" for one in launcher.kernel.floating)).pack
+        in_order: Any = operator.itemgetter(*launcher.tensors)
         row = array("q")
-        for tensor in self._in_order((query, key, value, *others, lse, o)):
+        for tensor in in_order((query, key, value, *others, lse, o)):
             # A scalar is a tensor of one element.
             row.extend((tensor.data_ptr(), *(tensor.shape or (1,)), *(tensor.stride() or (1,))))
-        row.extend((0,) * len(self._numbers))
-        #: None where there is nothing to write.
-        self._prepared = launcher.kernel.prepare_packed(row.tobytes()) if o.numel() else None
-        self._launch, self._count = (None, 0) if self._prepared is None else self._prepared.entry()
+        row.extend((0,) * len(launcher.numbers))
+        # Where its width is that of values, empty_like of the query is what `outputs` makes, in less time.
+        make_o = None if value.shape[-1] == query.shape[-1] else _memory(o)
+        make_lse = None if lse is None else _memory(lse)
+        self.run = _nothing(make_o, make_lse) if not o.numel() else _runner(
+            launcher.kernel.prepare_packed(row.tobytes()), launcher, in_order, make_o, make_lse)
 
-    def __call__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...],
-                 seed: int = 0, offset: int = 0) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-        o = _empty_like(query) if self._as_query else self._o()
-        lse = None if self._lse is None else self._lse()
-        if self._launch is None:
-            return o, lse
+
+Made = Tuple[torch.Tensor, Optional[torch.Tensor]]
+Make = Optional[Callable[[], torch.Tensor]]
+
+
+def _nothing(make_o: Make, make_lse: Make) -> Callable[..., Made]:
+    """Without a launch: there is nothing to write."""
+
+    def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...], seed: int = 0,
+            offset: int = 0) -> Made:
+        return _empty_like(query) if make_o is None else make_o(), None if make_lse is None else make_lse()
+
+    return run
+
+
+def _runner(launch: PreparedLaunch, launcher: Launcher, in_order: Any, make_o: Make, make_lse: Make) -> Callable[..., Made]:
+    """A function, not a method: what it needs is in its own variables, for each look at
+    an object's takes time."""
+    numbers, device = launcher.numbers, launcher.device
+    start, count = launch.entry()
+    pack = struct.Struct("=" + "q" * len(launcher.tensors) + "".join(
+        "d" if one else "q" for one in launcher.kernel.floating)).pack
+    empty_like, data_ptr, current_stream = _empty_like, _data_ptr, _current_stream
+
+    def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...], seed: int = 0,
+            offset: int = 0) -> Made:
+        o = empty_like(query) if make_o is None else make_o()
+        lse = None if make_lse is None else make_lse()
         given: Tuple[Any, ...] = (query, key, value, *others, lse, o)
-        words = map(_data_ptr, self._in_order(given))
-        if self._numbers:
-            numbers = [given[place].item() if number is None else (seed, offset)[number] for place, number in self._numbers]
-            row = self._pack(*words, *numbers)
+        if numbers:
+            row = pack(*map(data_ptr, in_order(given)), *[
+                given[place].item() if number is None else (seed, offset)[number] for place, number in numbers])
         else:
-            row = self._pack(*words)
-        # PreparedLaunch.launch_packed, but for a call.
-        status = self._launch(_current_stream(self._device), row, self._count)
+            row = pack(*map(data_ptr, in_order(given)))
+        status = start(current_stream(device), row, count)
         if status:
             _check(status)
         return o, lse
+
+    return run
 
 
 _empty_like, _data_ptr = torch.empty_like, torch.Tensor.data_ptr
@@ -221,8 +239,8 @@ def launch(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Ca
            ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """The op on CUDA."""
     others = (*call.blocks, *call.captures)
-    run = launcher(call.program, call.schedule, call.recurrence, query.device.index).prepared(query, key, value, others)
-    return run(query, key, value, others, call.seed, call.offset)
+    prepared = launcher(call.program, call.schedule, call.recurrence, query.device.index).prepared(query, key, value, others)
+    return prepared.run(query, key, value, others, call.seed, call.offset)
 
 
 def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call

@@ -186,7 +186,7 @@ class Family:
     """Two functions, what they refer to, and what came of tracing them: programs by
     their facts, and launches by the forms of calls (``_calls``)."""
 
-    __slots__ = ("functions", "bindings", "programs", "calls")
+    __slots__ = ("functions", "bindings", "programs", "calls", "latest")
 
     def __init__(self, functions: Tuple[Any, ...] = (None, None), bindings: Optional[_Bindings] = None):
         #: Weak references, or None.
@@ -194,13 +194,8 @@ class Family:
         self.bindings = _Bindings(()) if bindings is None else bindings
         self.programs: Dict[Tuple, Program] = {}
         self.calls: Dict[Tuple, Any] = {}
-
-    def is_of(self, score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> bool:
-        """Whether it is of these functions, and they refer to what they did; whether
-        tensors look as they did is not asked."""
-        score, mask = self.functions
-        return ((score_mod is None if score is None else score() is score_mod)
-                and (mask_mod is None if mask is None else mask() is mask_mod) and self.bindings.same_objects())
+        #: Of `calls`, or None.
+        self.latest: Any = None
 
 
 _MOST_FAMILIES = 512
@@ -214,15 +209,24 @@ def _forget(key: Tuple, families: Any = _families, lock: Any = _lock) -> None:
         families.pop(key, None)
 
 
-#: By the identities of score_mod and mask_mod: whether it is of these, `is_of` says.
-family_at = _families.get
-
-
 def known_family(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Optional[Family]:
     """The functions' family, if they were traced before and refer to the same objects;
-    how tensors among these look is the caller's to compare."""
+    how tensors among these look is the caller's to compare. Written for time."""
     family = _families.get((id(score_mod), id(mask_mod)))
-    return family if family is not None and family.is_of(score_mod, mask_mod) else None
+    if family is None:
+        return None
+    score, mask = family.functions
+    if score is not None and score() is not score_mod or mask is not None and mask() is not mask_mod:
+        return None
+    # bindings.same_objects()
+    bindings = family.bindings
+    for cell, value in bindings.cells:
+        if cell.cell_contents is not value:
+            return None
+    for scope, name, value in bindings.names:
+        if scope.get(name, _ABSENT) is not value:
+            return None
+    return family if not bindings.functions or bindings.same_objects() else None
 
 
 def family_of(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Tuple[Family, bool]:

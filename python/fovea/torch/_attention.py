@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import torch
 
 from . import _calls, _masks, _op
+from ._calls import find, form_of
 from ._checks import LEVELS, check, checked_backend, checked_options, checked_scale
 from ._dropout import dropout_numbers
 from ._programs import Facts, Family, known_family, program_of
@@ -89,13 +90,12 @@ def flex_attention(
     repeats = (backend == "cuda" and hints is not None and not _calls.is_compiling()
                and (return_aux is None or not return_lse and not return_aux.max_scores))
     if repeats:
-        if block_mask is None or (read := _masks.known(block_mask)) is None:
-            family, form, lists = known_family(score_mod, block_mask), _calls.form_of(options), ()
-        else:
-            family, lists = known_family(score_mod, read.mask_mod), read.lists
-            form = _calls.form_of(options, read.form, read.lengths)
-        if family is not None and (found := _calls.find(family, query, key, value, form, lists)) is not None:
-            result = found[0](query, key, value, found[1])
+        read = None if block_mask is None else _masks.known(block_mask)
+        mask_mod, blocks, lengths, lists = (block_mask, None, None, ()) if read is None else read
+        family = known_family(score_mod, mask_mod)
+        if family is not None and (found := find(family, query, key, value, form_of(options, blocks, lengths), lists)) is not None:
+            again, others = found
+            result = again(query, key, value, others)
             return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
     check(query, key, value, enable_gqa, checked_backend(backend))
     if return_lse and return_aux is not None:
@@ -113,7 +113,7 @@ def flex_attention(
     schedule, recurrence = checked_options(kernel_options)
     call = _op.Call(program.captures, lists, program.text, wants_lse, schedule=schedule, recurrence=recurrence)
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
-    form = _calls.form_of(options, blocks, lengths) if plain and repeats else None
+    form = form_of(options, blocks, lengths) if plain and repeats else None
     result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form)
     return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
 
@@ -215,7 +215,7 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
         family = mask_family(attn_mask) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
     call = _op.Call(program.captures, (), program.text, False, seed, offset)
-    form = _calls.form_of(options) if plain else None
+    form = form_of(options) if plain else None
     return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, attn_mask is not None)[0]
 
 
@@ -228,7 +228,7 @@ def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, att
         family, captures = (mask_family(attn_mask) if function is None else None), (attn_mask,)
     if family is None:
         return None
-    found = _calls.find(family, query, key, value, _calls.form_of(options), (), captures)
+    found = find(family, query, key, value, form_of(options), (), captures)
     if found is None:
         return None
     # Only now: the generator must not move on twice.

@@ -148,8 +148,12 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
                           fields.outputStages) <= problem.target->sharedMemory;
   };
   // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
-  bool isLarge = std::max(problem.headDim, problem.valueHeadDim) > 192;
-  int64_t widest = isSmall || (isLarge && problem.uneven) ? 64 : 128;
+  int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  int64_t widest = 128;
+  if (isSmall || (headDim > 192 && problem.uneven))
+    widest = 64;
+  else if (fields.warps == 3 * kGroupWarps)
+    widest = headDim > 80 && !problem.uneven ? 112 : 96;
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
     if (problem.keyBlock % tileN != 0)
       continue;
@@ -184,17 +188,29 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
   return false;
 }
 
+/// Warp groups that compute. Of small heads softmax binds, and more groups hide
+/// more of it; large ones need the registers of two.
+static int64_t chooseGroups(const ScheduleProblem &problem) {
+  // Random numbers take registers, and bind more than either.
+  if (problem.dropout)
+    return 2;
+  int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  if (headDim <= 64)
+    return 4;
+  // In between three have room for plain scores. Their 192 rows also see more
+  // of a mask's edge, and masks need registers (docs/Performance.md).
+  bool changesScores = problem.scoreMod || problem.loadsPerScore;
+  return headDim <= (problem.uneven ? 80 : 112) && !changesScores ? 3 : 2;
+}
+
 std::optional<ScheduleFields>
 fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
                              std::optional<tile::RecurrenceKind> recurrence) {
   if (!problem.target->warpGroupDots || problem.elementBits != 16)
     return std::nullopt;
-  // Small heads: softmax binds, and more warp groups hide more of it. Others:
-  // two warp groups have the registers for the largest blocks.
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  // Random numbers take registers, and bind more than either.
   bool isSmall = headDim <= 64 && !problem.dropout;
-  int64_t groups = isSmall ? 4 : 2;
+  int64_t groups = chooseGroups(problem);
   if (problem.rows != 0)
     groups =
         std::min<int64_t>(groups, llvm::divideCeil(problem.rows, kGroupRows));

@@ -39,42 +39,42 @@ func.func @d64(%q: tensor<1x1x?x64xbf16>, %v: tensor<1x1x?x64xbf16>) -> tensor<1
   return %o : tensor<1x1x?x64xbf16>
 }
 
-// CHECK: tile.abi @d72 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
+// CHECK: tile.abi @d72 target("sm_90a") schedule(<tile_m = 192, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d72 target("sm_80")
 func.func @d72(%q: tensor<1x1x?x72xbf16>, %v: tensor<1x1x?x72xbf16>) -> tensor<1x1x?x72xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x72xbf16>, tensor<1x1x?x72xbf16>, tensor<1x1x?x72xbf16> -> tensor<1x1x?x72xbf16>
   return %o : tensor<1x1x?x72xbf16>
 }
 
-// CHECK: tile.abi @d80 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
+// CHECK: tile.abi @d80 target("sm_90a") schedule(<tile_m = 192, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d80 target("sm_80")
 func.func @d80(%q: tensor<1x1x?x80xbf16>, %v: tensor<1x1x?x80xbf16>) -> tensor<1x1x?x80xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x80xbf16>, tensor<1x1x?x80xbf16>, tensor<1x1x?x80xbf16> -> tensor<1x1x?x80xbf16>
   return %o : tensor<1x1x?x80xbf16>
 }
 
-// CHECK: tile.abi @d88 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
+// CHECK: tile.abi @d88 target("sm_90a") schedule(<tile_m = 192, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d88 target("sm_80")
 func.func @d88(%q: tensor<1x1x?x88xbf16>, %v: tensor<1x1x?x88xbf16>) -> tensor<1x1x?x88xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x88xbf16>, tensor<1x1x?x88xbf16>, tensor<1x1x?x88xbf16> -> tensor<1x1x?x88xbf16>
   return %o : tensor<1x1x?x88xbf16>
 }
 
-// CHECK: tile.abi @d96 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
+// CHECK: tile.abi @d96 target("sm_90a") schedule(<tile_m = 192, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d96 target("sm_80")
 func.func @d96(%q: tensor<1x1x?x96xbf16>, %v: tensor<1x1x?x96xbf16>) -> tensor<1x1x?x96xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x96xbf16>, tensor<1x1x?x96xbf16>, tensor<1x1x?x96xbf16> -> tensor<1x1x?x96xbf16>
   return %o : tensor<1x1x?x96xbf16>
 }
 
-// CHECK: tile.abi @d104 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
+// CHECK: tile.abi @d104 target("sm_90a") schedule(<tile_m = 192, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d104 target("sm_80")
 func.func @d104(%q: tensor<1x1x?x104xbf16>, %v: tensor<1x1x?x104xbf16>) -> tensor<1x1x?x104xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x104xbf16>, tensor<1x1x?x104xbf16>, tensor<1x1x?x104xbf16> -> tensor<1x1x?x104xbf16>
   return %o : tensor<1x1x?x104xbf16>
 }
 
-// CHECK: tile.abi @d112 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
+// CHECK: tile.abi @d112 target("sm_90a") schedule(<tile_m = 192, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
 // SM80: tile.abi @d112 target("sm_80")
 func.func @d112(%q: tensor<1x1x?x112xbf16>, %v: tensor<1x1x?x112xbf16>) -> tensor<1x1x?x112xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x112xbf16>, tensor<1x1x?x112xbf16>, tensor<1x1x?x112xbf16> -> tensor<1x1x?x112xbf16>

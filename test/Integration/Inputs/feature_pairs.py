@@ -130,7 +130,7 @@ SIZES = {
 
 FEATURES = {
     "element": ("bf16", "f16"),
-    "dims": ((64, 64), (40, 72), (128, 128)),
+    "dims": ((64, 64), (40, 72), (96, 80), (128, 128)),
     "layout": ("bhsd", "bshd"),
     "sizes": tuple(SIZES),
     "sequence": ("dense", "lengths", "packed"),

@@ -373,37 +373,86 @@ static LogicalResult executeRandom(Operation *op, Frame &frame) {
   return success();
 }
 
+namespace {
+/// Where the elements of a tile lie that have a place each.
+class Places {
+public:
+  Places(Frame &frame, Value memref, OperandRange operands, Value keep,
+         ArrayRef<int64_t> shape)
+      : memref(frame.get(memref).getMemRef()),
+        mask(keep ? frame.get(keep) : RuntimeValue::integer(1), shape) {
+    for (Value index : operands)
+      indices.emplace_back(frame.get(index), shape);
+  }
+
+  /// The offset of an element, none if it is not to be touched.
+  std::optional<int64_t> find(int64_t row, int64_t column) const {
+    if (mask.row(row)[column * mask.columnStride] == 0)
+      return std::nullopt;
+    int64_t offset = 0;
+    for (auto [dim, lanes] : llvm::enumerate(indices)) {
+      int64_t index = lanes.row(row)[column * lanes.columnStride];
+      if (index < 0 || index >= memref.sizes[dim])
+        return std::nullopt;
+      offset += index * memref.strides[dim];
+    }
+    return offset;
+  }
+
+  const MemRefView &memref;
+
+private:
+  SmallVector<Lanes<int64_t>, 4> indices;
+  Lanes<int64_t> mask;
+};
+} // namespace
+
 static LogicalResult executeGather(Operation *op, Frame &frame) {
   auto gather = cast<tile::GatherOp>(op);
-  const MemRefView &memref = frame.get(gather.getSource()).getMemRef();
   RankedTensorType type = gather.getResult().getType();
+  Places places(frame, gather.getSource(), gather.getIndices(),
+                gather.getMask(), type.getShape());
   auto result = makeTile(frame, type);
-  SmallVector<Lanes<int64_t>, 4> indices;
-  for (Value index : gather.getIndices())
-    indices.emplace_back(frame.get(index), type.getShape());
-  Lanes<int64_t> mask(gather.getMask() ? frame.get(gather.getMask())
-                                       : RuntimeValue::integer(1),
-                      type.getShape());
   withStorage(result->getStorage(), [&](auto like) {
     using T = decltype(like);
     T *target = result->data<T>();
     for (int64_t r = 0; r < type.getDimSize(0); ++r)
-      for (int64_t c = 0; c < type.getDimSize(1); ++c) {
-        bool inside = mask.row(r)[c * mask.columnStride] != 0;
-        int64_t offset = 0;
-        for (auto [dim, lanes] : llvm::enumerate(indices)) {
-          int64_t index = lanes.row(r)[c * lanes.columnStride];
-          inside &= index >= 0 && index < memref.sizes[dim];
-          offset += inside ? index * memref.strides[dim] : 0;
-        }
+      for (int64_t c = 0; c < type.getDimSize(1); ++c, ++target) {
         *target = T(0);
-        if (inside)
-          readElements(memref.kind, memref.at(offset), 1, 1, target);
-        ++target;
+        if (std::optional<int64_t> offset = places.find(r, c))
+          readElements(places.memref.kind, places.memref.at(*offset), 1, 1,
+                       target);
       }
   });
   frame.set(gather.getResult(), RuntimeValue::array(std::move(result)));
   return success();
+}
+
+static LogicalResult executeScatter(Operation *op, Frame &frame) {
+  auto scatter = cast<tile::ScatterOp>(op);
+  RankedTensorType type = scatter.getValue().getType();
+  Places places(frame, scatter.getTarget(), scatter.getIndices(),
+                scatter.getMask(), type.getShape());
+  const Array &value = frame.getArray(scatter.getValue());
+  RowRange rows = getHeldRows(frame, type);
+  llvm::DenseSet<int64_t> written;
+  return withStorage(value.getStorage(), [&](auto like) -> LogicalResult {
+    using T = decltype(like);
+    const T *source = value.data<T>();
+    for (int64_t r = 0; r < type.getDimSize(0); ++r)
+      for (int64_t c = 0; c < type.getDimSize(1); ++c, ++source) {
+        std::optional<int64_t> offset = places.find(r, c);
+        if (!offset)
+          continue;
+        if (!written.insert(*offset).second)
+          return frame.fail(op) << "element (" << r << ", " << c
+                                << ") has the place of another one";
+        if (r >= rows.first && r < rows.first + rows.count)
+          writeElements(places.memref.kind, source, 1,
+                        places.memref.at(*offset), 1);
+      }
+    return success();
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -523,6 +572,7 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::AllowOverlapOp>(executeNothing);
   registry.add<tile::AwaitPrologueOp>(executeNothing);
   registry.add<tile::GatherOp>(executeGather);
+  registry.add<tile::ScatterOp>(executeScatter);
   registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();
   registry.addRegionOp<tile::ForeachWorkOp, ForeachWorkActivation>();
 }

@@ -130,9 +130,10 @@ bool WarpTrace::recordMove(Operation *op, Agent &agent) {
             countGroups(agent));
     return true;
   }
-  if (auto store = dyn_cast<tile::StoreOp>(op)) {
+  if (isa<tile::StoreOp, tile::ScatterOp>(op)) {
     add("store", agent,
-        getBytes(store.getValue().getType()) / countGroups(agent));
+        getBytes(cast<ShapedType>(op->getOperand(0).getType())) /
+            countGroups(agent));
     return true;
   }
   return false;

@@ -149,9 +149,10 @@ bool BoxAccess::hasWholeChunks() {
          first.getZExtValue() % 8 == 0;
 }
 
-Type BoxAccess::getMemoryType() {
+Type fovea::getMemoryType(const GlobalView &view) {
   Type element = view.type.getElementType();
-  return element.isInteger(1) ? b.getI8Type() : element;
+  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8)
+                              : element;
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,9 @@ struct Place {
   mlir::Value address, predicate;
 };
 
+/// What a memref's elements are in memory: i1 lives in bytes.
+mlir::Type getMemoryType(const GlobalView &view);
+
 /// Emits addresses and predicates of the elements that a thread holds of a box.
 class BoxAccess {
 public:
@@ -59,8 +62,7 @@ public:
   /// Offsets of the registers along a dimension of the tile.
   llvm::ArrayRef<int64_t> getOffsets(int64_t t) { return offsets[t]; }
 
-  /// i1 lives in bytes.
-  mlir::Type getMemoryType();
+  mlir::Type getMemoryType() const { return fovea::getMemoryType(view); }
 
 private:
   /// A coordinate along one dimension of the tile.

@@ -123,6 +123,12 @@ static void emitWideStore(OpBuilder &b, Location loc, Place place,
   emitAsm(b, loc, text, constraints + ",~{memory}", operands);
 }
 
+static Value toMemory(OpBuilder &b, Location loc, Value value) {
+  if (!value.getType().isInteger(1))
+    return value;
+  return arith::ExtUIOp::create(b, loc, b.getI8Type(), value);
+}
+
 namespace {
 struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   LoadLowering(const TypeConverter &converter, MLIRContext *context,
@@ -215,10 +221,7 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
     Type element = tile.getElementType();
     int64_t count = elements->getNumResults();
     for (int64_t index = 0; index < count; ++index) {
-      Value value = elements.getResult(index);
-      if (element.isInteger(1))
-        value =
-            arith::ExtUIOp::create(rewriter, loc, rewriter.getI8Type(), value);
+      Value value = toMemory(rewriter, loc, elements.getResult(index));
       unsigned bits = value.getType().getIntOrFloatBitWidth();
       Place place = access.getPlace(index);
       if (bits == 16 && access.isPair(index)) {
@@ -253,6 +256,14 @@ struct GatherLowering : OpConversionPattern<tile::GatherOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
+struct ScatterLowering : OpConversionPattern<tile::ScatterOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
 /// A single element, the same for the whole CTA: as a tile of one.
 struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
   ScalarLoadLowering(const TypeConverter &converter, MLIRContext *context,
@@ -267,7 +278,7 @@ struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
     if (failed(view))
       return failure();
     Type element = view->type.getElementType();
-    Type memory = element.isInteger(1) ? rewriter.getI8Type() : element;
+    Type memory = getMemoryType(*view);
     Value distance = emitI64(rewriter, loc, 0), inside;
     for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
       Value wide = emitToI64(rewriter, loc, index);
@@ -428,24 +439,45 @@ void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
   }
 }
 
-LogicalResult
-GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const {
-  Location loc = op.getLoc();
-  FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
-  if (failed(view))
-    return failure();
-  RankedTensorType tile = op.getResult().getType();
-  auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
-  Type element = tile.getElementType();
-  Type memory = element.isInteger(1) ? rewriter.getI8Type() : element;
-  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
-  SmallVector<int64_t> rows = layout.getOffsets(tile.getShape(), 0),
-                       columns = layout.getOffsets(tile.getShape(), 1);
+namespace {
+/// The places of a tile's elements where each has one of its own. Operands are
+/// scalars, or tiles that broadcast to it.
+class SinglePlaces {
+public:
+  SinglePlaces(OpBuilder &b, Location loc, const GlobalView &view,
+               RankedTensorType tile)
+      : b(b), loc(loc), view(view),
+        layout(cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding())),
+        rows(layout.getOffsets(tile.getShape(), 0)),
+        columns(layout.getOffsets(tile.getShape(), 1)) {}
 
-  // The register of an operand, a tile that broadcasts to the result, that
-  // goes with the result's register `index`.
-  auto select = [&](Value original, Value converted, unsigned index) -> Value {
+  /// The place of register `index`; operands as they were and as converted.
+  Place get(unsigned index, ValueRange indices, ValueRange converted,
+            Value mask, Value convertedMask) {
+    Value inside, distance = emitI64(b, loc, 0);
+    if (mask)
+      inside = select(mask, convertedMask, index);
+    for (auto [dim, original] : llvm::enumerate(indices)) {
+      Value coordinate =
+          emitToI64(b, loc, select(original, converted[dim], index));
+      Value isInside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                             coordinate, view.sizes[dim]);
+      inside = inside
+                   ? arith::AndIOp::create(b, loc, inside, isInside).getResult()
+                   : isInside;
+      distance = arith::AddIOp::create(
+          b, loc, distance,
+          arith::MulIOp::create(b, loc, coordinate, view.strides[dim]));
+    }
+    Value address =
+        LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(view),
+                            view.pointer, ArrayRef<LLVM::GEPArg>{distance});
+    return {address, inside};
+  }
+
+private:
+  /// The register of an operand that goes with the tile's register `index`.
+  Value select(Value original, Value converted, unsigned index) {
     auto operand = dyn_cast<RankedTensorType>(original.getType());
     if (!operand)
       return converted;
@@ -457,37 +489,56 @@ GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
     for (auto [position, pair] :
          llvm::enumerate(llvm::zip(operandRows, operandColumns)))
       if (std::get<0>(pair) == row && std::get<1>(pair) == column)
-        return vector::ExtractOp::create(rewriter, loc, converted,
-                                         int64_t(position));
-    llvm_unreachable("operand broadcasts to the result");
-  };
+        return vector::ExtractOp::create(b, loc, converted, int64_t(position));
+    llvm_unreachable("operand broadcasts to the tile");
+  }
 
+  OpBuilder &b;
+  Location loc;
+  const GlobalView &view;
+  warp::ThreadLayoutAttrInterface layout;
+  SmallVector<int64_t> rows, columns;
+};
+} // namespace
+
+LogicalResult
+GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
+  if (failed(view))
+    return failure();
+  RankedTensorType tile = op.getResult().getType();
+  auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
+  SinglePlaces places(rewriter, loc, *view, tile);
   SmallVector<Value> elements;
   for (int64_t index = 0; index < type.getNumElements(); ++index) {
-    Value inside;
-    if (op.getMask())
-      inside = select(op.getMask(), adaptor.getMask(), index);
-    Value distance = emitI64(rewriter, loc, 0);
-    for (auto [dim, original] : llvm::enumerate(op.getIndices())) {
-      Value coordinate = emitToI64(
-          rewriter, loc, select(original, adaptor.getIndices()[dim], index));
-      Value isInside =
-          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
-                                coordinate, view->sizes[dim]);
-      inside = inside ? arith::AndIOp::create(rewriter, loc, inside, isInside)
-                            .getResult()
-                      : isInside;
-      distance = arith::AddIOp::create(
-          rewriter, loc, distance,
-          arith::MulIOp::create(rewriter, loc, coordinate, view->strides[dim]));
-    }
-    Value address =
-        LLVM::GEPOp::create(rewriter, loc, view->pointer.getType(), memory,
-                            view->pointer, ArrayRef<LLVM::GEPArg>{distance});
-    Value value = emitLoad(rewriter, loc, {address, inside}, memory);
-    elements.push_back(fromMemory(rewriter, loc, value, element));
+    Place place = places.get(index, op.getIndices(), adaptor.getIndices(),
+                             op.getMask(), adaptor.getMask());
+    Value value = emitLoad(rewriter, loc, place, getMemoryType(*view));
+    elements.push_back(fromMemory(rewriter, loc, value, tile.getElementType()));
   }
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+  return success();
+}
+
+/// Lanes that hold the same element write it all.
+LogicalResult
+ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
+                                 ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
+  if (failed(view))
+    return failure();
+  SinglePlaces places(rewriter, loc, *view, op.getValue().getType());
+  auto elements =
+      vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
+  for (auto [index, value] : llvm::enumerate(elements.getResults())) {
+    Place place = places.get(index, op.getIndices(), adaptor.getIndices(),
+                             op.getMask(), adaptor.getMask());
+    emitStore(rewriter, loc, place, toMemory(rewriter, loc, value));
+  }
+  rewriter.eraseOp(op);
   return success();
 }
 
@@ -496,7 +547,8 @@ void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
                                          tile::AbiOp abi,
                                          const Specialization &roles,
                                          const VectorLoads &ways) {
-  patterns.add<DimLowering, GatherLowering>(converter, patterns.getContext());
+  patterns.add<DimLowering, GatherLowering, ScatterLowering>(
+      converter, patterns.getContext());
   patterns.add<LoadLowering>(converter, patterns.getContext(), ways);
   patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles);
   patterns.add<StoreLowering>(converter, patterns.getContext(), abi);

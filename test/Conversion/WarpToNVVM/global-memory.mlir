@@ -79,3 +79,29 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A scatter: each element of a thread under its own predicate, inside and wanted.
+// CHECK-LABEL: gpu.func @f
+// CHECK-SAME: %[[P:[^ ]*]]: !llvm.ptr<1>, %[[S:[^ ]*]]: i32
+// CHECK: %[[SIZE:.*]] = arith.extui %[[S]] : i32 to i64
+// CHECK-COUNT-2: llvm.inline_asm {{.*}}st.global.b32
+// CHECK-NOT: st.global
+!row = tensor<64x1xi32, #warp.mma_sync<warps = 4>>
+!keep = tensor<64x1xi1, #warp.mma_sync<warps = 4>>
+gpu.module @m {
+  tile.abi @f target("sm_80")
+    schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
+    tensors([#tile.tensor<"k", write, tensor<?xi32>, ["S"], 4>])
+    parameters([#tile.memref<"k", [0]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: memref<?xi32, strided<[?]>>) kernel {
+    %rows = tile.iota dim 0 : !row
+    %five = arith.constant dense<5> : !row
+    %at = arith.xori %rows, %five : !row
+    %keep = arith.cmpi ne, %rows, %five : !row
+    tile.scatter %rows, %k[%at] mask(%keep : !keep) : !row, memref<?xi32, strided<[?]>>[!row]
+    gpu.return
+  }
+}

@@ -227,40 +227,52 @@ LogicalResult StoreOp::verify() {
   return verifyLimit(*this, getLimit(), getDims());
 }
 
-LogicalResult GatherOp::verify() {
-  MemRefType memref = getSource().getType();
-  RankedTensorType result = getResult().getType();
-  if (int64_t(getIndices().size()) != memref.getRank())
-    return emitOpError("needs ")
-           << memref.getRank() << " indices, found " << getIndices().size();
-  if (memref.getElementType() != result.getElementType())
-    return emitOpError("result and memref must have one element type, found ")
-           << result << " and " << memref;
-  auto broadcasts = [&](RankedTensorType tile) {
-    return tile.getEncoding() == result.getEncoding() &&
-           llvm::all_of(llvm::zip(tile.getShape(), result.getShape()),
+/// Operands that say where single elements of `tile`, called `name`, lie.
+static LogicalResult verifyPlaces(Operation *op, StringRef name,
+                                  RankedTensorType tile, MemRefType memref,
+                                  OperandRange indices, Value mask) {
+  if (int64_t(indices.size()) != memref.getRank())
+    return op->emitOpError("needs ")
+           << memref.getRank() << " indices, found " << indices.size();
+  if (memref.getElementType() != tile.getElementType())
+    return op->emitOpError()
+           << name << " and memref must have one element type, found " << tile
+           << " and " << memref;
+  auto broadcasts = [&](RankedTensorType operand) {
+    return operand.getEncoding() == tile.getEncoding() &&
+           llvm::all_of(llvm::zip(operand.getShape(), tile.getShape()),
                         [](auto pair) {
                           return std::get<0>(pair) == 1 ||
                                  std::get<0>(pair) == std::get<1>(pair);
                         });
   };
-  for (Value index : getIndices()) {
+  for (Value index : indices) {
     Type type = index.getType();
     if (type.isIndex())
       continue;
-    auto tile = dyn_cast<RankedTensorType>(type);
+    auto operand = dyn_cast<RankedTensorType>(type);
     if (!isRegisterTile(type) ||
-        !(tile.getElementType().isSignlessInteger(32) ||
-          tile.getElementType().isSignlessInteger(64)) ||
-        !broadcasts(tile))
-      return emitOpError("indices must be index or tiles of i32 or i64 that "
-                         "broadcast to the result, found ")
-             << type;
+        !(operand.getElementType().isSignlessInteger(32) ||
+          operand.getElementType().isSignlessInteger(64)) ||
+        !broadcasts(operand))
+      return op->emitOpError("indices must be index or tiles of i32 or i64 "
+                             "that broadcast to the ")
+             << name << ", found " << type;
   }
-  if (getMask() && !broadcasts(getMask().getType()))
-    return emitOpError("mask must broadcast to the result, found ")
-           << getMask().getType();
+  if (mask && !broadcasts(cast<RankedTensorType>(mask.getType())))
+    return op->emitOpError("mask must broadcast to the ")
+           << name << ", found " << mask.getType();
   return success();
+}
+
+LogicalResult GatherOp::verify() {
+  return verifyPlaces(*this, "result", getResult().getType(),
+                      getSource().getType(), getIndices(), getMask());
+}
+
+LogicalResult ScatterOp::verify() {
+  return verifyPlaces(*this, "value", getValue().getType(),
+                      getTarget().getType(), getIndices(), getMask());
 }
 
 static void
@@ -278,6 +290,11 @@ void GatherOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
   addEffect(effects, MemoryEffects::Read::get(), getSourceMutable());
+}
+void ScatterOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addEffect(effects, MemoryEffects::Write::get(), getTargetMutable());
 }
 void StoreOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>

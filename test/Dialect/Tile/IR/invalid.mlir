@@ -224,6 +224,38 @@ func.func @f(%M: memref<?x?xf32>, %i: index, %k: tensor<8x1xi1, #tile.reg>) {
 
 // -----
 
+func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
+  // expected-error@+1 {{needs 2 indices, found 1}}
+  tile.scatter %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<?x?xf32>[index]
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?xi32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
+  // expected-error@+1 {{value and memref must have one element type, found 'tensor<16x1xf32, #tile.reg>' and 'memref<?xi32>'}}
+  tile.scatter %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<?xi32>[index]
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: tensor<16x1xf32, #tile.reg>) {
+  // expected-error@+1 {{indices must be index or tiles of i32 or i64 that broadcast to the value, found 'tensor<16x1xf32, #tile.reg>'}}
+  tile.scatter %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<?xf32>[tensor<16x1xf32, #tile.reg>]
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index, %k: tensor<16x2xi1, #tile.reg>) {
+  // expected-error@+1 {{mask must broadcast to the value, found 'tensor<16x2xi1, #tile.reg>'}}
+  tile.scatter %x, %M[%i] mask(%k : tensor<16x2xi1, #tile.reg>) : tensor<16x1xf32, #tile.reg>, memref<?xf32>[index]
+  return
+}
+
+// -----
+
 func.func @store_limit(%x: tensor<1x64xf32, #tile.reg>, %M: memref<?x?xf32>, %i: index) {
   // expected-error@+1 {{limit needs a memref dimension in dims[0]}}
   tile.store %x, %M[%i, %i] limit(%i) dims [-1, 0] : tensor<1x64xf32, #tile.reg>, memref<?x?xf32>

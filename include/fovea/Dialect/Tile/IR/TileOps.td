@@ -345,6 +345,32 @@ def Tile_GatherOp : Tile_Op<"gather", [
   let hasVerifier = 1;
 }
 
+def Tile_ScatterOp : Tile_Op<"scatter", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "writes a tile's elements to single places of a memref";
+  let description = [{
+    The reverse of `tile.gather`, with the same operands: elements where `mask`
+    is false, or whose indices lie outside the memref, are dropped. No two
+    elements may have one place; the interpreter checks that.
+
+    Example:
+
+    ```mlir
+    tile.scatter %number, %order[%rank] mask(%exists : tensor<16x1xi1, #tile.reg>)
+      : tensor<16x1xi32, #tile.reg>, memref<?xi32>[tensor<16x1xi32, #tile.reg>]
+    ```
+  }];
+  let arguments = (ins Tile_AnyTile:$value, AnyMemRef:$target,
+                       Variadic<AnyType>:$indices,
+                       Optional<Tile_I1Tile>:$mask);
+  let assemblyFormat = [{
+    $value `,` $target `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)?
+    attr-dict `:` type($value) `,` type($target) (`[` type($indices)^ `]`)?
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_StoreOp : Tile_Op<"store", [
     AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {

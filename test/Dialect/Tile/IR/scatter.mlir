@@ -1,0 +1,17 @@
+// The index types and the mask's type stand apart, so that a printed scatter
+// parses again; it is no op that may go because nobody uses a result of it.
+// RUN: fovea-opt %s --canonicalize --cse | fovea-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @scatter
+func.func @scatter(%table: memref<?x32xf32, strided<[?, ?]>>, %cell: memref<f32>, %h: index, %x: tensor<16x8xf32, #tile.reg>,
+                   %bucket: tensor<16x8xi32, #tile.reg>, %keep: tensor<16x8xi1, #tile.reg>, %one: tensor<1x1xf32, #tile.reg>) {
+  // CHECK: tile.scatter %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] mask(%{{.*}} : tensor<16x8xi1, #tile.reg>) : tensor<16x8xf32, #tile.reg>, memref<?x32xf32, strided<[?, ?]>>{{\[}}index, tensor<16x8xi32, #tile.reg>]
+  tile.scatter %x, %table[%h, %bucket] mask(%keep : tensor<16x8xi1, #tile.reg>)
+    : tensor<16x8xf32, #tile.reg>, memref<?x32xf32, strided<[?, ?]>>[index, tensor<16x8xi32, #tile.reg>]
+  // CHECK: tile.scatter %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : tensor<16x8xf32, #tile.reg>, memref<?x32xf32, strided<[?, ?]>>{{\[}}index, tensor<16x8xi32, #tile.reg>]
+  tile.scatter %x, %table[%h, %bucket]
+    : tensor<16x8xf32, #tile.reg>, memref<?x32xf32, strided<[?, ?]>>[index, tensor<16x8xi32, #tile.reg>]
+  // CHECK: tile.scatter %{{.*}}, %{{.*}}[] : tensor<1x1xf32, #tile.reg>, memref<f32>
+  tile.scatter %one, %cell[] : tensor<1x1xf32, #tile.reg>, memref<f32>
+  return
+}

@@ -51,6 +51,7 @@ static constexpr NumericField kNumericFields[] = {
     {"exp2_by_fma", &ScheduleFields::exp2ByFma},
     {"add_by_dot", &ScheduleFields::addByDot},
     {"output_stages", &ScheduleFields::outputStages},
+    {"longest_first", &ScheduleFields::longestFirst},
 };
 
 /// Sets `field` to the case that `text` names.
@@ -102,8 +103,8 @@ ScheduleFields::get(MLIRContext *context,
       emitError, context, tileM, tileN, warps, stages, queryInRegisters,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
-      cluster, scoreStages, classify, exp2ByFma, addByDot, output,
-      outputStages);
+      cluster, scoreStages, classify, exp2ByFma, addByDot, output, outputStages,
+      longestFirst);
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,6 +203,9 @@ int64_t fovea::getSharedMemory(const ScheduleProblem &problem,
 static LogicalResult
 checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
               function_ref<InFlightDiagnostic()> emitError) {
+  if (schedule.getLongestFirst() && !problem.packed)
+    return emitError()
+           << "schedule's 'longest_first' needs packed sequences ('packed')";
   if (schedule.isSpecialized())
     return checkWarpGroupSchedule(problem, schedule, emitError);
   if (schedule.getScoreStages() != 0)
@@ -304,6 +308,9 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
              })->get();
   if (fields.producerRegisters == 0)
     fitToBlocks(problem, fields);
+  // Masks that leave out blocks, such as causal ones, have short tiles at the
+  // end of a sequence: those fill the end of the launch in any order.
+  fields.longestFirst = problem.packed && !problem.picksBlocks;
 
   // Few rows: no more than one warp's instruction needs for each warp.
   if (problem.rows != 0 && fields.producerRegisters == 0)

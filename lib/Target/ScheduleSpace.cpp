@@ -60,7 +60,8 @@ fovea::getScheduleShapes(const TargetInfo &target) {
 std::vector<std::string>
 fovea::getScheduleVariations(const TargetInfo &target) {
   std::vector<std::string> variations = {"recurrence=deferred",
-                                         "recurrence=conditional"};
+                                         "recurrence=conditional",
+                                         "longest_first=0", "longest_first=1"};
   if (!target.warpGroupDots) {
     variations.push_back("recurrence=lazy");
     return variations;

@@ -32,7 +32,9 @@ llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
                             {"query_block", problem.queryBlock},
                             {"key_block", problem.keyBlock},
                             {"classifies", problem.classifies},
-                            {"score_bits", problem.scoreBits}};
+                            {"score_bits", problem.scoreBits},
+                            {"packed", problem.packed},
+                            {"picks_blocks", problem.picksBlocks}};
 }
 
 /// Checks names and kinds of what an entry says of a problem; an error's text,

@@ -42,6 +42,10 @@ struct ScheduleProblem {
   bool classifies = false;
   /// Bits of captured tensors that come in blocks, for one score.
   int64_t scoreBits = 0;
+  /// Sequences are packed: the device alone knows how many keys each has.
+  bool packed = false;
+  /// A mask lets tiles of queries leave out blocks of keys.
+  bool picksBlocks = false;
 };
 
 /// Loops in which the recurrence computes the scores, each with buffers of K of
@@ -59,7 +63,7 @@ struct ScheduleFields {
   int64_t tau = 8, sumByDot = 0, cluster = 1, scoreStages = 0, classify = 0,
           exp2ByFma = 0, addByDot = 0;
   tile::OutputPath output = tile::OutputPath::Direct;
-  int64_t outputStages = 0;
+  int64_t outputStages = 0, longestFirst = 0;
 
   /// Sets the field that users know as `name`. Fails with a diagnostic if there
   /// is none, or if it can't be `text`.

@@ -10,6 +10,7 @@
 
 #include "BlockSummaries.h"
 #include "KernelBuilder.h"
+#include "SequenceOrder.h"
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
 
@@ -259,8 +260,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   IntegerAttr persistent;
   if (chosen->getWork() != tile::WorkSchedule::Single)
     persistent = builder.getI64IntegerAttr(chosen->getMinBlocks());
-  for (const KernelBuilder::Summary &summary : kb.summaries)
-    parameters.push_back(summary.memory);
+  llvm::append_range(parameters, kb.scratch);
   builder.setInsertionPoint(kernel);
   auto abi = tile::AbiOp::create(
       builder, loc, SymbolRefAttr::get(kernel), builder.getStringAttr(target),
@@ -274,6 +274,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       /*prologue=*/ArrayAttr(),
       contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents),
       /*overlapped=*/UnitAttr());
+  if (kb.sequenceOrder)
+    buildSequenceOrder(kb, abi);
   if (!kb.summaries.empty())
     buildSummaries(kb, abi);
   symbols.insert(module);

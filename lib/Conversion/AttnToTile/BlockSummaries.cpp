@@ -7,13 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockSummaries.h"
-
-#include "fovea/Target/Schedule.h"
+#include "PrologueKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <numeric>
@@ -34,47 +32,22 @@ static IntegerType getSummaryElement(Type type) {
 /// Declares a summary: scratch memory that becomes the kernel's last argument.
 static Value declareSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
                             int64_t block) {
-  Builder &b = kb.builder;
   auto tensor = cast<MemRefType>(kb.operandArgument(operand).getType());
-  SmallVector<std::string> dims = kb.op.getOperandDimNames(operand);
-  SmallVector<int64_t> order = kb.op.getOperandMemoryOrder(operand);
-  SmallVector<Attribute> sizes;
-  auto sizeOf = [&](int64_t at) -> AffineExpr {
-    if (!tensor.isDynamicDim(at))
-      return b.getAffineConstantExpr(tensor.getDimSize(at));
-    sizes.push_back(b.getStringAttr(dims[order[at]]));
-    return b.getAffineSymbolExpr(sizes.size() - 1);
-  };
+  SizeExpressions sizes(kb, operand);
   // The smallest elements, then the largest.
-  SmallVector<AffineExpr> extents = {b.getAffineConstantExpr(2)};
+  SmallVector<AffineExpr> extents = {kb.builder.getAffineConstantExpr(2)};
   for (int64_t other = 0; other < tensor.getRank(); ++other)
     if (other != dim)
-      extents.push_back(sizeOf(other));
-  extents.push_back(sizeOf(dim).ceilDiv(block));
-
-  SmallVector<int64_t> shape;
-  for (AffineExpr extent : extents) {
-    auto constant = dyn_cast<AffineConstantExpr>(extent);
-    shape.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
-  }
-  KernelBuilder::Summary summary;
-  summary.operand = operand;
-  summary.dim = dim;
-  summary.block = block;
-  summary.memory = tile::ScratchMemRefParameterAttr::get(
-      b.getContext(),
+      extents.push_back(sizes.getSize(other));
+  extents.push_back(sizes.getSize(dim).ceilDiv(block));
+  std::string name =
       (kb.op.getOperandName(operand) + "." + Twine(dim) + "." + Twine(block))
-          .str(),
-      b.getArrayAttr(sizes),
-      AffineMapAttr::get(
-          AffineMap::get(0, sizes.size(), extents, b.getContext())));
-  kb.summaries.push_back(summary);
-  unsigned position = kb.kernel.getNumArguments();
-  (void)kb.kernel.insertArgument(
-      position,
-      MemRefType::get(shape, getSummaryElement(tensor.getElementType())), {},
-      kb.getLoc());
-  return kb.kernel.getArgument(position);
+          .str();
+  unsigned argument =
+      declareScratch(kb, name, sizes.getNames(), extents,
+                     getSummaryElement(tensor.getElementType()));
+  kb.summaries.push_back({operand, dim, block, argument, kb.scratch.back()});
+  return kb.kernel.getArgument(argument);
 }
 
 BlockSummaries::BlockSummaries(KernelBuilder &kb, Region &region,
@@ -306,69 +279,33 @@ static AffineExpr getGroups(const KernelBuilder::Summary &summary,
 void fovea::buildSummaries(const KernelBuilder &kb, tile::AbiOp main) {
   MLIRContext *context = main.getContext();
   Location loc = main.getLoc();
-  gpu::GPUFuncOp kernel = kb.kernel;
-  // Summaries are the last arguments.
-  unsigned firstSummary = kernel.getNumArguments() - kb.summaries.size();
-  SmallVector<Type> types;
-  SmallVector<Attribute> parameters, tensors;
+  llvm::SetVector<unsigned> arguments;
   llvm::SetVector<Attribute> sizes;
-  llvm::SmallDenseMap<unsigned, unsigned> argumentOf;
-  auto take = [&](unsigned argument) {
-    auto [entry, isNew] = argumentOf.try_emplace(argument, types.size());
-    if (isNew) {
-      types.push_back(kernel.getArgument(argument).getType());
-      parameters.push_back(main.getParameters()[argument]);
-    }
-    return entry->second;
-  };
   AffineExpr groups = getAffineConstantExpr(0, context);
-  for (auto [index, summary] : llvm::enumerate(kb.summaries)) {
-    unsigned before = types.size();
-    if (take(summary.operand) == before)
-      tensors.push_back(tile::lookupTensor(
-          main.getTensors(),
-          cast<tile::MemRefParameterAttr>(parameters.back()).getTensor()));
-    take(firstSummary + index);
+  for (const KernelBuilder::Summary &summary : kb.summaries) {
+    arguments.insert(summary.operand);
+    arguments.insert(summary.argument);
     groups = groups + getGroups(summary, sizes);
   }
-
-  OpBuilder b = OpBuilder::atBlockEnd(main->getBlock());
-  auto search =
-      gpu::GPUFuncOp::create(b, loc, (kernel.getName() + "_summaries").str(),
-                             b.getFunctionType(types, {}));
-  search->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   ScheduleFields fields;
   fields.tileM = kBlocks;
   fields.tileN = kMostPositions;
   fields.warps = fields.stages = 1;
-  b.setInsertionPoint(search);
-  tile::AbiOp::create(
-      b, loc, SymbolRefAttr::get(search), main.getTargetAttr(),
-      fields.get(context, [&] { return main.emitError(); }),
-      b.getArrayAttr(tensors), b.getArrayAttr(parameters),
-      b.getArrayAttr(sizes.getArrayRef()),
-      AffineMapAttr::get(AffineMap::get(0, sizes.size(), groups)),
-      b.getI64IntegerAttr(32 * fields.warps), b.getI64IntegerAttr(0),
-      b.getArrayAttr({}), /*persistent=*/IntegerAttr(),
-      /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
-      /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr());
-  main.setPrologueAttr(b.getArrayAttr({FlatSymbolRefAttr::get(search)}));
-
-  b.setInsertionPointToStart(&search.getBody().front());
-  const TargetInfo *target = lookupTarget(main.getTarget());
-  if (target && target->overlapsLaunches) {
-    // The kernel can get ready under this one.
-    tile::AllowOverlapOp::create(b, loc);
-    OpBuilder start = OpBuilder::atBlockBegin(&kernel->getRegion(0).front());
-    tile::AwaitPrologueOp::create(start, loc);
-  }
+  OpBuilder b(context);
+  gpu::GPUFuncOp search = beginPrologueKernel(
+      b, kb, main,
+      {"summaries", arguments.getArrayRef(),
+       b.getArrayAttr(sizes.getArrayRef()), groups, fields});
+  auto argumentOf = [&](unsigned argument) -> Value {
+    return search.getArgument(llvm::find(arguments, argument) -
+                              arguments.begin());
+  };
   Value number =
       gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
-  for (auto [index, summary] : llvm::enumerate(kb.summaries)) {
-    SummaryEmitter emitter(
-        b, loc, search.getArgument(argumentOf.at(summary.operand)),
-        search.getArgument(argumentOf.at(firstSummary + index)), summary.dim,
-        summary.block);
+  for (const KernelBuilder::Summary &summary : kb.summaries) {
+    SummaryEmitter emitter(b, loc, argumentOf(summary.operand),
+                           argumentOf(summary.argument), summary.dim,
+                           summary.block);
     // Numbers of groups that came before are above all counts, unsigned.
     Value count = emitter.emitCount();
     Value isMine =

@@ -96,6 +96,8 @@ LogicalResult ForwardEmitter::chooseTiles() {
     kb.packedHeads = findPackedHeads();
   problem.rows = kb.packedHeads.getRows();
   problem.classifies = classifies();
+  problem.packed = isa<attn::PackedAttr>(op.getSequence());
+  problem.picksBlocks = picksBlocks();
   problem.scoreMod = !op.getScoreMod().empty();
   problem.dropout = static_cast<bool>(op.getDropoutAttr());
   problem.loadsPerScore =
@@ -206,9 +208,7 @@ void ForwardEmitter::emitPackedSequence() {
   llvm::function_ref<Value(Value)> sections;
   if (hasSections())
     sections = headsPerSection;
-  PackedTile tile = beginPackedWork(kb, q, k, kb.operandArgument(first),
-                                    kb.operandArgument(first + 1), rows,
-                                    schedule.getWork(), sections);
+  PackedTile tile = beginPackedWork(kb, q, k, first, schedule, sections);
   work = tile.work;
   memoryBatch = kb.constant(0);
   queries = tile.queries;

@@ -27,6 +27,15 @@ struct PackedHeads {
   int64_t getRows() const { return heads * queries; }
 };
 
+/// Packed sequences, the ones with the most keys first.
+struct SequenceOrder {
+  /// Numbers of the kernel's arguments: where queries and keys of sequences
+  /// begin, and the scratch memory that the order is in.
+  unsigned queryOffsets, keyOffsets, order;
+  /// Rows of a slot.
+  int64_t tileM;
+};
+
 /// A kernel in the making: its function with memref arguments in the kernel's
 /// order of dimensions, builder at its end, and the grid's decomposition.
 struct KernelBuilder {
@@ -49,10 +58,15 @@ struct KernelBuilder {
   struct Summary {
     unsigned operand;
     int64_t dim, block;
-    /// Of the kernel's argument; in order, they are its last ones.
+    /// Number of the kernel's argument for it, and what that is.
+    unsigned argument;
     tile::ScratchMemRefParameterAttr memory;
   };
   llvm::SmallVector<Summary> summaries = {};
+  /// The order of packed sequences, if a prologue finds one.
+  std::optional<SequenceOrder> sequenceOrder = {};
+  /// Scratch memory that the prologue fills: the kernel's last arguments.
+  llvm::SmallVector<tile::ScratchMemRefParameterAttr> scratch = {};
   PackedHeads packedHeads = {};
 
   mlir::Location getLoc() { return op->getLoc(); }
@@ -105,13 +119,12 @@ struct PackedTile {
   mlir::Value firstQuery, queries, firstKey, keys;
 };
 
-/// Starts the loop over tiles of packed sequences. `headsPerSection`, unless
-/// null, says how many heads of a sequence with so many keys are taken
-/// together, the last tiles first.
+/// Starts the loop over tiles of packed sequences, whose operands are those
+/// from `firstOffsets` on. `headsPerSection`, unless null, says how many heads
+/// of a sequence with so many keys are taken together, the last tiles first.
 PackedTile beginPackedWork(
     KernelBuilder &kb, mlir::Value query, mlir::Value key,
-    mlir::Value queryOffsets, mlir::Value keyOffsets, int64_t tileM,
-    tile::WorkSchedule schedule,
+    unsigned firstOffsets, tile::ScheduleAttr schedule,
     llvm::function_ref<mlir::Value(mlir::Value keys)> headsPerSection);
 
 /// Heads in sections; in a section the last tiles of all heads first. Gives an

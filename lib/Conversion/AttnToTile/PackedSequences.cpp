@@ -6,17 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How many tiles each sequence has is known to the device only. Sequence n gets
-// the slots from s(n) = cu_q[n] / tile_m + n up to s(n + 1): as many as it has
-// tiles, or one more. s ascends and depends on one offset, so an item finds its
-// sequence by bisection, and no list of tiles is made beforehand.
+// How many tiles each sequence has is known to the device only. In the caller's
+// order sequence n gets the slots from s(n) = cu_q[n] / tile_m + n up to
+// s(n + 1): as many as it has tiles, or one more. s ascends and depends on one
+// offset, so an item finds its sequence by bisection, and no list of tiles is
+// made beforehand. In an order that a prologue found, s is a sum, which it left
+// in memory beside the sequence of each place: the same bisection finds a
+// place.
 //
 // Offsets are a caller's data, which nobody checked: each is clamped to the
-// rows that exist.
+// rows that exist, and sums to the slots that a host makes room for.
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "SequenceOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -28,10 +31,15 @@ using namespace fovea;
 namespace {
 class PackedWorkEmitter {
 public:
-  PackedWorkEmitter(KernelBuilder &kb, Value queryOffsets, Value keyOffsets,
-                    int64_t tileM)
-      : kb(kb), b(kb.builder), loc(kb.getLoc()), queryOffsets(queryOffsets),
-        keyOffsets(keyOffsets), tileM(tileM) {}
+  PackedWorkEmitter(KernelBuilder &kb, unsigned firstOffsets,
+                    tile::ScheduleAttr schedule)
+      : kb(kb), b(kb.builder), loc(kb.getLoc()),
+        queryOffsets(kb.operandArgument(firstOffsets)),
+        keyOffsets(kb.operandArgument(firstOffsets + 1)),
+        tileM(schedule.getClusterRows()) {
+    if (schedule.getLongestFirst())
+      order = declareSequenceOrder(kb, firstOffsets, tileM);
+  }
 
   PackedTile emit(Value query, Value key, tile::WorkSchedule schedule,
                   llvm::function_ref<Value(Value keys)> headsPerSection);
@@ -48,7 +56,9 @@ private:
     return arith::SelectOp::create(b, loc, condition, x, y);
   }
   Value emitOffset(Value offsets, Value n, Value rows);
-  Value emitFirstSlot(Value n);
+  Value loadOrder(int64_t row, Value place);
+  Value emitFirstSlot(Value place);
+  Value emitSlotBound();
   void emitSearchRange();
   Value emitSearch(Value slot);
   /// Rows of sequence `n`: where they begin, and how many there are.
@@ -59,6 +69,8 @@ private:
   Location loc;
   Value queryOffsets, keyOffsets;
   int64_t tileM;
+  /// What a prologue found, or null: sequences are in the caller's order.
+  Value order;
   Value queryRows, keyRows;
   /// Number of sequences; steps of a search, and the widest of them.
   Value sequences, steps, widest;
@@ -73,10 +85,26 @@ Value PackedWorkEmitter::emitOffset(Value offsets, Value n, Value rows) {
                                  rows);
 }
 
-Value PackedWorkEmitter::emitFirstSlot(Value n) {
-  Value offset = emitOffset(queryOffsets, n, queryRows);
+Value PackedWorkEmitter::loadOrder(int64_t row, Value place) {
+  Value found = memref::LoadOp::create(b, loc, order,
+                                       ValueRange{kb.constant(row), place});
+  return arith::IndexCastOp::create(b, loc, b.getIndexType(), found);
+}
+
+/// Where the slots of the sequence at `place` begin.
+Value PackedWorkEmitter::emitFirstSlot(Value place) {
+  if (order)
+    return loadOrder(kFirstSlots, place);
+  Value offset = emitOffset(queryOffsets, place, queryRows);
   return compute<arith::AddIOp>(
-      compute<arith::DivUIOp>(offset, kb.constant(tileM)), n);
+      compute<arith::DivUIOp>(offset, kb.constant(tileM)), place);
+}
+
+/// Slots of the grid that a host makes: no fewer than there are.
+Value PackedWorkEmitter::emitSlotBound() {
+  return compute<arith::AddIOp>(
+      compute<arith::DivUIOp>(queryRows, kb.constant(tileM)),
+      kb.size(queryOffsets, 0));
 }
 
 /// A bisection's steps are the powers of two from the largest one that is not
@@ -101,7 +129,7 @@ void PackedWorkEmitter::emitSearchRange() {
       arith::IndexCastOp::create(b, loc, b.getIndexType(), exponent), one);
 }
 
-/// The last sequence whose first slot is not behind `slot`.
+/// The last place whose first slot is not behind `slot`.
 Value PackedWorkEmitter::emitSearch(Value slot) {
   Value zero = kb.constant(0), one = kb.constant(1);
   auto loop =
@@ -136,29 +164,32 @@ PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
   queryRows = kb.size(query, 2);
   keyRows = kb.size(key, 2);
   emitSearchRange();
-  Value count = compute<arith::MulIOp>(emitFirstSlot(sequences), heads);
+  // Sums of what nobody checked may be anything.
+  Value slotBound = emitSlotBound();
+  auto clampSlot = [&](Value slot) {
+    return order ? compute<arith::MinUIOp>(slot, slotBound) : slot;
+  };
+  Value count =
+      compute<arith::MulIOp>(clampSlot(emitFirstSlot(sequences)), heads);
   // The grid that a host makes, where each CTA has one item.
   Value bound = count;
   if (schedule == tile::WorkSchedule::Single)
-    bound = compute<arith::MulIOp>(
-        compute<arith::AddIOp>(
-            compute<arith::DivUIOp>(queryRows, kb.constant(tileM)),
-            kb.size(queryOffsets, 0)),
-        heads);
+    bound = compute<arith::MulIOp>(slotBound, heads);
   kb.workLoop = tile::ForeachWorkOp::create(b, loc, bound, schedule);
   b.setInsertionPointToStart(kb.workLoop.getBody());
 
   Value item = kb.workLoop.getItem();
-  Value n = emitSearch(compute<arith::DivUIOp>(item, heads));
+  Value place = emitSearch(compute<arith::DivUIOp>(item, heads));
+  Value n = order ? loadOrder(kSequences, place) : place;
   PackedTile tile;
   std::tie(tile.firstQuery, tile.queries) =
       emitRows(queryOffsets, n, queryRows);
   std::tie(tile.firstKey, tile.keys) = emitRows(keyOffsets, n, keyRows);
 
   // Slots, and items among them.
-  Value first = emitFirstSlot(n);
-  Value end = emitFirstSlot(
-      compute<arith::MinUIOp>(compute<arith::AddIOp>(n, one), sequences));
+  Value first = emitFirstSlot(place);
+  Value end = clampSlot(emitFirstSlot(
+      compute<arith::MinUIOp>(compute<arith::AddIOp>(place, one), sequences)));
   Value slots =
       compute<arith::MaxSIOp>(compute<arith::SubIOp>(end, first), one);
   Value inside =
@@ -182,9 +213,8 @@ PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
 
 PackedTile
 fovea::beginPackedWork(KernelBuilder &kb, Value query, Value key,
-                       Value queryOffsets, Value keyOffsets, int64_t tileM,
-                       tile::WorkSchedule schedule,
+                       unsigned firstOffsets, tile::ScheduleAttr schedule,
                        llvm::function_ref<Value(Value keys)> headsPerSection) {
-  return PackedWorkEmitter(kb, queryOffsets, keyOffsets, tileM)
-      .emit(query, key, schedule, headsPerSection);
+  return PackedWorkEmitter(kb, firstOffsets, schedule)
+      .emit(query, key, schedule.getWork(), headsPerSection);
 }

@@ -1,0 +1,63 @@
+//===- PrologueKernels.h - What runs before a kernel ------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_PROLOGUEKERNELS_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_PROLOGUEKERNELS_H
+
+#include "KernelBuilder.h"
+
+#include "fovea/Target/Schedule.h"
+
+namespace fovea {
+
+/// Extents of scratch memory or of a grid, in sizes of an operand's dimensions.
+class SizeExpressions {
+public:
+  SizeExpressions(KernelBuilder &kb, unsigned operand)
+      : kb(kb), operand(operand) {}
+
+  /// The size of a dimension of the operand's memref: a constant, or one more
+  /// symbol.
+  mlir::AffineExpr getSize(int64_t dim);
+  mlir::ArrayAttr getNames() const { return kb.builder.getArrayAttr(names); }
+
+private:
+  KernelBuilder &kb;
+  unsigned operand;
+  llvm::SmallVector<mlir::Attribute> names;
+};
+
+/// Gives the kernel scratch memory of `element`s as its last argument; returns
+/// its number.
+unsigned declareScratch(KernelBuilder &kb, llvm::StringRef name,
+                        mlir::ArrayAttr sizes,
+                        llvm::ArrayRef<mlir::AffineExpr> extents,
+                        mlir::Type element);
+
+/// One more kernel of the prologue of the kernel whose ABI is `main`.
+struct PrologueKernel {
+  /// Follows the main kernel's name in its own.
+  llvm::StringRef suffix;
+  /// Those of the main kernel's arguments that it takes.
+  llvm::ArrayRef<unsigned> arguments;
+  /// Number of CTAs, in symbols for the sizes of that name.
+  mlir::ArrayAttr sizes;
+  mlir::AffineExpr ctas;
+  const ScheduleFields &schedule;
+};
+
+/// Makes the kernel, with its ABI, behind those there are; both start as the
+/// target lets them overlap. Its body goes where `b` stands then: at its end.
+mlir::gpu::GPUFuncOp beginPrologueKernel(mlir::OpBuilder &b,
+                                         const KernelBuilder &kb,
+                                         tile::AbiOp main,
+                                         const PrologueKernel &described);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_PROLOGUEKERNELS_H

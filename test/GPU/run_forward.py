@@ -134,6 +134,7 @@ def memcheck_grid(count):
         Config("prefix", "f16", 16), Config("lengths", "bf16", 64), Config("softcap", "bf16", 128, 0, "bshd"),
         Config("dense", "bf16", 256), Config("packed", "bf16", 64), Config("blocksparse", "bf16", 128),
         Config("blockmask", "bf16", 64), Config("documents", "bf16", 64), Config("timed", "f16", 128),
+        Config("packedfull", "bf16", 64),
     ]  # fmt: skip
     return chosen[:count]
 
@@ -204,7 +205,8 @@ class Tensors:
             self.v.masked_fill_(self.beyond, torch.nan)
         self.packed = self.poisoned = None
         if variant.packed:
-            self.pack(count=1 + int(torch.randint(0, 9, (1,), device=device, generator=generator)))
+            # Mostly few, now and then some hundreds.
+            self.pack(count=1 + int(torch.randint(0, 9, (1,), device=device, generator=generator)) ** 3)
         import reference
 
         self.extras = reference.Extras()

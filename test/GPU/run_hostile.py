@@ -27,7 +27,7 @@ EXTREMES = (-(2**31), 2**31 - 1, -1, 0, 1, 2**30, 2**16, 7)
 
 CONFIGS = [
     Config(name, dtype, d)
-    for name in ("lengths", "packed", "blocksparse", "blockmask", "documents", "rounds", "bitmask", "tree", "distances")
+    for name in ("lengths", "packed", "packedfull", "blocksparse", "blockmask", "documents", "rounds", "bitmask", "tree", "distances")
     for dtype, d in (("bf16", 64), ("f16", 128))
 ] + [Config("lengths", "bf16", 128, 0, "bhsd", (3, 32, 4, 1, 1000)), Config("tree", "bf16", 64, 0, "bhsd", (3, 32, 4, 16, 1000))]
 

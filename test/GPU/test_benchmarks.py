@@ -19,6 +19,7 @@ import counters  # noqa: E402
 import forward  # noqa: E402
 import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
+import packed  # noqa: E402
 import report  # noqa: E402
 import waiting  # noqa: E402
 
@@ -79,6 +80,19 @@ def test_counters():
     assert "1.250" in line and "wait 27.00, short_scoreboard 26.00" in line, line
     assert refuses(counters.read_counters, rows, ["a", "b"], {"a": 2, "b": 2})
     assert counters.read_rows("==ERROR== ERR_NVGPUCTRPERM") == []
+
+
+def test_packed_lengths():
+    for tokens in (16384, 65536):
+        for name, deal in packed.LENGTHS.items():
+            queries, keys = deal(tokens)
+            assert sum(keys) == tokens and min(keys) > 0 and len(queries) == len(keys), name
+            first, last = (part[0] for part in packed.longest_first(queries, keys)), max(keys)
+            assert tuple(first) == (queries[keys.index(last)], last), name
+        assert packed.LENGTHS["rising"](tokens)[1] == sorted(packed.LENGTHS["shuffled"](tokens)[1])
+    row = {"mask": "full", "lengths": "half", "tokens": 1, "sequences": 2, "longest": 3}
+    assert packed.format_row({**row, "given_ms": 2.0, "ordered_ms": 1.5, "sorted_ms": 1.0}).split()[-2:] == ["0.750", "0.500"]
+    assert packed.format_row(row).split()[-1] == "-"
 
 
 def test_targets():

@@ -219,6 +219,8 @@ VARIANTS = {
         mask_mod=CAUSAL_BOTTOM_RIGHT,
         mask=lambda b, h, i, j, sizes, captures: i - sizes.Sq >= j - sizes.Skv,
     ),
+    # Where no mask leaves out blocks, sequences come in an order of their own.
+    "packedfull": Variant(packed=True),
     "window": Variant(
         mask_mod=WINDOWED,
         mask=lambda b, h, i, j, sizes, captures: (i >= j) & (i - j < WINDOW),
@@ -474,6 +476,11 @@ VARIANTS = {
 
 # tanh by the chip's instruction.
 VARIANTS["fastcap"] = dataclasses.replace(VARIANTS["softcap"], options=(), score_error=CAP * 2.0**-11)
+
+# Packed sequences, the other order each.
+for name, first in (("packed", 1), ("packedfull", 0)):
+    options = (f"--schedule=longest_first={first}",)
+    VARIANTS[name + "other"] = dataclasses.replace(VARIANTS[name], options=options)
 
 # Output by the copy engine: through the buffer that the schedule chooses, and
 # through the query's.

@@ -34,3 +34,23 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// Along rows, which one warp has all: the eight lanes that share a column.
+gpu.module @rows {
+  tile.abi @g target("sm_80") schedule(<tile_m = 32, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 2>)
+    tensors([#tile.tensor<"x", read, tensor<32x8xi32>, ["A", "B"], 4>, #tile.tensor<"o", write, tensor<8xi32>, ["B"], 4>])
+    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"o", [0]>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
+  // CHECK-LABEL: gpu.func @g
+  // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c4_i32
+  // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c8_i32
+  // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c16_i32
+  // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c4_i32
+  gpu.func @g(%x: memref<32x8xi32>, %o: memref<8xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0, %c0] dims [0, 1] : memref<32x8xi32> to tensor<32x8xi32, #l>
+    %sum = tile.reduce add dim 0 %a : tensor<32x8xi32, #l> to tensor<1x8xi32, #l>
+    tile.store %sum, %o[%c0] dims [-1, 0] : tensor<1x8xi32, #l>, memref<8xi32>
+    gpu.return
+  }
+}

@@ -108,10 +108,14 @@ static int64_t getFragmentPeriod(int64_t dim) {
   return dim == 0 ? kRowsApart : kBlockColumns;
 }
 
-/// The four lanes that share a row; rows are spread over warps.
-static FailureOr<SmallVector<int64_t>> getFragmentLanes(int64_t dim) {
+/// The four lanes that share a row, or the eight that share a column; rows are
+/// spread over warps.
+static FailureOr<SmallVector<int64_t>> getFragmentLanes(int64_t dim,
+                                                        int64_t warps) {
   if (dim == 1)
     return SmallVector<int64_t>{1, 2};
+  if (warps == 1)
+    return SmallVector<int64_t>{4, 8, 16};
   return failure();
 }
 
@@ -159,7 +163,7 @@ int64_t MmaSyncAttr::getPeriod(int64_t dim) const {
 
 FailureOr<SmallVector<int64_t>>
 MmaSyncAttr::getReductionLanes(int64_t dim) const {
-  return getFragmentLanes(dim);
+  return getFragmentLanes(dim, getWarps());
 }
 
 //===----------------------------------------------------------------------===//
@@ -214,5 +218,5 @@ int64_t WgmmaAttr::getPeriod(int64_t dim) const {
 
 FailureOr<SmallVector<int64_t>>
 WgmmaAttr::getReductionLanes(int64_t dim) const {
-  return getFragmentLanes(dim);
+  return getFragmentLanes(dim, kGroupWarps * getGroups());
 }

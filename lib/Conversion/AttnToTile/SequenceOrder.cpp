@@ -9,9 +9,11 @@
 // A sequence's place in the order is the number of sequences that come before
 // it, those with more keys and, of as many keys, those with a smaller number;
 // where its tiles begin is the number of tiles that those have. Both are sums
-// over all sequences: a warp compares 16 sequences with 64 at a time, and needs
-// to know nothing of other warps. The number behind the last sequence has no
-// keys, and so comes last: its place is where all tiles end.
+// over all sequences: a warp compares 8 sequences, columns, with 64 at a time,
+// rows, and needs to know nothing of other warps. Lengths are differences of
+// neighbours; loads of rows, unlike those of columns, need no alignment for
+// that. The number behind the last sequence has no keys, and so comes last: its
+// place is where all tiles end.
 //
 // Offsets are a caller's data. Whatever they are, comparing orders all numbers,
 // so that places are a permutation of them.
@@ -30,7 +32,7 @@ using namespace fovea;
 
 // Sequences that a warp finds places for, and those that it compares them with
 // at a time.
-static constexpr int64_t kPlaced = 16, kCompared = 64;
+static constexpr int64_t kPlaced = 8, kCompared = 64;
 
 Value fovea::declareSequenceOrder(KernelBuilder &kb, unsigned firstOffsets,
                                   int64_t tileM) {
@@ -91,9 +93,9 @@ private:
   Location loc;
   Value queryOffsets, keyOffsets, order;
   int64_t tileM;
-  RankedTensorType rowType = tileType(kPlaced, 1),
-                   columnType = tileType(1, kCompared),
-                   pairType = tileType(kPlaced, kCompared);
+  RankedTensorType rowType = tileType(kCompared, 1),
+                   columnType = tileType(1, kPlaced),
+                   pairType = tileType(kCompared, kPlaced);
   /// Number of sequences; numbers and keys of those to be placed.
   Value sequences, placed, keys;
 };
@@ -111,18 +113,17 @@ Value OrderEmitter::emitLengths(RankedTensorType type, int64_t dim,
 }
 
 SmallVector<Value> OrderEmitter::emitStep(Value number, ValueRange sums) {
-  Value others = emitNumbers(columnType, 1, number);
+  Value others = emitNumbers(rowType, 0, number);
   Value exists = compare(
       arith::CmpIPredicate::slt, others,
-      widen(columnType, make<arith::IndexCastOp>(b.getI32Type(), sequences)));
+      widen(rowType, make<arith::IndexCastOp>(b.getI32Type(), sequences)));
   // What is no sequence comes before none.
   Value otherKeys = make<arith::SelectOp>(
-      exists, emitLengths(columnType, 1, keyOffsets, number),
-      splat(columnType, -1));
-  Value queries = emitLengths(columnType, 1, queryOffsets, number);
+      exists, emitLengths(rowType, 0, keyOffsets, number), splat(rowType, -1));
+  Value queries = emitLengths(rowType, 0, queryOffsets, number);
   Value slots = make<arith::DivUIOp>(
-      make<arith::AddIOp>(queries, splat(columnType, tileM - 1)),
-      splat(columnType, tileM));
+      make<arith::AddIOp>(queries, splat(rowType, tileM - 1)),
+      splat(rowType, tileM));
 
   Value theirs = widen(pairType, otherKeys), mine = widen(pairType, keys);
   Value isLonger = compare(arith::CmpIPredicate::sgt, theirs, mine);
@@ -142,8 +143,8 @@ SmallVector<Value> OrderEmitter::emitStep(Value number, ValueRange sums) {
 void OrderEmitter::emit(Value first) {
   Value entries = make<memref::DimOp>(keyOffsets, 0);
   sequences = make<arith::SubIOp>(entries, index(1));
-  placed = emitNumbers(rowType, 0, first);
-  keys = emitLengths(rowType, 0, keyOffsets, first);
+  placed = emitNumbers(columnType, 1, first);
+  keys = emitLengths(columnType, 1, keyOffsets, first);
   Value zeros = splat(pairType, 0);
   auto loop = scf::ForOp::create(b, loc, index(0), sequences, index(kCompared),
                                  ValueRange{zeros, zeros});
@@ -155,13 +156,13 @@ void OrderEmitter::emit(Value first) {
     scf::YieldOp::create(b, loc, sums);
   }
   auto reduce = [&](int64_t sum) {
-    return make<tile::ReduceOp>(rowType, tile::ReduceKind::Add, 1,
+    return make<tile::ReduceOp>(columnType, tile::ReduceKind::Add, 0,
                                 loop.getResult(sum));
   };
   Value firstSlots = reduce(kFirstSlots), places = reduce(kSequences);
   Value exists = compare(
       arith::CmpIPredicate::slt, placed,
-      widen(rowType, make<arith::IndexCastOp>(b.getI32Type(), entries)));
+      widen(columnType, make<arith::IndexCastOp>(b.getI32Type(), entries)));
   for (auto [row, value] :
        {std::pair(kFirstSlots, firstSlots), {kSequences, placed}})
     tile::ScatterOp::create(b, loc, value, order,
@@ -171,8 +172,8 @@ void OrderEmitter::emit(Value first) {
 void fovea::buildSequenceOrder(const KernelBuilder &kb, tile::AbiOp main) {
   const SequenceOrder &order = *kb.sequenceOrder;
   ScheduleFields fields;
-  fields.tileM = kPlaced;
-  fields.tileN = kCompared;
+  fields.tileM = kCompared;
+  fields.tileN = kPlaced;
   fields.warps = fields.stages = 1;
   auto memory =
       cast<tile::ScratchMemRefParameterAttr>(main.getParameters()[order.order]);

@@ -25,7 +25,7 @@
 
 // The memory has room for each sequence, and for one that isn't there.
 // CHECK-DAG: #[[EXTENTS:.*]] = affine_map<()[s0] -> (2, s0)>
-// CHECK-DAG: #[[CTAS:.*]] = affine_map<()[s0] -> (s0 ceildiv 16)>
+// CHECK-DAG: #[[CTAS:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
 // CHECK-LABEL: tile.abi @packed
 // CHECK-SAME: longest_first = 1
 // CHECK-SAME: #tile.scratch_memref<"order", ["N+1"] #[[EXTENTS]]>
@@ -49,25 +49,25 @@
 // CHECK: arith.sitofp %[[NUMBER]] : i32 to f32
 // CHECK: tile.softmax_sum
 
-// The prologue: 16 places a warp.
+// The prologue: 8 places a warp.
 // CHECK:      tile.abi @packed_order target("sm_80")
 // CHECK-SAME:   tensors([#tile.tensor<"cu_q", read, tensor<?xi32>, ["N+1"], 4>, #tile.tensor<"cu_k", read, tensor<?xi32>, ["N+1"], 4>])
 // CHECK-SAME:   parameters([#tile.memref<"cu_q", [0]>, #tile.memref<"cu_k", [0]>, #tile.scratch_memref<"order", ["N+1"] #[[EXTENTS]]>])
 // CHECK-SAME:   grid(["N+1"] #[[CTAS]]) threads(32) shared_memory(0)
 // CHECK-LABEL: gpu.func @packed_order
 // CHECK-SAME:    (%[[CUQ:[^ ]*]]: memref<?xi32, strided<[?]>>, %[[CUK:[^ ]*]]: memref<?xi32, strided<[?]>>, %[[TO:[^ ]*]]: memref<2x?xi32>) kernel
-// CHECK-DAG:   %[[PAST:.*]] = arith.constant dense<63> : tensor<1x64xi32, #tile.reg>
-// CHECK-DAG:   %[[TILE:.*]] = arith.constant dense<64> : tensor<1x64xi32, #tile.reg>
-// CHECK-DAG:   %[[ABSENT:.*]] = arith.constant dense<-1> : tensor<1x64xi32, #tile.reg>
+// CHECK-DAG:   %[[PAST:.*]] = arith.constant dense<63> : tensor<64x1xi32, #tile.reg>
+// CHECK-DAG:   %[[TILE:.*]] = arith.constant dense<64> : tensor<64x1xi32, #tile.reg>
+// CHECK-DAG:   %[[ABSENT:.*]] = arith.constant dense<-1> : tensor<64x1xi32, #tile.reg>
 // CHECK:       %[[BLOCK:.*]] = gpu.block_id x
-// CHECK:       %[[MINE:.*]] = arith.muli %[[BLOCK]], %c16
+// CHECK:       %[[MINE:.*]] = arith.muli %[[BLOCK]], %c8
 // CHECK:       %[[PLACED:.*]] = arith.addi
-// CHECK:       tile.load %[[CUK]][%[[MINE]]] dims [0, -1]
+// CHECK:       tile.load %[[CUK]][%[[MINE]]] dims [-1, 0]
 // CHECK:       %[[KEYS:.*]] = arith.maxsi
 // CHECK:       %[[SUMS:.*]]:2 = scf.for %[[J:.*]] = %c0 to %{{.*}} step %c64
 // CHECK:         %[[LENGTHS:.*]] = arith.maxsi
 // CHECK:         arith.select %{{.*}}, %[[LENGTHS]], %[[ABSENT]]
-// CHECK:         tile.load %[[CUQ]][%[[J]]] dims [-1, 0]
+// CHECK:         tile.load %[[CUQ]][%[[J]]] dims [0, -1]
 // CHECK:         %[[ROUNDED:.*]] = arith.addi %{{.*}}, %[[PAST]]
 // CHECK:         arith.divui %[[ROUNDED]], %[[TILE]]
 // CHECK:         %[[LONGER:.*]] = arith.cmpi sgt
@@ -75,8 +75,8 @@
 // CHECK:         %[[EARLIER:.*]] = arith.cmpi slt
 // CHECK:         %[[TIE:.*]] = arith.andi %[[ALIKE]], %[[EARLIER]]
 // CHECK:         arith.ori %[[LONGER]], %[[TIE]]
-// CHECK:       %[[SLOTS:.*]] = tile.reduce add dim 1 %[[SUMS]]#0
-// CHECK:       %[[AT:.*]] = tile.reduce add dim 1 %[[SUMS]]#1
+// CHECK:       %[[SLOTS:.*]] = tile.reduce add dim 0 %[[SUMS]]#0
+// CHECK:       %[[AT:.*]] = tile.reduce add dim 0 %[[SUMS]]#1
 // CHECK:       tile.scatter %[[SLOTS]], %[[TO]][%c0, %[[AT]]] mask(
 // CHECK:       tile.scatter %[[PLACED]], %[[TO]][%c1, %[[AT]]] mask(
 

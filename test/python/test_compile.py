@@ -63,6 +63,21 @@ def test_options(fovea):
     assert fovea.compile(CAUSAL).target == "sm_90a"
 
 
+def test_longest_first(fovea):
+    def prologue(**options):
+        kernel = fovea.compile(fovea.attention(head_dim=64, sequences="packed", **options), target="sm_90a", schedule=schedule)
+        return [helper["kernel"] for helper in kernel.metadata.get("prologue", [])]
+
+    schedule = "auto"
+    assert prologue(name="full") == ["full_order"] and prologue(mask_mod=causal) == []
+    schedule = "longest_first=1"
+    assert prologue(mask_mod=causal, name="causal") == ["causal_order"]
+    schedule = "longest_first=0"
+    assert prologue() == []
+    with pytest.raises(fovea.CompileError, match="'longest_first' needs packed sequences"):
+        fovea.compile(CAUSAL, target="sm_80", schedule="longest_first=1")
+
+
 def test_schedule_table(fovea, tmp_path):
     table = tmp_path / "table.json"
     entry = '{"schedules": [{"problem": {"target": "sm_80", "elements": "%s", "head_dim": %d, "value_head_dim": %d}, "schedule": "tile_n=%d"}]}'

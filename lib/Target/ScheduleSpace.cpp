@@ -66,13 +66,12 @@ fovea::getScheduleVariations(const TargetInfo &target) {
     variations.push_back("recurrence=lazy");
     return variations;
   }
-  llvm::append_range(variations,
-                     std::initializer_list<const char *>{
-                         "work=static", "work=dynamic", "work=single,chain=0",
-                         "ping_pong=0", "ping_pong=1", "softmax_part=25",
-                         "softmax_part=50", "softmax_part=100", "sum_by_dot=1",
-                         "cluster=2,work=static", "exp2_by_fma=25",
-                         "add_by_dot=0", "add_by_dot=1", "output=direct",
-                         "output=tma"});
+  llvm::append_range(
+      variations, std::initializer_list<const char *>{
+                      "work=static", "work=dynamic", "work=single,chain=0",
+                      "ping_pong=0", "ping_pong=1", "softmax_part=25",
+                      "softmax_part=50", "softmax_part=100", "sum_by_dot=1",
+                      "cluster=2,work=static", "exp2_by_fma=25", "add_by_dot=0",
+                      "add_by_dot=1", "output=direct", "output=tma"});
   return variations;
 }

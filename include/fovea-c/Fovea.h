@@ -195,7 +195,8 @@ FOVEA_C_API FoveaBuffer *foveaEmit(FoveaModule *module,
 /**
  * Assembles PTX for a target by the program `ptxas`, a path. What ptxas says
  * (with -v: registers, spills) is the remark among the diagnostics, and the
- * note of the error if it fails.
+ * note of the error if it fails. Registers that are spilled, and dots that wait
+ * for each other, are warnings.
  */
 FOVEA_C_API FoveaBuffer *foveaAssemble(FoveaContext *context, const char *ptx,
                                        size_t size, const char *target,

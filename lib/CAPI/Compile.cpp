@@ -152,6 +152,8 @@ FoveaBuffer *foveaAssemble(FoveaContext *context, const char *ptx, size_t size,
       context->diagnostics.add(FOVEA_ERROR, assembly.error, assembly.log);
       return failure();
     }
+    for (const std::string &fault : assembly.faults)
+      context->diagnostics.add(FOVEA_WARNING, fault);
     context->diagnostics.add(FOVEA_REMARK, assembly.log);
     result = new FoveaBuffer{std::move(*assembly.machineCode)};
     return success();

@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -18,6 +19,41 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
+
+// Spills of a few registers, as at the borders of tiles, can't be measured.
+static constexpr int64_t kFewBytes = 32;
+
+/// The name in quotes, if the line tells which kernel comes next.
+static StringRef findKernel(StringRef line) {
+  auto [before, after] = line.split("Compiling entry function '");
+  return after.take_until([](char c) { return c == '\''; });
+}
+
+/// A line on spills comes after its kernel's name; one with a number such as
+/// (C7510) says what it is about.
+static std::vector<std::string> findFaults(StringRef log) {
+  std::vector<std::string> faults;
+  StringRef kernel;
+  for (StringRef line : split(log, '\n')) {
+    if (StringRef name = findKernel(line); !name.empty())
+      kernel = name;
+    if (line.contains("(C75")) {
+      faults.push_back(line.substr(line.find("(C75")).trim().str());
+      continue;
+    }
+    auto [before, after] = line.split(" bytes spill stores, ");
+    StringRef stores = before.rsplit(' ').second,
+              loads = after.take_while(isDigit);
+    int64_t bytes = 0;
+    if (!after.empty() && !stores.getAsInteger(10, bytes) && bytes > kFewBytes)
+      faults.push_back(("kernel '" + kernel + "' spills: " + stores +
+                        " bytes of stores, " + loads +
+                        " of loads; a schedule with a narrower tile_n needs "
+                        "fewer registers")
+                           .str());
+  }
+  return faults;
+}
 
 fovea::Assembly fovea::assemblePTX(StringRef ptx, StringRef target,
                                    StringRef ptxas) {
@@ -51,6 +87,7 @@ fovea::Assembly fovea::assemblePTX(StringRef ptx, StringRef target,
                                  0, &message);
   if (auto said = MemoryBuffer::getFile(log))
     result.log = (*said)->getBuffer().str();
+  result.faults = findFaults(result.log);
   if (code != 0) {
     result.error = ("'" + ptxas + "' failed").str();
     if (!message.empty())

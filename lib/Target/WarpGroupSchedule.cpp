@@ -63,10 +63,14 @@ static int64_t padColumns(int64_t columns) {
 
 /// Registers of a thread for the accumulator, the scores and the weights, and
 /// for what is added to the scores: loads in flight, of which ptxas keeps about
-/// half where each score needs one.
+/// half where each score needs one, more if that waits for the product to be
+/// added to.
 static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
-                                bool sumByDot, int64_t scoreStages) {
+                                bool sumByDot, bool addByDot,
+                                int64_t scoreStages) {
   int64_t loads = problem.loadsPerScore ? tileN / 4 : 0;
+  if (problem.loadsPerScore && problem.scoreMod && !addByDot)
+    loads = tileN * 7 / 16;
   if (scoreStages != 0)
     loads = std::max(loads, tileN * problem.scoreBits / 64);
   return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 + loads +
@@ -154,10 +158,14 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
     widest = 64;
   else if (fields.warps == 3 * kGroupWarps)
     widest = headDim > 80 && !problem.uneven ? 112 : 96;
+  // Random numbers are made beside scores and weights.
+  if (problem.dropout)
+    widest = std::min<int64_t>(widest, 112);
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
     if (problem.keyBlock % tileN != 0)
       continue;
-    if (getTileRegisters(problem, tileN, fields.sumByDot, fields.scoreStages) +
+    if (getTileRegisters(problem, tileN, fields.sumByDot, fields.addByDot,
+                         fields.scoreStages) +
             kOtherRegisters >
         budget.consumer)
       continue;
@@ -338,7 +346,7 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
 
   int64_t registers =
       getTileRegisters(problem, schedule.getTileN(), schedule.getSumByDot(),
-                       schedule.getScoreStages()) +
+                       schedule.getAddByDot(), schedule.getScoreStages()) +
       kOtherRegisters;
   if (registers > schedule.getConsumerRegisters())
     return emitError() << "schedule needs about " << registers

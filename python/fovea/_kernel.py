@@ -170,7 +170,8 @@ class Kernel:
     @property
     def cubin(self) -> bytes:
         """Machine code, by ptxas (see ``find_ptxas``), made at first use. Raises
-        Error if there is no ptxas, CompileError with what it says if it fails."""
+        Error if there is no ptxas, CompileError with what it says if it fails;
+        warns (CompileWarning) of registers that are spilled."""
         return self._assemble(None)
 
     def assemble(self, ptxas: Optional[os.PathLike] = None) -> bytes:
@@ -188,6 +189,7 @@ class Kernel:
                 self._cubin = context.take(context.lib.foveaAssemble(
                     context.handle, self._ptx, len(self._ptx), self.target.encode(), program.encode()
                 ))
+                _warn(context, stacklevel=4)
         if self._key is not None:
             disk.write(self._key, self.to_bytes())
         return self._cubin
@@ -319,6 +321,12 @@ def _cache_key(spec: Spec, options: Choices) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
+def _warn(context: Context, stacklevel: int) -> None:
+    for diagnostic in context.diagnostics():
+        if diagnostic.severity == "warning":
+            warnings.warn(str(diagnostic), CompileWarning, stacklevel=stacklevel)
+
+
 def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:
     c_options = _options(options)
     with Context() as context:
@@ -329,9 +337,7 @@ def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:
             metadata = context.lib.foveaKernelMetadata(kernel).bytes()
         finally:
             context.lib.foveaKernelDestroy(kernel)
-        for diagnostic in context.diagnostics():
-            if diagnostic.severity == "warning":
-                warnings.warn(str(diagnostic), CompileWarning, stacklevel=3)
+        _warn(context, stacklevel=4)
     return Kernel(spec, options, ptx, metadata, None, key)
 
 

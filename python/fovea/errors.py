@@ -50,8 +50,8 @@ class CompileError(Error):
 
 
 class CompileWarning(UserWarning):
-    """What the compiler says of a program that it compiles: a mask that hides
-    everything, for one."""
+    """What the compiler says of a program that it compiles: that a mask hides
+    everything, or that ptxas spills registers."""
 
 
 class TraceError(Error):

@@ -3,6 +3,7 @@
 import pickle
 import re
 import threading
+import warnings
 
 import numpy
 import package
@@ -141,6 +142,19 @@ def test_warnings(fovea):
     spec = fovea.attention(mask_mod=window, head_dim=16)
     with pytest.warns(fovea.CompileWarning, match="mask_mod hides every key from every query") as found:
         fovea.compile(spec, target="sm_80", cache=False)
+    assert found[0].filename == __file__
+
+
+def test_spills_are_warned_of(fovea):
+    if fovea.find_ptxas() is None:
+        pytest.skip("needs ptxas")
+    spec = fovea.attention(dropout=0.25, head_dim=128)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fovea.compile(spec, target="sm_90a", cache=False).cubin
+    kernel = fovea.compile(spec, target="sm_90a", schedule="tile_n=128", cache=False)
+    with pytest.warns(fovea.CompileWarning, match="spills: [0-9]+ bytes of stores") as found:
+        kernel.cubin
     assert found[0].filename == __file__
 
 

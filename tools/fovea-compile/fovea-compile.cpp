@@ -118,6 +118,8 @@ static std::optional<std::string> assemble(StringRef ptx) {
   Assembly assembly = assemblePTX(ptx, target, program);
   if (verbose || !assembly.machineCode)
     llvm::errs() << assembly.log;
+  for (const std::string &fault : assembly.faults)
+    llvm::errs() << "warning: " << fault << "\n";
   if (!assembly.machineCode)
     llvm::errs() << "error: " << assembly.error << "\n";
   return assembly.machineCode;

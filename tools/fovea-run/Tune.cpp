@@ -170,18 +170,6 @@ std::vector<Candidate> Tuner::getVariations(StringRef shape) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// What ptxas says against a kernel.
-static std::string findFault(StringRef log) {
-  for (StringRef line : llvm::split(log, '\n')) {
-    if (line.contains("spill stores") &&
-        !line.contains("0 bytes spill stores, 0 bytes spill loads"))
-      return "spills: " + line.trim().str();
-    if (line.contains("(C75"))
-      return line.trim().str();
-  }
-  return "";
-}
-
 void Tuner::compile(Candidate &candidate) const {
   if (!candidate.refusal.empty())
     return;
@@ -219,7 +207,8 @@ void Tuner::compile(Candidate &candidate) const {
     candidate.refusal = assembly.error;
     return;
   }
-  candidate.refusal = findFault(assembly.log);
+  if (!assembly.faults.empty())
+    candidate.refusal = assembly.faults.front();
   candidate.image = *assembly.machineCode;
 }
 

@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fovea {
 
@@ -22,6 +23,10 @@ struct Assembly {
   std::optional<std::string> machineCode;
   /// Registers, spills, warnings: what ptxas says with -v.
   std::string log;
+  /// What of it says that the kernel is slower than its schedule meant it to
+  /// be: more than a few registers that are spilled, budgets that are ignored,
+  /// dots that wait for each other.
+  std::vector<std::string> faults;
   std::string error;
 };
 

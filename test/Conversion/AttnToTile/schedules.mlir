@@ -38,9 +38,44 @@ func.func @lengths(%q: tensor<1x1x?x128xbf16>, %n: tensor<1xi32>) -> tensor<1x1x
   return %o : tensor<1x1x?x128xbf16>
 }
 
-// Numbers are drawn in registers: two warp groups, and all exponentials at once.
-// CHECK: tile.abi @dropout {{.*}} schedule(<tile_m = 128, {{.*}}warps = 8, {{.*}} ping_pong = 1, work = static,
+// Numbers are drawn in registers: two warp groups, narrower blocks, and all
+// exponentials at once.
+// CHECK: tile.abi @dropout {{.*}} schedule(<tile_m = 128, tile_n = 112, warps = 8, {{.*}} ping_pong = 1, work = static,
 func.func @dropout(%q: tensor<1x1x?x64xbf16>, %s: i64) -> tensor<1x1x?x64xbf16> {
   %o = attn.forward %q, %q, %q dropout(0.1, %s, %s) : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16> -> tensor<1x1x?x64xbf16>
   return %o : tensor<1x1x?x64xbf16>
+}
+
+// A value for each score, which waits for the product if it can't be what that
+// starts from.
+// CHECK: tile.abi @table {{.*}} schedule(<tile_m = 128, tile_n = 128, {{.*}} add_by_dot = 1
+func.func @table(%q: tensor<1x1x?x128xbf16>, %t: tensor<?xf32>) -> tensor<1x1x?x128xbf16> {
+  %o = attn.forward %q, %q, %q captures(%t : tensor<?xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %c: tensor<?xf32>) {
+      %zero = arith.constant 0 : index
+      %most = arith.constant 256 : index
+      %d = arith.subi %j, %i : index
+      %low = arith.maxsi %d, %zero : index
+      %at = arith.minsi %low, %most : index
+      %x = tensor.extract %c[%at] : tensor<?xf32>
+      %r = arith.addf %s, %x : f32
+      attn.yield %r : f32
+    } : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x1x?x128xbf16>
+  return %o : tensor<1x1x?x128xbf16>
+}
+
+// CHECK: tile.abi @table_lse {{.*}} schedule(<tile_m = 128, tile_n = 112,
+func.func @table_lse(%q: tensor<1x1x?x128xbf16>, %t: tensor<?xf32>) -> (tensor<1x1x?x128xbf16>, tensor<1x1x?xf32>) {
+  %o, %lse = attn.forward %q, %q, %q captures(%t : tensor<?xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %c: tensor<?xf32>) {
+      %zero = arith.constant 0 : index
+      %most = arith.constant 256 : index
+      %d = arith.subi %j, %i : index
+      %low = arith.maxsi %d, %zero : index
+      %at = arith.minsi %low, %most : index
+      %x = tensor.extract %c[%at] : tensor<?xf32>
+      %r = arith.addf %s, %x : f32
+      attn.yield %r : f32
+    } : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x1x?x128xbf16>, tensor<1x1x?xf32>
+  return %o, %lse : tensor<1x1x?x128xbf16>, tensor<1x1x?xf32>
 }

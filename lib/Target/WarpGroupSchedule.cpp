@@ -63,14 +63,10 @@ static int64_t padColumns(int64_t columns) {
 
 /// Registers of a thread for the accumulator, the scores and the weights, and
 /// for what is added to the scores: loads in flight, of which ptxas keeps about
-/// half where each score needs one, more if that waits for the product to be
-/// added to.
+/// half where each score needs one.
 static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
-                                bool sumByDot, bool addByDot,
-                                int64_t scoreStages) {
+                                bool sumByDot, int64_t scoreStages) {
   int64_t loads = problem.loadsPerScore ? tileN / 4 : 0;
-  if (problem.loadsPerScore && problem.scoreMod && !addByDot)
-    loads = tileN * 7 / 16;
   if (scoreStages != 0)
     loads = std::max(loads, tileN * problem.scoreBits / 64);
   return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 + loads +
@@ -164,9 +160,13 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
     if (problem.keyBlock % tileN != 0)
       continue;
-    if (getTileRegisters(problem, tileN, fields.sumByDot, fields.addByDot,
-                         fields.scoreStages) +
-            kOtherRegisters >
+    // Values that wait for a product to be added to are kept beside it.
+    int64_t waiting =
+        problem.loadsPerScore && problem.scoreMod && !fields.addByDot
+            ? tileN * 3 / 16
+            : 0;
+    if (getTileRegisters(problem, tileN, fields.sumByDot, fields.scoreStages) +
+            waiting + kOtherRegisters >
         budget.consumer)
       continue;
     // Two query buffers let the next tile start under this one's end, which
@@ -346,7 +346,7 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
 
   int64_t registers =
       getTileRegisters(problem, schedule.getTileN(), schedule.getSumByDot(),
-                       schedule.getAddByDot(), schedule.getScoreStages()) +
+                       schedule.getScoreStages()) +
       kOtherRegisters;
   if (registers > schedule.getConsumerRegisters())
     return emitError() << "schedule needs about " << registers

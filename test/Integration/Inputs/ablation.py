@@ -1,12 +1,22 @@
-"""Switches every mechanism of the automatic schedule on sm_90a off, one at a time, and checks the numbers."""
+"""Switches every mechanism of the schedule on sm_90a off or on, one at a time, and checks the numbers.
+
+    ablation.py FOVEA_COMPILE FOVEA_RUN FOLDER
+
+A program is tried only where its schedule changes by that; a field that changes
+none is an error: nothing was tried.
+"""
 
 import pathlib
+import re
 import subprocess
 import sys
 
-# What is off, as overrides of the automatic schedule.
-OFF = [
-    "auto",
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
+
+import variants  # noqa: E402
+
+# Overrides of the automatic schedule, tried where the masks differ.
+EVERYWHERE = [
     "overlap=0,chain=0",
     "overlap=0,chain=0,ping_pong=0",
     "chain=0",
@@ -15,10 +25,6 @@ OFF = [
     "ping_pong=0",
     "softmax_part=100",
     "softmax_part=50",
-    "sum_by_dot=0",
-    "classify=0",
-    "add_by_dot=0",
-    "score_stages=0",
     "work=static",
     "work=dynamic",
     "work=single,chain=0",
@@ -41,22 +47,48 @@ OFF = [
     "overlap=0,chain=0,ping_pong=0,softmax_part=100,sum_by_dot=0,classify=0,score_stages=0,work=single,"
     "recurrence=deferred,query_stages=1,key_stages=2,stages=2",
 ]
-PROGRAMS = {
-    "dense": "B=1,Hq=2,Hkv=1,Sq=300,Skv=400",
-    "causal": "B=2,Hq=2,Hkv=2,Sq=600,Skv=600",
-}
+#: Program, sizes, and what is tried: without a log-sum-exp where it says so.
+PROGRAMS = [
+    ("dense_bf16_d128_bhsd", True, "B=1,Hq=2,Hkv=1,Sq=300,Skv=400", EVERYWHERE),
+    ("causal_bf16_d32_bhsd", True, "B=2,Hq=2,Hkv=2,Sq=600,Skv=600", EVERYWHERE),
+    # Here the copy engine writes the output only if it is asked to.
+    ("causal_bf16_d128_bhsd", False, "B=1,Hq=2,Hkv=2,Sq=300,Skv=300", ["output=tma", "output=tma,output_stages=0"]),
+    ("dense_bf16_d64_bhsd", False, "B=1,Hq=2,Hkv=1,Sq=300,Skv=400", ["sum_by_dot=0", EVERYWHERE[-1]]),
+    ("alibi_bf16_d64_bhsd", False, "B=1,Hq=2,Hkv=1,Sq=300,Skv=400,capture0.0=2", ["add_by_dot=0", EVERYWHERE[-1]]),
+    ("alibi_bf16_d64_bhsd", True, "B=1,Hq=2,Hkv=1,Sq=300,Skv=400,capture0.0=2", ["add_by_dot=1"]),
+    ("bias_bf16_d64_bhsd", False, "B=1,Hq=2,Hkv=1,Sq=300,Skv=400,capture0.0=2,capture0.1=300,capture0.2=400",
+     ["score_stages=0", "score_stages=1", "add_by_dot=0", EVERYWHERE[-1]]),
+    ("documents_bf16_d64_bhsd", False,
+     "B=2,Hq=2,Hkv=1,Sq=300,Skv=400,capture0.0=2,capture0.1=300,capture1.0=2,capture1.1=400", ["classify=0", EVERYWHERE[-1]]),
+]
 
 
 def main():
-    run, examples, *names = sys.argv[1:]
-    failed = 0
-    for name in names:
-        for off in OFF:
-            command = [run, str(pathlib.Path(examples) / f"{name}.mlir"), "--level=warp", "--target=sm_90a", f"--schedule={off}",
-                       "--check", "--random=1", "--seeds=2", "--dims", PROGRAMS[name]]
+    compiler, run, folder = sys.argv[1:]
+
+    def get_schedule(source, override):
+        command = [compiler, source, "--target=sm_90a", f"--schedule={override}", "--emit=tile"]
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return re.search(r"schedule\((<[^>]*>)\)", text[text.index("tile.abi") :])[1]
+
+    failed, changing = 0, set()
+    overrides = {override for *_, tried in PROGRAMS for override in tried}
+    for name, with_lse, sizes, tried in PROGRAMS:
+        source = pathlib.Path(folder) / f"{name}.mlir"
+        source.write_text(variants.emit(variants.Config.parse(name), with_lse))
+        automatic = get_schedule(source, "auto")
+        for override in ["auto", *tried]:
+            if override != "auto" and get_schedule(source, override) == automatic:
+                continue
+            changing.add(override)
+            command = [run, source, "--level=warp", "--target=sm_90a", f"--schedule={override}",
+                       "--check", "--random=1", "--integers=0:3", "--seeds=2", "--dims", sizes]
             result = subprocess.run(command, capture_output=True, text=True)
-            print(f"{name} {off}: " + ("right" if result.returncode == 0 else "wrong\n" + result.stdout + result.stderr))
+            print(f"{name} {override}: " + ("right" if result.returncode == 0 else "wrong\n" + result.stdout + result.stderr))
             failed += result.returncode != 0
+    for override in sorted(overrides - changing):
+        failed += 1
+        print(f"{override}: wrong, as it changes no program's schedule")
     return failed != 0
 
 

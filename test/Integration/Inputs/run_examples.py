@@ -3,8 +3,8 @@
     run_examples.py FOVEA_RUN EXAMPLES attn FOVEA_OPT
         as it is written, with the claims of the mask analysis on blocks
     run_examples.py FOVEA_RUN EXAMPLES tile TARGET
-    run_examples.py FOVEA_RUN EXAMPLES warp TARGET SEEDS
-        lowered to that level
+    run_examples.py FOVEA_RUN EXAMPLES warp TARGET SEEDS [PART/PARTS]
+        lowered to that level; every so many-th example, if there are parts
 
 Prints a line for each example; exits with 1 if one is wrong.
 """
@@ -34,7 +34,7 @@ SPECIAL = {
 
 def run(command, program, arguments):
     """The result of a run; at level attn of the program with its claims."""
-    level, *rest = arguments
+    level, *rest = arguments[:3]
     if level == "attn":
         analysis = [*rest, str(program), "--attn-analyze-mask"]
         analysed = subprocess.run(analysis, capture_output=True, text=True, check=True).stdout
@@ -49,6 +49,8 @@ def main(fovea_run, examples, *arguments):
     failed = False
     programs = sorted(pathlib.Path(examples).glob("*.mlir"))
     assert programs, f"no examples in {examples}"
+    part, parts = map(int, arguments[3].split("/")) if len(arguments) > 3 else (0, 1)
+    programs = programs[part::parts]
     for program in programs:
         sizes = {**SIZES, **SPECIAL.get(program.stem, {})}
         dims = ",".join(f"{name}={size}" for name, size in sizes.items())

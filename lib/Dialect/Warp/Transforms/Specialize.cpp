@@ -32,6 +32,8 @@ static constexpr int64_t kWorkSlots = 2;
 
 namespace {
 struct SpecializePass : warp::impl::WarpSpecializeBase<SpecializePass> {
+  using WarpSpecializeBase::WarpSpecializeBase;
+
   void runOnOperation() override;
 
 private:
@@ -148,7 +150,8 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
     return failure();
 
   Relays relays(isProducers, isSharedValue);
-  relays.insert(body);
+  if (sendsRelays)
+    relays.insert(body);
   auto isRelay = [&](Operation *op) { return relays.isRelay(op); };
   RoleSlicer sketch(isConsumers, isSharedValue);
   if (failed(sketch.analyze(body, isRelay)))

@@ -270,6 +270,10 @@ def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
 
     Does nothing where the schedule has no `producer_registers`.
   }];
+  let options = [
+    Option<"sendsRelays", "relays", "bool", "true",
+           "What is costly to find, one role finds and sends">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }

@@ -1,0 +1,73 @@
+"""Leaves passes out of the way to the warp level, one at a time, and checks the
+numbers: ablation_passes.py FOVEA_OPT FOVEA_RUN FOLDER.
+
+Each program is one in which the pass changes something; where it does not, that
+is an error too: nothing was tried.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
+
+import variants  # noqa: E402
+
+SIZES = "B=2,Hq=2,Hkv=2,Sq=300,Skv=300"
+#: A program, the schedule it gets, and sizes of its captured tensors.
+DENSE = ("dense_bf16_d64_bhsd", "auto", "")
+CAUSAL = ("causal_bf16_d64_bhsd", "auto", "")
+ALIBI = ("alibi_bf16_d64_bhsd", "auto", ",capture0.0=2")
+DOCUMENTS = ("documents_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=300,capture1.0=2,capture1.1=300")
+#: What is left out, or what stands instead, and where.
+CHANGES = [
+    ("tile-add-by-dot", "", ALIBI),
+    ("warp-overlap-dots,warp-chain-tiles", "", CAUSAL),
+    ("warp-chain-tiles", "", CAUSAL),
+    ("tile-sink-coordinates", "", CAUSAL),
+    ("warp-split-softmax", "", DENSE),
+    ("warp-approximate-exp2", "", (DENSE[0], "exp2_by_fma=50", "")),
+    ("warp-ping-pong", "", CAUSAL),
+    ("warp-insert-output-copies", "", (CAUSAL[0], "output=tma", "")),
+    ("warp-specialize", "warp-specialize{relays=false}", DOCUMENTS),
+    ("warp-split-masked-loops", "", CAUSAL),
+]
+
+
+def run(*command, text=None):
+    result = subprocess.run(command, input=text, capture_output=True, text=True)
+    return result.returncode, result.stdout, result.stderr
+
+
+def main():
+    opt, fovea_run, folder = sys.argv[1:]
+    failed = 0
+    for passes, instead, (name, schedule, captures) in CHANGES:
+        reference = pathlib.Path(folder) / f"{name}.mlir"
+        reference.write_text(variants.emit(variants.Config.parse(name), False))
+        options = f"--fovea-to-warp=target=sm_90a schedule={schedule}"
+        code, right, said = run(opt, str(reference), options, "--dump-pass-pipeline")
+        assert code == 0, said
+        pipeline = said[said.index("builtin.module") :].strip()
+        # Passes with their options, each behind a comma.
+        pattern = "".join(rf",\s*{one}(\{{[^}}]*\}})?" for one in passes.split(","))
+        changed = re.sub(pattern, f",{instead}" if instead else "", pipeline)
+        what = f"{name}: {instead or 'without ' + passes}"
+        code, kernel, said = run(opt, str(reference), f"--pass-pipeline={changed}")
+        verdict = said
+        if code == 0 and kernel == right:
+            verdict = "wrong: the kernel is as it was"
+        elif code == 0:
+            kernel_file = pathlib.Path(folder) / "kernel.mlir"
+            kernel_file.write_text(kernel)
+            code, said, wrong = run(fovea_run, str(kernel_file), f"--reference={reference}", "--random=1", "--seeds=2", "--check",
+                                    "--integers=0:3", "--dims", SIZES + captures)
+            verdict = "right" if code == 0 else "wrong\n" + said + wrong
+        print(f"{what}: {verdict}")
+        failed += verdict != "right"
+    print(f"{len(CHANGES)} changes, {failed} wrong")
+    return failed != 0
+
+
+sys.exit(main())

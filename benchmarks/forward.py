@@ -48,14 +48,9 @@ ABLATION = (
 
 def find_torch():
     """PyTorch, or None after saying why nothing can be timed."""
-    try:
-        import torch
-    except ImportError:
-        print("SKIP: torch is not installed")
-        return None
-    if not torch.cuda.is_available():
-        print("SKIP: there is no CUDA device")
-        return None
+    torch, reason = kernels.find_torch()
+    if torch is None:
+        print(f"SKIP: {reason}")
     return torch
 
 

@@ -141,6 +141,17 @@ def read_folder(folder, target=None):
     return result
 
 
+def find_torch():
+    """PyTorch with a device, or None and the reason."""
+    try:
+        import torch
+    except ImportError:
+        return None, "torch is not installed"
+    if not torch.cuda.is_available():
+        return None, "there is no CUDA device"
+    return torch, ""
+
+
 def find_library(argument):
     """libFoveaRuntime.so: the argument, or one in a build folder above."""
     if argument:

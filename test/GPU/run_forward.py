@@ -365,14 +365,12 @@ def check_case(torch, reference, kernel, config, case, device, generator, stream
 
 def run(args):
     """0 if all passed, 1 if not; prints. None and the reason if it can't run."""
-    try:
-        import torch
-    except ImportError:
-        return None, "torch is not installed"
-    if not torch.cuda.is_available():
-        return None, "there is no CUDA device"
     import fovea_runtime
     import kernels
+
+    torch, reason = kernels.find_torch()
+    if torch is None:
+        return None, reason
     import reference
 
     library = kernels.find_library(args.runtime)

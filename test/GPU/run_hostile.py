@@ -116,14 +116,12 @@ def checks(torch, runtime, kernel, config, count, device, generator):
 
 def run(args):
     """0 if all passed, 1 if not. None and the reason if it can't run."""
-    try:
-        import torch
-    except ImportError:
-        return None, "torch is not installed"
-    if not torch.cuda.is_available():
-        return None, "there is no CUDA device"
     import fovea_runtime
     import kernels
+
+    torch, reason = kernels.find_torch()
+    if torch is None:
+        return None, reason
 
     library, compiler = kernels.find_library(args.runtime), kernels.find_compiler(args.compiler)
     if not library or not compiler:

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CopyVerifier.h"
+
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
 using namespace mlir;
@@ -25,26 +27,11 @@ LogicalResult LocalStoreOp::verify() {
 
 LogicalResult CopyOutOp::verify() {
   MemRefType source = getSource().getType();
-  auto target = cast<MemRefType>(getTarget().getType());
-  if (isSharedBuffer(target) || isTmemBuffer(target))
-    return emitOpError("target must be global memory, found ") << target;
-  if (int64_t(getIndices().size()) != target.getRank())
-    return emitOpError("needs ")
-           << target.getRank() << " indices, found " << getIndices().size();
-  if (source.getElementType() != target.getElementType())
-    return emitOpError("source and target must have one element type, found ")
-           << source << " and " << target;
-  if (source.getRank() != 2)
-    return emitOpError("source must have rank 2, found ") << source;
-  ArrayRef<int64_t> dims = getDims();
-  if (dims.size() != 2 || dims[0] == dims[1] ||
-      llvm::any_of(dims, [&](int64_t dim) {
-        return dim < 0 || dim >= target.getRank();
-      }))
-    return emitOpError("dims must be two different dimensions of the target");
   if (getAdd() && !isa<FloatType>(source.getElementType()))
     return emitOpError("adds floats, found ") << source;
-  return tile::verifyFold(*this, target, dims, getFold(), source.getDimSize(0));
+  return verifyCopy(*this, {"target", cast<MemRefType>(getTarget().getType())},
+                    {"source", source}, getIndices().size(), getDims(),
+                    getFold());
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CopyVerifier.h"
+
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -179,26 +181,37 @@ LogicalResult StageOp::verify() {
 // Data movement and dots
 //===----------------------------------------------------------------------===//
 
-LogicalResult CopyOp::verify() {
-  auto source = cast<MemRefType>(getSource().getType());
-  MemRefType target = getTarget().getType();
-  if (isSharedBuffer(source))
-    return emitOpError("source must be global memory, found ") << source;
-  if (int64_t(getIndices().size()) != source.getRank())
-    return emitOpError("needs ")
-           << source.getRank() << " indices, found " << getIndices().size();
-  if (source.getElementType() != target.getElementType())
-    return emitOpError("source and target must have one element type, found ")
-           << source << " and " << target;
-  if (target.getRank() != 2)
-    return emitOpError("target must have rank 2, found ") << target;
-  ArrayRef<int64_t> dims = getDims();
+LogicalResult fovea::warp::verifyCopy(Operation *op, CopySide global,
+                                      CopySide buffer, size_t numIndices,
+                                      ArrayRef<int64_t> dims,
+                                      std::optional<ArrayRef<int64_t>> fold) {
+  MemRefType memory = global.type, tile = buffer.type;
+  if (isSharedBuffer(memory) || isTmemBuffer(memory))
+    return op->emitOpError()
+           << global.name << " must be global memory, found " << memory;
+  if (int64_t(numIndices) != memory.getRank())
+    return op->emitOpError("needs ")
+           << memory.getRank() << " indices, found " << numIndices;
+  if (memory.getElementType() != tile.getElementType())
+    return op->emitOpError() << global.name << " and " << buffer.name
+                             << " must have one element type, found " << memory
+                             << " and " << tile;
+  if (tile.getRank() != 2)
+    return op->emitOpError()
+           << buffer.name << " must have rank 2, found " << tile;
   if (dims.size() != 2 || dims[0] == dims[1] ||
       llvm::any_of(dims, [&](int64_t dim) {
-        return dim < 0 || dim >= source.getRank();
+        return dim < 0 || dim >= memory.getRank();
       }))
-    return emitOpError("dims must be two different dimensions of the source");
-  return tile::verifyFold(*this, source, dims, getFold(), target.getDimSize(0));
+    return op->emitOpError("dims must be two different dimensions of the ")
+           << global.name;
+  return tile::verifyFold(op, memory, dims, fold, tile.getDimSize(0));
+}
+
+LogicalResult CopyOp::verify() {
+  return verifyCopy(*this, {"source", cast<MemRefType>(getSource().getType())},
+                    {"target", getTarget().getType()}, getIndices().size(),
+                    getDims(), getFold());
 }
 
 LogicalResult ZeroRowsOp::verify() {

@@ -1,5 +1,15 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
+!scores = memref<128x64xf32, #warp.tmem>
+!buffer = memref<128x64xf32, #warp.shared<panel = 32>>
+func.func @copy_from_tmem(%s: !scores, %b: !buffer, %i: index) {
+  // expected-error@+1 {{source must be global memory, found 'memref<128x64xf32, #warp.tmem>'}}
+  warp.copy %s[%i, %i] dims [0, 1] to %b : !scores to !buffer
+  return
+}
+
+// -----
+
 !buffer = memref<16x16xbf16, #warp.shared<panel = 16>>
 func.func @copy_source(%k: !buffer, %b: !buffer, %i: index) {
   // expected-error@+1 {{source must be global memory, found 'memref<16x16xbf16, #warp.shared<panel = 16>>'}}

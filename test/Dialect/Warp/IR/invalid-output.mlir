@@ -25,7 +25,7 @@ func.func @out_indices(%b: memref<64x64xbf16, #warp.shared<panel = 64>>, %o: mem
 // -----
 
 func.func @out_elements(%b: memref<64x64xbf16, #warp.shared<panel = 64>>, %o: memref<64x64xf32>, %i: index) {
-  // expected-error@+1 {{source and target must have one element type}}
+  // expected-error@+1 {{target and source must have one element type}}
   warp.copy_out %b to %o[%i, %i] dims [0, 1] : memref<64x64xbf16, #warp.shared<panel = 64>> to memref<64x64xf32>
   return
 }

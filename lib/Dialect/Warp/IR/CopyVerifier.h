@@ -1,0 +1,32 @@
+//===- CopyVerifier.h - What all copies of a box must be --------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_DIALECT_WARP_IR_COPYVERIFIER_H
+#define FOVEA_LIB_DIALECT_WARP_IR_COPYVERIFIER_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace fovea::warp {
+
+/// One side of a copy, as its op calls it.
+struct CopySide {
+  llvm::StringRef name;
+  mlir::MemRefType type;
+};
+
+/// Checks a copy between global memory, at `numIndices` indices along `dims`,
+/// and a buffer on chip. Fails with a diagnostic of `op`.
+mlir::LogicalResult verifyCopy(mlir::Operation *op, CopySide global,
+                               CopySide buffer, size_t numIndices,
+                               llvm::ArrayRef<int64_t> dims,
+                               std::optional<llvm::ArrayRef<int64_t>> fold);
+
+} // namespace fovea::warp
+
+#endif // FOVEA_LIB_DIALECT_WARP_IR_COPYVERIFIER_H

@@ -128,7 +128,8 @@ static bool isScoreBox(tile::LoadOp load) {
 }
 
 void TileToWarpPass::convertScoreBox(tile::LoadOp load) {
-  Value buffer = getBuffer(load);
+  // Its rows are those of the product that it is added to.
+  Value buffer = getBuffer(load, cluster);
   OpBuilder builder(load);
   Value local =
       warp::LocalLoadOp::create(builder, load.getLoc(), load.getType(), buffer);

@@ -64,8 +64,9 @@ public:
       address = LLVM::IntToPtrOp::create(
           b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3), place);
     }
-    int64_t bytes = (columnsBefore / panel) * type.getDimSize(0) * panel * 2 +
-                    row * 16 * panel * 2;
+    int64_t bytes =
+        (columnsBefore / panel) * warp::getRowsOfCta(type) * panel * 2 +
+        row * 16 * panel * 2;
     Value pointer = LLVM::GEPOp::create(
         b, loc, address.getType(), b.getI8Type(), address,
         ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(bytes))});
@@ -135,6 +136,11 @@ struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
     int64_t rowBlocks = tile.getDimSize(0) / (16 * warps),
             columnBlocks = tile.getDimSize(1) / 16;
     Value firstRow = emitWarpRow(rewriter, loc, tile.getDimSize(0), warps);
+    // Warps count through the CTAs of a cluster, each of which has its rows.
+    int64_t rowsOfCta = warp::getRowsOfCta(op.getSource().getType());
+    if (rowsOfCta != tile.getDimSize(0))
+      firstRow = arith::RemUIOp::create(rewriter, loc, firstRow,
+                                        emitI32(rewriter, loc, rowsOfCta));
     BlockLoader loader(rewriter, loc, adaptor.getSource(),
                        op.getSource().getType(), /*rowsFirst=*/true, firstRow);
     SmallVector<Value> words;

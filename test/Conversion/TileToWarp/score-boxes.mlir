@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,warp-insert-pipelines)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,warp-insert-pipelines)))' --split-input-file | FileCheck %s
 
 // What is added to scores comes through a ring of its own and is read into
 // registers from there; a tensor without unit stride is read as it is.
@@ -29,6 +29,31 @@ gpu.module @m {
       %y = tile.load %b[%c0, %j] dims [0, 1] : !b to tensor<128x64xbf16, #tile.reg>
       %sum = arith.addf %x, %y : tensor<128x64xbf16, #tile.reg>
       tile.store %sum, %b[%c0, %j] dims [0, 1] : tensor<128x64xbf16, #tile.reg>, !b
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The CTAs of a cluster part its rows.
+// CHECK-LABEL: gpu.func @parted
+// CHECK: warp.alloc : memref<{{.*}}256x64xbf16, #warp.shared<panel = 64, ctas = 2>>
+// CHECK: warp.local_load
+!a = memref<?x?xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @parted target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 40, consumer_registers = 232, score_stages = 2, cluster = 2>)
+    tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "N"], 16>])
+    parameters([#tile.memref<"a", [0, 1]>])
+    grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) cluster(2)
+  gpu.func @parted(%a: !a) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c256 = arith.constant 256 : index
+    scf.for %j = %c0 to %c256 step %c64 {
+      %x = tile.load %a[%c0, %j] dims [0, 1] : !a to tensor<256x64xbf16, #tile.reg>
+      %sum = arith.addf %x, %x : tensor<256x64xbf16, #tile.reg>
+      tile.store %sum, %a[%c0, %j] dims [0, 1] : tensor<256x64xbf16, #tile.reg>, !a
     }
     gpu.return
   }

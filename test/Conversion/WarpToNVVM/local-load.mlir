@@ -43,3 +43,26 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Warps count through a cluster, of which each CTA keeps its 64 rows: panels lie
+// 64 rows apart, and the fifth warp's rows are the first ones of its CTA.
+// CHECK-LABEL: gpu.func @parted
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 64 : i32
+// CHECK: %[[ROW:.*]] = arith.remui %{{.*}}, %[[ROWS]] : i32
+// CHECK: llvm.getelementptr %{{.*}}[8192]
+// CHECK: gpu.return
+!memory = memref<?x80xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @parted target("sm_80") schedule(<tile_m = 128, tile_n = 32, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x80xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @parted(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(0) : memref<128x80xbf16, #warp.shared<panel = 64, ctas = 2>>
+    %q = warp.local_load %b : memref<128x80xbf16, #warp.shared<panel = 64, ctas = 2>> to tensor<128x80xbf16, #warp.mma_sync<warps = 8>>
+    tile.store %q, %k[%c0, %c0] dims [0, 1] : tensor<128x80xbf16, #warp.mma_sync<warps = 8>>, !memory
+    gpu.return
+  }
+}

@@ -86,6 +86,22 @@ static LogicalResult executeBroadcast(Operation *op, Frame &frame) {
   return success();
 }
 
+static LogicalResult executeDiagonals(Operation *op, Frame &frame) {
+  auto diagonals = cast<tile::DiagonalsOp>(op);
+  const Array &source = frame.getArray(diagonals.getSource());
+  auto result = makeTile(frame, diagonals.getResult().getType());
+  int64_t rows = result->getShape()[0], columns = result->getShape()[1];
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    const T *first = source.data<T>();
+    T *target = result->data<T>();
+    for (int64_t r = 0; r < rows; ++r, target += columns)
+      std::copy_n(first + rows - 1 - r, columns, target);
+  });
+  frame.set(diagonals.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
 template <typename T>
 static T reducePair(tile::ReduceKind kind, IntegerWrap wrap, T a, T b) {
   if (kind == tile::ReduceKind::Max)
@@ -564,6 +580,7 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::RampOp>(executeRamp);
   registry.add<tile::HeldRowsOp>(executeHeldRows);
   registry.add<tile::BroadcastOp>(executeBroadcast);
+  registry.add<tile::DiagonalsOp>(executeDiagonals);
   registry.add<tile::ReduceOp>(executeReduce);
   registry.add<tile::DotOp>(executeDot);
   registry.add<tile::LoadOp>(executeLoad);

@@ -62,6 +62,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(tile::createLowerWork());
   kernel.addPass(createTileToWarp());
   kernel.addPass(warp::createWarpAssignVoteLayouts());
+  kernel.addPass(warp::createWarpAssignDiagonalLayouts());
   // Each pass does what the kernel's schedule asks for, and nothing else.
   kernel.addPass(warp::createWarpDistributeWork());
   kernel.addPass(warp::createWarpInsertAsyncCopies());

@@ -114,6 +114,10 @@ def _alibi_score(s, b, h, i, j, sizes, captures):
     return s + captures[0].to(s.dtype)[h] * (j - i)
 
 
+def _logarithmic_score(s, b, h, i, j, sizes, captures):
+    return s - captures[0].to(s.dtype)[h] * ((i - j).abs() + 1).to(s.dtype).log()
+
+
 def _distance_score(s, b, h, i, j, sizes, captures):
     last = captures[0].shape[1] - 1
     return s + captures[0][h, (j - i + last // 2).clamp(0, last)]
@@ -448,7 +452,6 @@ VARIANTS = {
       attn.yield %keep : i1""",
         mask=_tree_mask,
     ),
-    # Blocks that a list gives, and those with a mask in some of them.
     # T5: a value for each head and distance, up to a limit.
     "distances": Variant(
         captures=(Capture("f32", ("Hq", 2 * DISTANCE + 1)),),
@@ -467,6 +470,23 @@ VARIANTS = {
       attn.yield %r : f32""",
         score=_distance_score,
     ),
+    # KERPLE: a function of the distance, without a table.
+    "logarithmic": Variant(
+        captures=(Capture("f32", ("Hq",)),),
+        score_mod="""%one = arith.constant 1.0 : f32
+      %slope = tensor.extract %t0[%h] : tensor<?xf32>
+      %d = arith.subi %i, %j : index
+      %far = math.absi %d : index
+      %integer = arith.index_cast %far : index to i32
+      %x = arith.sitofp %integer : i32 to f32
+      %y = arith.addf %x, %one : f32
+      %l = math.log %y : f32
+      %bias = arith.mulf %slope, %l : f32
+      %r = arith.subf %s, %bias : f32
+      attn.yield %r : f32""",
+        score=_logarithmic_score,
+    ),
+    # Blocks that a list gives, and those with a mask in some of them.
     "blocksparse": Variant(
         blocks=LISTED,
         mask=lambda b, h, i, j, sizes, captures: _listed(*captures, LISTED, b, h, i, j, sizes),
@@ -487,6 +507,11 @@ for name, first in (("packed", 1), ("packedfull", 0)):
 for name in ("dense", "causal"):
     VARIANTS["tma" + name] = dataclasses.replace(VARIANTS[name], options=("--schedule=output=tma",), targets=("sm_90a",))
 VARIANTS["tmaquery"] = dataclasses.replace(VARIANTS["tmacausal"], options=("--schedule=output=tma,output_stages=0",))
+
+# CTAs of a cluster that part a bias's rows.
+VARIANTS["clusterbias"] = dataclasses.replace(
+    VARIANTS["bias"], options=("--schedule=cluster=2,work=static",), targets=("sm_90a",)
+)
 
 # What the numeric grid must cover; the others are checked for some head dims.
 REQUIRED = ("dense", "causal", "window", "prefix", "softcap", "alibi")

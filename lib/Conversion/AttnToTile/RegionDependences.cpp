@@ -25,6 +25,8 @@ RegionDependences::RegionDependences(Region &region, unsigned captures) {
   shifted[coordinates[3]] = OnKey;
   kinds[coordinates[2]] = OnQuery;
   kinds[coordinates[3]] = OnKey;
+  steps[coordinates[2]] = {1, 0};
+  steps[coordinates[3]] = {0, 1};
   for (Operation &op : region.front().without_terminator())
     add(op);
 }
@@ -37,6 +39,41 @@ static bool isInjective(Operation &op) {
              arith::TruncIOp>(op);
 }
 
+std::optional<RegionDependences::Steps>
+RegionDependences::getSteps(Value value) {
+  if (isUniform(value))
+    return Steps{0, 0};
+  auto found = steps.find(value);
+  if (found == steps.end())
+    return std::nullopt;
+  return found->second;
+}
+
+/// Additions wrap around where all of a type's values do, so a difference stays
+/// one. A cast to a wider type might come between; of a coordinate it is exact.
+void RegionDependences::addSteps(Operation &op) {
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    auto coordinate = dyn_cast<BlockArgument>(op.getOperand(0));
+    Type type = op.getResult(0).getType();
+    if (coordinate && steps.contains(coordinate) &&
+        type.getIntOrFloatBitWidth() >= 32)
+      steps[op.getResult(0)] = Steps(steps.lookup(coordinate));
+    return;
+  }
+  if (!isa<arith::AddIOp, arith::SubIOp>(op))
+    return;
+  std::optional<Steps> left = getSteps(op.getOperand(0)),
+                       right = getSteps(op.getOperand(1));
+  if (!left || !right)
+    return;
+  int64_t sign = isa<arith::AddIOp>(op) ? 1 : -1;
+  Steps sum = {left->query + sign * right->query,
+               left->key + sign * right->key};
+  steps[op.getResult(0)] = sum;
+  if (sum.key != 0 && sum.query == -sum.key)
+    byDistance.insert(op.getResult(0));
+}
+
 void RegionDependences::add(Operation &op) {
   unsigned kind = Uniform;
   for (Value operand : op.getOperands())
@@ -45,6 +82,12 @@ void RegionDependences::add(Operation &op) {
     kind |= Narrowed;
   for (Value result : op.getResults())
     kinds[result] = kind;
+  addSteps(op);
+  if (kind != Uniform && op.getNumRegions() == 0 &&
+      llvm::all_of(op.getOperands(), [&](Value operand) {
+        return isUniform(operand) || isByDistance(operand);
+      }))
+    byDistance.insert(op.result_begin(), op.result_end());
   if (!isa<arith::AddIOp, arith::SubIOp>(op))
     return;
   Value left = op.getOperand(0), right = op.getOperand(1);

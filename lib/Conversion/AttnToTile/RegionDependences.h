@@ -11,6 +11,9 @@
 
 #include "mlir/IR/Region.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <optional>
 
 namespace fovea {
 
@@ -37,6 +40,9 @@ public:
     auto found = shifted.find(value);
     return found != shifted.end() && found->second == kind;
   }
+  /// Whether it depends on nothing but the distance of query and key, and what
+  /// is uniform.
+  bool isByDistance(mlir::Value value) { return byDistance.contains(value); }
   /// Whether it differs along both sides of a block.
   bool isByScore(mlir::Value value) {
     unsigned kind = of(value);
@@ -44,10 +50,19 @@ public:
   }
 
 private:
+  /// How a sum of coordinates grows with each of them.
+  struct Steps {
+    int64_t query, key;
+  };
+
   void add(mlir::Operation &op);
+  void addSteps(mlir::Operation &op);
+  std::optional<Steps> getSteps(mlir::Value value);
 
   llvm::DenseMap<mlir::Value, unsigned> kinds;
   llvm::DenseMap<mlir::Value, Kind> shifted;
+  llvm::DenseMap<mlir::Value, Steps> steps;
+  llvm::DenseSet<mlir::Value> byDistance;
 };
 
 } // namespace fovea

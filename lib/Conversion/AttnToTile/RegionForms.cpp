@@ -139,6 +139,8 @@ ScoreFormEmitter RegionToTile::getEmitter(Location loc) {
 ScoreForm RegionToTile::getForm(Value regionValue) {
   if (auto found = forms.find(regionValue); found != forms.end())
     return found->second;
+  if (Value made = diagonals.lookup(regionValue))
+    return ScoreForm::ofDiagonals(made);
   return ScoreForm::of(mapping.lookup(regionValue));
 }
 
@@ -152,6 +154,16 @@ std::optional<Factor> RegionToTile::getFactor(Value regionValue) {
 }
 
 Value RegionToTile::lookup(Value regionValue) {
+  if (Value made = diagonals.lookup(regionValue)) {
+    if (Value known = mapping.lookupOrNull(regionValue))
+      return known;
+    RankedTensorType type = tileType({context.rows, context.columns},
+                                     getElementTypeOrSelf(made.getType()));
+    Value full =
+        tile::DiagonalsOp::create(builder, regionValue.getLoc(), type, made);
+    mapping.map(regionValue, full);
+    return full;
+  }
   auto form = forms.find(regionValue);
   if (form == forms.end())
     return mapping.lookup(regionValue);

@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace fovea;
 
-static ConstantIntRanges makeRange(int64_t low, int64_t high) {
+ConstantIntRanges RegionToTile::makeRange(int64_t low, int64_t high) {
   return ConstantIntRanges::fromSigned(APInt(64, low, /*isSigned=*/true),
                                        APInt(64, high, /*isSigned=*/true));
 }
@@ -33,11 +33,9 @@ RankedTensorType RegionToTile::tileType(ArrayRef<int64_t> shape, Type element) {
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-/// `first + 0, 1, 2, ...` along `dim`; `first` is a multiple of `alignment`.
-/// Positions are not negative and do not overflow; who compares them is told.
-static Value makeCoordinates(OpBuilder &builder, Location loc, Value first,
-                             int64_t alignment, RankedTensorType type,
-                             int64_t dim) {
+Value RegionToTile::makeCoordinates(Location loc, Value first,
+                                    int64_t alignment, RankedTensorType type,
+                                    int64_t dim) {
   Value base =
       arith::IndexCastOp::create(builder, loc, builder.getI32Type(), first);
   int64_t bits = std::numeric_limits<int32_t>::max() & -alignment;
@@ -49,20 +47,17 @@ static Value makeCoordinates(OpBuilder &builder, Location loc, Value first,
                                arith::IntegerOverflowFlags::nsw);
 }
 
-/// The largest power of two that divides `value`.
-static int64_t getPowerOf2(int64_t value) { return value & -value; }
-
 Value RegionToTile::getRowTile(Location loc) {
-  return makeCoordinates(builder, loc, context.row,
+  return makeCoordinates(loc, context.row,
                          context.queriesOfHead == 0 ? getPowerOf2(context.rows)
                                                     : 1,
                          tileType({context.rows, 1}, builder.getI32Type()), 0);
 }
 
 Value RegionToTile::getKeyTile(Location loc) {
-  return makeCoordinates(
-      builder, loc, context.key, getPowerOf2(context.columns),
-      tileType({1, context.columns}, builder.getI32Type()), 1);
+  return makeCoordinates(loc, context.key, getPowerOf2(context.columns),
+                         tileType({1, context.columns}, builder.getI32Type()),
+                         1);
 }
 
 SmallVector<Value> RegionToTile::getPlaces(Region &region) {
@@ -122,6 +117,10 @@ FailureOr<Score> RegionToTile::cloneScoreMod(Region &region, ScoreForm score,
   auto coordinates =
       region.getArguments().slice(1, attn::ForwardOp::kMaskModArguments);
   mapping.map(coordinates, getPlaces(region));
+  // Where heads are rows, rows that follow each other have no distances that
+  // do. What is read once for the whole block is no tile of diagonals.
+  if (context.queriesOfHead == 0 && !places)
+    dependences.emplace(region, context.captures.size());
   if (failed(cloneBody(region)))
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);
@@ -168,7 +167,7 @@ RegionToTile::cloneClassify(Region &region, Value lastQuery, Value firstBlock,
 //===----------------------------------------------------------------------===//
 
 bool RegionToTile::isUniform(Value regionValue) {
-  return !forms.contains(regionValue) &&
+  return !forms.contains(regionValue) && !diagonals.contains(regionValue) &&
          !tile::isRegisterTile(mapping.lookup(regionValue).getType());
 }
 
@@ -249,6 +248,8 @@ LogicalResult RegionToTile::cloneOp(Operation *op) {
                             makeRange(0, attn::ForwardOp::kMaxSequenceLength));
     return success();
   }
+  if (isForDiagonals(op))
+    return cloneForDiagonals(op);
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
     return cloneExtract(extract);
   if (auto least = dyn_cast<attn::BlockMinOp>(op)) {
@@ -676,7 +677,7 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   SmallVector<Value> indices;
   int64_t rows = 1, columns = 1;
   for (Value index : op.getIndices()) {
-    Value value = isUniform(index) ? asIndex(index) : mapping.lookup(index);
+    Value value = isUniform(index) ? asIndex(index) : lookup(index);
     indices.push_back(value);
     if (auto type = dyn_cast<RankedTensorType>(value.getType())) {
       rows = std::max(rows, type.getDimSize(0));

@@ -10,6 +10,7 @@
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H
 
 #include "BlockSummaries.h"
+#include "RegionDependences.h"
 #include "ScoreForm.h"
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
@@ -101,6 +102,14 @@ private:
     mlir::Value uniform; // or null
   };
 
+  static mlir::ConstantIntRanges makeRange(int64_t low, int64_t high);
+  /// The largest power of two that divides `value`.
+  static int64_t getPowerOf2(int64_t value) { return value & -value; }
+  /// `first + 0, 1, 2, ...` along `dim`; `first` is a multiple of `alignment`.
+  /// Positions are not negative and do not overflow; who compares them is told.
+  mlir::Value makeCoordinates(mlir::Location loc, mlir::Value first,
+                              int64_t alignment, mlir::RankedTensorType type,
+                              int64_t dim);
   /// What `region` gets as b, h, i and j.
   llvm::SmallVector<mlir::Value> getPlaces(mlir::Region &region);
   /// `context.row` and its successors, a row tile of i32.
@@ -112,6 +121,16 @@ private:
   mlir::LogicalResult cloneElementwise(mlir::Operation *op);
   mlir::LogicalResult cloneDim(mlir::tensor::DimOp op);
   mlir::LogicalResult cloneExtract(mlir::tensor::ExtractOp op);
+  /// Whether `op` takes more than the few instructions that bring a diagonal to
+  /// the scores on it.
+  bool isDear(mlir::Operation *op);
+  /// Whether `op` depends on the distance of query and key alone, and is
+  /// computed for diagonals instead of scores.
+  bool isForDiagonals(mlir::Operation *op);
+  mlir::LogicalResult cloneForDiagonals(mlir::Operation *op);
+  /// Clones, in this block of one query, what `op` of `scores` computes from
+  /// distances.
+  mlir::LogicalResult cloneFrom(RegionToTile &scores, mlir::Operation *op);
   template <typename OpTy>
   void cloneExtreme(OpTy op);
   /// An element of `source`, whose uniform indices are `first`: a scalar, or a
@@ -139,7 +158,8 @@ private:
   std::optional<Factor> getFactor(mlir::Value regionValue);
   std::optional<ScoreForm> convertCoordinates(mlir::arith::SIToFPOp op);
   ScoreFormEmitter getEmitter(mlir::Location loc);
-  /// The clone of `regionValue`; emits it if it is a sum that was only noted.
+  /// The clone of `regionValue`; emits it if it is a sum that was only noted,
+  /// or was only made for diagonals.
   mlir::Value lookup(mlir::Value regionValue);
 
   bool isUniform(mlir::Value regionValue);
@@ -177,6 +197,14 @@ private:
   llvm::DenseMap<mlir::Value, UnitAffine> affine;
   llvm::DenseMap<mlir::Value, CoordinateSum> coordinates;
   llvm::DenseMap<mlir::Value, ScoreForm> forms;
+
+  /// Set where diagonals are told apart.
+  std::optional<RegionDependences> dependences;
+  /// The region on the block of one query whose keys have the distances of all
+  /// diagonals, and what was made there: 1x(M+N) tiles.
+  std::optional<RegionContext> diagonalContext;
+  std::unique_ptr<RegionToTile> onDiagonals;
+  llvm::DenseMap<mlir::Value, mlir::Value> diagonals;
 };
 
 } // namespace fovea

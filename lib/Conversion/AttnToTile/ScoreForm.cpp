@@ -33,6 +33,12 @@ ScoreForm ScoreForm::of(Value value) {
   return form;
 }
 
+ScoreForm ScoreForm::ofDiagonals(Value value) {
+  ScoreForm form;
+  form.diagonals.push_back({value, {}});
+  return form;
+}
+
 void ScoreForm::add(const ScoreForm &other, double sign) {
   auto addTerms = [&](SmallVectorImpl<Term> &to, ArrayRef<Term> from) {
     for (Term term : from) {
@@ -48,6 +54,7 @@ void ScoreForm::add(const ScoreForm &other, double sign) {
   addTerms(columns, other.columns);
   addTerms(rows, other.rows);
   addTerms(uniform, other.uniform);
+  addTerms(diagonals, other.diagonals);
   addFactors(columnSteps, other.columnSteps);
   addFactors(rowSteps, other.rowSteps);
 }
@@ -125,8 +132,8 @@ ScoreForm ScoreFormEmitter::scale(const ScoreForm &form, Factor by) {
       factor.scalar =
           arith::MulFOp::create(invariant, loc, factor.scalar, by.scalar);
   };
-  for (auto *terms :
-       {&scaled.full, &scaled.columns, &scaled.rows, &scaled.uniform})
+  for (auto *terms : {&scaled.full, &scaled.columns, &scaled.rows,
+                      &scaled.uniform, &scaled.diagonals})
     for (Term &term : *terms)
       apply(term.factor);
   for (auto *steps : {&scaled.columnSteps, &scaled.rowSteps})
@@ -158,6 +165,15 @@ Value ScoreFormEmitter::emitColumns(const ScoreForm &form) {
   return total;
 }
 
+Value ScoreFormEmitter::emitDiagonals(const ScoreForm &form, Value start) {
+  RankedTensorType type = tileType(1, numRows + numColumns);
+  Value total = start;
+  for (const Term &term : form.diagonals)
+    total = accumulate(total, term.value, term.factor, type);
+  return tile::DiagonalsOp::create(b, loc, tileType(numRows, numColumns),
+                                   total);
+}
+
 Value ScoreFormEmitter::emitRows(const ScoreForm &form) {
   RankedTensorType type = tileType(numRows, 1);
   Value total;
@@ -186,7 +202,8 @@ Value ScoreFormEmitter::emit(const ScoreForm &form) {
   Value columns = emitColumns(form), rows = emitRows(form);
   bool hasColumns = !form.columns.empty() || !form.columnSteps.empty();
   bool hasRows = rows != nullptr;
-  if (form.full.empty() && !(hasColumns && hasRows)) {
+  bool hasDiagonals = !form.diagonals.empty();
+  if (form.full.empty() && !hasDiagonals && !(hasColumns && hasRows)) {
     if (hasRows && columns) // a scalar
       return arith::AddFOp::create(b, loc, rows,
                                    widen(columns, tileType(numRows, 1)));
@@ -194,6 +211,12 @@ Value ScoreFormEmitter::emit(const ScoreForm &form) {
   }
   RankedTensorType type = tileType(numRows, numColumns);
   Value total = columns;
+  if (hasDiagonals) {
+    // What is uniform costs less on diagonals.
+    total = emitDiagonals(form, hasColumns ? Value() : columns);
+    if (hasColumns)
+      total = accumulate(columns, total, {}, type);
+  }
   for (const Term &term : form.full)
     total = accumulate(total, term.value, term.factor, type);
   if (hasRows)

@@ -37,14 +37,17 @@ struct Term {
 struct ScoreForm {
   /// MxN, 1xN and Mx1 tiles, and scalars.
   llvm::SmallVector<Term, 2> full, columns, rows, uniform;
+  /// 1x(M+N) tiles, the diagonals of an MxN tile.
+  llvm::SmallVector<Term, 2> diagonals;
   /// Factors of an element's column and of its row within the block.
   llvm::SmallVector<Factor, 2> columnSteps, rowSteps;
 
   static ScoreForm of(mlir::Value value);
+  static ScoreForm ofDiagonals(mlir::Value value);
   void add(const ScoreForm &other, double sign = 1.0);
   unsigned size() const {
     return full.size() + columns.size() + rows.size() + uniform.size() +
-           columnSteps.size() + rowSteps.size();
+           diagonals.size() + columnSteps.size() + rowSteps.size();
   }
 };
 
@@ -89,6 +92,8 @@ private:
   /// Sum of the uniform terms; null without any.
   mlir::Value emitUniform(const ScoreForm &form);
   mlir::Value emitColumns(const ScoreForm &form);
+  /// The full tile of the diagonals' sum, `start` (or null) included.
+  mlir::Value emitDiagonals(const ScoreForm &form, mlir::Value start);
   mlir::Value emitRows(const ScoreForm &form);
 
   mlir::OpBuilder &b, &invariant;

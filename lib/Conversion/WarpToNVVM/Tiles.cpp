@@ -211,14 +211,12 @@ static Value combine(OpBuilder &b, Location loc, tile::ReduceKind kind, Value x,
                  : arith::MaxSIOp::create(b, loc, x, y).getResult();
 }
 
-/// What the lane holds whose number differs in the bits `distance`.
-static Value exchange(OpBuilder &b, Location loc, Value value,
-                      int64_t distance) {
+Value fovea::emitShuffle(OpBuilder &b, Location loc, Value value,
+                         NVVM::ShflKind kind, Value lane) {
   Type i32 = b.getI32Type(), type = value.getType();
   auto shuffle = [&](Value word) -> Value {
     return NVVM::ShflOp::create(b, loc, word.getType(), emitI32(b, loc, -1),
-                                word, emitI32(b, loc, distance),
-                                emitI32(b, loc, 31), NVVM::ShflKind::bfly,
+                                word, lane, emitI32(b, loc, 31), kind,
                                 UnitAttr());
   };
   unsigned bits = type.getIntOrFloatBitWidth();
@@ -301,7 +299,8 @@ ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
         members.push_back(element);
     Value value = combineAll(rewriter, loc, op.getKind(), members);
     for (int64_t lane : *lanes) {
-      Value other = exchange(rewriter, loc, value, lane);
+      Value other = emitShuffle(rewriter, loc, value, NVVM::ShflKind::bfly,
+                                emitI32(rewriter, loc, lane));
       value = combine(rewriter, loc, op.getKind(), value, other);
     }
     results.push_back(value);

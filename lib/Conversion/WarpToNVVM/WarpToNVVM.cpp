@@ -177,6 +177,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
   populateTilePatterns(patterns, converter);
+  populateDiagonalPatterns(patterns, converter);
   populateRandomPatterns(patterns, converter);
   VectorLoads ways;
   ways.split(kernel);

@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/DialectConversion.h"
 
 namespace fovea {
@@ -224,6 +225,8 @@ void lowerOverlap(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
 
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter);
+void populateDiagonalPatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter);
 void populateRandomPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 /// `ways` must live as long as the patterns.
@@ -274,6 +277,12 @@ mlir::Value emitAll(mlir::OpBuilder &builder, mlir::Location loc,
 /// `value` as lane 0 has it, the same in the whole warp.
 mlir::Value emitUniform(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value);
+
+/// What another lane holds of a number: the one that `lane` (i32) names, or
+/// with `bfly` the one whose number differs from this one's in these bits.
+mlir::Value emitShuffle(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value value, mlir::NVVM::ShflKind kind,
+                        mlir::Value lane);
 
 /// Byte offset of 16-byte chunk `chunk` of row `row` in one panel, i32.
 mlir::Value emitSwizzle(mlir::OpBuilder &builder, mlir::Location loc,

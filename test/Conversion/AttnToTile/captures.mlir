@@ -26,11 +26,12 @@ func.func @extracts(%q: !t, %k: !t, %v: !t, %slopes: tensor<4xf32>, %bias: tenso
       %id = tensor.extract %ids[%column] : tensor<?xi32>
       // CHECK: tile.load %arg5[%[[I]]] dims [0, -1] : {{.*}} to tensor<64x1xi32, #tile.reg>
       %rowId = tensor.extract %ids[%i] : tensor<?xi32>
-      // Loaded, scaled, reversed or diagonal coordinates are gathered.
+      // Loaded, scaled or reversed coordinates are gathered, and one that counts
+      // twice. Distances are, for each diagonal.
       // CHECK: tile.gather %arg5[%{{.*}}] : {{.*}} to tensor<1x32xi32, #tile.reg>
       %double = arith.muli %j, %c5 : index
       %scaled = tensor.extract %ids[%double] : tensor<?xi32>
-      // CHECK: tile.gather %arg5[%{{.*}}] : {{.*}} to tensor<64x32xi32, #tile.reg>
+      // CHECK: %[[RELATIVE:.*]] = tile.gather %arg5[%{{.*}}] : {{.*}} to tensor<1x96xi32, #tile.reg>
       %distance = arith.subi %i, %j : index
       %relative = tensor.extract %ids[%distance] : tensor<?xi32>
       // CHECK: tile.gather %arg4[%[[H]], %{{.*}}, %{{.*}}] : {{.*}} to tensor<64x1xf32, #tile.reg>
@@ -43,6 +44,7 @@ func.func @extracts(%q: !t, %k: !t, %v: !t, %slopes: tensor<4xf32>, %bias: tenso
       %sum2 = arith.mulf %sum1, %slope : f32
       %ids0 = arith.addi %id, %rowId : i32
       %ids1 = arith.addi %ids0, %scaled : i32
+      // CHECK: tile.diagonals %[[RELATIVE]] : tensor<1x96xi32, #tile.reg> to tensor<64x32xi32, #tile.reg>
       %ids2 = arith.addi %ids1, %relative : i32
       %ids3 = arith.addi %ids2, %reversed : i32
       %f = arith.sitofp %ids3 : i32 to f32

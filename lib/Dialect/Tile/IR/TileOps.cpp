@@ -84,6 +84,20 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
+LogicalResult DiagonalsOp::verify() {
+  RankedTensorType source = getSource().getType(),
+                   result = getResult().getType();
+  if (source.getElementType() != result.getElementType())
+    return emitOpError("source and result must have one element type, found ")
+           << source << " and " << result;
+  int64_t diagonals = result.getDimSize(0) + result.getDimSize(1);
+  if (source.getDimSize(0) != 1 || source.getDimSize(1) != diagonals)
+    return emitOpError("source must be a column tile of ")
+           << diagonals << " for the diagonals of " << result << ", found "
+           << source;
+  return success();
+}
+
 LogicalResult RandomOp::verify() {
   RankedTensorType type = getType();
   constexpr int64_t kSquare = 16;

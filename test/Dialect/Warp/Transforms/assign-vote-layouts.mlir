@@ -39,7 +39,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %no = arith.constant dense<false> : tensor<1x32xi1, #tile.reg>
-    // expected-error@+1 {{a vote's flags must be computed by ops that can be repeated before it}}
+    // expected-error@+1 {{a vote's flags must be computed by ops that can be repeated where they are used}}
     %r = scf.for %j = %c0 to %c1 step %c1 iter_args(%f = %no) -> (tensor<1x32xi1, #tile.reg>) {
       %bits = tile.ballot %f : tensor<1x32xi1, #tile.reg>
       scf.yield %f : tensor<1x32xi1, #tile.reg>

@@ -239,6 +239,27 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let hasFolder = 1;
 }
 
+def Tile_DiagonalsOp : Tile_Op<"diagonals", [Pure]> {
+  let summary = "a tile made of its diagonals";
+  let description = [{
+    Element `c` of the operand, a column tile, is the value of one diagonal of
+    the result: for a result of `M x N` the operand has `M + N` columns, and the
+    result's element in row `r` and column `c` is the operand's in column
+    `c - r + M - 1`. The last column is not used. What depends on the distance
+    of query and key alone is so computed once for each distance.
+
+    Example:
+
+    ```mlir
+    %b = tile.diagonals %d : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Tile_AnyTile:$source);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "what a reduction computes", [
     I32EnumAttrCase<"Add", 0, "add">,
     I32EnumAttrCase<"Max", 1, "max">,

@@ -101,6 +101,31 @@ def Warp_LanesAttr : Warp_Attr<"Lanes", "lanes", [
   }];
 }
 
+def Warp_DiagonalsAttr : Warp_Attr<"Diagonals", "diagonals", [
+    RegisterEncodingAttrInterface,
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<ThreadLayoutAttrInterface>]> {
+  let summary = "the diagonals of each warp's rows";
+  let description = [{
+    Of a column tile that holds the diagonals of a tile of `rows` rows
+    (`tile.diagonals`), each of `warps` warps holds those that its own rows take
+    part in, `rows / warps` consecutive ones. Lane `l` holds column `16 r + l` of
+    them in register `r`: 32 neighbours of a register overlap with half of the
+    next one's, so that whatever 16 neighbours a fragment needs lie in one
+    register of the warp's lanes.
+
+    Example: `tensor<1x256xf32, #warp.diagonals<rows = 128, warps = 8>>`
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$warps);
+  let assemblyFormat = "`<` `rows` `=` $rows `,` `warps` `=` $warps `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Columns between a thread's registers.
+    static constexpr int64_t kStep = 16;
+    int64_t getRowsOfWarp() const { return getRows() / getWarps(); }
+  }];
+}
+
 def Warp_PipelineType : Warp_Type<"Pipeline", "pipeline"> {
   let summary = "a ring of stages between producer and consumer";
   let parameters = (ins "int64_t":$stages);

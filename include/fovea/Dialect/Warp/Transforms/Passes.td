@@ -156,6 +156,19 @@ def WarpAssignVoteLayouts
   let dependentDialects = ["::fovea::warp::WarpDialect"];
 }
 
+def WarpAssignDiagonalLayouts
+    : Pass<"warp-assign-diagonal-layouts", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Give each warp the diagonals of its rows";
+  let description = [{
+    The operand of a `tile.diagonals`, and all that it is computed from, get the
+    layout `#warp.diagonals`: copies of those ops stand before it. Each warp so
+    computes a diagonal once or twice, not once for each score on it, and lanes
+    exchange what they made. It runs where `warp-assign-vote-layouts` does, for
+    the same reason.
+  }];
+  let dependentDialects = ["::fovea::warp::WarpDialect"];
+}
+
 def WarpApproximateExp2
     : Pass<"warp-approximate-exp2", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Compute some exponentials on FMA units";

@@ -1,0 +1,90 @@
+//===- DiagonalLayout.cpp - The diagonals of each warp's rows ---*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+static constexpr int64_t kLanes = 32, kMaxWarps = 32;
+
+LogicalResult
+DiagonalsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t rows, int64_t warps) {
+  if (warps < 1 || warps > kMaxWarps)
+    return emitError() << "'warps' must be in [1, " << kMaxWarps << "], found "
+                       << warps;
+  if (rows < 1 || rows % (kStep * warps) != 0)
+    return emitError() << "'rows' must be a multiple of " << kStep * warps
+                       << " for " << warps << " warps, found " << rows;
+  return success();
+}
+
+LogicalResult DiagonalsAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (failed(tile::verifyRegisterTile(shape, emitError)))
+    return failure();
+  int64_t columns = shape[1] - getRows();
+  if (shape[0] == 1 && (shape[1] == 1 || (columns > 0 && columns % kStep == 0)))
+    return success();
+  return emitError() << "diagonals of " << getRows()
+                     << " rows need a tile of 1x1, or of a row of as many "
+                        "columns and a multiple of "
+                     << kStep << " more, found " << shape[0] << "x" << shape[1];
+}
+
+/// The last register ends where the diagonals of the warp's rows do.
+int64_t DiagonalsAttr::getNumElements(ArrayRef<int64_t> shape) const {
+  if (shape[1] == 1)
+    return 1;
+  return (shape[1] - getRows() + getRowsOfWarp()) / kStep - 1;
+}
+
+SmallVector<int64_t> DiagonalsAttr::getOffsets(ArrayRef<int64_t> shape,
+                                               int64_t dim) const {
+  SmallVector<int64_t> offsets;
+  for (int64_t index = 0; index < getNumElements(shape); ++index)
+    offsets.push_back(dim == 0 ? 0 : index * kStep);
+  return offsets;
+}
+
+Value DiagonalsAttr::emitBase(OpBuilder &b, Location loc, Value thread,
+                              ArrayRef<int64_t> shape, int64_t dim) const {
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIntOp::create(b, loc, value, 32);
+  };
+  if (shape[dim] == 1)
+    return constant(0);
+  Value lane = arith::RemUIOp::create(b, loc, thread, constant(kLanes));
+  Value warp = arith::DivUIOp::create(b, loc, thread, constant(kLanes));
+  // The later a row, the earlier its diagonals.
+  Value before = arith::MulIOp::create(b, loc, warp, constant(getRowsOfWarp()));
+  Value first = arith::SubIOp::create(
+      b, loc, constant(getRows() - getRowsOfWarp()), before);
+  return arith::AddIOp::create(b, loc, first, lane);
+}
+
+int64_t DiagonalsAttr::getGroupRows(ArrayRef<int64_t> shape) const {
+  return shape[0];
+}
+
+int64_t DiagonalsAttr::getPeriod(int64_t dim) const {
+  return dim == 0 ? 1 : getRows() + kLanes;
+}
+
+/// Warps hold other columns, and lanes some columns twice.
+FailureOr<SmallVector<int64_t>>
+DiagonalsAttr::getReductionLanes(int64_t dim) const {
+  if (dim == 0)
+    return SmallVector<int64_t>{};
+  return failure();
+}

@@ -1,0 +1,56 @@
+//===- AssignDiagonalLayouts.cpp - Diagonals of each warp -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+
+#include "CopiesWithLayout.h"
+
+namespace fovea::warp {
+#define GEN_PASS_DEF_WARPASSIGNDIAGONALLAYOUTS
+#include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
+} // namespace fovea::warp
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+struct AssignDiagonalLayoutsPass
+    : warp::impl::WarpAssignDiagonalLayoutsBase<AssignDiagonalLayoutsPass> {
+  void runOnOperation() override;
+};
+} // namespace
+
+static LogicalResult assignLayout(tile::DiagonalsOp diagonals, int64_t warps) {
+  auto layout = warp::DiagonalsAttr::getChecked(
+      [&] { return diagonals.emitOpError(); }, diagonals.getContext(),
+      diagonals.getResult().getType().getDimSize(0), warps);
+  if (!layout)
+    return failure();
+  OpBuilder b(diagonals);
+  IRMapping mapping;
+  Value source = warp::copyWithLayout(b, diagonals.getSource(), layout,
+                                      "diagonals", mapping);
+  if (!source)
+    return failure();
+  diagonals.getSourceMutable().assign(source);
+  return success();
+}
+
+void AssignDiagonalLayoutsPass::runOnOperation() {
+  tile::AbiOp abi = tile::lookupAbi(getOperation());
+  if (!abi) {
+    getOperation().emitError("kernel has no 'tile.abi' beside it");
+    return signalPassFailure();
+  }
+  int64_t warps = abi.getSchedule().getWarps() * abi.getSchedule().getCluster();
+  SmallVector<tile::DiagonalsOp> ops;
+  getOperation().walk([&](tile::DiagonalsOp op) { ops.push_back(op); });
+  for (tile::DiagonalsOp op : ops)
+    if (failed(assignLayout(op, warps)))
+      return signalPassFailure();
+}

@@ -1,0 +1,42 @@
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics | FileCheck %s
+
+// CHECK: tensor<1x256xf32, #warp.diagonals<rows = 128, warps = 8>>
+func.func @diagonals(%x: tensor<1x256xf32, #warp.diagonals<rows = 128, warps = 8>>,
+                     %y: tensor<1x1xi32, #warp.diagonals<rows = 128, warps = 8>>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{diagonals of 128 rows need a tile of 1x1, or of a row of as many columns and a multiple of 16 more, found 1x128}}
+func.func @narrow(%x: tensor<1x128xf32, #warp.diagonals<rows = 128, warps = 8>>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{found 1x200}}
+func.func @uneven(%x: tensor<1x200xf32, #warp.diagonals<rows = 128, warps = 8>>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{found 128x1}}
+func.func @rows(%x: tensor<128x1xf32, #warp.diagonals<rows = 128, warps = 8>>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'rows' must be a multiple of 128 for 8 warps, found 64}}
+func.func @few_rows(%x: tensor<1x128xf32, #warp.diagonals<rows = 64, warps = 8>>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'warps' must be in [1, 32], found 33}}
+func.func @warps(%x: tensor<1x128xf32, #warp.diagonals<rows = 64, warps = 33>>) {
+  return
+}

@@ -1,0 +1,61 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-diagonal-layouts,warp-assign-layouts)))' --split-input-file --verify-diagnostics | FileCheck %s
+
+// What a diagonal is computed from lies in the warps whose rows it crosses;
+// what others use, too, is made twice.
+// CHECK-LABEL: gpu.func @f
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"t", read, tensor<?xf32>, ["S"], 4>, #tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>])
+    parameters([#tile.memref<"t", [0]>, #tile.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%t: memref<?xf32, strided<[?]>>, %o: memref<?x?xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    // CHECK: %[[TWICE:.*]] = tile.iota dim 1 : tensor<1x96xi32, #warp.mma_sync<warps = 4>>
+    %i = tile.iota dim 1 : tensor<1x96xi32, #tile.reg>
+    // CHECK: %[[F:.*]] = arith.sitofp %[[TWICE]]
+    %f = arith.sitofp %i : tensor<1x96xi32, #tile.reg> to tensor<1x96xf32, #tile.reg>
+    %x = tile.gather %t[%i] : memref<?xf32, strided<[?]>>[tensor<1x96xi32, #tile.reg>] to tensor<1x96xf32, #tile.reg>
+    // CHECK: %[[I:.*]] = tile.iota dim 1 : tensor<1x96xi32, #warp.diagonals<rows = 64, warps = 4>>
+    // CHECK: %[[X:.*]] = tile.gather %{{.*}}[%[[I]]] : {{.*}} to tensor<1x96xf32, #warp.diagonals<rows = 64, warps = 4>>
+    // CHECK: tile.diagonals %[[X]] : tensor<1x96xf32, #warp.diagonals<rows = 64, warps = 4>> to tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+    %d = tile.diagonals %x : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    // CHECK: tile.store %[[F]]
+    tile.store %f, %o[%c0, %c0] dims [-1, 1] : tensor<1x96xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+    tile.store %d, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @carried target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @carried(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<1x96xf32, #tile.reg>
+    // expected-error@+1 {{diagonals must be computed by ops that can be repeated where they are used}}
+    %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%x = %zero) -> (tensor<1x96xf32, #tile.reg>) {
+      scf.yield %x : tensor<1x96xf32, #tile.reg>
+    }
+    %d = tile.diagonals %sum : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    tile.store %d, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  tile.abi @rows target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @rows(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
+    %zero = arith.constant dense<0.0> : tensor<1x64xf32, #tile.reg>
+    // expected-error@+1 {{'rows' must be a multiple of 64 for 4 warps, found 32}}
+    %d = tile.diagonals %zero : tensor<1x64xf32, #tile.reg> to tensor<32x32xf32, #tile.reg>
+    gpu.return
+  }
+}

@@ -232,13 +232,15 @@ def make_tensors(torch, program, sizes):
     return tensors, captures, lists
 
 
-def compile_programs(names, args, chip, folder):
-    """Images, metadata and facts by name, or what went wrong; compiled in parallel."""
+def compile_programs(names, args, chip, folder, schedule=None):
+    """Images, metadata and facts by name, or what went wrong; compiled in parallel,
+    with `schedule` instead of the arguments' if it is given."""
     ptxas = kernels.find_ptxas()
+    schedule = schedule or args.schedule
 
     def work(name):
         config = Config(name, "bf16", HEAD_DIM)
-        options = [] if args.schedule == "auto" else [f"--schedule={args.schedule}"]
+        options = [] if schedule == "auto" else [f"--schedule={schedule}"]
         place = pathlib.Path(folder) / name
         if args.kernels:
             return str(place / f"{name}.cubin"), str(place / f"{name}.json"), {}

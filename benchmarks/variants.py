@@ -2,6 +2,7 @@
 
     python benchmarks/variants.py --compiler build-portable/bin/fovea-compile
     python benchmarks/variants.py --only softcap window --json out.json
+    python benchmarks/variants.py --only fullbias --no-flex --candidate cluster=2,work=static
 
 d 128, bf16, 16k tokens in all (B 4, H 16, S 4096; long ones B 1, H 16). Turns
 as in forward.py: random order, five rounds, 30 ms of the kernel before seven
@@ -129,12 +130,43 @@ def relative_error(found, expected):
     return ((found.float() - expected).norm() / expected.norm()).item()
 
 
-def run_program(torch, runtime, name, compiled, args, rng):
+def candidate_contestants(torch, runtime, name, candidates, tensors, expected):
+    """Kernels of other schedules that run and give what is expected, by schedule."""
+    contestants = {}
+    for schedule, compiled in candidates.items():
+        try:
+            if isinstance(compiled[name], Exception):
+                raise compiled[name]
+            launch, o, _ = prepare_ours(torch, runtime, compiled[name], tensors)
+            launch()
+            waiting.synchronize(torch)
+        except RuntimeError as error:
+            print(f"  {name}: {schedule} does not run: {forward.first_line(error)}", flush=True)
+            continue
+        error = relative_error(o, expected)
+        if error < forward.RELATIVE_ERROR:
+            contestants[schedule] = launch
+        else:
+            print(f"  {name}: {schedule} is wrong by {error:.3g} of the norm", flush=True)
+    return contestants
+
+
+def format_candidates(row):
+    """Each candidate's time and its speed over the baseline's, the fastest first."""
+    dense = row.get("baseline_ms")
+    lines = []
+    for schedule, ms in sorted(row.get("candidates", {}).items(), key=lambda item: item[1]):
+        share = f"{dense / ms:8.2f}" if dense else f"{'-':>8}"
+        lines.append(f"  {ms:8.3f} ms {share} of dense  {schedule}")
+    return lines
+
+
+def run_program(torch, runtime, name, compiled, candidates, args, rng):
     """One row of results, with what did not run left out."""
     program, row = PROGRAMS[name], {"name": name, "kind": PROGRAMS[name].kind, "baseline": baseline_of(name)}
     sizes = sizes_of(program)
     tensors, captures, lists = make_tensors(torch, program, sizes)
-    contestants, expected = {}, None
+    contestants, others, expected = {}, {}, None
     if args.flex:
         try:
             contestants[FLEX], expected, row["share"], row["flex_mask_s"] = flex_contestant(
@@ -153,6 +185,9 @@ def run_program(torch, runtime, name, compiled, args, rng):
         if expected is not None:
             row["error"] = relative_error(o, expected)
         launches[OURS] = launch
+        others = candidate_contestants(
+            torch, runtime, name, candidates, tensors, o if expected is None else expected
+        )
     except RuntimeError as error:
         print(f"  {name}: ours does not run: {forward.first_line(error)}", flush=True)
     if row.get("error", 0) < forward.RELATIVE_ERROR:
@@ -163,12 +198,15 @@ def run_program(torch, runtime, name, compiled, args, rng):
     reference = args.baselines.get(row["baseline"])
     if reference and OURS in contestants:
         contestants["baseline"], _, _ = prepare_ours(torch, runtime, reference, {name: tensors[name] for name in "qkv"})
-    for contestant, times in forward.take_turns(torch, contestants, args.rounds, rng).items():
-        row[f"{contestant}_ms"] = statistics.median(times)
+    for contestant, times in forward.take_turns(torch, contestants | others, args.rounds, rng).items():
+        if contestant in others:
+            row.setdefault("candidates", {})[contestant] = statistics.median(times)
+        else:
+            row[f"{contestant}_ms"] = statistics.median(times)
     flops = 4 * sizes.B * sizes.Hq * sizes.Sq * sizes.Skv * HEAD_DIM * (0.5 if program.causal else 1)
     if OURS + "_ms" in row:
         row["tflops"] = flops / row[OURS + "_ms"] * 1e-9
-    print(format_row(row), flush=True)
+    print("\n".join([format_row(row), *format_candidates(row)]), flush=True)
     return row
 
 
@@ -225,6 +263,7 @@ def make_parser():
     parser.add_argument("--runtime", help="libFoveaRuntime.so; found in the build folders by default")
     parser.add_argument("--target", default="sm_90a", help="what ours are compiled for")
     parser.add_argument("--schedule", default="auto", help="schedule of ours")
+    parser.add_argument("--candidate", action="append", default=[], help="another schedule of ours beside it, repeatable")
     parser.add_argument("--flex", action=argparse.BooleanOptionalAction, default=True, help="time flex_attention")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels to compile at once")
@@ -259,6 +298,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         names = list(dict.fromkeys([*args.only, "dense", "causal"]))
         compiled = compile_programs(names, args, chip, args.work or args.kernels or folder)
+        candidates = {
+            schedule: compile_programs(args.only, args, chip, f"{args.work or args.kernels or folder}/candidate-{number}", schedule)
+            for number, schedule in enumerate(args.candidate)
+        }
         args.baselines = {}
         for kind in ("dense", "causal"):
             if isinstance(compiled[kind], Exception):
@@ -268,14 +311,14 @@ def main():
         print(HEADER, flush=True)
         for name in args.only:
             try:
-                rows.append(run_program(torch, runtime, name, compiled[name], args, rng))
+                rows.append(run_program(torch, runtime, name, compiled[name], candidates, args, rng))
             except waiting.Hang as error:
                 print(f"  {name}: {error}; the device hangs, nothing after this ran")
                 waiting.abandon(1)
             torch.cuda.empty_cache()
             if args.json:
                 pathlib.Path(args.json).write_text(json.dumps({"device": device, "rows": rows}, indent=1) + "\n")
-    print("\n".join(["", HEADER, *map(format_row, rows)]))
+    print("\n".join(["", HEADER, *(line for row in rows for line in (format_row(row), *format_candidates(row)))]))
     verdicts = [judge(row) for row in rows]
     print(f"{verdicts.count('pass')} within their bounds, {verdicts.count('FAIL')} not")
     return 0

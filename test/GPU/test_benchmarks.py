@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import importlib.util
 import io
 import json
 import pathlib
@@ -22,6 +23,11 @@ import kernels  # noqa: E402
 import packed  # noqa: E402
 import report  # noqa: E402
 import waiting  # noqa: E402
+
+# test/GPU has a variants.py, too.
+_spec = importlib.util.spec_from_file_location("variants_benchmark", HERE.parents[1] / "benchmarks" / "variants.py")
+variants_benchmark = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(variants_benchmark)
 
 DESCRIPTION = {
     "d": 64, "n": 64, "causal": 1, "sched": "dynamic", "cluster": 1, "m": 256, "kvbox": 64, "threads": 640,
@@ -204,6 +210,16 @@ def test_turns():
     assert {name: len(values) for name, values in times.items()} == {"fast": 35, "slow": 35}
     assert set(times["slow"]) == {20.0}
     assert torch.launches.count("fast") == 3 + 5 * (60 + 7) and torch.launches.count("slow") == 3 + 5 * (3 + 7)
+
+
+def test_candidates():
+    row = {"baseline_ms": 0.75, "candidates": {"chain=0": 1.5, "cluster=2": 1.0}}
+    fastest, slowest = variants_benchmark.format_candidates(row)
+    assert fastest.split() == ["1.000", "ms", "0.75", "of", "dense", "cluster=2"]
+    assert slowest.split() == ["1.500", "ms", "0.50", "of", "dense", "chain=0"]
+    assert variants_benchmark.format_candidates({}) == []
+    args = variants_benchmark.make_parser().parse_args(["--candidate", "a=1", "--candidate", "b=2", "--only", "fullbias"])
+    assert args.candidate == ["a=1", "b=2"] and args.schedule == "auto"
 
 
 def test_waiting():

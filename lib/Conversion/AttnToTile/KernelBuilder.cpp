@@ -75,7 +75,7 @@ Value KernelBuilder::loadHead(Value memref, Value batch, Value head, Value row,
 std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,
                                               Value item, Value tiles,
                                               Value allHeads, Value perSection,
-                                              Value lastTile) {
+                                              Value lastTile, bool inTurn) {
   Value size = arith::MulIOp::create(b, loc, perSection, tiles);
   Value section = arith::DivUIOp::create(b, loc, item, size);
   Value inside = arith::RemUIOp::create(b, loc, item, size);
@@ -84,6 +84,17 @@ std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,
   Value width = arith::MinUIOp::create(b, loc, left, perSection);
   Value fromEnd = arith::DivUIOp::create(b, loc, inside, width);
   Value tile = arith::SubIOp::create(b, loc, lastTile, fromEnd);
+  if (inTurn) {
+    Value one = arith::ConstantIndexOp::create(b, loc, 1);
+    Value last = arith::DivUIOp::create(
+        b, loc, arith::SubIOp::create(b, loc, allHeads, one), perSection);
+    Value toCome = arith::SubIOp::create(b, loc, last, section);
+    Value isTurned =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                              arith::AndIOp::create(b, loc, toCome, one),
+                              arith::ConstantIndexOp::create(b, loc, 0));
+    tile = arith::SelectOp::create(b, loc, isTurned, fromEnd, tile);
+  }
   Value offset = arith::RemUIOp::create(b, loc, inside, width);
   return {tile, arith::AddIOp::create(b, loc, first, offset)};
 }
@@ -109,7 +120,8 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   Value item = workLoop.getItem(), tile, headOfAll;
   if (order.headsPerSection) {
     std::tie(tile, headOfAll) = decodeSections(
-        builder, loc, item, tiles, allHeads, order.headsPerSection, lastTile);
+        builder, loc, item, tiles, allHeads, order.headsPerSection, lastTile,
+        /*inTurn=*/order.schedule == tile::WorkSchedule::Static);
     if (order.batchFirst) {
       work.batch = remainder(headOfAll, batch);
       work.head = divide(headOfAll, batch);

@@ -128,11 +128,12 @@ PackedTile beginPackedWork(
     llvm::function_ref<mlir::Value(mlir::Value keys)> headsPerSection);
 
 /// Heads in sections; in a section the last tiles of all heads first. Gives an
-/// item's tile and head.
+/// item's tile and head. With `inTurn` every other section has them the other
+/// way round, the last section as without.
 std::pair<mlir::Value, mlir::Value>
 decodeSections(mlir::OpBuilder &b, mlir::Location loc, mlir::Value item,
                mlir::Value tiles, mlir::Value allHeads, mlir::Value perSection,
-               mlir::Value lastTile);
+               mlir::Value lastTile, bool inTurn);
 
 /// Emit the body of a kernel; return the schedule that shaped it.
 mlir::FailureOr<tile::ScheduleAttr> buildForward(KernelBuilder &kb,

@@ -199,7 +199,8 @@ PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
   inside = compute<arith::MinSIOp>(inside, last);
   Value perSection = headsPerSection ? headsPerSection(tile.keys) : one;
   auto [index, head] = decodeSections(b, loc, inside, slots, heads, perSection,
-                                      compute<arith::SubIOp>(slots, one));
+                                      compute<arith::SubIOp>(slots, one),
+                                      /*inTurn=*/false);
   tile.work = {n, head, compute<arith::MulIOp>(index, kb.constant(tileM))};
   // The grid has room for more items than there are, and a sequence for a tile
   // more than it has: those have no queries, and look at no keys.

@@ -1,4 +1,11 @@
 // RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,work=static --canonicalize --cse | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=work=dynamic" --canonicalize --cse | FileCheck %s --check-prefix=DYNAMIC
+
+// In order of arrival all sections begin with their longest tiles.
+// DYNAMIC-LABEL: gpu.func @uneven
+// DYNAMIC: schedule(dynamic) {
+// DYNAMIC-NOT: arith.select
+// DYNAMIC: tile.load
 
 !t = tensor<2x4x1024x64xf16>
 
@@ -22,7 +29,7 @@ func.func @even(%q: !t, %k: !t, %v: !t) -> !t {
 
 // Uneven ones: a section of heads at a time, the last tiles of all first. A
 // head's keys and values take 256 KiB here, so that 128 of them fit
-// 32 MiB.
+// 32 MiB. Every other section runs backwards, and the last one does not.
 !u = tensor<?x4x1024x64xf16>
 // CHECK-LABEL: gpu.func @uneven
 // CHECK: %[[B:.*]] = memref.dim %arg0, %c0
@@ -36,7 +43,13 @@ func.func @even(%q: !t, %k: !t, %v: !t) -> !t {
 // CHECK-NEXT: %[[LEFT:.*]] = arith.subi %[[HEADS]], %[[FIRST]]
 // CHECK-NEXT: %[[WIDTH:.*]] = arith.minui %[[LEFT]], %[[SECTION]]
 // CHECK-NEXT: %[[DOWN:.*]] = arith.divui %[[INSIDE]], %[[WIDTH]]
-// CHECK-NEXT: %[[TILE:.*]] = arith.subi %c15, %[[DOWN]]
+// CHECK-NEXT: %[[UP:.*]] = arith.subi %c15, %[[DOWN]]
+// CHECK-NEXT: %[[MOST:.*]] = arith.subi %[[HEADS]], %c1
+// CHECK-NEXT: %[[LAST:.*]] = arith.divui %[[MOST]], %[[SECTION]]
+// CHECK-NEXT: %[[TO_COME:.*]] = arith.subi %[[LAST]], %[[NUMBER]]
+// CHECK-NEXT: %[[ODD:.*]] = arith.andi %[[TO_COME]], %c1
+// CHECK-NEXT: %[[TURNED:.*]] = arith.cmpi ne, %[[ODD]], %c0
+// CHECK-NEXT: %[[TILE:.*]] = arith.select %[[TURNED]], %[[DOWN]], %[[UP]]
 // CHECK-NEXT: %[[OFFSET:.*]] = arith.remui %[[INSIDE]], %[[WIDTH]]
 // CHECK-NEXT: %[[ALL:.*]] = arith.addi %[[FIRST]], %[[OFFSET]]
 // CHECK-NEXT: %[[ROW:.*]] = arith.muli %[[TILE]], %c64

@@ -151,7 +151,7 @@ def test_cases():
     skip_without_torch()
     config = variants.Config("causal", "bf16", 128)
     full, quick = (run_forward.cases_of(config, random.Random(0), shapes) for shapes in ("full", "quick"))
-    assert max(case.sizes[3] for case in full) == 131072 and max(case.sizes[3] for case in quick) <= 1000
+    assert max(case.sizes[3] for case in full) == 131072 and max(case.sizes[3] for case in quick) <= 1025
     assert any(b * h > 65535 for b, h, *_ in (case.sizes for case in full))
     elements = [case.sizes[0] * case.sizes[1] * case.sizes[3] * config.d for case in full]
     assert max(elements) > 2**31

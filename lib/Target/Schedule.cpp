@@ -308,9 +308,7 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
              })->get();
   if (fields.producerRegisters == 0)
     fitToBlocks(problem, fields);
-  // Masks that leave out blocks, such as causal ones, have short tiles at the
-  // end of a sequence: those fill the end of the launch in any order.
-  fields.longestFirst = problem.packed && !problem.picksBlocks;
+  fields.longestFirst = problem.packed;
 
   // Few rows: no more than one warp's instruction needs for each warp.
   if (problem.rows != 0 && fields.producerRegisters == 0)

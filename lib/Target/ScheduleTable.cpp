@@ -33,8 +33,7 @@ llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
                             {"key_block", problem.keyBlock},
                             {"classifies", problem.classifies},
                             {"score_bits", problem.scoreBits},
-                            {"packed", problem.packed},
-                            {"picks_blocks", problem.picksBlocks}};
+                            {"packed", problem.packed}};
 }
 
 /// Checks names and kinds of what an entry says of a problem; an error's text,

@@ -292,8 +292,8 @@ def attention(
         + 1): the first row of each sequence, and the end of the last. ``b`` is
         then the sequence's number, ``q_idx`` and ``kv_idx`` count from its start.
         Which sequences are worked on first changes no number: those with the most
-        keys, which the device finds, where no mask leaves out keys or
-        ``fovea.compile(schedule="longest_first=1")`` asks for it.
+        keys, which the device finds unless ``fovea.compile(schedule="longest_first=0")``
+        says that the caller's order will do.
         Keys in pages are described in MLIR (``paged``), not here.
     blocks
         a ``fovea.Blocks``, or (queries, keys) of one: each call gives lists of the

@@ -44,8 +44,6 @@ struct ScheduleProblem {
   int64_t scoreBits = 0;
   /// Sequences are packed: the device alone knows how many keys each has.
   bool packed = false;
-  /// A mask lets tiles of queries leave out blocks of keys.
-  bool picksBlocks = false;
 };
 
 /// Loops in which the recurrence computes the scores, each with buffers of K of

@@ -97,7 +97,6 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.rows = kb.packedHeads.getRows();
   problem.classifies = classifies();
   problem.packed = isa<attn::PackedAttr>(op.getSequence());
-  problem.picksBlocks = picksBlocks();
   problem.scoreMod = !op.getScoreMod().empty();
   problem.dropout = static_cast<bool>(op.getDropoutAttr());
   problem.loadsPerScore =

@@ -62,6 +62,8 @@ def torch_contestants(torch: Any, cell: Cell, q: Any, k: Any, v: Any, flex: bool
         try:
             from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
+            # Else it would run without compilation after eight sizes.
+            torch.compiler.reset()
             compiled = torch.compile(flex_attention, dynamic=False)
             mask = None
             if cell.causal:

@@ -123,12 +123,12 @@ void fovea::chooseOutputStages(const ScheduleProblem &problem,
 
 void fovea::chooseOutput(const ScheduleProblem &problem,
                          ScheduleFields &fields) {
-  // The copy engine saves up to 2 % of time where output is a larger part of
+  // The copy engine saves up to 5 % of time where output is a larger part of
   // the work, and costs 1 % where the warps' own stores hide under the next
   // tile (docs/Performance.md).
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   if (fields.producerRegisters == 0 || headDim > 128 ||
-      (headDim > 64 && problem.uneven))
+      (headDim > 80 && problem.uneven))
     return;
   chooseOutputStages(problem, fields);
   if (fields.outputStages != 0 ||

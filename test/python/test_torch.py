@@ -174,6 +174,12 @@ def test_dropout(ours):
     causal = ours.scaled_dot_product_attention(q.half(), k.half(), v.half(), None, 0.25, True, enable_gqa=True,
                                                backend="interpret:tile")
     assert not causal.triu(1)[:, :, :16].any() and abs((causal[:, :, 15:] != 0).float().mean().item() - 0.75) < 0.03
+    class Model(torch.nn.Module):
+        def forward(self, q, k, v):
+            return ours.scaled_dot_product_attention(q, k, v, dropout_p=0.25, **options)
+
+    with pytest.raises(NotImplementedError, match="its seed would be a constant of the graph"):
+        torch.export.export(Model(), (q, k, v), strict=False)
     with pytest.raises(Exception, match="dropout_p can't be given under torch.compile"):
         torch.compile(lambda: ours.scaled_dot_product_attention(q, k, v, dropout_p=0.25, **options), backend="eager",
                       fullgraph=True)()

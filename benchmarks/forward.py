@@ -54,6 +54,22 @@ def find_torch():
     return torch
 
 
+def open_device(torch, args, compiles=True):
+    """The runtime, the current device's chip and a line on both and PyTorch; the
+    compiler in `args`, where kernels are compiled. None after saying what there isn't."""
+    import fovea_runtime
+
+    args.compiler, library = kernels.find_compiler(args.compiler), kernels.find_library(args.runtime)
+    if not library or compiles and not args.compiler:
+        print("there is no fovea-compile or no libFoveaRuntime.so; name them with --compiler and --runtime")
+        return None
+    torch.zeros(1, device="cuda")
+    runtime = fovea_runtime.Runtime(library)
+    info = runtime.device_info()
+    chip = f"sm_{info['major']}{info['minor']}"
+    return runtime, chip, f"{info['name'].decode()}, {chip}, driver {info['driver_version']}, torch {torch.__version__}"
+
+
 class Cell(_forward.Cell):
     @property
     def config(self):
@@ -242,18 +258,12 @@ def main():
     torch = find_torch()
     if not torch:
         return 0
-    import fovea_runtime
-
-    args.compiler, library = kernels.find_compiler(args.compiler), kernels.find_library(args.runtime)
-    if not args.compiler or not library:
-        print("there is no fovea-compile or no libFoveaRuntime.so; name them with --compiler and --runtime")
+    opened = open_device(torch, args)
+    if not opened:
         return 2
-    torch.zeros(1, device="cuda")
-    runtime = fovea_runtime.Runtime(library)
+    runtime, chip, device = opened
     info = runtime.device_info()
     args.target = args.target or kernels.default_targets(info["major"], info["minor"])[-1:]
-    chip = f"sm_{info['major']}{info['minor']}"
-    device = f"{info['name'].decode()}, {chip}, driver {info['driver_version']}, torch {torch.__version__}"
     print(f"{device}; target {','.join(args.target)}", flush=True)
     try:
         described = golden_kernels.read_folder(args.golden) if args.golden else {}

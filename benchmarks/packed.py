@@ -190,17 +190,10 @@ def main():
     torch = forward.find_torch()
     if not torch:
         return 0
-    import fovea_runtime
-
-    args.compiler, library = kernels.find_compiler(args.compiler), kernels.find_library(args.runtime)
-    if not args.compiler or not library:
-        print("there is no fovea-compile or no libFoveaRuntime.so; name them with --compiler and --runtime")
+    opened = forward.open_device(torch, args)
+    if not opened:
         return 2
-    torch.zeros(1, device="cuda")
-    runtime = fovea_runtime.Runtime(library)
-    info = runtime.device_info()
-    chip = f"sm_{info['major']}{info['minor']}"
-    device = f"{info['name'].decode()}, {chip}, driver {info['driver_version']}, torch {torch.__version__}"
+    runtime, chip, device = opened
     print(device, flush=True)
     rng = random.Random(args.seed)
     rows = []

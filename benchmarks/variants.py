@@ -279,19 +279,12 @@ def main():
     torch = forward.find_torch()
     if not torch:
         return 0
-    import fovea_runtime
-
-    args.compiler, library = kernels.find_compiler(args.compiler), kernels.find_library(args.runtime)
-    if not (args.compiler or args.kernels) or not library:
-        print("there is no fovea-compile or no libFoveaRuntime.so; name them with --compiler and --runtime")
+    opened = forward.open_device(torch, args, compiles=not args.kernels)
+    if not opened:
         return 2
+    runtime, chip, device = opened
     # The other way to compile create_block_mask does not take all masks.
     warnings.filterwarnings("ignore", ".*_compile flag.*", DeprecationWarning)
-    torch.zeros(1, device="cuda")
-    runtime = fovea_runtime.Runtime(library)
-    info = runtime.device_info()
-    chip = f"sm_{info['major']}{info['minor']}"
-    device = f"{info['name'].decode()}, {chip}, driver {info['driver_version']}, torch {torch.__version__}"
     print(device, flush=True)
     rng = random.Random(args.seed)
     rows = []

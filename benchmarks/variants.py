@@ -30,7 +30,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "GPU"))
 
 import forward  # noqa: E402
-import kernels  # noqa: E402
 import waiting  # noqa: E402
 from variant_programs import HEAD_DIM, PROGRAMS, compile_programs, make_tensors, sizes_of  # noqa: E402
 

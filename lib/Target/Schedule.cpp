@@ -314,11 +314,13 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   if (problem.rows != 0 && fields.producerRegisters == 0)
     fields.tileM = std::min(fields.tileM, 16 * fields.warps);
 
-  bool asksForSums = false, asksForOutput = false, asksForBuffer = false;
+  bool asksForSums = false, asksForOutput = false, asksForBuffer = false,
+       asksForKeys = false;
   for (auto [name, text] : wanted) {
     asksForSums |= name == "sum_by_dot";
     asksForOutput |= name == "output";
     asksForBuffer |= name == "output_stages";
+    asksForKeys |= name == "key_stages" || name == "stages";
     if (failed(fields.set(name, text, emitError)))
       return failure();
   }
@@ -330,9 +332,9 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   if (problem.lse || problem.dropout)
     fields.sumByDot = 0;
   if (!asksForOutput && !asksForBuffer)
-    chooseOutput(problem, fields);
+    chooseOutput(problem, !asksForKeys, fields);
   else if (fields.output == OutputPath::Tma && !asksForBuffer)
-    chooseOutputStages(problem, fields);
+    chooseOutputStages(problem, !asksForKeys, fields);
   ScheduleAttr schedule = fields.get(context, emitError);
   if (!schedule || failed(checkBlocks(problem, schedule, emitError)) ||
       failed(checkSchedule(problem, schedule, emitError)))

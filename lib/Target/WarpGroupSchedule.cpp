@@ -111,28 +111,42 @@ static bool isQueryBufferFree(bool chain, int64_t queryStages) {
   return !chain || queryStages == 2;
 }
 
-void fovea::chooseOutputStages(const ScheduleProblem &problem,
-                               ScheduleFields &fields) {
-  int64_t bytes = getSharedBytes(
-      problem, fields.tileM, fields.tileN, fields.queryStages,
-      fields.keyStages ? fields.keyStages : fields.stages, fields.stages,
-      fields.sumByDot, fields.scoreStages, getScoreLoops(fields.recurrence),
-      /*outputStages=*/1);
-  fields.outputStages = bytes <= problem.target->sharedMemory;
+static bool fitsWithOutput(const ScheduleProblem &problem,
+                           const ScheduleFields &fields, int64_t keyStages) {
+  return getSharedBytes(problem, fields.tileM, fields.tileN,
+                        fields.queryStages, keyStages, fields.stages,
+                        fields.sumByDot, fields.scoreStages,
+                        getScoreLoops(fields.recurrence),
+                        /*outputStages=*/1) <= problem.target->sharedMemory;
 }
 
-void fovea::chooseOutput(const ScheduleProblem &problem,
+void fovea::chooseOutputStages(const ScheduleProblem &problem,
+                               bool mayTakeKeyStages, ScheduleFields &fields) {
+  int64_t keyStages = fields.keyStages ? fields.keyStages : fields.stages;
+  int64_t least = keyStages;
+  if (mayTakeKeyStages && fields.keyStages != 0)
+    least = std::min<int64_t>(keyStages, 2);
+  while (keyStages > least && !fitsWithOutput(problem, fields, keyStages))
+    --keyStages;
+  fields.outputStages = fitsWithOutput(problem, fields, keyStages);
+  if (fields.outputStages != 0 && fields.keyStages != 0)
+    fields.keyStages = keyStages;
+}
+
+void fovea::chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
                          ScheduleFields &fields) {
   // The copy engine saves up to 5 % of time where output is a larger part of
-  // the work, and costs 1 % where the warps' own stores hide under the next
-  // tile (docs/Performance.md).
+  // the work, more if it has a buffer of its own: in the query's everybody
+  // waits until it is copied. That buffer is worth more than a third block of
+  // keys (docs/Performance.md).
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  if (fields.producerRegisters == 0 || headDim > 128 ||
-      (headDim > 80 && problem.uneven))
+  if (fields.producerRegisters == 0 || headDim > 128)
     return;
-  chooseOutputStages(problem, fields);
+  chooseOutputStages(problem, mayTakeKeyStages, fields);
+  // The wait costs as much as is saved where tiles are short.
+  bool waitsForLittle = headDim <= 80 || !problem.uneven;
   if (fields.outputStages != 0 ||
-      (isQueryBufferWideEnough(problem) &&
+      (waitsForLittle && isQueryBufferWideEnough(problem) &&
        isQueryBufferFree(fields.chain, fields.queryStages)))
     fields.output = tile::OutputPath::Tma;
 }

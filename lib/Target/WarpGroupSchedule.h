@@ -29,11 +29,14 @@ std::string getWarpGroupOverrides(int64_t groups);
 int64_t getWarpGroupSharedMemory(const ScheduleProblem &problem,
                                  tile::ScheduleAttr schedule);
 
-/// Gives the output a buffer of its own if there is room for one.
-void chooseOutputStages(const ScheduleProblem &problem, ScheduleFields &fields);
+/// Gives the output a buffer of its own if there is room for one, if it may
+/// instead of a third or fourth block of keys.
+void chooseOutputStages(const ScheduleProblem &problem, bool mayTakeKeyStages,
+                        ScheduleFields &fields);
 
 /// Chooses how output gets to memory, once all other fields are known.
-void chooseOutput(const ScheduleProblem &problem, ScheduleFields &fields);
+void chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
+                  ScheduleFields &fields);
 
 /// What the instructions, registers and shared memory need of a schedule.
 mlir::LogicalResult checkWarpGroupSchedule(

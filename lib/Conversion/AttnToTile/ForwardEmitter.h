@@ -57,7 +57,9 @@ private:
   bool hasSections() {
     return picksBlocks() && schedule.getWork() != tile::WorkSchedule::Single;
   }
+  int64_t getKeyBytes();
   mlir::Value emitHeadsPerSection(mlir::Value keys);
+  mlir::Value emitFinalTiles(mlir::Value heads);
   void emitCoordinates();
   /// Whether warp groups, four warps each, compute parts of a tile's rows, each
   /// on its own.

@@ -25,6 +25,7 @@ using namespace fovea;
 
 // Queries of a head that heads are packed for. Any tile's rows are a multiple.
 static constexpr int64_t kMaxPackedQueries = 16;
+static constexpr int64_t kMegabyte = 1 << 20;
 
 /// With few queries, tiles would have few rows. The heads that share keys have
 /// the same work: they become rows, too. Not where what a region or a random
@@ -125,17 +126,19 @@ LogicalResult ForwardEmitter::chooseTiles() {
   return success();
 }
 
+/// Bytes of a key and its value.
+int64_t ForwardEmitter::getKeyBytes() {
+  return (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8;
+}
+
 /// The number of heads that are worked on together: enough to fill the chip,
 /// few enough for their keys and values to stay in L2.
 Value ForwardEmitter::emitHeadsPerSection(Value keys) {
   OpBuilder &b = kb.builder;
-  constexpr int64_t kMegabyte = 1 << 20;
-  int64_t keyBytes =
-      (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8;
   Value positive = arith::MaxSIOp::create(b, loc, keys, kb.constant(1));
   // Heads whose keys and values fit; the product of sizes may not fit 32 bits.
   auto fit = [&](int64_t megabytes) -> Value {
-    Value rows = kb.constant(megabytes * kMegabyte / keyBytes);
+    Value rows = kb.constant(megabytes * kMegabyte / getKeyBytes());
     Value count = arith::DivUIOp::create(b, loc, rows, positive);
     return arith::MaxUIOp::create(b, loc, count, kb.constant(1));
   };
@@ -146,6 +149,16 @@ Value ForwardEmitter::emitHeadsPerSection(Value keys) {
   Value wanted = arith::MaxUIOp::create(b, loc, fit(32), least);
   Value heads = arith::MulIOp::create(b, loc, kb.size(q, 0), kb.size(q, 1));
   return arith::MinUIOp::create(b, loc, wanted, heads);
+}
+
+/// The number of tiles of each head whose own keys and values, all heads'
+/// together, stay in L2.
+Value ForwardEmitter::emitFinalTiles(Value heads) {
+  OpBuilder &b = kb.builder;
+  Value fit = kb.constant((32 * kMegabyte) / (getKeyBytes() * rows));
+  Value all = arith::MulIOp::create(b, loc, kb.size(q, 0), heads);
+  Value some = arith::MaxUIOp::create(b, loc, all, kb.constant(1));
+  return arith::DivUIOp::create(b, loc, fit, some);
 }
 
 void ForwardEmitter::emitCoordinates() {
@@ -184,9 +197,11 @@ void ForwardEmitter::emitCoordinates() {
 /// Sequences that are entries of the batch.
 void ForwardEmitter::emitBatchEntry(Value heads, Value headRows) {
   OpBuilder &b = kb.builder;
-  KernelBuilder::WorkOrder order{schedule.getWork(), {}, sharesBoxes()};
+  KernelBuilder::WorkOrder order{schedule.getWork(), {}, {}, sharesBoxes()};
   if (hasSections())
     order.headsPerSection = emitHeadsPerSection(keys);
+  if (hasSections() && schedule.getWork() == tile::WorkSchedule::Dynamic)
+    order.finalTiles = emitFinalTiles(heads);
   work = kb.beginWork(kb.size(q, 0), heads, headRows, rows, order);
   memoryBatch = work.batch;
   if (!isa<attn::LengthsAttr>(op.getSequence()))

@@ -107,6 +107,14 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   Value allHeads = arith::MulIOp::create(builder, loc, batch, heads);
   Value count = arith::MulIOp::create(builder, loc, allHeads, tiles);
   Value lastTile = arith::SubIOp::create(builder, loc, tiles, constant(1));
+  // Those that come last, and how many items come before.
+  Value final, before;
+  if (order.finalTiles) {
+    final = arith::MinUIOp::create(builder, loc, order.finalTiles, tiles);
+    before = arith::SubIOp::create(
+        builder, loc, count,
+        arith::MulIOp::create(builder, loc, allHeads, final));
+  }
   workLoop = tile::ForeachWorkOp::create(builder, loc, count, order.schedule);
   builder.setInsertionPointToStart(workLoop.getBody());
 
@@ -119,8 +127,24 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   Work work;
   Value item = workLoop.getItem(), tile, headOfAll;
   if (order.headsPerSection) {
+    Value perSection = order.headsPerSection;
+    if (final) {
+      // They are one more section, of all heads.
+      auto select = [&](Value isFinal, Value yes, Value no) -> Value {
+        return arith::SelectOp::create(builder, loc, isFinal, yes, no);
+      };
+      auto subtract = [&](Value value, Value by) -> Value {
+        return arith::SubIOp::create(builder, loc, value, by);
+      };
+      Value isFinal = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::uge, item, before);
+      item = select(isFinal, subtract(item, before), item);
+      tiles = select(isFinal, final, subtract(tiles, final));
+      perSection = select(isFinal, allHeads, perSection);
+      lastTile = select(isFinal, subtract(final, constant(1)), lastTile);
+    }
     std::tie(tile, headOfAll) = decodeSections(
-        builder, loc, item, tiles, allHeads, order.headsPerSection, lastTile,
+        builder, loc, item, tiles, allHeads, perSection, lastTile,
         /*inTurn=*/order.schedule == tile::WorkSchedule::Static);
     if (order.batchFirst) {
       work.batch = remainder(headOfAll, batch);

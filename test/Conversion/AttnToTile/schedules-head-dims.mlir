@@ -81,14 +81,14 @@ func.func @d112(%q: tensor<1x1x?x112xbf16>, %v: tensor<1x1x?x112xbf16>) -> tenso
   return %o : tensor<1x1x?x112xbf16>
 }
 
-// CHECK: tile.abi @d120 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
+// CHECK: tile.abi @d120 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma, output_stages = 1>)
 // SM80: tile.abi @d120 target("sm_80")
 func.func @d120(%q: tensor<1x1x?x120xbf16>, %v: tensor<1x1x?x120xbf16>) -> tensor<1x1x?x120xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x120xbf16>, tensor<1x1x?x120xbf16>, tensor<1x1x?x120xbf16> -> tensor<1x1x?x120xbf16>
   return %o : tensor<1x1x?x120xbf16>
 }
 
-// CHECK: tile.abi @d128 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma>)
+// CHECK: tile.abi @d128 target("sm_90a") schedule(<tile_m = 128, {{.*}}, producer_registers = {{[0-9]+}}, consumer_registers = {{[0-9]+}}, overlap = 1, {{.*}}work = static, recurrence = lazy, tau = 32, output = tma, output_stages = 1>)
 // SM80: tile.abi @d128 target("sm_80")
 func.func @d128(%q: tensor<1x1x?x128xbf16>, %v: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x1x?x128xbf16>

@@ -1,8 +1,10 @@
 // What the chosen schedule of sm_90a depends on.
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_90a | FileCheck %s
 
-// Rows with different numbers of keys: tiles are dealt out as CTAs get free.
-// CHECK: tile.abi @causal {{.*}} work = dynamic, recurrence = lazy, tau = 32>
+// Rows with different numbers of keys: tiles are dealt out as CTAs get free. Of
+// heads up to 128 the copy engine stores all tiles, from a buffer of their own
+// where that only costs a third block of keys.
+// CHECK: tile.abi @causal {{.*}} key_stages = 2, query_stages = 2, {{.*}} work = dynamic, recurrence = lazy, tau = 32, output = tma, output_stages = 1>
 func.func @causal(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -12,8 +14,7 @@ func.func @causal(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
   return %o : tensor<1x1x?x128xbf16>
 }
 
-// Of small heads, up to 80, the copy engine stores all tiles.
-// CHECK: tile.abi @small_causal {{.*}} work = dynamic, {{.*}} output = tma, output_stages = 1>
+// CHECK: tile.abi @small_causal {{.*}} key_stages = 4, {{.*}} work = dynamic, {{.*}} output = tma, output_stages = 1>
 func.func @small_causal(%q: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -23,16 +24,15 @@ func.func @small_causal(%q: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
   return %o : tensor<1x1x?x64xbf16>
 }
 
-// Weights of f16 can't grow as far; 8 is the default. Where tiles are alike the
-// copy engine stores them, here from the query's buffer.
-// CHECK: tile.abi @half {{.*}} recurrence = lazy, output = tma>
+// Weights of f16 can't grow as far; 8 is the default.
+// CHECK: tile.abi @half {{.*}} recurrence = lazy, output = tma, output_stages = 1>
 func.func @half(%q: tensor<1x1x?x128xf16>) -> tensor<1x1x?x128xf16> {
   %o = attn.forward %q, %q, %q : tensor<1x1x?x128xf16>, tensor<1x1x?x128xf16>, tensor<1x1x?x128xf16> -> tensor<1x1x?x128xf16>
   return %o : tensor<1x1x?x128xf16>
 }
 
 // Sequences of different lengths take unequal time, too.
-// CHECK: tile.abi @lengths {{.*}} producer_registers = 40, {{.*}} work = dynamic, recurrence = lazy, tau = 32>
+// CHECK: tile.abi @lengths {{.*}} producer_registers = 40, {{.*}} work = dynamic, recurrence = lazy, tau = 32, output = tma, output_stages = 1>
 func.func @lengths(%q: tensor<1x1x?x128xbf16>, %n: tensor<1xi32>) -> tensor<1x1x?x128xbf16> {
   %o = attn.forward %q, %q, %q lengths(%n : tensor<1xi32>) : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x1x?x128xbf16>
   return %o : tensor<1x1x?x128xbf16>

@@ -1,10 +1,30 @@
 // RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,work=static --canonicalize --cse | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=work=dynamic" --canonicalize --cse | FileCheck %s --check-prefix=DYNAMIC
 
-// In order of arrival all sections begin with their longest tiles.
+// In order of arrival all sections begin with their longest tiles. Each head's
+// first tiles come last: as many as make at most 512 in all heads, 32 MiB of keys.
 // DYNAMIC-LABEL: gpu.func @uneven
-// DYNAMIC: schedule(dynamic) {
-// DYNAMIC-NOT: arith.select
+// DYNAMIC: %[[B:.*]] = memref.dim %arg0, %c0
+// DYNAMIC: %[[HEADS:.*]] = arith.muli %[[B]], %c4
+// DYNAMIC: %[[SECTION:.*]] = arith.minui %[[HEADS]], %c128
+// DYNAMIC: %[[SOME:.*]] = arith.maxui %[[HEADS]], %c1
+// DYNAMIC: %[[FIT:.*]] = arith.divui %c512, %[[SOME]]
+// DYNAMIC: %[[COUNT:.*]] = arith.muli %[[B]], %c16
+// DYNAMIC: %[[FINAL:.*]] = arith.minui %[[FIT]], %c4
+// DYNAMIC: %[[LATE:.*]] = arith.muli %[[HEADS]], %[[FINAL]]
+// DYNAMIC: %[[BEFORE:.*]] = arith.subi %[[COUNT]], %[[LATE]]
+// DYNAMIC: tile.foreach_work %[[W:.*]] to %[[COUNT]] schedule(dynamic) {
+// DYNAMIC-NEXT: %[[IS_LATE:.*]] = arith.cmpi uge, %[[W]], %[[BEFORE]]
+// DYNAMIC-NEXT: %[[BEHIND:.*]] = arith.subi %[[W]], %[[BEFORE]]
+// DYNAMIC-NEXT: %[[ITEM:.*]] = arith.select %[[IS_LATE]], %[[BEHIND]], %[[W]]
+// DYNAMIC-NEXT: %[[EARLY:.*]] = arith.subi %c4, %[[FINAL]]
+// DYNAMIC-NEXT: %[[TILES:.*]] = arith.select %[[IS_LATE]], %[[FINAL]], %[[EARLY]]
+// DYNAMIC-NEXT: %[[WIDTH:.*]] = arith.select %[[IS_LATE]], %[[HEADS]], %[[SECTION]]
+// DYNAMIC-NEXT: %[[TOP:.*]] = arith.subi %[[FINAL]], %c1
+// DYNAMIC-NEXT: %[[FROM:.*]] = arith.select %[[IS_LATE]], %[[TOP]], %c3
+// DYNAMIC-NEXT: %[[SIZE:.*]] = arith.muli %[[WIDTH]], %[[TILES]]
+// DYNAMIC-NEXT: arith.divui %[[ITEM]], %[[SIZE]]
+// DYNAMIC: arith.subi %[[FROM]], %{{.*}}
 // DYNAMIC: tile.load
 
 !t = tensor<2x4x1024x64xf16>

@@ -21,7 +21,7 @@
 using namespace llvm;
 
 // Spills of a few registers, as at the borders of tiles, can't be measured.
-static constexpr int64_t kFewBytes = 32;
+static constexpr int64_t kFewBytes = 64;
 
 /// The name in quotes, if the line tells which kernel comes next.
 static StringRef findKernel(StringRef line) {

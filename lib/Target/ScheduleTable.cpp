@@ -33,6 +33,10 @@ llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
                             {"key_block", problem.keyBlock},
                             {"classifies", problem.classifies},
                             {"score_bits", problem.scoreBits},
+                            {"sparse", problem.sparse},
+                            {"key_bits", problem.keyBits},
+                            {"classifies_captures", problem.classifiesCaptures},
+                            {"key_chunk", problem.keyChunk},
                             {"packed", problem.packed}};
 }
 

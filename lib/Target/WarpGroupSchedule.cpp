@@ -21,7 +21,7 @@ static constexpr int64_t kGroupWarps = 4, kGroupRows = 64;
 static constexpr int64_t kBudgetStep = 8, kLeastBudget = 24;
 // Registers of a thread besides its tiles: row statistics, ring positions,
 // descriptors, operands of the instructions in flight.
-static constexpr int64_t kOtherRegisters = 26;
+static constexpr int64_t kOtherRegisters = 24;
 // Barriers, work numbers, and what aligns the first buffer.
 static constexpr int64_t kSharedExtra = 1024;
 // A block of ones: 16 rows of a panel.
@@ -48,6 +48,16 @@ static Budget getBudget(int64_t groups) {
   }
 }
 
+/// Two groups' where the producer tells blocks apart: that takes more than 40
+/// registers, and up to 80 if it reads captured values.
+static Budget getBudget(const ScheduleProblem &problem, int64_t groups) {
+  if (groups != 2 || !problem.sparse)
+    return getBudget(groups);
+  int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  return problem.classifiesCaptures && headDim <= 128 ? Budget{72, 216}
+                                                      : Budget{56, 224};
+}
+
 std::string fovea::getWarpGroupOverrides(int64_t groups) {
   Budget budget = getBudget(groups);
   return llvm::formatv("warps={0},tile_m={1},producer_registers={2},"
@@ -61,15 +71,16 @@ static int64_t padColumns(int64_t columns) {
   return llvm::alignTo(columns, warp::getBoxPanelColumns(columns));
 }
 
-/// Registers of a thread for the accumulator, the scores and the weights, and
-/// for what is added to the scores: loads in flight, of which ptxas keeps about
-/// half where each score needs one.
+/// Registers of a thread for the accumulator, the scores and the weights, for
+/// what is added to the scores (loads in flight, of which ptxas keeps about
+/// half where each score needs one), and for what a mask compares keys by.
 static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
                                 bool sumByDot, int64_t scoreStages) {
   int64_t loads = problem.loadsPerScore ? tileN / 4 : 0;
   if (scoreStages != 0)
     loads = std::max(loads, tileN * problem.scoreBits / 64);
-  return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 + loads +
+  int64_t keys = tileN * problem.keyBits / 128;
+  return problem.valueHeadDim / 2 + tileN / 2 + tileN / 4 + loads + keys +
          (sumByDot ? 4 : 0);
 }
 
@@ -113,10 +124,9 @@ static bool isQueryBufferFree(bool chain, int64_t queryStages) {
 
 static bool fitsWithOutput(const ScheduleProblem &problem,
                            const ScheduleFields &fields, int64_t keyStages) {
-  return getSharedBytes(problem, fields.tileM, fields.tileN,
-                        fields.queryStages, keyStages, fields.stages,
-                        fields.sumByDot, fields.scoreStages,
-                        getScoreLoops(fields.recurrence),
+  return getSharedBytes(problem, fields.tileM, fields.tileN, fields.queryStages,
+                        keyStages, fields.stages, fields.sumByDot,
+                        fields.scoreStages, getScoreLoops(fields.recurrence),
                         /*outputStages=*/1) <= problem.target->sharedMemory;
 }
 
@@ -153,7 +163,7 @@ void fovea::chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
 
 /// Fills in the widest block that fits, and the stages that then fit.
 static bool fillTile(const ScheduleProblem &problem, Budget budget,
-                     bool isSmall, ScheduleFields &fields) {
+                     bool isSmall, int64_t keyChunk, ScheduleFields &fields) {
   auto fits = [&](int64_t tileN, int64_t queryStages, int64_t keyStages,
                   int64_t valueStages) {
     return getSharedBytes(problem, fields.tileM, tileN, queryStages, keyStages,
@@ -164,7 +174,7 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
   // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   int64_t widest = 128;
-  if (isSmall || (headDim > 192 && problem.uneven))
+  if ((isSmall && !problem.sparse) || (headDim > 192 && problem.uneven))
     widest = 64;
   else if (fields.warps == 3 * kGroupWarps)
     widest = headDim > 80 && !problem.uneven ? 112 : 96;
@@ -172,7 +182,7 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
   if (problem.dropout)
     widest = std::min<int64_t>(widest, 112);
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
-    if (problem.keyBlock % tileN != 0)
+    if (problem.keyBlock % tileN != 0 || tileN % keyChunk != 0)
       continue;
     // Values that wait for a product to be added to are kept beside it.
     int64_t waiting =
@@ -213,8 +223,9 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
 /// Warp groups that compute. Of small heads softmax binds, and more groups hide
 /// more of it; large ones need the registers of two.
 static int64_t chooseGroups(const ScheduleProblem &problem) {
-  // Random numbers take registers, and bind more than either.
-  if (problem.dropout)
+  // Random numbers take registers, and bind more than either. So do masks that
+  // leave few keys, of which larger tiles see more than their rows do.
+  if (problem.dropout || problem.sparse)
     return 2;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   if (headDim <= 64)
@@ -243,7 +254,7 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
   ScheduleFields fields;
   fields.warps = groups * kGroupWarps;
   fields.tileM = groups * kGroupRows;
-  Budget budget = getBudget(groups);
+  Budget budget = getBudget(problem, groups);
   fields.producerRegisters = budget.producer;
   fields.consumerRegisters = budget.consumer;
   fields.overlap = 1;
@@ -268,12 +279,15 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
   fields.addByDot = problem.scoreMod && !problem.lse;
 
   // One block of them is in use while the next one arrives.
-  fields.scoreStages = problem.scoreBits ? 2 : 0;
-  if (fillTile(problem, budget, isSmall, fields))
-    return fields;
-  fields.scoreStages = 0;
-  if (problem.scoreBits && fillTile(problem, budget, isSmall, fields))
-    return fields;
+  for (int64_t scoreStages : {2, 0}) {
+    if (scoreStages != 0 && !problem.scoreBits)
+      continue;
+    fields.scoreStages = scoreStages;
+    // Whole chunks of keys, if such blocks fit.
+    for (int64_t keyChunk : {problem.keyChunk, int64_t(1)})
+      if (fillTile(problem, budget, isSmall, keyChunk, fields))
+        return fields;
+  }
   return std::nullopt;
 }
 

@@ -170,15 +170,17 @@ class Kernel:
     @property
     def cubin(self) -> bytes:
         """Machine code, by ptxas (see ``find_ptxas``), made at first use. Raises
-        Error if there is no ptxas, CompileError with what it says if it fails;
-        warns (CompileWarning) of registers that are spilled."""
-        return self._assemble(None)
+        Error if there is no ptxas, CompileError with what it says if it fails.
+        Faults, such as registers that are spilled, are a CompileError too if the
+        kernel was compiled with a ``schedule``, else a CompileWarning."""
+        return self._assemble(None, allow_faults=False)
 
-    def assemble(self, ptxas: Optional[os.PathLike] = None) -> bytes:
-        """The same by a given ptxas."""
-        return self._assemble(None if ptxas is None else os.fspath(ptxas))
+    def assemble(self, ptxas: Optional[os.PathLike] = None, *, allow_faults: bool = False) -> bytes:
+        """The same by a given ptxas. With ``allow_faults`` they are never more than a
+        warning."""
+        return self._assemble(None if ptxas is None else os.fspath(ptxas), allow_faults)
 
-    def _assemble(self, ptxas: Optional[str]) -> bytes:
+    def _assemble(self, ptxas: Optional[str], allow_faults: bool) -> bytes:
         with self._lock:
             if self._cubin is not None and ptxas is None:
                 return self._cubin
@@ -186,10 +188,13 @@ class Kernel:
             if program is None:
                 raise Error("no ptxas was found; install CUDA's, or pip install nvidia-cuda-nvcc")
             with Context() as context:
-                self._cubin = context.take(context.lib.foveaAssemble(
+                cubin = context.take(context.lib.foveaAssemble(
                     context.handle, self._ptx, len(self._ptx), self.target.encode(), program.encode()
                 ))
+                if self._options.get("schedule", "auto") != "auto" and not allow_faults:
+                    _refuse(context)
                 _warn(context, stacklevel=4)
+                self._cubin = cubin
         if self._key is not None:
             disk.write(self._key, self.to_bytes())
         return self._cubin
@@ -325,6 +330,12 @@ def _warn(context: Context, stacklevel: int) -> None:
     for diagnostic in context.diagnostics():
         if diagnostic.severity == "warning":
             warnings.warn(str(diagnostic), CompileWarning, stacklevel=stacklevel)
+
+
+def _refuse(context: Context) -> None:
+    faults = tuple(diagnostic for diagnostic in context.diagnostics() if diagnostic.severity == "warning")
+    if faults:
+        raise CompileError(faults)
 
 
 def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:

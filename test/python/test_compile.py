@@ -144,7 +144,7 @@ def test_warnings(fovea):
     assert found[0].filename == __file__
 
 
-def test_spills_are_warned_of(fovea):
+def test_schedules_that_spill_are_refused(fovea):
     if fovea.find_ptxas() is None:
         pytest.skip("needs ptxas")
     spec = fovea.attention(dropout=0.25, head_dim=128)
@@ -152,8 +152,11 @@ def test_spills_are_warned_of(fovea):
         warnings.simplefilter("error")
         fovea.compile(spec, target="sm_90a", cache=False).cubin
     kernel = fovea.compile(spec, target="sm_90a", schedule="tile_n=128", cache=False)
-    with pytest.warns(fovea.CompileWarning, match="spills: [0-9]+ bytes of stores") as found:
+    with pytest.raises(fovea.CompileError, match="spills: [0-9]+ bytes of stores"):
         kernel.cubin
+    with pytest.warns(fovea.CompileWarning, match="spills: [0-9]+ bytes of stores") as found:
+        kernel.assemble(allow_faults=True)
+    assert kernel.cubin
     assert found[0].filename == __file__
 
 

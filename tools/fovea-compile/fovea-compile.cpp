@@ -79,6 +79,11 @@ static llvm::cl::opt<std::string>
     ptxasName("ptxas",
               llvm::cl::desc("The ptxas to use (default: the one on the PATH)"),
               llvm::cl::cat(category));
+static llvm::cl::opt<bool> allowFaults(
+    "allow-faults",
+    llvm::cl::desc("With --emit=cubin: only warn where the registers of a "
+                   "--schedule don't fit or its dots wait for each other"),
+    llvm::cl::cat(category));
 static llvm::cl::opt<bool>
     verbose("v", llvm::cl::desc("With --emit=cubin: show what ptxas says"),
             llvm::cl::cat(category));
@@ -118,10 +123,16 @@ static std::optional<std::string> assemble(StringRef ptx) {
   Assembly assembly = assemblePTX(ptx, target, program);
   if (verbose || !assembly.machineCode)
     llvm::errs() << assembly.log;
+  // Who asks for a schedule can ask for another one.
+  bool isRefused = schedule != "auto" && !allowFaults;
   for (const std::string &fault : assembly.faults)
-    llvm::errs() << "warning: " << fault << "\n";
+    llvm::errs() << (isRefused ? "error: " : "warning: ") << fault << "\n";
   if (!assembly.machineCode)
     llvm::errs() << "error: " << assembly.error << "\n";
+  if (isRefused && !assembly.faults.empty()) {
+    llvm::errs() << "note: --allow-faults keeps such a schedule\n";
+    return std::nullopt;
+  }
   return assembly.machineCode;
 }
 

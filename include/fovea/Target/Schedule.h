@@ -42,6 +42,16 @@ struct ScheduleProblem {
   bool classifies = false;
   /// Bits of captured tensors that come in blocks, for one score.
   int64_t scoreBits = 0;
+  /// Rows may see few of the keys: blocks are listed or told apart, or bounded
+  /// from below.
+  bool sparse = false;
+  /// Bits of captured values that a mask_mod reads for each key.
+  int64_t keyBits = 0;
+  /// Whether telling blocks apart reads captured values.
+  bool classifiesCaptures = false;
+  /// Neighbouring keys that have one captured value, for which blocks are best
+  /// a multiple; 1 if each has its own.
+  int64_t keyChunk = 1;
   /// Sequences are packed: the device alone knows how many keys each has.
   bool packed = false;
 };

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -65,6 +66,43 @@ static bool loadsPerScore(Region &region, unsigned captures) {
                       });
 }
 
+/// The largest number of neighbouring keys for which a region reads one value;
+/// 1 if there are none.
+static int64_t findKeyChunk(Region &region, unsigned captures) {
+  int64_t most = 1;
+  if (region.empty())
+    return most;
+  BlockArgument key = region.getArguments().drop_back(captures).back();
+  for (auto extract : region.front().getOps<tensor::ExtractOp>())
+    for (Value index : extract.getIndices())
+      most = std::max(most, getKeyChunk(index, key).value_or(1));
+  return most;
+}
+
+/// Bits of the captured values that a region reads for each key.
+static int64_t countKeyBits(Region &region, unsigned captures) {
+  int64_t bits = 0;
+  if (region.empty())
+    return bits;
+  RegionDependences dependences(region, captures);
+  BlockArgument key = region.getArguments().drop_back(captures).back();
+  for (auto extract : region.front().getOps<tensor::ExtractOp>())
+    if ((dependences.of(extract) & RegionDependences::OnKey) &&
+        !dependences.isByScore(extract) &&
+        llvm::none_of(extract.getIndices(),
+                      [&](Value index) { return getKeyChunk(index, key); }))
+      bits += extract.getType().getIntOrFloatBitWidth();
+  return bits;
+}
+
+bool ForwardEmitter::isSparse() {
+  if (op.hasBlocks() || !op.getKvClassify().empty())
+    return true;
+  Region &bounds = op.getKvBounds();
+  return !bounds.empty() &&
+         !matchPattern(bounds.front().getTerminator()->getOperand(0), m_Zero());
+}
+
 LogicalResult ForwardEmitter::chooseTiles() {
   element = op.getQueryType().getElementType();
   if (element.isF32())
@@ -97,6 +135,15 @@ LogicalResult ForwardEmitter::chooseTiles() {
     kb.packedHeads = findPackedHeads();
   problem.rows = kb.packedHeads.getRows();
   problem.classifies = classifies();
+  problem.sparse = isSparse();
+  problem.keyBits = countKeyBits(op.getMaskMod(), op.getCaptures().size());
+  problem.classifiesCaptures =
+      problem.classifies &&
+      llvm::any_of(op.getKvClassify().getOps(),
+                   llvm::IsaPred<attn::BlockMinOp, attn::BlockMaxOp>);
+  problem.keyChunk =
+      std::max(findKeyChunk(op.getScoreMod(), op.getCaptures().size()),
+               findKeyChunk(op.getMaskMod(), op.getCaptures().size()));
   problem.packed = isa<attn::PackedAttr>(op.getSequence());
   problem.scoreMod = !op.getScoreMod().empty();
   problem.dropout = static_cast<bool>(op.getDropoutAttr());

@@ -99,9 +99,9 @@ struct KernelBuilder {
     /// of all of them first, since masks that look back give those the most
     /// keys. Null: the tiles of one head follow each other.
     mlir::Value headsPerSection;
-    /// With sections: how many of each head's first tiles, which masks that look
-    /// back make the shortest, are kept for the end, when CTAs run out of work
-    /// one by one. Null: none.
+    /// With sections: how many of each head's first tiles, which masks that
+    /// look back make the shortest, are kept for the end, when CTAs run out of
+    /// work one by one. Null: none.
     mlir::Value finalTiles;
     /// The same tile of all batch entries follows each other: they share what
     /// else it reads.

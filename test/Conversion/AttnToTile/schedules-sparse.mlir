@@ -1,0 +1,100 @@
+// RUN: fovea-opt %s --split-input-file --fovea-to-tile=target=sm_90a | FileCheck %s
+
+// Masks that leave rows few of the keys: smaller tiles see fewer blocks for
+// nothing, so two warp groups, whatever the head dim. The role that copies tells
+// blocks apart and has more registers for it. First: bounded from below.
+!t = tensor<1x1x?x64xbf16>
+// CHECK: tile.abi @window {{.*}}schedule(<tile_m = 128, tile_n = 128, warps = 8, {{.*}} producer_registers = 56, consumer_registers = 224,
+func.func @window(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %w = arith.constant 1024 : index
+      %d = arith.subi %i, %j : index
+      %past = arith.cmpi sge, %i, %j : index
+      %near = arith.cmpi slt, %d, %w : index
+      %keep = arith.andi %past, %near : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+// Told apart by captured values, of which the threads that compute hold some.
+!t = tensor<1x1x?x64xbf16>
+// CHECK: tile.abi @documents {{.*}}schedule(<tile_m = 128, tile_n = 128, warps = 8, {{.*}} producer_registers = 72, consumer_registers = 216,
+func.func @documents(%q: !t, %ids: tensor<?xi32>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%ids : tensor<?xi32>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %t: tensor<?xi32>) {
+      %x = tensor.extract %t[%i] : tensor<?xi32>
+      %y = tensor.extract %t[%j] : tensor<?xi32>
+      %same = arith.cmpi eq, %x, %y : i32
+      attn.yield %same : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+// Wider ids leave room for fewer keys.
+!t = tensor<1x1x?x128xbf16>
+// CHECK: tile.abi @times {{.*}}schedule(<tile_m = 128, tile_n = 96, warps = 8, {{.*}} producer_registers = 72, consumer_registers = 216,
+func.func @times(%q: !t, %ids: tensor<?xi64>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%ids : tensor<?xi64>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %t: tensor<?xi64>) {
+      %x = tensor.extract %t[%i] : tensor<?xi64>
+      %y = tensor.extract %t[%j] : tensor<?xi64>
+      %same = arith.cmpi sge, %x, %y : i64
+      attn.yield %same : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+// Listed.
+!t = tensor<1x1x?x64xbf16>
+!n = tensor<1x1x?xi32>
+!x = tensor<1x1x?x?xi32>
+// CHECK: tile.abi @listed {{.*}}schedule(<tile_m = 128, tile_n = 128, warps = 8, {{.*}} producer_registers = 56, consumer_registers = 224,
+func.func @listed(%q: !t, %n: !n, %x: !x) -> !t {
+  %o = attn.forward %q, %q, %q blocks(%n, %x : !n, !x, size = [128, 128]) : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+// A prefix leaves most of the keys: four warp groups, as without a mask.
+!t = tensor<1x1x?x64xbf16>
+// CHECK: tile.abi @prefix {{.*}}schedule(<tile_m = 256, tile_n = 64, warps = 16, {{.*}} producer_registers = 32, consumer_registers = 112,
+func.func @prefix(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %n = arith.constant 1024 : index
+      %past = arith.cmpi sge, %i, %j : index
+      %early = arith.cmpi slt, %j, %n : index
+      %keep = arith.ori %past, %early : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+// A word for 32 keys: blocks are whole words, 96 keys instead of 112.
+!t = tensor<1x1x?x192xbf16>
+// CHECK: tile.abi @words {{.*}}schedule(<tile_m = 128, tile_n = 96,
+func.func @words(%q: !t, %bits: tensor<?x?xi32>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%bits : tensor<?x?xi32>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %t: tensor<?x?xi32>) {
+      %c32 = arith.constant 32 : index
+      %at = arith.divui %j, %c32 : index
+      %bit = arith.remui %j, %c32 : index
+      %bit32 = arith.index_cast %bit : index to i32
+      %word = tensor.extract %t[%i, %at] : tensor<?x?xi32>
+      %shifted = arith.shrui %word, %bit32 : i32
+      %keep = arith.trunci %shifted : i32 to i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -25,6 +25,16 @@ static const TargetInfo *findTarget(ModuleOp module,
       options.target, [&] { return mlir::emitError(module.getLoc()); });
   if (!target)
     return nullptr;
+  for (StringRef name : options.withoutMaskOptimizations)
+    if (!llvm::is_contained(getMaskOptimizations(), name)) {
+      InFlightDiagnostic diag = mlir::emitError(module.getLoc())
+                                << "unknown optimisation of masks '" << name
+                                << "', expected one of ";
+      llvm::interleaveComma(getMaskOptimizations(), diag, [&](StringRef known) {
+        diag << "'" << known << "'";
+      });
+      return nullptr;
+    }
   WalkResult walk = module.walk([&](tile::AbiOp abi) -> WalkResult {
     if (abi.getTarget() == target->name)
       return WalkResult::advance();
@@ -57,8 +67,9 @@ static FailureOr<tile::AbiOp> selectKernel(ModuleOp module, StringRef name) {
 
 /// Text of a kernel in the NVVM dialect: LLVM IR or PTX.
 static FailureOr<std::string> translate(gpu::GPUModuleOp kernel,
-                                        const TargetInfo &target, bool toPTX,
-                                        TimingScope &timing) {
+                                        const TargetInfo &target,
+                                        const CompileOptions &options,
+                                        bool toPTX, TimingScope &timing) {
   llvm::LLVMContext context;
   TimingScope translation = timing.nest("Translation to LLVM IR");
   std::unique_ptr<llvm::Module> module =
@@ -67,7 +78,7 @@ static FailureOr<std::string> translate(gpu::GPUModuleOp kernel,
   if (!module)
     return failure();
   TimingScope optimization = timing.nest("LLVM optimisation");
-  optimizeLLVMIR(*module, target);
+  optimizeLLVMIR(*module, target, options.withoutMaskOptimizations);
   optimization.stop();
   if (!toPTX) {
     std::string text;
@@ -98,7 +109,7 @@ fovea::compileToPTX(ModuleOp module, const CompileOptions &options) {
   std::vector<CompiledKernel> kernels;
   TimingScope timing;
   for (auto kernel : module.getOps<gpu::GPUModuleOp>()) {
-    auto ptx = translate(kernel, *target, /*toPTX=*/true, timing);
+    auto ptx = translate(kernel, *target, options, /*toPTX=*/true, timing);
     if (failed(ptx))
       return failure();
     for (tile::AbiOp abi : tile::getEntryKernels(kernel)) {
@@ -171,5 +182,5 @@ FailureOr<std::string> fovea::emitArtifact(ModuleOp module, Artifact artifact,
   if (artifact == Artifact::Metadata)
     return getMetadata(*abi);
   return translate((*abi)->getParentOfType<gpu::GPUModuleOp>(), *target,
-                   artifact == Artifact::PTX, timing);
+                   options, artifact == Artifact::PTX, timing);
 }

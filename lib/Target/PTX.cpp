@@ -130,7 +130,20 @@ fovea::translateToLLVMIR(gpu::GPUModuleOp module, const TargetInfo &target,
   return result;
 }
 
-void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
+static constexpr StringLiteral kKeepKnownBits = "keep-known-bits",
+                               kScalarizeMasks = "scalarize-masks",
+                               kShareOffsets = "share-offsets",
+                               kKeepConjunctions = "keep-conjunctions";
+
+ArrayRef<llvm::StringLiteral> fovea::getMaskOptimizations() {
+  static constexpr StringLiteral names[] = {kKeepKnownBits, kScalarizeMasks,
+                                            kShareOffsets, kKeepConjunctions};
+  return names;
+}
+
+void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
+                           ArrayRef<std::string> without) {
+  auto has = [&](StringRef name) { return !llvm::is_contained(without, name); };
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target);
   llvm::PassBuilder builder(machine.get());
   llvm::LoopAnalysisManager loops;
@@ -155,17 +168,19 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target) {
   run("function(sroa,early-cse,"
       "instcombine<no-verify-fixpoint>,simplifycfg<no-speculate-blocks>,"
       "early-cse)");
-  keepKnownBits(module);
+  if (has(kKeepKnownBits))
+    keepKnownBits(module);
   run("function(instcombine<no-verify-fixpoint>,"
       "simplifycfg<no-speculate-blocks>,dce)");
   // Each element of a mask has bits that its vector has not.
-  if (scalarizeMasks(module))
+  if (has(kScalarizeMasks) && scalarizeMasks(module))
     run("function(instcombine<no-verify-fixpoint>,early-cse,"
         "instcombine<no-verify-fixpoint>,early-cse,"
         "dce)");
-  if (shareOffsets(module))
+  if (has(kShareOffsets) && shareOffsets(module))
     run("function(instcombine<no-verify-fixpoint>,early-cse,dce)");
-  keepConjunctions(module);
+  if (has(kKeepConjunctions))
+    keepConjunctions(module);
   hideNegations(module);
 }
 

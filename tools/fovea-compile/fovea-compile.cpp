@@ -75,6 +75,12 @@ static llvm::cl::opt<tile::RecurrenceKind>
     recurrence("recurrence", llvm::cl::desc("Algorithm of the softmax loop:"),
                llvm::cl::init(tile::kScheduleRecurrence),
                tile::recurrenceValues(), llvm::cl::cat(category));
+static llvm::cl::list<std::string> withoutMaskOptimizations(
+    "without-mask-optimization", llvm::cl::CommaSeparated,
+    llvm::cl::desc("Leave out what is done to masks in LLVM IR: "
+                   "keep-known-bits, scalarize-masks, share-offsets, "
+                   "keep-conjunctions (to see what it is worth)"),
+    llvm::cl::value_desc("name"), llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
     ptxasName("ptxas",
               llvm::cl::desc("The ptxas to use (default: the one on the PATH)"),
@@ -145,6 +151,8 @@ static std::optional<std::string> produce(ModuleOp module,
   options.scheduleTable = scheduleTable;
   options.recurrence = recurrence;
   options.accurateTanh = accurateTanh;
+  options.withoutMaskOptimizations.assign(withoutMaskOptimizations.begin(),
+                                          withoutMaskOptimizations.end());
   FailureOr<std::string> text =
       emitArtifact(module, getArtifact(emitKind), options, kernelName, timing,
                    applyPassManagerCLOptions);
@@ -162,6 +170,8 @@ int main(int argc, char **argv) {
   registerMLIRContextCLOptions();
   registerPassManagerCLOptions();
   registerDefaultTimingManagerCLOptions();
+  // Others, of LLVM and MLIR, are in --help-hidden.
+  llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
       "Fovea compiler: attention IR to PTX, and every level in between\n");

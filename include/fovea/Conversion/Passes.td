@@ -38,7 +38,13 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     Option<"accurateTanh", "accurate-tanh", "bool", "false",
            "Leave tanh in score_mod as it is. Else it is marked 'afn': the "
            "chip's instruction, off by up to 2^-11 of the result, which is "
-           "three times as fast">
+           "three times as fast">,
+    Option<"heldRows", "held-rows", "bool", "true",
+           "Warp groups mask what their own rows need, not all of the tile's">,
+    Option<"finalTiles", "final-tiles", "bool", "true",
+           "Uneven tiles in order of arrival: each head's first tiles last">,
+    Option<"overlapPrologue", "overlap-prologue", "bool", "true",
+           "The kernel gets ready under its prologue, where the target can">
   ];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::DLTIDialect",
                            "::mlir::memref::MemRefDialect",
@@ -88,6 +94,11 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     result is subnormal or infinite where `x` is: no branches, which a division
     rounded to nearest would take.
   }];
+  let options = [
+    Option<"splitVectorLoads", "split-vector-loads", "bool", "true",
+           "Code that uses vectors from memory stands twice: for those that "
+           "exist whole, side by side, and for others">
+  ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect",
                            "::mlir::vector::VectorDialect",

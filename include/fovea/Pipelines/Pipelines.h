@@ -46,6 +46,9 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
   Option<tile::RecurrenceKind> recurrence{
       *this, "recurrence", llvm::cl::desc("Algorithm of the softmax loop"),
       llvm::cl::init(tile::kScheduleRecurrence), tile::recurrenceValues()};
+  /// Names of `getMaskOptimizations` (fovea/Target/PTX.h) to go without, on the
+  /// way from LLVM IR on, which is no pipeline's.
+  std::vector<std::string> withoutMaskOptimizations;
 };
 
 /// attn to tile programs with their softmax loops fused.

@@ -32,8 +32,13 @@ std::unique_ptr<llvm::Module> translateToLLVMIR(mlir::gpu::GPUModuleOp module,
                                                 const TargetInfo &target,
                                                 llvm::LLVMContext &context);
 
-/// Optimises `module` in place.
-void optimizeLLVMIR(llvm::Module &module, const TargetInfo &target);
+/// Names of the optimisations of masks that `optimizeLLVMIR` can be without.
+llvm::ArrayRef<llvm::StringLiteral> getMaskOptimizations();
+
+/// Optimises `module` in place, without the mask optimisations that `without`
+/// names.
+void optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
+                    llvm::ArrayRef<std::string> without = {});
 
 /// PTX of an optimised module. Fails with a diagnostic at `loc`.
 mlir::FailureOr<std::string>

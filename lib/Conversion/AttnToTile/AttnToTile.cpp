@@ -213,9 +213,10 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                   builder.getUnitAttr());
   builder.setInsertionPointToStart(&kernel.getBody().front());
 
-  KernelBuilder kb{builder,         kernel,      op,
-                   &info,           schedule,    table ? &*table : nullptr,
-                   explainSchedule, accurateTanh};
+  KernelBuilder kb{builder,         kernel,         op,
+                   &info,           schedule,       table ? &*table : nullptr,
+                   explainSchedule, accurateTanh,   heldRows,
+                   finalTiles,      overlapPrologue};
   FailureOr<tile::ScheduleAttr> chosen = failure();
   if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
     chosen = buildForward(kb, forward);

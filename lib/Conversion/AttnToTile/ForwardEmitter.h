@@ -66,7 +66,7 @@ private:
   /// Whether warp groups, four warps each, compute parts of a tile's rows, each
   /// on its own.
   bool partsRows() {
-    return schedule.isSpecialized() && !kb.packedHeads &&
+    return kb.heldRows && schedule.isSpecialized() && !kb.packedHeads &&
            schedule.getWarps() * schedule.getCluster() > 4;
   }
   mlir::FailureOr<KeyBounds> emitKeyBounds(mlir::Value start, mlir::Value end);

@@ -247,7 +247,8 @@ void ForwardEmitter::emitBatchEntry(Value heads, Value headRows) {
   KernelBuilder::WorkOrder order{schedule.getWork(), {}, {}, sharesBoxes()};
   if (hasSections())
     order.headsPerSection = emitHeadsPerSection(keys);
-  if (hasSections() && schedule.getWork() == tile::WorkSchedule::Dynamic)
+  if (kb.finalTiles && hasSections() &&
+      schedule.getWork() == tile::WorkSchedule::Dynamic)
     order.finalTiles = emitFinalTiles(heads);
   work = kb.beginWork(kb.size(q, 0), heads, headRows, rows, order);
   memoryBatch = work.batch;

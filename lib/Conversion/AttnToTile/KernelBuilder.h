@@ -48,8 +48,9 @@ struct KernelBuilder {
   const ScheduleTable *scheduleTable;
   /// Whether a remark says what the schedule was chosen for.
   bool explainSchedule;
-  /// Whether tanh is not the chip's approximation.
-  bool accurateTanh = false;
+  /// The pass's options of these names.
+  bool accurateTanh = false, heldRows = true, finalTiles = true,
+       overlapPrologue = true;
   tile::ForeachWorkOp workLoop = {};
   /// Set where a scalar of type index might not fit 32 bits.
   bool hasWideIndex = false;

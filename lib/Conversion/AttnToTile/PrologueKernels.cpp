@@ -42,15 +42,16 @@ unsigned fovea::declareScratch(KernelBuilder &kb, StringRef name,
 }
 
 /// Lets the main kernel get ready under its prologue, where the target can.
-static void emitOverlap(OpBuilder &b, tile::AbiOp main, gpu::GPUFuncOp kernel,
+static void emitOverlap(OpBuilder &b, tile::AbiOp main, const KernelBuilder &kb,
                         bool isFirst) {
   const TargetInfo *target = lookupTarget(main.getTarget());
-  if (!target || !target->overlapsLaunches)
+  if (!kb.overlapPrologue || !target || !target->overlapsLaunches)
     return;
   tile::AllowOverlapOp::create(b, main.getLoc());
   if (!isFirst)
     return;
-  OpBuilder start = OpBuilder::atBlockBegin(&kernel->getRegion(0).front());
+  gpu::GPUFuncOp kernel = kb.kernel;
+  OpBuilder start = OpBuilder::atBlockBegin(&kernel.getBody().front());
   tile::AwaitPrologueOp::create(start, main.getLoc());
 }
 
@@ -95,6 +96,6 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
   main.setPrologueAttr(b.getArrayAttr(prologue));
 
   b.setInsertionPointToStart(&kernel.getBody().front());
-  emitOverlap(b, main, mainKernel, /*isFirst=*/prologue.size() == 1);
+  emitOverlap(b, main, kb, /*isFirst=*/prologue.size() == 1);
   return kernel;
 }

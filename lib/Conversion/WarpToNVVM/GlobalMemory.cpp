@@ -132,7 +132,7 @@ static Value toMemory(OpBuilder &b, Location loc, Value value) {
 namespace {
 struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   LoadLowering(const TypeConverter &converter, MLIRContext *context,
-               const VectorLoads &ways)
+               VectorLoads &ways)
       : OpConversionPattern(converter, context), ways(ways) {}
 
   LogicalResult
@@ -189,11 +189,10 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   }
 
 private:
-  static SmallVector<Value> loadThroughLocalMemory(tile::LoadOp op,
-                                                   BoxAccess &access,
-                                                   int32_t count, OpBuilder &b);
+  SmallVector<Value> loadThroughLocalMemory(tile::LoadOp op, BoxAccess &access,
+                                            int32_t count, OpBuilder &b) const;
 
-  const VectorLoads &ways;
+  VectorLoads &ways;
 };
 
 struct StoreLowering : OpConversionPattern<tile::StoreOp> {
@@ -343,21 +342,12 @@ static Operation *findFirstUser(Operation *op) {
 SmallVector<Value> LoadLowering::loadThroughLocalMemory(tile::LoadOp op,
                                                         BoxAccess &access,
                                                         int32_t count,
-                                                        OpBuilder &b) {
+                                                        OpBuilder &b) const {
   Location loc = op.getLoc();
   Type element = access.getMemoryType();
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-  Value buffer, place;
-  {
-    OpBuilder::InsertionGuard guard(b);
-    auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
-    b.setInsertionPointToStart(&kernel.getBody().front());
-    buffer = LLVM::AllocaOp::create(b, loc, pointer, element,
-                                    emitI32(b, loc, count), 16);
-    place = LLVM::AllocaOp::create(b, loc, pointer, b.getI32Type(),
-                                   emitI32(b, loc, 1));
-  }
+  auto [buffer, place] = ways.getBuffer(op, element, count);
   auto getAddress = [&](Value start, int32_t index) -> Value {
     return LLVM::GEPOp::create(b, loc, pointer, element, start,
                                ArrayRef<LLVM::GEPArg>{index});
@@ -546,7 +536,7 @@ void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          tile::AbiOp abi,
                                          const Specialization &roles,
-                                         const VectorLoads &ways) {
+                                         VectorLoads &ways) {
   patterns.add<DimLowering, GatherLowering, ScatterLowering>(
       converter, patterns.getContext());
   patterns.add<LoadLowering>(converter, patterns.getContext(), ways);

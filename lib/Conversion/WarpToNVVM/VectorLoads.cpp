@@ -130,9 +130,15 @@ void VectorLoads::split(Block &block) {
   scf::YieldOp::create(b, loc, llvm::map_to_vector(results, [&](Value value) {
                          return mapping.lookup(value);
                        }));
+  // Vectors inside and around may be in use meanwhile.
+  unsigned number = 0;
+  for (auto [other, used] : rare)
+    if (block.findAncestorOpInBlock(*other) ||
+        other->getBlock()->findAncestorOpInBlock(*block.getParentOp()))
+      number = std::max(number, used + 1);
   for (tile::LoadOp load : loads) {
     plain.insert(mapping.lookup(load.getResult()).getDefiningOp());
-    rare.insert(load);
+    rare[load] = number++;
   }
   Block *rest = branch.elseBlock();
   b.setInsertionPointToEnd(rest);
@@ -140,6 +146,23 @@ void VectorLoads::split(Block &block) {
   rest->getOperations().splice(end->getIterator(), block.getOperations(),
                                first->getIterator(),
                                std::next(last->getIterator()));
+}
+
+VectorLoads::Buffer VectorLoads::getBuffer(tile::LoadOp load, Type element,
+                                           int32_t count) {
+  Buffer &buffer =
+      buffers[{rare.lookup(load), element.getAsOpaquePointer(), count}];
+  if (buffer.elements)
+    return buffer;
+  auto kernel = load->getParentOfType<gpu::GPUFuncOp>();
+  OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Location loc = kernel.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  buffer.elements = LLVM::AllocaOp::create(b, loc, pointer, element,
+                                           emitI32(b, loc, count), 16);
+  buffer.word = LLVM::AllocaOp::create(b, loc, pointer, b.getI32Type(),
+                                       emitI32(b, loc, 1));
+  return buffer;
 }
 
 void VectorLoads::split(gpu::GPUFuncOp kernel) {

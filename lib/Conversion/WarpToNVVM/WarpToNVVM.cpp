@@ -180,7 +180,8 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   populateDiagonalPatterns(patterns, converter);
   populateRandomPatterns(patterns, converter);
   VectorLoads ways;
-  ways.split(kernel);
+  if (splitVectorLoads)
+    ways.split(kernel);
   populateGlobalMemoryPatterns(patterns, converter, abi, roles, ways);
   populateSharedMemoryPatterns(patterns, converter, abi.getThreads());
   populateLocalStorePatterns(patterns, converter);

@@ -17,6 +17,8 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/DialectConversion.h"
 
+#include <map>
+
 namespace fovea {
 
 /// Tiles to one vector a thread, shared buffers to pointers.
@@ -208,10 +210,22 @@ public:
   bool isPlain(tile::LoadOp load) const { return plain.contains(load); }
   bool isRare(tile::LoadOp load) const { return rare.contains(load); }
 
+  /// Local memory for a rare load's elements, and for a word besides. Loads of
+  /// one branch have different ones, and so have those of branches in it, while
+  /// others use them one after the other.
+  struct Buffer {
+    mlir::Value elements, word;
+  };
+  Buffer getBuffer(tile::LoadOp load, mlir::Type element, int32_t count);
+
 private:
   void split(mlir::Block &block);
 
-  llvm::DenseSet<mlir::Operation *> plain, rare;
+  llvm::DenseSet<mlir::Operation *> plain;
+  /// With numbers that differ where both may be in use.
+  llvm::DenseMap<mlir::Operation *, unsigned> rare;
+  /// By that number, type and count.
+  std::map<std::tuple<unsigned, const void *, int32_t>, Buffer> buffers;
 };
 
 /// Kernels of one launch that run at the same time: what stands before a wait,
@@ -233,7 +247,7 @@ void populateRandomPatterns(mlir::RewritePatternSet &patterns,
 void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   tile::AbiOp abi, const Specialization &roles,
-                                  const VectorLoads &ways);
+                                  VectorLoads &ways);
 /// `threads` of a CTA share the work of a copy.
 void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,

@@ -1,4 +1,14 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm{split-vector-loads=false},canonicalize,cse))' --split-input-file | FileCheck %s --check-prefix=APART
+
+// Or each vector asks for itself, and masks stand once.
+// APART-LABEL: gpu.func @f
+// APART: %[[PLAIN:.*]] = nvvm.vote.sync all
+// APART: scf.if %[[PLAIN]] -> (vector<16xi64>) {
+// APART: %[[PLAIN:.*]] = nvvm.vote.sync all
+// APART: scf.if %[[PLAIN]] -> (vector<16xi1>) {
+// APART: arith.select %{{.*}} : vector<32xi1>, vector<32xf32>
+// APART-NOT: arith.select
 
 // A mask of vectors asks once for all of them, and is there twice: with vectors
 // that exist whole and lie side by side, and with others, element by element

@@ -1,5 +1,5 @@
-"""Leaves passes out of the way to the warp level, one at a time, and checks the
-numbers: ablation_passes.py FOVEA_OPT FOVEA_RUN FOLDER.
+"""Leaves passes out of the way to the warp level, or turns their options off, one
+at a time, and checks the numbers: ablation_passes.py FOVEA_OPT FOVEA_RUN FOLDER.
 
 Each program is one in which the pass changes something; where it does not, that
 is an error too: nothing was tried.
@@ -20,7 +20,7 @@ DENSE = ("dense_bf16_d64_bhsd", "auto", "")
 CAUSAL = ("causal_bf16_d64_bhsd", "auto", "")
 ALIBI = ("alibi_bf16_d64_bhsd", "auto", ",capture0.0=2")
 DOCUMENTS = ("documents_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=300,capture1.0=2,capture1.1=300")
-#: What is left out, or what stands instead, and where.
+#: What is left out, what stands instead or which option is off, and where.
 CHANGES = [
     ("tile-add-by-dot", "", ALIBI),
     ("warp-overlap-dots,warp-chain-tiles", "", CAUSAL),
@@ -32,12 +32,25 @@ CHANGES = [
     ("warp-insert-output-copies", "", (CAUSAL[0], "output=tma", "")),
     ("warp-specialize", "warp-specialize{relays=false}", DOCUMENTS),
     ("warp-split-masked-loops", "", CAUSAL),
+    ("attn-to-tile", "held-rows=false", CAUSAL),
+    ("attn-to-tile", "final-tiles=false", CAUSAL),
+    ("attn-to-tile", "overlap-prologue=false", DOCUMENTS),
 ]
 
 
 def run(*command, text=None):
     result = subprocess.run(command, input=text, capture_output=True, text=True)
     return result.returncode, result.stdout, result.stderr
+
+
+def change(pipeline, passes, instead):
+    """The pipeline without `passes`, with another pass, or with an option that is off."""
+    option = re.fullmatch(r"([a-z-]+)=false", instead)
+    if option:
+        return re.sub(rf"(,\s*{passes}\{{[^}}]*\b{option[1]})=true", r"\1=false", pipeline)
+    # Passes with their options, each behind a comma.
+    pattern = "".join(rf",\s*{one}(\{{[^}}]*\}})?" for one in passes.split(","))
+    return re.sub(pattern, f",{instead}" if instead else "", pipeline)
 
 
 def main():
@@ -50,10 +63,8 @@ def main():
         code, right, said = run(opt, str(reference), options, "--dump-pass-pipeline")
         assert code == 0, said
         pipeline = said[said.index("builtin.module") :].strip()
-        # Passes with their options, each behind a comma.
-        pattern = "".join(rf",\s*{one}(\{{[^}}]*\}})?" for one in passes.split(","))
-        changed = re.sub(pattern, f",{instead}" if instead else "", pipeline)
-        what = f"{name}: {instead or 'without ' + passes}"
+        changed = change(pipeline, passes, instead)
+        what = f"{name}: {instead or 'without'} {passes}"
         code, kernel, said = run(opt, str(reference), f"--pass-pipeline={changed}")
         verdict = said
         if code == 0 and kernel == right:

@@ -243,12 +243,16 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
     return std::nullopt;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   bool isSmall = headDim <= 64 && !problem.dropout;
-  int64_t groups = chooseGroups(problem);
+  int64_t wanted = chooseGroups(problem), most = problem.dropout ? 2 : 4;
   if (problem.rows != 0)
-    groups =
-        std::min<int64_t>(groups, llvm::divideCeil(problem.rows, kGroupRows));
-  while (groups > 0 && problem.queryBlock % (groups * kGroupRows) != 0)
-    --groups;
+    most = std::min<int64_t>(most, llvm::divideCeil(problem.rows, kGroupRows));
+  // Or the next ones whose tiles divide blocks of queries.
+  int64_t groups = 0;
+  for (int64_t candidate :
+       {std::min(wanted, most), int64_t(3), int64_t(2), int64_t(1)})
+    if (groups == 0 && candidate <= most &&
+        problem.queryBlock % (candidate * kGroupRows) == 0)
+      groups = candidate;
   if (groups == 0 || problem.keyBlock % 16 != 0)
     return std::nullopt;
   ScheduleFields fields;

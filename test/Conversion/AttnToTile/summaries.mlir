@@ -4,13 +4,13 @@
 
 !t = tensor<?x1x?x64xbf16>
 
-// CHECK-DAG: #[[QUERIES:.*]] = affine_map<()[s0] -> (2, 3, s0 ceildiv 256)>
+// CHECK-DAG: #[[QUERIES:.*]] = affine_map<()[s0] -> (2, 3, s0 ceildiv 128)>
 // CHECK-DAG: #[[KEYS:.*]] = affine_map<()[s0] -> (2, 3, s0 ceildiv 64)>
 
 // The kernel: its last arguments, and 32 candidates' entries at a time.
 // CHECK-LABEL: gpu.module @documents_module
 // CHECK:       tile.abi @documents target
-// CHECK-SAME:    #tile.scratch_memref<"capture1.1.256", ["capture1.1"] #[[QUERIES]]>
+// CHECK-SAME:    #tile.scratch_memref<"capture1.1.128", ["capture1.1"] #[[QUERIES]]>
 // CHECK-SAME:    #tile.scratch_memref<"capture1.1.64", ["capture1.1"] #[[KEYS]]>
 // CHECK-SAME:    prologue([@documents_summaries])
 // CHECK-LABEL: gpu.func @documents(
@@ -23,7 +23,7 @@
 // CHECK:         tile.ballot
 
 // The prologue: 16 blocks a warp, 64 of their positions at a time. Queries come
-// in tiles of 256, keys in blocks of 64; a summary each.
+// in tiles of 128, keys in blocks of 64; a summary each.
 // CHECK:      tile.abi @documents_summaries target("sm_90a")
 // CHECK-SAME:   tensors([#tile.tensor<"capture1", read, tensor<3x?xi1>, ["capture1.0", "capture1.1"], 1>])
 // CHECK-SAME:   #tile.memref<"capture1", [0, 1]>

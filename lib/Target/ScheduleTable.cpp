@@ -35,7 +35,7 @@ llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
                             {"score_bits", problem.scoreBits},
                             {"sparse", problem.sparse},
                             {"key_bits", problem.keyBits},
-                            {"classifies_captures", problem.classifiesCaptures},
+                            {"blocks_by_captures", problem.blocksByCaptures},
                             {"key_chunk", problem.keyChunk},
                             {"packed", problem.packed}};
 }

@@ -48,14 +48,17 @@ static Budget getBudget(int64_t groups) {
   }
 }
 
-/// Two groups' where the producer tells blocks apart: that takes more than 40
-/// registers, and up to 80 if it reads captured values.
+/// Where the producer tells blocks apart, it needs more than 40 registers, and
+/// up to 80 if it reads captured values.
 static Budget getBudget(const ScheduleProblem &problem, int64_t groups) {
-  if (groups != 2 || !problem.sparse)
-    return getBudget(groups);
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  return problem.classifiesCaptures && headDim <= 128 ? Budget{72, 216}
-                                                      : Budget{56, 224};
+  if (groups == 3 && problem.blocksByCaptures)
+    return {56, 152};
+  if (groups == 2 && problem.blocksByCaptures && headDim <= 128)
+    return {72, 216};
+  if (groups == 2 && (problem.blocksByCaptures || problem.sparse))
+    return {56, 224};
+  return getBudget(groups);
 }
 
 std::string fovea::getWarpGroupOverrides(int64_t groups) {
@@ -174,9 +177,11 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
   // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   int64_t widest = 128;
-  if ((isSmall && !problem.sparse) || (headDim > 192 && problem.uneven))
+  bool fillsThree = fields.warps == 3 * kGroupWarps;
+  if ((isSmall && !problem.sparse && !fillsThree) ||
+      (headDim > 192 && problem.uneven))
     widest = 64;
-  else if (fields.warps == 3 * kGroupWarps)
+  else if (fillsThree)
     widest = headDim > 80 && !problem.uneven ? 112 : 96;
   // Random numbers are made beside scores and weights.
   if (problem.dropout)
@@ -228,8 +233,9 @@ static int64_t chooseGroups(const ScheduleProblem &problem) {
   if (problem.dropout || problem.sparse)
     return 2;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  // With four there are 32 registers for the producer.
   if (headDim <= 64)
-    return 4;
+    return problem.blocksByCaptures ? 3 : 4;
   // In between three have room for plain scores. Their 192 rows also see more
   // of a mask's edge, and masks need registers (docs/Performance.md).
   bool changesScores = problem.scoreMod || problem.loadsPerScore;

@@ -160,6 +160,19 @@ def test_schedules_that_spill_are_refused(fovea):
     assert found[0].filename == __file__
 
 
+@pytest.mark.parametrize("dtype", ["i32", "i64"])
+def test_captured_offsets_do_not_spill(fovea, dtype):
+    if fovea.find_ptxas() is None:
+        pytest.skip("needs ptxas")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for head_dim in (64, 128):
+            spec = fovea.attention(
+                mask_mod=lambda b, h, q, k, offset: q + offset >= k, head_dim=head_dim, captures={"offset": (dtype, ())}
+            )
+            fovea.compile(spec, target="sm_90a", cache=False).cubin
+
+
 def test_strings_are_asked_for(fovea):
     for name, value in (("schedule", 123), ("schedule", None), ("recurrence", b"lazy"), ("target", 80), ("kernel", 1)):
         with pytest.raises(TypeError, match=f"{name} must be a string, found"):

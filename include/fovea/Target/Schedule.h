@@ -47,8 +47,8 @@ struct ScheduleProblem {
   bool sparse = false;
   /// Bits of captured values that a mask_mod reads for each key.
   int64_t keyBits = 0;
-  /// Whether telling blocks apart reads captured values.
-  bool classifiesCaptures = false;
+  /// Which blocks are visited depends on captured values.
+  bool blocksByCaptures = false;
   /// Neighbouring keys that have one captured value, for which blocks are best
   /// a multiple; 1 if each has its own.
   int64_t keyChunk = 1;

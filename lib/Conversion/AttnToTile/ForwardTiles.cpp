@@ -137,10 +137,11 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.classifies = classifies();
   problem.sparse = isSparse();
   problem.keyBits = countKeyBits(op.getMaskMod(), op.getCaptures().size());
-  problem.classifiesCaptures =
-      problem.classifies &&
-      llvm::any_of(op.getKvClassify().getOps(),
-                   llvm::IsaPred<attn::BlockMinOp, attn::BlockMaxOp>);
+  problem.blocksByCaptures =
+      boundsReadCaptures() ||
+      (problem.classifies &&
+       llvm::any_of(op.getKvClassify().getOps(),
+                    llvm::IsaPred<attn::BlockMinOp, attn::BlockMaxOp>));
   problem.keyChunk =
       std::max(findKeyChunk(op.getScoreMod(), op.getCaptures().size()),
                findKeyChunk(op.getMaskMod(), op.getCaptures().size()));

@@ -51,3 +51,31 @@ func.func @no_bounds(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
   return %o : !t
 }
+
+// -----
+
+// Not where captured values say it: wide arithmetic, once for a tile.
+!t = tensor<1x1x?x64xbf16>
+// CHECK-LABEL: gpu.func @captured
+// CHECK-NOT: tile.held_rows
+// CHECK: tile.softmax_sum
+func.func @captured(%q: !t, %k: !t, %v: !t, %n: i64) -> !t {
+  %o = attn.forward %q, %k, %v captures(%n : i64)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %first: i64) {
+      %wide = arith.index_cast %first : i64 to index
+      %place = arith.addi %i, %wide : index
+      %past = arith.cmpi sge, %place, %j : index
+      attn.yield %past : i1
+    }
+    kv_bounds(%b: index, %h: index, %i0: index, %i1: index, %first: i64) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %wide = arith.index_cast %first : i64 to index
+      %from = arith.addi %i0, %wide : index
+      %full = arith.addi %from, %c1 : index
+      %to = arith.addi %i1, %wide : index
+      %hi = arith.addi %to, %c1 : index
+      attn.yield %c0, %c0, %full, %hi : index, index, index, index
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -76,7 +76,7 @@ static int64_t padColumns(int64_t columns) {
 
 /// Registers of a thread for the accumulator, the scores and the weights, for
 /// what is added to the scores (loads in flight, of which ptxas keeps about
-/// half where each score needs one), and for what a mask compares keys by.
+/// half where each score needs one), and for what is captured of each key.
 static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
                                 bool sumByDot, int64_t scoreStages) {
   int64_t loads = problem.loadsPerScore ? tileN / 4 : 0;
@@ -233,9 +233,9 @@ static int64_t chooseGroups(const ScheduleProblem &problem) {
   if (problem.dropout || problem.sparse)
     return 2;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  // With four there are 32 registers for the producer.
+  // Four leave the producer 32 registers, and the others none for vectors.
   if (headDim <= 64)
-    return problem.blocksByCaptures ? 3 : 4;
+    return problem.blocksByCaptures || problem.keyBits >= 16 ? 3 : 4;
   // In between three have room for plain scores. Their 192 rows also see more
   // of a mask's edge, and masks need registers (docs/Performance.md).
   bool changesScores = problem.scoreMod || problem.loadsPerScore;

@@ -45,7 +45,7 @@ struct ScheduleProblem {
   /// Rows may see few of the keys: blocks are listed or told apart, or bounded
   /// from below.
   bool sparse = false;
-  /// Bits of captured values that a mask_mod reads for each key.
+  /// Bits of captured values that are read for each key.
   int64_t keyBits = 0;
   /// Which blocks are visited depends on captured values.
   bool blocksByCaptures = false;

@@ -136,7 +136,8 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.rows = kb.packedHeads.getRows();
   problem.classifies = classifies();
   problem.sparse = isSparse();
-  problem.keyBits = countKeyBits(op.getMaskMod(), op.getCaptures().size());
+  problem.keyBits = countKeyBits(op.getScoreMod(), op.getCaptures().size()) +
+                    countKeyBits(op.getMaskMod(), op.getCaptures().size());
   problem.blocksByCaptures =
       boundsReadCaptures() ||
       (problem.classifies &&

@@ -315,15 +315,23 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
     fields.tileM = std::min(fields.tileM, 16 * fields.warps);
 
   bool asksForSums = false, asksForOutput = false, asksForBuffer = false,
-       asksForKeys = false;
+       asksForKeys = false, asksForGroups = false, asksForRows = false,
+       asksForBudget = false;
   for (auto [name, text] : wanted) {
     asksForSums |= name == "sum_by_dot";
     asksForOutput |= name == "output";
     asksForBuffer |= name == "output_stages";
     asksForKeys |= name == "key_stages" || name == "stages";
+    asksForGroups |= name == "warps";
+    asksForRows |= name == "tile_m";
+    asksForBudget |=
+        name == "producer_registers" || name == "consumer_registers";
     if (failed(fields.set(name, text, emitError)))
       return failure();
   }
+  // Rows and registers go by the number of warp groups.
+  if (asksForGroups && fields.producerRegisters != 0)
+    fitToGroups(problem, !asksForRows, !asksForBudget, fields);
   // Without roles there are no such sums: not those chosen with roles in mind.
   if (fields.producerRegisters == 0 && !asksForSums)
     fields.sumByDot = 0;

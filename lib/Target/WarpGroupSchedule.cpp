@@ -125,6 +125,20 @@ static bool isQueryBufferFree(bool chain, int64_t queryStages) {
   return !chain || queryStages == 2;
 }
 
+void fovea::fitToGroups(const ScheduleProblem &problem, bool rows, bool budget,
+                        ScheduleFields &fields) {
+  int64_t groups = fields.warps / kGroupWarps;
+  if (fields.warps % kGroupWarps != 0 || groups < 1 || groups > 4)
+    return;
+  if (rows)
+    fields.tileM = groups * kGroupRows;
+  if (!budget)
+    return;
+  Budget registers = getBudget(problem, groups);
+  fields.producerRegisters = registers.producer;
+  fields.consumerRegisters = registers.consumer;
+}
+
 static bool fitsWithOutput(const ScheduleProblem &problem,
                            const ScheduleFields &fields, int64_t keyStages) {
   return getSharedBytes(problem, fields.tileM, fields.tileN, fields.queryStages,

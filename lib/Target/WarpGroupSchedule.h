@@ -29,6 +29,11 @@ std::string getWarpGroupOverrides(int64_t groups);
 int64_t getWarpGroupSharedMemory(const ScheduleProblem &problem,
                                  tile::ScheduleAttr schedule);
 
+/// Makes rows and register budgets, as far as they may be changed, those of as
+/// many warp groups as there are warps for.
+void fitToGroups(const ScheduleProblem &problem, bool rows, bool budget,
+                 ScheduleFields &fields);
+
 /// Gives the output a buffer of its own if there is room for one, if it may
 /// instead of a third or fourth block of keys.
 void chooseOutputStages(const ScheduleProblem &problem, bool mayTakeKeyStages,

@@ -10,14 +10,14 @@ import os
 import pathlib
 import threading
 import warnings
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import _launch, _library, cache as disk
 from ._arrays import as_tensors, from_tensor, to_host
 from ._library import Context, Options, RunOptions
 from ._spec import Program, Spec, as_spec
 from ._version import VERSION
-from .errors import CompileError, CompileWarning, Error
+from .errors import CompileError, CompileWarning, Diagnostic, Error
 
 _MAGIC = b"fovea-kernel 1\n"
 _LEVELS = {"attn": 0, "tile": 1, "warp": 2, "nvvm": 3, "llvm": 4, "ptx": 5, "metadata": 6}
@@ -140,6 +140,7 @@ class Kernel:
     def __init__(self, spec: Spec, options: Choices, ptx: bytes, metadata: bytes,
                  cubin: Optional[bytes] = None, key: Optional[str] = None):
         self._spec, self._options, self._key = spec, dict(options), key
+        self._is_asked_for = options.get("schedule", "auto") != "auto"
         self._ptx, self._metadata, self._cubin = ptx, metadata, cubin
         self._facts = json.loads(metadata)
         self._loaded: Dict[int, _launch.LoadedKernel] = {}
@@ -172,7 +173,9 @@ class Kernel:
         """Machine code, by ptxas (see ``find_ptxas``), made at first use. Raises
         Error if there is no ptxas, CompileError with what it says if it fails.
         Faults, such as registers that are spilled, are a CompileError too if the
-        kernel was compiled with a ``schedule``, else a CompileWarning."""
+        kernel was compiled with a ``schedule``. Else schedules that need fewer
+        registers are tried, and ``ptx`` and ``metadata`` are then those of the first
+        without faults; if all have some, a CompileWarning says so."""
         return self._assemble(None, allow_faults=False)
 
     def assemble(self, ptxas: Optional[os.PathLike] = None, *, allow_faults: bool = False) -> bytes:
@@ -187,17 +190,33 @@ class Kernel:
             program = ptxas or find_ptxas()
             if program is None:
                 raise Error("no ptxas was found; install CUDA's, or pip install nvidia-cuda-nvcc")
-            with Context() as context:
-                cubin = context.take(context.lib.foveaAssemble(
-                    context.handle, self._ptx, len(self._ptx), self.target.encode(), program.encode()
-                ))
-                if self._options.get("schedule", "auto") != "auto" and not allow_faults:
-                    _refuse(context)
-                _warn(context, stacklevel=4)
-                self._cubin = cubin
+            cubin, faults = _run_ptxas(self._ptx, self.target, program)
+            if faults and not allow_faults:
+                if self._is_asked_for:
+                    raise CompileError(faults)
+                fitting = self._fit(program)
+                if fitting:
+                    kernel, cubin = fitting
+                    self._options, self._facts = kernel._options, kernel._facts
+                    self._ptx, self._metadata, faults = kernel._ptx, kernel._metadata, ()
+            for fault in faults:
+                warnings.warn(str(fault), CompileWarning, stacklevel=3)
+            self._cubin = cubin
         if self._key is not None:
             disk.write(self._key, self.to_bytes())
         return self._cubin
+
+    def _fit(self, ptxas: str) -> Optional[Tuple[Kernel, bytes]]:
+        """The kernel of the first schedule that has no faults, and its machine code."""
+        for schedule in _smaller(self._facts["schedule"]):
+            try:
+                kernel = _compile(self._spec, {**self._options, "schedule": schedule}, None)
+                cubin, faults = _run_ptxas(kernel._ptx, kernel.target, ptxas)
+            except CompileError:
+                continue
+            if not faults:
+                return kernel, cubin
+        return None
 
     def ir(self, level: str) -> str:
         """The program at a level on its way down: "attn", "tile", "warp", "nvvm",
@@ -332,10 +351,24 @@ def _warn(context: Context, stacklevel: int) -> None:
             warnings.warn(str(diagnostic), CompileWarning, stacklevel=stacklevel)
 
 
-def _refuse(context: Context) -> None:
-    faults = tuple(diagnostic for diagnostic in context.diagnostics() if diagnostic.severity == "warning")
-    if faults:
-        raise CompileError(faults)
+def _run_ptxas(ptx: bytes, target: str, program: str) -> Tuple[bytes, Tuple[Diagnostic, ...]]:
+    """Machine code, and what is wrong with its speed."""
+    with Context() as context:
+        cubin = context.take(context.lib.foveaAssemble(
+            context.handle, ptx, len(ptx), target.encode(), program.encode()
+        ))
+        return cubin, tuple(each for each in context.diagnostics() if each.severity == "warning")
+
+
+def _smaller(schedule: Mapping[str, Any]) -> Iterator[str]:
+    """Schedules that need fewer registers, the fastest first: two warp groups, which
+    have more, then narrower blocks."""
+    warps, tile_n = "", schedule["tile_n"]
+    if schedule.get("producer_registers") and schedule["warps"] > 8:
+        warps, tile_n = "warps=8,", 256
+    while tile_n > 16:
+        tile_n = max(16, tile_n // 32 * 16)
+        yield f"{warps}tile_n={tile_n}"
 
 
 def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:

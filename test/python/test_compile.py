@@ -160,6 +160,31 @@ def test_schedules_that_spill_are_refused(fovea):
     assert found[0].filename == __file__
 
 
+def test_schedules_that_spill_are_replaced(fovea, monkeypatch):
+    if fovea.find_ptxas() is None:
+        pytest.skip("needs ptxas")
+    captures = {name: ("f32", (None, None)) for name in "tu"}
+    for head_dim, tile_m in ((64, 128), (128, 128)):
+        spec = fovea.attention(lambda s, b, h, q, k, t, u: s + t[q, k] * u[k, q], head_dim=head_dim, captures=captures)
+        kernel = fovea.compile(spec, target="sm_90a", cache=False)
+        before, ptx = kernel.metadata["schedule"], kernel.ptx
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert kernel.cubin
+        after = kernel.metadata["schedule"]
+        assert after["tile_m"] == tile_m and after["warps"] == 8 and after["tile_n"] < 128
+        assert before != after and kernel.ptx != ptx
+        assert f"tile_n = {after['tile_n']}, warps = 8" in kernel.ir("tile")
+        loaded = fovea.Kernel.from_bytes(kernel.to_bytes())
+        assert loaded.metadata == kernel.metadata and loaded.cubin == kernel.cubin
+    # Where none fits, the faults of the chosen one are said.
+    monkeypatch.setattr("fovea._kernel._smaller", lambda schedule: [])
+    kernel = fovea.compile(spec, target="sm_90a", cache=False)
+    with pytest.warns(fovea.CompileWarning, match="spills: [0-9]+ bytes of stores") as found:
+        kernel.cubin
+    assert found[0].filename == __file__ and kernel.metadata["schedule"] == before
+
+
 @pytest.mark.parametrize("dtype", ["i32", "i64"])
 def test_captured_offsets_do_not_spill(fovea, dtype):
     if fovea.find_ptxas() is None:

@@ -107,13 +107,13 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   Value allHeads = arith::MulIOp::create(builder, loc, batch, heads);
   Value count = arith::MulIOp::create(builder, loc, allHeads, tiles);
   Value lastTile = arith::SubIOp::create(builder, loc, tiles, constant(1));
-  // Those that come last, and how many items come before.
-  Value final, before;
+  // Each head's tiles that come last, and the items before those.
+  Value lateTiles, earlyItems;
   if (order.finalTiles) {
-    final = arith::MinUIOp::create(builder, loc, order.finalTiles, tiles);
-    before = arith::SubIOp::create(
+    lateTiles = arith::MinUIOp::create(builder, loc, order.finalTiles, tiles);
+    earlyItems = arith::SubIOp::create(
         builder, loc, count,
-        arith::MulIOp::create(builder, loc, allHeads, final));
+        arith::MulIOp::create(builder, loc, allHeads, lateTiles));
   }
   workLoop = tile::ForeachWorkOp::create(builder, loc, count, order.schedule);
   builder.setInsertionPointToStart(workLoop.getBody());
@@ -128,20 +128,20 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   Value item = workLoop.getItem(), tile, headOfAll;
   if (order.headsPerSection) {
     Value perSection = order.headsPerSection;
-    if (final) {
+    if (lateTiles) {
       // They are one more section, of all heads.
-      auto select = [&](Value isFinal, Value yes, Value no) -> Value {
-        return arith::SelectOp::create(builder, loc, isFinal, yes, no);
+      auto select = [&](Value isLate, Value yes, Value no) -> Value {
+        return arith::SelectOp::create(builder, loc, isLate, yes, no);
       };
       auto subtract = [&](Value value, Value by) -> Value {
         return arith::SubIOp::create(builder, loc, value, by);
       };
-      Value isFinal = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::uge, item, before);
-      item = select(isFinal, subtract(item, before), item);
-      tiles = select(isFinal, final, subtract(tiles, final));
-      perSection = select(isFinal, allHeads, perSection);
-      lastTile = select(isFinal, subtract(final, constant(1)), lastTile);
+      Value isLate = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::uge, item, earlyItems);
+      item = select(isLate, subtract(item, earlyItems), item);
+      tiles = select(isLate, lateTiles, subtract(tiles, lateTiles));
+      perSection = select(isLate, allHeads, perSection);
+      lastTile = select(isLate, subtract(lateTiles, constant(1)), lastTile);
     }
     std::tie(tile, headOfAll) = decodeSections(
         builder, loc, item, tiles, allHeads, perSection, lastTile,

@@ -219,26 +219,20 @@ def main():
     torch = forward.find_torch()
     if not torch:
         return 0
-    import fovea_runtime
-
-    library = kernels.find_library(args.runtime)
-    args.compiler = kernels.find_compiler(args.compiler)
-    if not library or not (args.compiler or args.watched):
-        print("there is no fovea-compile or no libFoveaRuntime.so; name them with --compiler and --runtime")
+    opened = forward.open_device(torch, args, compiles=not args.watched)
+    if not opened:
         return 2
-    torch.zeros(1, device="cuda")
-    runtime = fovea_runtime.Runtime(library)
+    runtime, chip, device = opened
     if args.watched:
         launch_each(torch, runtime, [Plan(**plan) for plan in json.loads(pathlib.Path(args.watched).read_text())])
         return 0
     if not shutil.which(args.ncu):
         print(f"SKIP: there is no '{args.ncu}'; name Nsight Compute's command with --ncu")
         return 0
-    info = runtime.device_info()
     with tempfile.TemporaryDirectory() as folder:
-        plans = compile_plans(args, f"sm_{info['major']}{info['minor']}", folder)
+        plans = compile_plans(args, chip, folder)
         try:
-            counters = watch(plans, library, args.ncu, folder)
+            counters = watch(plans, kernels.find_library(args.runtime), args.ncu, folder)
         except (RuntimeError, ValueError, KeyError) as error:
             print(error)
             return 1
@@ -249,7 +243,6 @@ def main():
             print(format_row(rows[-1]), flush=True)
             torch.cuda.empty_cache()
     if args.json:
-        device = f"{info['name'].decode()}, driver {info['driver_version']}"
         pathlib.Path(args.json).write_text(json.dumps({"device": device, "rows": rows}, indent=1) + "\n")
     return 0
 

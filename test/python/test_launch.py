@@ -193,7 +193,7 @@ spec = fovea.attention(
     mask_mod=lambda b, h, q, k, doc: doc[b, q] == doc[b, k], dtype="f16", head_dim=64, lse=False,
     captures={"doc": ("i32", (None, None))},
 )
-kernel = fovea.compile(spec, target="sm_90a")
+kernel = fovea.compile(spec, target="sm_90a", schedule="tile_n=64")
 def types(kernel):
     kinds = {"pointer": "pointer", "scratch": "scratch", "workspace": "workspace", "tensor_map": "map"}
     return " ".join(kinds.get(p["kind"]) or p["type"] for p in kernel["parameters"])
@@ -206,7 +206,7 @@ kernel.launch(q=T(0x1000, shape, half), k=T(0x2000, shape, half), v=T(0x3000, sh
               doc=T(0x6000, (2, 1000), "i32"))
 """)
     lines = output[output.index("allocate"):].splitlines()
-    # Extremes of 8 blocks of 128 keys and of 4 tiles of 256 queries in each row.
+    # Extremes of 16 blocks of 64 keys and of 8 tiles of 128 queries in each row.
     assert lines[0].startswith("allocate 512 bytes")
     assert lines[1].startswith("launch grid 4 1 1 block 32 1 1 shared 0")
     assert "0x6000" in lines[2] and "scratch+0" in lines[2] and "scratch+256" in lines[2]

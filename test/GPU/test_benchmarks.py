@@ -22,6 +22,7 @@ import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
 import packed  # noqa: E402
 import report  # noqa: E402
+import tracing  # noqa: E402
 import waiting  # noqa: E402
 
 # test/GPU has a variants.py, too.
@@ -210,6 +211,50 @@ def test_turns():
     assert {name: len(values) for name, values in times.items()} == {"fast": 35, "slow": 35}
     assert set(times["slow"]) == {20.0}
     assert torch.launches.count("fast") == 3 + 5 * (60 + 7) and torch.launches.count("slow") == 3 + 5 * (3 + 7)
+
+
+TRACED = """.visible .entry other(
+	.param .u32 other_param_0
+)
+{
+	ret;
+}
+.visible .entry f(
+	.param .u32 f_param_0,
+	.param .u64 f_param_1
+)
+.maxntid 256, 1, 1
+{
+	.reg .b32 	%r<3>;
+
+	mov.u32 	%r1, %tid.x;
+	bar.sync 	0;
+$L__BB0_1:
+	ret;
+}
+"""
+
+
+def test_tracing():
+    facts = {"kernel": "f", "block": [256, 1, 1], "tensors": [], "parameters": [{"kind": "size"}, {"kind": "pointer"}]}
+    ptx, metadata, sites = tracing.instrument(TRACED, json.dumps(facts))
+    found = json.loads(metadata)
+    assert found["parameters"][2] == {"kind": "pointer", "tensor": "trace"} and found["tensors"][0]["name"] == "trace"
+    assert ".param .u64 f_param_1,\n\t.param .u64 .ptr .global .align 8 f_param_2\n)" in ptx
+    lines = ptx.split("\n")
+    assert lines[:6] == TRACED.split("\n")[:6]
+    # The set-up stands behind declarations and before the first instruction.
+    assert lines.index("\tld.param.u64 %te, [f_param_2];") < lines.index("\tmov.u32 \t%r1, %tid.x;")
+    assert sites == {32: "before 16: bar.sync \t0;", 33: "behind 16: bar.sync \t0;", 35: "behind 17: $L__BB0_1:"}
+    assert [line for line in lines if "st.global.u32 [%tr]," in line] == [f"\t@%tp st.global.u32 [%tr], {n};" for n in sites]
+    assert refuses(tracing.instrument, TRACED, json.dumps({**facts, "kernel": "g"}))
+    # Clocks wrap, as do numbers with a sign.
+    notes = tracing.read_notes([32, -10, 33, 10, 35, 30, 0, 0, 32, 5])
+    assert notes == [(32, 0), (33, 20), (35, 40)]
+    mean, longest, steps = tracing.summarise([notes, [(32, 0), (33, 60)], []])
+    assert (mean, longest) == (50, 60)
+    assert steps == [(0.8, 1.0, 40, 32, 33), (0.2, 0.5, 20, 33, 35)]
+    assert refuses(tracing.summarise, [[]])
 
 
 def test_candidates():

@@ -369,6 +369,27 @@ VARIANTS = {
       attn.yield %keep : i1""",
         mask=_timed_mask,
     ),
+    # A triangle that captured values shift, in each entry of the batch.
+    "shifted": Variant(
+        captures=(Capture("i64", ("B",)),),
+        mask_mod="""%shift = tensor.extract %t0[%b] : tensor<?xi64>
+      %wide = arith.index_cast %shift : i64 to index
+      %c7 = arith.constant 7 : index
+      %more = arith.addi %wide, %c7 : index
+      %place = arith.addi %i, %more : index
+      %keep = arith.cmpi sge, %place, %j : index
+      attn.yield %keep : i1""",
+        mask=lambda b, h, i, j, sizes, captures: i + captures[0][b] + 7 >= j,
+    ),
+    # A captured value for each key.
+    "columns": Variant(
+        captures=(Capture("bf16", ("Hq", "Skv")),),
+        score_mod="""%x = tensor.extract %t0[%h, %j] : tensor<?x?xbf16>
+      %bias = arith.extf %x : bf16 to f32
+      %r = arith.addf %s, %bias : f32
+      attn.yield %r : f32""",
+        score=lambda s, b, h, i, j, sizes, captures: s + captures[0].to(s.dtype)[h, j],
+    ),
     "rounds": Variant(
         captures=(Capture("i32", ("B", "Sq")), Capture("i32", ("B", "Skv"))),
         mask_mod="""%c3 = arith.constant 3 : i32

@@ -47,7 +47,7 @@ struct ScheduleProblem {
   bool sparse = false;
   /// Bits of captured values that are read for each key.
   int64_t keyBits = 0;
-  /// Which blocks are visited depends on captured values.
+  /// Which blocks are visited is computed from captured values.
   bool blocksByCaptures = false;
   /// Neighbouring keys that have one captured value, for which blocks are best
   /// a multiple; 1 if each has its own.

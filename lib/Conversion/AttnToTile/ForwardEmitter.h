@@ -63,18 +63,15 @@ private:
   mlir::Value emitHeadsPerSection(mlir::Value keys);
   mlir::Value emitFinalTiles(mlir::Value heads);
   void emitCoordinates();
-  /// Whether where blocks begin and end depends on captured values: wide
+  /// Whether where blocks begin and end is computed from captured values: wide
   /// arithmetic, which is done once a tile.
-  bool boundsReadCaptures() {
-    return llvm::any_of(
-        op.getKvBounds().getArguments().take_back(op.getCaptures().size()),
-        [](mlir::BlockArgument capture) { return !capture.use_empty(); });
-  }
+  bool computesBoundsFromCaptures();
   /// Whether warp groups, four warps each, compute parts of a tile's rows, each
   /// on its own.
   bool partsRows() {
-    return kb.heldRows && !boundsReadCaptures() && schedule.isSpecialized() &&
-           !kb.packedHeads && schedule.getWarps() * schedule.getCluster() > 4;
+    return kb.heldRows && !computesBoundsFromCaptures() &&
+           schedule.isSpecialized() && !kb.packedHeads &&
+           schedule.getWarps() * schedule.getCluster() > 4;
   }
   mlir::FailureOr<KeyBounds> emitKeyBounds(mlir::Value start, mlir::Value end);
   mlir::FailureOr<KeyBounds> emitHeldKeyBounds();

@@ -103,6 +103,28 @@ bool ForwardEmitter::isSparse() {
          !matchPattern(bounds.front().getTerminator()->getOperand(0), m_Zero());
 }
 
+bool ForwardEmitter::computesBoundsFromCaptures() {
+  // Few keys leave registers: there are fewer warp groups.
+  if (op.getKvBounds().empty() || isSparse())
+    return false;
+  Block &block = op.getKvBounds().front();
+  llvm::DenseSet<Value> derived;
+  derived.insert_range(block.getArguments().take_back(op.getCaptures().size()));
+  for (Operation &bound : block.without_terminator()) {
+    if (llvm::none_of(bound.getOperands(),
+                      [&](Value operand) { return derived.contains(operand); }))
+      continue;
+    derived.insert_range(bound.getResults());
+    // What is only compared and chosen from stays narrow.
+    if (!isa<tensor::ExtractOp, arith::IndexCastOp, arith::IndexCastUIOp,
+             arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::CmpIOp,
+             arith::SelectOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
+             arith::MaxUIOp>(bound))
+      return true;
+  }
+  return false;
+}
+
 LogicalResult ForwardEmitter::chooseTiles() {
   element = op.getQueryType().getElementType();
   if (element.isF32())
@@ -139,7 +161,7 @@ LogicalResult ForwardEmitter::chooseTiles() {
   problem.keyBits = countKeyBits(op.getScoreMod(), op.getCaptures().size()) +
                     countKeyBits(op.getMaskMod(), op.getCaptures().size());
   problem.blocksByCaptures =
-      boundsReadCaptures() ||
+      computesBoundsFromCaptures() ||
       (problem.classifies &&
        llvm::any_of(op.getKvClassify().getOps(),
                     llvm::IsaPred<attn::BlockMinOp, attn::BlockMaxOp>));

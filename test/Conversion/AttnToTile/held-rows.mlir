@@ -54,7 +54,8 @@ func.func @no_bounds(%q: !t, %k: !t, %v: !t) -> !t {
 
 // -----
 
-// Not where captured values say it: wide arithmetic, once for a tile.
+// Not where they are computed from captured values: wide arithmetic, once for a
+// tile.
 !t = tensor<1x1x?x64xbf16>
 // CHECK-LABEL: gpu.func @captured
 // CHECK-NOT: tile.held_rows
@@ -76,6 +77,35 @@ func.func @captured(%q: !t, %k: !t, %v: !t, %n: i64) -> !t {
       %to = arith.addi %i1, %wide : index
       %hi = arith.addi %to, %c1 : index
       attn.yield %c0, %c0, %full, %hi : index, index, index, index
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+// What is only compared with is not.
+!t = tensor<1x1x?x64xbf16>
+// CHECK-LABEL: gpu.func @limit
+// CHECK: tile.held_rows
+// CHECK: tile.softmax_sum
+func.func @limit(%q: !t, %k: !t, %v: !t, %n: i64) -> !t {
+  %o = attn.forward %q, %k, %v captures(%n : i64)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %end: i64) {
+      %wide = arith.index_cast %end : i64 to index
+      %before = arith.cmpi slt, %j, %wide : index
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %before, %past : i1
+      attn.yield %keep : i1
+    }
+    kv_bounds(%b: index, %h: index, %i0: index, %i1: index, %end: i64) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %wide = arith.index_cast %end : i64 to index
+      %full = arith.addi %i0, %c1 : index
+      %hi = arith.addi %i1, %c1 : index
+      %fullUpper = arith.minsi %full, %wide : index
+      %upper = arith.minsi %hi, %wide : index
+      attn.yield %c0, %c0, %fullUpper, %upper : index, index, index, index
     } : !t, !t, !t -> !t
   return %o : !t
 }

@@ -13,16 +13,21 @@
 #include "RegionToTile.h"
 #include "VisitedBlocks.h"
 
+#include "fovea/Target/Schedule.h"
+
 namespace fovea {
+
+struct ScoreBoxes;
 
 /// What kv_bounds says, within the keys that there are.
 struct KeyBounds {
   mlir::Value lower, fullLower, fullUpper, upper;
 };
 
-/// The parts of one forward kernel, in the order of its program: its tiles
-/// (ForwardTiles.cpp), their scores (ForwardScores.cpp), and the loop over keys
-/// with what follows it (ForwardToTile.cpp).
+/// The parts of one forward kernel, in the order of its program: what its
+/// schedule depends on (ForwardProblem.cpp), its tiles (ForwardTiles.cpp),
+/// their scores (ForwardScores.cpp), and the loop over keys with what follows
+/// it (ForwardToTile.cpp).
 class ForwardEmitter {
 public:
   ForwardEmitter(KernelBuilder &kb, attn::ForwardOp op)
@@ -32,6 +37,7 @@ public:
 
 private:
   mlir::LogicalResult chooseTiles();
+  ScheduleProblem makeProblem(const ScoreBoxes &boxes);
   PackedHeads findPackedHeads();
   /// Operand number of the first captured value.
   unsigned getFirstCapture() { return op.getScaleValue() ? 4 : 3; }

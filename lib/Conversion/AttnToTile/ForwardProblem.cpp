@@ -1,0 +1,131 @@
+//===- ForwardProblem.cpp - What a schedule depends on ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ForwardEmitter.h"
+#include "KeyChunks.h"
+#include "RegionDependences.h"
+#include "ScoreBoxes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// Whether a region reads captured tensors at places that depend on both query
+/// and key.
+static bool loadsPerScore(Region &region, unsigned captures) {
+  if (region.empty())
+    return false;
+  RegionDependences dependences(region, captures);
+  BlockArgument key = region.getArguments().drop_back(captures).back();
+  // What many keys share is loaded for those together.
+  auto isOfSingleKey = [&](Value index) {
+    return (dependences.of(index) & RegionDependences::OnKey) &&
+           !getKeyChunk(index, key);
+  };
+  return llvm::any_of(region.front().getOps<tensor::ExtractOp>(),
+                      [&](tensor::ExtractOp extract) {
+                        return dependences.isByScore(extract) &&
+                               llvm::any_of(extract.getIndices(),
+                                            isOfSingleKey);
+                      });
+}
+
+/// The largest number of neighbouring keys for which a region reads one value;
+/// 1 if there are none.
+static int64_t findKeyChunk(Region &region, unsigned captures) {
+  int64_t most = 1;
+  if (region.empty())
+    return most;
+  BlockArgument key = region.getArguments().drop_back(captures).back();
+  for (auto extract : region.front().getOps<tensor::ExtractOp>())
+    for (Value index : extract.getIndices())
+      most = std::max(most, getKeyChunk(index, key).value_or(1));
+  return most;
+}
+
+/// Bits of the captured values that a region reads for each key.
+static int64_t countKeyBits(Region &region, unsigned captures) {
+  int64_t bits = 0;
+  if (region.empty())
+    return bits;
+  RegionDependences dependences(region, captures);
+  BlockArgument key = region.getArguments().drop_back(captures).back();
+  for (auto extract : region.front().getOps<tensor::ExtractOp>())
+    if ((dependences.of(extract) & RegionDependences::OnKey) &&
+        !dependences.isByScore(extract) &&
+        llvm::none_of(extract.getIndices(),
+                      [&](Value index) { return getKeyChunk(index, key); }))
+      bits += extract.getType().getIntOrFloatBitWidth();
+  return bits;
+}
+
+bool ForwardEmitter::isSparse() {
+  if (op.hasBlocks() || !op.getKvClassify().empty())
+    return true;
+  Region &bounds = op.getKvBounds();
+  return !bounds.empty() &&
+         !matchPattern(bounds.front().getTerminator()->getOperand(0), m_Zero());
+}
+
+bool ForwardEmitter::computesBoundsFromCaptures() {
+  // Few keys leave registers: there are fewer warp groups.
+  if (op.getKvBounds().empty() || isSparse())
+    return false;
+  Block &block = op.getKvBounds().front();
+  llvm::DenseSet<Value> derived;
+  derived.insert_range(block.getArguments().take_back(op.getCaptures().size()));
+  for (Operation &bound : block.without_terminator()) {
+    if (llvm::none_of(bound.getOperands(),
+                      [&](Value operand) { return derived.contains(operand); }))
+      continue;
+    derived.insert_range(bound.getResults());
+    // What is only compared and chosen from stays narrow.
+    if (!isa<tensor::ExtractOp, arith::IndexCastOp, arith::IndexCastUIOp,
+             arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::CmpIOp,
+             arith::SelectOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
+             arith::MaxUIOp>(bound))
+      return true;
+  }
+  return false;
+}
+
+ScheduleProblem ForwardEmitter::makeProblem(const ScoreBoxes &boxes) {
+  ScheduleProblem problem{kb.target, element.getIntOrFloatBitWidth(), headDim,
+                          valueHeadDim};
+  problem.uneven = isUneven();
+  problem.wideExponent = element.isBF16();
+  problem.lse = static_cast<bool>(op.getLse());
+  problem.scoreBits = boxes.bits;
+  problem.rows = kb.packedHeads.getRows();
+  problem.classifies = classifies();
+  problem.sparse = isSparse();
+  problem.keyBits = countKeyBits(op.getScoreMod(), op.getCaptures().size()) +
+                    countKeyBits(op.getMaskMod(), op.getCaptures().size());
+  problem.blocksByCaptures =
+      computesBoundsFromCaptures() ||
+      (problem.classifies &&
+       llvm::any_of(op.getKvClassify().getOps(),
+                    llvm::IsaPred<attn::BlockMinOp, attn::BlockMaxOp>));
+  problem.keyChunk =
+      std::max(findKeyChunk(op.getScoreMod(), op.getCaptures().size()),
+               findKeyChunk(op.getMaskMod(), op.getCaptures().size()));
+  problem.packed = isa<attn::PackedAttr>(op.getSequence());
+  problem.scoreMod = !op.getScoreMod().empty();
+  problem.dropout = static_cast<bool>(op.getDropoutAttr());
+  problem.loadsPerScore =
+      loadsPerScore(op.getScoreMod(), op.getCaptures().size()) ||
+      loadsPerScore(op.getMaskMod(), op.getCaptures().size());
+  if (op.hasBlocks()) {
+    problem.queryBlock = op.getQueryBlock();
+    problem.keyBlock = op.getKeyBlock();
+  }
+  return problem;
+}

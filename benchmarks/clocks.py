@@ -41,7 +41,7 @@ def make_parser():
 
 
 def trace_kernel(args, chip, folder):
-    """Image and metadata of the traced kernel, its number of warp groups and its sites."""
+    """Image and metadata of the traced kernel, and its sites."""
     inner = argparse.Namespace(**vars(args) | {"kernels": None, "jobs": os.cpu_count()})
     found = compile_programs([args.variant], inner, chip, folder)[args.variant]
     if isinstance(found, Exception):
@@ -99,7 +99,8 @@ def main():
         except (RuntimeError, ValueError, subprocess.CalledProcessError) as error:
             print(f"{args.variant}: {forward.first_line(error)}")
             return 1
-    print(f"warp group {args.group}: {mean:.0f} cycles from first to last note, {longest / mean:.2f} of that in the longest CTA")
+    longer = longest / max(mean, 1)
+    print(f"warp group {args.group}: {mean:.0f} cycles from first to last note, {longer:.2f} of that in the longest CTA")
     print(f"{'share':>6} {'times':>7} {'cycles':>7}  from -> to, by line of the PTX")
     for share, times, cycles, start, end in steps[: args.steps]:
         print(f"{100 * share:5.1f}% {times:7.1f} {cycles:7.0f}  {sites[start]} -> {sites[end]}")

@@ -11,8 +11,9 @@ with our dense kernel: where one contestant draws less power, the next one finds
 a cooler chip, and not all kernels gain as much by that. Variants that visit every
 block are stated as a share of our own dense or causal kernel's speed; sparse
 ones as time over our dense kernel's at that length, beside the share of
-128 x 128 blocks that are not empty, and what that allows. Set-up that flex_attention does outside of the
-kernel (create_block_mask) is timed by itself; ours is part of the launch.
+128 x 128 blocks that are not empty, and what that allows. Set-up that
+flex_attention does outside of the kernel (create_block_mask) is timed by itself;
+ours is part of the launch.
 
 The last column says whether a variant keeps to its bounds: a sparse one to what
 is allowed, another one to 0.85 of our own and 1.5 times flex_attention's speed.

@@ -294,9 +294,12 @@ class Kernel:
             return kernel
         # Before ptxas is called: there may be no device at all.
         _launch.open_device(device)
-        image = self._ptx if self._cubin is None and find_ptxas() is None else self.cubin
+        if self._cubin is None and find_ptxas() is not None:
+            self.assemble()
         with self._lock:
             if device not in self._loaded:
+                # Assembling may replace code and metadata: both as of now.
+                image = self._ptx if self._cubin is None else self._cubin
                 self._loaded[device] = _launch.LoadedKernel(image, self._metadata, self._facts, device)
             return self._loaded[device]
 

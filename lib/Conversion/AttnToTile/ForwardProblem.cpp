@@ -76,7 +76,7 @@ bool ForwardEmitter::isSparse() {
 }
 
 bool ForwardEmitter::computesBoundsFromCaptures() {
-  // Few keys leave registers: there are fewer warp groups.
+  // Where rows see few keys there are fewer warp groups, with registers for it.
   if (op.getKvBounds().empty() || isSparse())
     return false;
   Block &block = op.getKvBounds().front();

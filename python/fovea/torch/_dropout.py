@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Tuple
+from typing import Callable, Dict, Tuple
 
 import torch
 
 #: PyTorch's generators count in fours.
 _STEP = 4
+
+
+#: Of a device's generator: how to ask for its seed and offset and set the latter. Generators live as long as the process.
+_methods: Dict[int, Tuple[Callable[[], int], Callable[[], int], Callable[[int], None]]] = {}
+
+
+def _methods_of(device: torch.device) -> Tuple[Callable[[], int], Callable[[], int], Callable[[int], None]]:
+    generator = torch.cuda.default_generators[device.index]
+    found = _methods[device.index] = generator.initial_seed, generator.get_offset, generator.set_offset
+    return found
 
 
 def dropout_numbers(device: torch.device) -> Tuple[int, int]:
@@ -20,9 +30,9 @@ def dropout_numbers(device: torch.device) -> Tuple[int, int]:
     if torch.cuda.is_current_stream_capturing():
         raise NotImplementedError("dropout_p can't be given while a CUDA graph is captured: each replay would leave out the "
                                   "same keys")
-    generator = torch.cuda.default_generators[device.index]
-    offset = generator.get_offset()
-    generator.set_offset(offset + _STEP)
-    seed = generator.initial_seed()
+    seed_of, get_offset, set_offset = _methods.get(device.index) or _methods_of(device)
+    offset = get_offset()
+    set_offset(offset + _STEP)
+    seed = seed_of()
     # Kernels take signed numbers.
-    return (seed + (1 << 63)) % (1 << 64) - (1 << 63), offset
+    return seed - (1 << 64) if seed >> 63 else seed, offset

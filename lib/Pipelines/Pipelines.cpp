@@ -83,6 +83,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpPingPong());
   kernel.addPass(warp::createWarpInsertOutputCopies());
   kernel.addPass(warp::createWarpSpecialize());
+  kernel.addPass(warp::createWarpPrefetchScalars());
   // Only who computes asks for masks; who copies keeps one loop.
   kernel.addPass(warp::createWarpSplitMaskedLoops());
   kernel.addPass(createCanonicalizerPass());

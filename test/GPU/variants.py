@@ -24,6 +24,19 @@ RADIUS = 5
 BUTTERFLY = 32
 DOCUMENT = 150
 DISTANCE = 100
+# The limit of distances of a table that is written with constants.
+NEAR = 32
+#: A bias by head and distance, clamped by constants: many blocks have one value.
+TABLE = f"""%reach = arith.constant {NEAR} : index
+      %least = arith.constant 0 : index
+      %most = arith.constant {2 * NEAR} : index
+      %d = arith.subi %j, %i : index
+      %n = arith.addi %d, %reach : index
+      %low = arith.maxsi %n, %least : index
+      %place = arith.minsi %low, %most : index
+      %bias = tensor.extract %t0[%h, %place] : tensor<?x?xf32>
+      %r = arith.addf %s, %bias : f32
+      attn.yield %r : f32"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -490,6 +503,18 @@ VARIANTS = {
       %r = arith.addf %s, %bias : f32
       attn.yield %r : f32""",
         score=_distance_score,
+    ),
+    "table": Variant(
+        captures=(Capture("f32", ("Hq", 2 * NEAR + 1)),),
+        score_mod=TABLE,
+        score=_distance_score,
+    ),
+    "tablecausal": Variant(
+        captures=(Capture("f32", ("Hq", 2 * NEAR + 1)),),
+        score_mod=TABLE,
+        score=_distance_score,
+        mask_mod=CAUSAL,
+        mask=lambda b, h, i, j, sizes, captures: i >= j,
     ),
     # KERPLE: a function of the distance, without a table.
     "logarithmic": Variant(

@@ -20,6 +20,7 @@ DENSE = ("dense_bf16_d64_bhsd", "auto", "")
 CAUSAL = ("causal_bf16_d64_bhsd", "auto", "")
 ALIBI = ("alibi_bf16_d64_bhsd", "auto", ",capture0.0=2")
 DOCUMENTS = ("documents_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=300,capture1.0=2,capture1.1=300")
+TABLE = ("tablecausal_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=65")
 #: What is left out, what stands instead or which option is off, and where.
 CHANGES = [
     ("tile-add-by-dot", "", ALIBI),
@@ -31,6 +32,7 @@ CHANGES = [
     ("warp-ping-pong", "", CAUSAL),
     ("warp-insert-output-copies", "", (CAUSAL[0], "output=tma", "")),
     ("warp-specialize", "warp-specialize{relays=false}", DOCUMENTS),
+    ("warp-prefetch-scalars", "", TABLE),
     ("warp-split-masked-loops", "", CAUSAL),
     ("attn-to-tile", "held-rows=false", CAUSAL),
     ("attn-to-tile", "final-tiles=false", CAUSAL),

@@ -218,6 +218,32 @@ def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
   let dependentDialects = ["::fovea::warp::WarpDialect"];
 }
 
+def WarpPrefetchScalars
+    : Pass<"warp-prefetch-scalars", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Read scalars one iteration of a loop ahead";
+  let description = [{
+    A scalar that an iteration reads from global memory, in its body or in a
+    branch of it, is read in the iteration before, behind the products that
+    that one issues, and carried over; so the product that starts from it does
+    not wait for the memory. Needs indices, and a branch's condition, that follow
+    from the loop's index by pure arithmetic. What is read does not change: an
+    iteration that does not exist, or that would not take the branch, reads
+    nothing. Where an index is clamped, so that the place may stay the same, the
+    loop carries it too and reads again only where it moves. A loop that writes
+    global memory is left alone.
+
+    Before: `scf.if %same { memref.load %table[%h, %column] ... }`, with
+    `%same` and `%column` of `%iv`. After: a branch on the same of
+    `%iv + %step` reads for the next iteration, and the loop carries the value
+    and the condition.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numPrefetched", "prefetched", "Number of reads moved ahead">
+  ];
+}
+
 def WarpSplitMaskedLoops
     : Pass<"warp-split-masked-loops", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Split loops where a condition on the index changes";

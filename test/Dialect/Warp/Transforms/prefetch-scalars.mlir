@@ -1,0 +1,163 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-prefetch-scalars)))' --split-input-file | FileCheck %s
+
+// In a branch: the condition is carried with the value, and the next one is read
+// behind the product that is issued in between.
+// CHECK-LABEL: gpu.func @branch
+// CHECK-SAME: %[[TABLE:[a-z0-9]+]]: memref<?xf32>, %[[END:[a-z0-9]+]]: index, %[[FIRST:[a-z0-9]+]]: index
+// CHECK: %[[NONE:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: %[[AT:.*]] = arith.addi %c1{{.*}}, %[[FIRST]]
+// CHECK: %[[SAME:.*]] = arith.cmpi slt, %[[AT]], %[[END]]
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %c1{{.*}}, %[[END]]
+// CHECK: %[[READS:.*]] = arith.andi %[[EXISTS]], %[[SAME]]
+// CHECK: %[[VALUE:.*]] = scf.if %[[READS]] -> (f32) {
+// CHECK: memref.load %[[TABLE]][%[[AT]]]
+// CHECK: } else {
+// CHECK-NEXT: scf.yield %[[NONE]]
+// CHECK: scf.for %[[IV:.*]] = %c1{{.*}} to %[[END]] step %[[STEP:.*]] iter_args(%[[ACC:.*]] = %{{.*}}, %[[SAME_NOW:.*]] = %[[SAME]], %[[NOW:.*]] = %[[VALUE]])
+// CHECK: %[[INIT:.*]] = scf.if %[[SAME_NOW]]
+// CHECK-NEXT: tile.broadcast %[[NOW]]
+// CHECK: %[[DOT:.*]] = warp.dot async %{{.*}}, %{{.*}}, %[[INIT]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[IV]], %[[STEP]]
+// CHECK: %[[AT2:.*]] = arith.addi %[[NEXT]], %[[FIRST]]
+// CHECK: %[[SAME2:.*]] = arith.cmpi slt, %[[AT2]], %[[END]]
+// CHECK: %[[EXISTS2:.*]] = arith.cmpi slt, %[[NEXT]], %[[END]]
+// CHECK: %[[READS2:.*]] = arith.andi %[[EXISTS2]], %[[SAME2]]
+// CHECK: %[[LATER:.*]] = scf.if %[[READS2]]
+// CHECK: memref.load %[[TABLE]][%[[AT2]]]
+// CHECK: warp.dot_wait %[[DOT]]
+// CHECK: scf.yield %{{.*}}, %[[SAME2]], %[[LATER]]
+gpu.module @m {
+  gpu.func @branch(%table: memref<?xf32>, %end: index, %first: index) kernel {
+    %c1 = arith.constant 1 : index
+    %a = warp.alloc : memref<64x16xbf16, #warp.shared<panel = 16>>
+    %b = warp.alloc : memref<64x16xbf16, #warp.shared<panel = 16>>
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32, #warp.wgmma<groups = 1>>
+    %r = scf.for %iv = %c1 to %end step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32, #warp.wgmma<groups = 1>>) {
+      %at = arith.addi %iv, %first : index
+      %same = arith.cmpi slt, %at, %end : index
+      %init = scf.if %same -> (tensor<64x64xf32, #warp.wgmma<groups = 1>>) {
+        %value = memref.load %table[%at] : memref<?xf32>
+        %tile = tile.broadcast %value : f32 to tensor<64x64xf32, #warp.wgmma<groups = 1>>
+        scf.yield %tile : tensor<64x64xf32, #warp.wgmma<groups = 1>>
+      } else {
+        scf.yield %zero : tensor<64x64xf32, #warp.wgmma<groups = 1>>
+      }
+      %dot = warp.dot async %a, %b, %init transpose_b : memref<64x16xbf16, #warp.shared<panel = 16>>, memref<64x16xbf16, #warp.shared<panel = 16>>, tensor<64x64xf32, #warp.wgmma<groups = 1>>
+      %s = warp.dot_wait %dot : !warp.pending<tensor<64x64xf32, #warp.wgmma<groups = 1>>>
+      %sum = arith.addf %acc, %s : tensor<64x64xf32, #warp.wgmma<groups = 1>>
+      scf.yield %sum : tensor<64x64xf32, #warp.wgmma<groups = 1>>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// In the body, and in the branch that is not taken under its condition; both of
+// integers. The second one's place may stay the same, then what is held stays.
+// CHECK-LABEL: gpu.func @others
+// CHECK: %[[NOWHERE:.*]] = arith.constant -1 : index
+// CHECK: %[[FIRST:.*]] = scf.if
+// CHECK: %[[NOT:.*]] = arith.xori %{{.*}}, %true
+// CHECK: arith.andi %{{.*}}, %[[NOT]]
+// CHECK: arith.cmpi ne, %[[PLACE0:.*]], %[[NOWHERE]]
+// CHECK: %[[SECOND:.*]]:2 = scf.if
+// CHECK: scf.yield %{{.*}}, %[[PLACE0]]
+// CHECK: scf.yield %{{.*}}, %[[NOWHERE]]
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[A:.*]] = %[[FIRST]], %[[B:.*]] = %[[SECOND]]#0, %[[AT:.*]] = %[[SECOND]]#1) -> (i32, i1, i32, i32, index)
+// CHECK: } else {
+// CHECK-NEXT: scf.yield %[[B]]
+// CHECK: memref.load
+// CHECK: %[[MOVES:.*]] = arith.cmpi ne, %[[PLACE:.*]], %[[AT]]
+// CHECK: %[[READS:.*]] = arith.andi %{{.*}}, %[[MOVES]]
+// CHECK: %[[LATER:.*]]:2 = scf.if %[[READS]]
+// CHECK-NEXT: %[[VALUE:.*]] = memref.load %{{.*}}[%[[PLACE]]]
+// CHECK-NEXT: scf.yield %[[VALUE]], %[[PLACE]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %[[B]], %[[AT]]
+// CHECK: arith.addi %{{.*}}, %[[A]]
+// CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[LATER]]#0, %[[LATER]]#1
+gpu.module @m {
+  gpu.func @others(%table: memref<?xi32>, %end: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0 : i32
+    %r = scf.for %iv = %c0 to %end step %c1 iter_args(%acc = %zero) -> (i32) {
+      %first = memref.load %table[%iv] : memref<?xi32>
+      %odd = arith.andi %iv, %c1 : index
+      %even = arith.cmpi eq, %odd, %c0 : index
+      %second = scf.if %even -> (i32) {
+        scf.yield %zero : i32
+      } else {
+        %value = memref.load %table[%odd] : memref<?xi32>
+        scf.yield %value : i32
+      }
+      %sum = arith.addi %acc, %first : i32
+      %both = arith.addi %sum, %second : i32
+      scf.yield %both : i32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Nothing moves: a place that the last iteration found, one that may trap, one
+// that never changes, one two branches deep, and shared memory.
+// CHECK-LABEL: gpu.func @stays
+// CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (index, f32)
+// CHECK-COUNT-5: memref.load
+// CHECK-NOT: memref.load
+gpu.module @m {
+  gpu.func @stays(%table: memref<?xf32>, %end: index, %n: index, %c: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f32
+    %buffer = warp.alloc : memref<64x16xf32, #warp.shared<panel = 16>>
+    %r:2 = scf.for %iv = %c0 to %end step %c1 iter_args(%at = %c0, %acc = %zero) -> (index, f32) {
+      %a = memref.load %table[%at] : memref<?xf32>
+      %part = arith.divui %iv, %n : index
+      %b = memref.load %table[%part] : memref<?xf32>
+      %d = memref.load %table[%n] : memref<?xf32>
+      %e = scf.if %c -> (f32) {
+        %inner = scf.if %c -> (f32) {
+          %deep = memref.load %table[%iv] : memref<?xf32>
+          scf.yield %deep : f32
+        } else {
+          scf.yield %zero : f32
+        }
+        scf.yield %inner : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      %f = memref.load %buffer[%iv, %c0] : memref<64x16xf32, #warp.shared<panel = 16>>
+      %ab = arith.addf %a, %b : f32
+      %de = arith.addf %d, %e : f32
+      %abde = arith.addf %ab, %de : f32
+      %abdef = arith.addf %abde, %f : f32
+      %sum = arith.addf %acc, %abdef : f32
+      %next = arith.addi %at, %part : index
+      scf.yield %next, %sum : index, f32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// What the loop writes might be what it reads next.
+// CHECK-LABEL: gpu.func @writes
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK-NEXT: memref.load
+// CHECK-NEXT: memref.store
+gpu.module @m {
+  gpu.func @writes(%table: memref<?xf32>, %out: memref<?xf32>, %end: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %iv = %c0 to %end step %c1 {
+      %a = memref.load %table[%iv] : memref<?xf32>
+      memref.store %a, %out[%iv] : memref<?xf32>
+    }
+    gpu.return
+  }
+}

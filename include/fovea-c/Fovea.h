@@ -202,6 +202,14 @@ FOVEA_C_API FoveaBuffer *foveaAssemble(FoveaContext *context, const char *ptx,
                                        size_t size, const char *target,
                                        const char *ptxas);
 
+/**
+ * Schedules that need fewer registers than the one in a kernel's launch
+ * metadata, the fastest first: a line for each, as FoveaOptions.schedule has
+ * it; no line if there are none. For kernels that foveaAssemble warns of.
+ */
+FOVEA_C_API FoveaBuffer *
+foveaSmallerSchedules(FoveaContext *context, const char *metadata, size_t size);
+
 /*===-- Running on the CPU
  * -------------------------------------------------===*/
 

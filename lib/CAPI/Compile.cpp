@@ -9,6 +9,7 @@
 #include "Internal.h"
 
 #include "fovea/Target/Assemble.h"
+#include "fovea/Target/SmallerSchedules.h"
 #include "fovea/Target/Target.h"
 
 #include <cstring>
@@ -156,6 +157,24 @@ FoveaBuffer *foveaAssemble(FoveaContext *context, const char *ptx, size_t size,
       context->diagnostics.add(FOVEA_WARNING, fault);
     context->diagnostics.add(FOVEA_REMARK, assembly.log);
     result = new FoveaBuffer{std::move(*assembly.machineCode)};
+    return success();
+  });
+  return result;
+}
+
+FoveaBuffer *foveaSmallerSchedules(FoveaContext *context, const char *metadata,
+                                   size_t size) {
+  if (!context || !metadata)
+    return nullptr;
+  FoveaBuffer *result = nullptr;
+  context->call([&]() -> LogicalResult {
+    auto schedules = getSmallerSchedules(StringRef(metadata, size));
+    if (!schedules)
+      return context->error("expected launch metadata with a schedule");
+    std::string lines;
+    for (const std::string &schedule : *schedules)
+      lines += schedule + "\n";
+    result = new FoveaBuffer{std::move(lines)};
     return success();
   });
   return result;

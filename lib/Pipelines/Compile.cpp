@@ -122,23 +122,6 @@ fovea::compileToPTX(ModuleOp module, const CompileOptions &options) {
   return kernels;
 }
 
-FailureOr<CompiledKernel> fovea::compileKernel(ModuleOp module,
-                                               const CompileOptions &options,
-                                               StringRef name) {
-  TimingScope timing;
-  auto ptx = emitArtifact(module, Artifact::PTX, options, name, timing);
-  if (failed(ptx))
-    return failure();
-  FailureOr<tile::AbiOp> abi = selectKernel(module, name);
-  if (failed(abi))
-    return failure();
-  FailureOr<std::string> metadata = getMetadata(*abi);
-  if (failed(metadata))
-    return failure();
-  return CompiledKernel{abi->getKernel().str(), std::move(*ptx),
-                        std::move(*metadata)};
-}
-
 static LogicalResult runPipeline(ModuleOp module, Artifact artifact,
                                  const CompileOptions &options,
                                  TimingScope &timing, PassManagerSetup setup) {
@@ -183,4 +166,24 @@ FailureOr<std::string> fovea::emitArtifact(ModuleOp module, Artifact artifact,
     return getMetadata(*abi);
   return translate((*abi)->getParentOfType<gpu::GPUModuleOp>(), *target,
                    options, artifact == Artifact::PTX, timing);
+}
+
+FailureOr<CompiledKernel> fovea::compileKernel(ModuleOp module,
+                                               const CompileOptions &options,
+                                               StringRef name,
+                                               TimingScope *timing,
+                                               PassManagerSetup setup) {
+  TimingScope none;
+  auto ptx = emitArtifact(module, Artifact::PTX, options, name,
+                          timing ? *timing : none, setup);
+  if (failed(ptx))
+    return failure();
+  FailureOr<tile::AbiOp> abi = selectKernel(module, name);
+  if (failed(abi))
+    return failure();
+  FailureOr<std::string> metadata = getMetadata(*abi);
+  if (failed(metadata))
+    return failure();
+  return CompiledKernel{abi->getKernel().str(), std::move(*ptx),
+                        std::move(*metadata)};
 }

@@ -10,7 +10,7 @@ import os
 import pathlib
 import threading
 import warnings
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from . import _launch, _library, cache as disk
 from ._arrays import as_tensors, from_tensor, to_host
@@ -19,7 +19,7 @@ from ._spec import Program, Spec, as_spec
 from ._version import VERSION
 from .errors import CompileError, CompileWarning, Diagnostic, Error
 
-_MAGIC = b"fovea-kernel 1\n"
+_MAGIC = b"fovea-kernel 2\n"
 _LEVELS = {"attn": 0, "tile": 1, "warp": 2, "nvvm": 3, "llvm": 4, "ptx": 5, "metadata": 6}
 DEFAULT_TARGET = "sm_90a"
 
@@ -138,9 +138,10 @@ class Kernel:
     """
 
     def __init__(self, spec: Spec, options: Choices, ptx: bytes, metadata: bytes,
-                 cubin: Optional[bytes] = None, key: Optional[str] = None):
+                 cubin: Optional[bytes] = None, key: Optional[str] = None, is_asked_for: Optional[bool] = None):
         self._spec, self._options, self._key = spec, dict(options), key
-        self._is_asked_for = options.get("schedule", "auto") != "auto"
+        # Not where the schedule among the options was put in place of a chosen one.
+        self._is_asked_for = options.get("schedule", "auto") != "auto" if is_asked_for is None else is_asked_for
         self._ptx, self._metadata, self._cubin = ptx, metadata, cubin
         self._facts = json.loads(metadata)
         self._loaded: Dict[int, _launch.LoadedKernel] = {}
@@ -208,7 +209,7 @@ class Kernel:
 
     def _fit(self, ptxas: str) -> Optional[Tuple[Kernel, bytes]]:
         """The kernel of the first schedule that has no faults, and its machine code."""
-        for schedule in _smaller(self._facts["schedule"]):
+        for schedule in _smaller(self._metadata):
             try:
                 kernel = _compile(self._spec, {**self._options, "schedule": schedule}, None)
                 cubin, faults = _run_ptxas(kernel._ptx, kernel.target, ptxas)
@@ -239,7 +240,7 @@ class Kernel:
         blobs = [self._spec.mlir.encode(), self._ptx, self._metadata, self._cubin or b""]
         header = {
             "version": VERSION, "name": self._spec.name, "captures": self._spec.captures,
-            "options": self._options, "sizes": [len(blob) for blob in blobs],
+            "options": self._options, "is_asked_for": self._is_asked_for, "sizes": [len(blob) for blob in blobs],
         }
         body = b"".join([json.dumps(header).encode(), b"\n", *blobs])
         return _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
@@ -261,7 +262,7 @@ class Kernel:
                 rest = rest[size:]
             mlir, ptx, metadata, cubin = blobs
             spec = Spec(header["name"], mlir.decode(), tuple(header["captures"]), mlir.decode())
-            return cls(spec, header["options"], ptx, metadata, cubin or None, key)
+            return cls(spec, header["options"], ptx, metadata, cubin or None, key, header["is_asked_for"])
         except (ValueError, KeyError, TypeError) as error:
             raise Error(f"the kernel is malformed: {error}") from error
 
@@ -363,15 +364,10 @@ def _run_ptxas(ptx: bytes, target: str, program: str) -> Tuple[bytes, Tuple[Diag
         return cubin, tuple(each for each in context.diagnostics() if each.severity == "warning")
 
 
-def _smaller(schedule: Mapping[str, Any]) -> Iterator[str]:
-    """Schedules that need fewer registers, the fastest first: two warp groups, which
-    have more, then narrower blocks."""
-    warps, tile_n = "", schedule["tile_n"]
-    if schedule.get("producer_registers") and schedule["warps"] > 8:
-        warps, tile_n = "warps=8,", 256
-    while tile_n > 16:
-        tile_n = max(16, tile_n // 32 * 16)
-        yield f"{warps}tile_n={tile_n}"
+def _smaller(metadata: bytes) -> List[str]:
+    """Schedules that need fewer registers than a kernel's, the fastest first."""
+    with Context() as context:
+        return context.take(context.lib.foveaSmallerSchedules(context.handle, metadata, len(metadata))).decode().splitlines()
 
 
 def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:

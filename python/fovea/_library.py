@@ -93,6 +93,7 @@ COMPILER_FUNCTIONS = {
     "foveaKernelMetadata": (String, [c_void_p]),
     "foveaEmit": (c_void_p, [c_void_p, POINTER(Options), c_int]),
     "foveaAssemble": (c_void_p, [c_void_p, c_char_p, c_size_t, c_char_p, c_char_p]),
+    "foveaSmallerSchedules": (c_void_p, [c_void_p, c_char_p, c_size_t]),
     "foveaModuleSignature": (c_void_p, [c_void_p, POINTER(Options)]),
     "foveaInterpret": (c_void_p, [c_void_p, POINTER(Options), POINTER(RunOptions), POINTER(Tensor), c_size_t]),
     "foveaBlockMap": (

@@ -134,6 +134,7 @@ static void pass_null(FoveaContext *context, FoveaModule *module) {
            foveaModulePrint(NULL) == NULL && foveaCompile(NULL, NULL) == NULL &&
            foveaEmit(NULL, NULL, FOVEA_ARTIFACT_PTX) == NULL &&
            foveaAssemble(context, NULL, 0, "sm_80", "ptxas") == NULL &&
+           foveaSmallerSchedules(context, NULL, 0) == NULL &&
            foveaModuleSignature(NULL, NULL) == NULL &&
            foveaInterpret(module, NULL, NULL, NULL, 1) == NULL &&
            foveaBlockMap(module, NULL, NULL, NULL, 0) == NULL &&
@@ -233,6 +234,18 @@ static void execute(FoveaContext *context, FoveaModule *module, char *command) {
     if (cubin)
       printf("machine code: %.3s\n", foveaBufferString(cubin).data + 1);
     foveaBufferDestroy(cubin);
+    foveaKernelDestroy(kernel);
+  } else if (strcmp(command, "smaller") == 0) {
+    FoveaKernel *kernel = foveaCompile(module, &options);
+    FoveaString metadata = foveaKernelMetadata(kernel);
+    report(context, kernel != NULL);
+    FoveaBuffer *schedules =
+        foveaSmallerSchedules(context, metadata.data, metadata.size);
+    report(context, schedules != NULL);
+    if (schedules)
+      printf("%s", foveaBufferString(schedules).data);
+    foveaBufferDestroy(schedules);
+    report(context, foveaSmallerSchedules(context, "{}", 2) != NULL);
     foveaKernelDestroy(kernel);
   } else if ((value = value_of(command, "run="))) {
     FoveaRunOptions how = {sizeof how, (FoveaArtifact)atoi(value), 0, 7};

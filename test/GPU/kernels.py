@@ -95,9 +95,8 @@ def compile_one(name, source, folder, compiler, target, chip, ptxas, options=())
     program.write_text(source)
     base = [str(compiler), str(program), f"--target={target}", *options]
     started = time.monotonic()
-    _run([*base, "--emit=ptx", "-o", str(ptx)], "fovea-compile")
+    _run([*base, "--emit=ptx", "-o", str(ptx), f"--metadata={metadata}"], "fovea-compile")
     facts = {"fovea_compile_s": round(time.monotonic() - started, 3)}
-    _run([*base, "--emit=metadata", "-o", str(metadata)], "fovea-compile")
     if not ptxas:
         return str(ptx), str(metadata), facts
     cubin = folder / f"{name}.cubin"

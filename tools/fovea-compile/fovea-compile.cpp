@@ -10,6 +10,7 @@
 #include "fovea/Target/Assemble.h"
 #include "fovea/Target/Compile.h"
 #include "fovea/Target/PTX.h"
+#include "fovea/Target/SmallerSchedules.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -49,6 +50,12 @@ static llvm::cl::opt<Emit> emitKind(
         clEnumValN(Emit::Metadata, "metadata",
                    "launch metadata as JSON, see docs/ABI.md")),
     llvm::cl::cat(category));
+static llvm::cl::opt<std::string> metadataName(
+    "metadata",
+    llvm::cl::desc("With --emit=ptx or cubin: also write the launch metadata. "
+                   "Where the registers of the chosen schedule don't fit, "
+                   "machine code and metadata are then those of a smaller one"),
+    llvm::cl::value_desc("file"), llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
     kernelName("kernel",
                llvm::cl::desc("The kernel to write, if there are several"),
@@ -88,13 +95,13 @@ static llvm::cl::opt<std::string>
 static llvm::cl::opt<bool> allowFaults(
     "allow-faults",
     llvm::cl::desc("With --emit=cubin: only warn where the registers of a "
-                   "--schedule don't fit or its dots wait for each other"),
+                   "schedule don't fit or its dots wait for each other"),
     llvm::cl::cat(category));
 static llvm::cl::opt<bool>
     verbose("v", llvm::cl::desc("With --emit=cubin: show what ptxas says"),
             llvm::cl::cat(category));
 
-/// What is compiled to; machine code is made of PTX.
+/// What `emitArtifact` makes.
 static Artifact getArtifact(Emit kind) {
   switch (kind) {
   case Emit::Tile:
@@ -105,46 +112,94 @@ static Artifact getArtifact(Emit kind) {
     return Artifact::NVVM;
   case Emit::LLVM:
     return Artifact::LLVM;
-  case Emit::PTX:
-  case Emit::Cubin:
-    return Artifact::PTX;
   case Emit::Metadata:
     return Artifact::Metadata;
+  case Emit::PTX:
+  case Emit::Cubin:
+    break;
   }
-  llvm_unreachable("unknown kind of output");
+  llvm_unreachable("made with its metadata");
 }
 
-/// Machine code of `ptx`, or none after an error was printed.
-static std::optional<std::string> assemble(StringRef ptx) {
-  std::string program = ptxasName;
-  if (program.empty()) {
-    llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas");
-    if (!found) {
-      llvm::errs() << "error: --emit=cubin needs ptxas, which is not on the "
-                      "PATH; give its place with --ptxas, or use --emit=ptx\n";
-      return std::nullopt;
-    }
-    program = *found;
+static std::optional<std::string> findPtxas() {
+  if (!ptxasName.empty())
+    return ptxasName;
+  if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))
+    return *found;
+  llvm::errs() << "error: --emit=cubin needs ptxas, which is not on the PATH; "
+                  "give its place with --ptxas, or use --emit=ptx\n";
+  return std::nullopt;
+}
+
+namespace {
+/// What is written, and the launch metadata if that was made with it.
+struct Product {
+  std::string text, metadata;
+};
+} // namespace
+
+/// The first schedule that needs fewer registers and has no faults.
+static std::optional<Product> assembleSmaller(ModuleOp source,
+                                              const CompiledKernel &chosen,
+                                              CompileOptions &options,
+                                              StringRef ptxas) {
+  // One that doesn't fit shared memory is no news.
+  ScopedDiagnosticHandler ignore(source.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  for (std::string &smaller : getSmallerSchedules(chosen.metadata)
+                                  .value_or(std::vector<std::string>())) {
+    options.schedule = smaller;
+    OwningOpRef<ModuleOp> copy = source.clone();
+    auto kernel = compileKernel(*copy, options, kernelName);
+    if (failed(kernel))
+      continue;
+    Assembly assembly = assemblePTX(kernel->ptx, target, ptxas);
+    if (!assembly.machineCode || !assembly.faults.empty())
+      continue;
+    if (verbose)
+      llvm::errs() << assembly.log;
+    llvm::errs() << "remark: the registers of the chosen schedule don't fit; "
+                    "compiled with --schedule="
+                 << smaller << "\n";
+    return Product{*assembly.machineCode, kernel->metadata};
   }
-  Assembly assembly = assemblePTX(ptx, target, program);
+  return std::nullopt;
+}
+
+/// Machine code of `kernel`, or none after an error was printed. `source` is
+/// what it was compiled from, where another schedule may take its place.
+static std::optional<Product> assemble(const CompiledKernel &kernel,
+                                       ModuleOp source,
+                                       CompileOptions &options) {
+  std::optional<std::string> ptxas = findPtxas();
+  if (!ptxas)
+    return std::nullopt;
+  Assembly assembly = assemblePTX(kernel.ptx, target, *ptxas);
   if (verbose || !assembly.machineCode)
     llvm::errs() << assembly.log;
+  if (assembly.machineCode && !assembly.faults.empty() && source)
+    if (auto smaller = assembleSmaller(source, kernel, options, *ptxas))
+      return smaller;
   // Who asks for a schedule can ask for another one.
   bool isRefused = schedule != "auto" && !allowFaults;
   for (const std::string &fault : assembly.faults)
     llvm::errs() << (isRefused ? "error: " : "warning: ") << fault << "\n";
-  if (!assembly.machineCode)
+  if (!assembly.machineCode) {
     llvm::errs() << "error: " << assembly.error << "\n";
+    return std::nullopt;
+  }
   if (isRefused && !assembly.faults.empty()) {
     llvm::errs() << "note: --allow-faults keeps such a schedule\n";
     return std::nullopt;
   }
-  return assembly.machineCode;
+  if (!assembly.faults.empty() && metadataName.empty() && !allowFaults)
+    llvm::errs() << "note: with --metadata a schedule that needs fewer "
+                    "registers may take its place\n";
+  return Product{*assembly.machineCode, kernel.metadata};
 }
 
 /// What to write, or none after diagnostics.
-static std::optional<std::string> produce(ModuleOp module,
-                                          TimingScope &timing) {
+static std::optional<Product> produce(ModuleOp module, TimingScope &timing) {
   CompileOptions options;
   options.target = target;
   options.schedule = schedule;
@@ -153,15 +208,38 @@ static std::optional<std::string> produce(ModuleOp module,
   options.accurateTanh = accurateTanh;
   options.withoutMaskOptimizations.assign(withoutMaskOptimizations.begin(),
                                           withoutMaskOptimizations.end());
-  FailureOr<std::string> text =
-      emitArtifact(module, getArtifact(emitKind), options, kernelName, timing,
-                   applyPassManagerCLOptions);
-  if (failed(text))
+  if (emitKind != Emit::PTX && emitKind != Emit::Cubin) {
+    FailureOr<std::string> text =
+        emitArtifact(module, getArtifact(emitKind), options, kernelName, timing,
+                     applyPassManagerCLOptions);
+    if (failed(text))
+      return std::nullopt;
+    return Product{std::move(*text), ""};
+  }
+  // The launch must be told of another schedule.
+  bool isReplaceable = emitKind == Emit::Cubin && schedule == "auto" &&
+                       !allowFaults && !metadataName.empty();
+  OwningOpRef<ModuleOp> source = isReplaceable ? module.clone() : ModuleOp();
+  auto kernel = compileKernel(module, options, kernelName, &timing,
+                              applyPassManagerCLOptions);
+  if (failed(kernel))
     return std::nullopt;
-  if (emitKind != Emit::Cubin)
-    return *text;
+  if (emitKind == Emit::PTX)
+    return Product{std::move(kernel->ptx), std::move(kernel->metadata)};
   TimingScope assembly = timing.nest("ptxas");
-  return assemble(*text);
+  return assemble(*kernel, source ? *source : ModuleOp(), options);
+}
+
+static LogicalResult write(StringRef name, StringRef text) {
+  std::string message;
+  std::unique_ptr<llvm::ToolOutputFile> output = openOutputFile(name, &message);
+  if (!output) {
+    llvm::errs() << "error: " << message << "\n";
+    return failure();
+  }
+  output->os() << text;
+  output->keep();
+  return success();
 }
 
 int main(int argc, char **argv) {
@@ -175,6 +253,11 @@ int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
       "Fovea compiler: attention IR to PTX, and every level in between\n");
+  if (!metadataName.empty() && emitKind != Emit::PTX &&
+      emitKind != Emit::Cubin) {
+    llvm::errs() << "error: --metadata goes with --emit=ptx or --emit=cubin\n";
+    return 1;
+  }
 
   DefaultTimingManager manager;
   applyDefaultTimingManagerCLOptions(manager);
@@ -201,16 +284,10 @@ int main(int argc, char **argv) {
   parsing.stop();
   if (!module)
     return 1;
-  std::optional<std::string> text = produce(*module, timing);
-  if (!text)
+  std::optional<Product> product = produce(*module, timing);
+  if (!product || failed(write(outputName, product->text)))
     return 1;
-  std::unique_ptr<llvm::ToolOutputFile> output =
-      openOutputFile(outputName, &message);
-  if (!output) {
-    llvm::errs() << "error: " << message << "\n";
+  if (!metadataName.empty() && failed(write(metadataName, product->metadata)))
     return 1;
-  }
-  output->os() << *text;
-  output->keep();
   return 0;
 }

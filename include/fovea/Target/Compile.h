@@ -33,12 +33,6 @@ struct CompiledKernel {
 mlir::FailureOr<std::vector<CompiledKernel>>
 compileToPTX(mlir::ModuleOp module, const CompileOptions &options);
 
-/// As above, one kernel: the one called `name`, or, if that is empty, the only
-/// one.
-mlir::FailureOr<CompiledKernel> compileKernel(mlir::ModuleOp module,
-                                              const CompileOptions &options,
-                                              llvm::StringRef name = "");
-
 /// What a compilation can give as text.
 enum class Artifact { Tile, Warp, NVVM, LLVM, PTX, Metadata };
 
@@ -52,6 +46,13 @@ mlir::FailureOr<std::string>
 emitArtifact(mlir::ModuleOp module, Artifact artifact,
              const CompileOptions &options, llvm::StringRef kernel,
              mlir::TimingScope &timing, PassManagerSetup setup = nullptr);
+
+/// As `compileToPTX`, one kernel: the one called `name`, or, if that is empty,
+/// the only one. Times its parts if there is a place to.
+mlir::FailureOr<CompiledKernel>
+compileKernel(mlir::ModuleOp module, const CompileOptions &options,
+              llvm::StringRef name = "", mlir::TimingScope *timing = nullptr,
+              PassManagerSetup setup = nullptr);
 
 } // namespace fovea
 

@@ -1,0 +1,46 @@
+//===- SmallerSchedules.cpp - When registers don't suffice ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Target/SmallerSchedules.h"
+
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+
+// Products take blocks in steps of so many keys.
+static constexpr int64_t kKeyStep = 16;
+
+std::optional<std::vector<std::string>>
+fovea::getSmallerSchedules(StringRef metadata) {
+  Expected<json::Value> parsed = json::parse(metadata);
+  if (!parsed) {
+    consumeError(parsed.takeError());
+    return std::nullopt;
+  }
+  const json::Object *facts = parsed->getAsObject();
+  const json::Object *schedule = facts ? facts->getObject("schedule") : nullptr;
+  if (!schedule)
+    return std::nullopt;
+  std::optional<int64_t> tileN = schedule->getInteger("tile_n"),
+                         warps = schedule->getInteger("warps");
+  if (!tileN || !warps)
+    return std::nullopt;
+  int64_t width = *tileN;
+  std::string groups;
+  if (schedule->getInteger("producer_registers").value_or(0) != 0 &&
+      *warps > 8) {
+    groups = "warps=8,";
+    width = 256;
+  }
+  std::vector<std::string> smaller;
+  while (width > kKeyStep) {
+    width = std::max(kKeyStep, width / 2 / kKeyStep * kKeyStep);
+    smaller.push_back(groups + "tile_n=" + std::to_string(width));
+  }
+  return smaller;
+}

@@ -58,8 +58,9 @@ private:
   /// Adds what `value` is computed from to `slice`; false if that is not known
   /// an iteration ahead.
   bool addSlice(Value value);
-  /// Whether `index`, of which all is in `slice`, may stay the same while the
-  /// loop's index goes on.
+  /// Whether `index`, of which all is in `slice`, moves with the loop's index.
+  bool isMoving(Value index);
+  /// Whether it may yet stay the same from an iteration to the next.
   bool isClamped(Value index);
   bool canMove(ScalarRead read);
   void findReads();
@@ -126,8 +127,12 @@ bool Prefetcher::canMove(ScalarRead read) {
   return can;
 }
 
+bool Prefetcher::isMoving(Value index) {
+  return !loop.isDefinedOutsideOfLoop(index);
+}
+
 bool Prefetcher::isClamped(Value index) {
-  if (index == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(index))
+  if (index == loop.getInductionVar() || !isMoving(index))
     return false;
   Operation *op = index.getDefiningOp();
   return !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp>(
@@ -146,9 +151,11 @@ void Prefetcher::findReads() {
       return;
     if (!canMove(read))
       return;
-    for (Value index : load.getIndices())
-      if (isClamped(index))
-        read.clamped.push_back(index);
+    // One index that goes on makes it another place.
+    auto moving = llvm::make_filter_range(
+        load.getIndices(), [&](Value index) { return isMoving(index); });
+    if (llvm::all_of(moving, [&](Value index) { return isClamped(index); }))
+      llvm::append_range(read.clamped, moving);
     reads.push_back(read);
     if (branch)
       branches.insert(branch);

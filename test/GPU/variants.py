@@ -564,8 +564,9 @@ REQUIRED = ("dense", "causal", "window", "prefix", "softcap", "alibi")
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """One kernel: a variant, element type, head dims and layout. Sizes are
-    dynamic unless `static` gives (B, Hq, Hkv, Sq, Skv)."""
+    """One kernel: a variant, element type, head dims and layout, and whether it
+    writes the log-sum-exp. Sizes are dynamic unless `static` gives (B, Hq, Hkv,
+    Sq, Skv)."""
 
     variant: str
     dtype: str = "bf16"
@@ -573,6 +574,7 @@ class Config:
     dv: int = 0
     layout: str = "bhsd"
     static: tuple = ()
+    lse: bool = True
 
     @property
     def value_dim(self):
@@ -582,21 +584,21 @@ class Config:
     def name(self):
         dv = f"_dv{self.dv}" if self.dv and self.dv != self.d else ""
         sizes = "".join(f"_{size}" for size in self.static)
-        return f"{self.variant}_{self.dtype}_d{self.d}{dv}_{self.layout}{sizes}"
+        return f"{self.variant}_{self.dtype}_d{self.d}{dv}_{self.layout}{sizes}{'' if self.lse else '_nolse'}"
 
     @staticmethod
     def parse(name):
-        match = re.fullmatch(r"([a-z]+)_(f16|bf16)_d(\d+)(?:_dv(\d+))?_(bhsd|bshd)((?:_\d+){5})?", name)
+        match = re.fullmatch(r"([a-z]+)_(f16|bf16)_d(\d+)(?:_dv(\d+))?_(bhsd|bshd)((?:_\d+){5})?(_nolse)?", name)
         if not match or match[1] not in VARIANTS:
-            raise ValueError(f"'{name}' names no variant: expected VARIANT_DTYPE_dD[_dvDV]_LAYOUT[_B_HQ_HKV_SQ_SKV]")
+            raise ValueError(f"'{name}' names no variant: expected VARIANT_DTYPE_dD[_dvDV]_LAYOUT[_B_HQ_HKV_SQ_SKV][_nolse]")
         static = tuple(int(size) for size in match[6].split("_")[1:]) if match[6] else ()
-        return Config(match[1], match[2], int(match[3]), int(match[4] or 0), match[5], static)
+        return Config(match[1], match[2], int(match[3]), int(match[4] or 0), match[5], static, not match[7])
 
 
 def emit(config, with_lse=True, table=None):
     """The attn IR of a kernel, whose second result is LSE unless without. The
     variant is one of `table`, by default of VARIANTS."""
-    variant = (table or VARIANTS)[config.variant]
+    variant, with_lse = (table or VARIANTS)[config.variant], with_lse and config.lse
     names = ("B", "Hq", "Hkv", "Sq", "Skv")
     sizes = dict(zip(names, config.static)) if config.static else dict.fromkeys(names, "?")
 

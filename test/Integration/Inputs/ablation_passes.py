@@ -24,6 +24,7 @@ TABLE = ("tablecausal_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=65")
 #: What is left out, what stands instead or which option is off, and where.
 CHANGES = [
     ("tile-add-by-dot", "", ALIBI),
+    ("tile-fuse-online-softmax", "fixed-reference=false", ("fastcap_bf16_d64_bhsd", "auto", "")),
     ("warp-overlap-dots,warp-chain-tiles", "", CAUSAL),
     ("warp-chain-tiles", "", CAUSAL),
     ("tile-sink-coordinates", "", CAUSAL),

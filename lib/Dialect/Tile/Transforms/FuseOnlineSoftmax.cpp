@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScoreBounds.h"
 #include "TileBuilder.h"
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
@@ -62,6 +63,12 @@ public:
   State deferred();
   State conditional(double tau);
   State lazy(double tau);
+  /// A reference that serves all scores the op can have, in base 2; none if
+  /// that isn't known, or if weights by one reference would not fit the type
+  /// that they are rounded to.
+  std::optional<double> findFixedReference();
+  /// For such a reference; no maximum is computed.
+  State fixed(double reference);
 
   /// Replaces the op by `state`, its reference in natural units.
   void finish(State state) {
@@ -132,6 +139,17 @@ private:
                          1.0);
     return DotOp::create(b, sumsType, rounded, ones, sums,
                          /*transposeB=*/false);
+  }
+  /// The sums with a block's weights, and the accumulator with their products.
+  /// A sum by dot joins the product, behind the copy of the values.
+  std::pair<Value, Value> addBlock(Value j, Value weights, Value sums,
+                                   Value acc) {
+    if (!sumByDot)
+      sums = addToSums(sums, weights);
+    acc = accumulate(j, weights, acc);
+    if (sumByDot)
+      sums = addToSums(sums, weights);
+    return {sums, acc};
   }
   /// The row's sum, from what addToSums gave.
   Value finishSums(Value sums) {
@@ -376,11 +394,13 @@ State LoopWriter::deferred() {
         Value factor = b.exp2(b.subtract(m, guarded));
         Value weights = weightsOf(scores, guarded);
         if (sumByDot)
-          sums = addToSums(scaleRows(sums, factor), weights);
+          sums = scaleRows(sums, factor);
         else
           sums = b.multiplyAdd(sums, b.widen(factor, sumsType),
                                partialSumsOf(weights));
         acc = accumulate(step.j, weights, scaleRows(acc, factor));
+        if (sumByDot) // as in addBlock
+          sums = addToSums(sums, weights);
         return SmallVector<Value>{next, sums, acc};
       });
   return {results[0], finishSums(results[1]), results[2]};
@@ -411,8 +431,8 @@ State LoopWriter::conditional(double tau) {
           Value scaledAcc = scaleRows(body->getArgument(1), factor);
           YieldOp::create(b, ValueRange{scaledSums, scaledAcc});
         }
-        sums = addToSums(rescale.getResult(0), weights);
-        acc = accumulate(step.j, weights, rescale.getResult(1));
+        std::tie(sums, acc) = addBlock(step.j, weights, rescale.getResult(0),
+                                       rescale.getResult(1));
         return SmallVector<Value>{next, sums, acc};
       });
   return {results[0], finishSums(results[1]), results[2]};
@@ -556,6 +576,51 @@ State LoopWriter::lazy(double tau) {
 }
 
 //===----------------------------------------------------------------------===//
+// A fixed reference
+//===----------------------------------------------------------------------===//
+
+// Powers of two that a row's weights may be below its largest one, and that any
+// may be above 1: sums of 2^31 products with values up to 2^48 stay finite.
+static constexpr int kWeightRange = 24, kMostWeight = 48;
+
+std::optional<double> LoopWriter::findFixedReference() {
+  std::optional<ScoreBounds> bounds =
+      getScoreBounds(op.getScores().front().getTerminator()->getOperand(0));
+  if (!bounds)
+    return std::nullopt;
+  auto values = cast<RankedTensorType>(
+      op.getValues().front().getTerminator()->getOperand(0).getType());
+  const llvm::fltSemantics &type =
+      cast<FloatType>(values.getElementType()).getFloatSemantics();
+  double least = bounds->least * scale, most = bounds->most * scale;
+  // The largest weight of any row must keep a normal range below it.
+  double above =
+             most - std::min(kMostWeight, APFloat::semanticsMaxExponent(type)),
+         below = least - APFloat::semanticsMinExponent(type) - kWeightRange;
+  if (above > below)
+    return std::nullopt;
+  // As many powers of two for large values as for small ones.
+  return std::clamp((least + most) / 2, above, below);
+}
+
+State LoopWriter::fixed(double reference) {
+  ResultRange results = forEachBlock(
+      {b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
+      [&](Step step, ValueRange carried) {
+        Value weights =
+            b.exp2(b.multiplyAdd(scoresOf(step), b.splat(scoresType, scale),
+                                 b.splat(scoresType, -reference)));
+        auto [sums, acc] = addBlock(step.j, weights, carried[0], carried[1]);
+        return SmallVector<Value>{sums, acc};
+      });
+  Value l = finishSums(results[0]);
+  // Rows that saw nothing have no reference.
+  Value m = b.select(b.isEqual(l, 0.0), b.minusInfinity(rowType),
+                     b.splat(rowType, reference));
+  return {m, l, results[1]};
+}
+
+//===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
 
@@ -584,6 +649,14 @@ struct FuseOnlineSoftmax
 
 private:
   State write(LoopWriter &writer) {
+    std::optional<double> reference;
+    if (fixedReference && chosen != RecurrenceKind::ThreePass &&
+        chosen != RecurrenceKind::Normalized)
+      reference = writer.findFixedReference();
+    if (reference) {
+      ++numFixed;
+      return writer.fixed(*reference);
+    }
     switch (chosen) {
     case RecurrenceKind::ThreePass:
       return writer.threePass();

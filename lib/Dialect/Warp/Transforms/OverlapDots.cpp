@@ -61,6 +61,7 @@ private:
   bool usesResultOf(Operation *op, const llvm::SetVector<Operation *> &defs);
   void findLateRoots();
   void findFirstStage();
+  void addReductions();
   void findAfterLate();
 
   scf::ForOp loop;
@@ -175,6 +176,24 @@ void TwoStages::findFirstStage() {
       add(needed);
 }
 
+/// Sums of what stage 0 computes are a part of it: the loop would carry whole
+/// tiles to add them up in stage 1.
+void TwoStages::addReductions() {
+  llvm::SetVector<Operation *> reductions;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (firstStage.contains(&op) || lateRoots.contains(&op) ||
+        !isMemoryEffectFree(&op) ||
+        !(isa<tile::ReduceOp>(op) || usesResultOf(&op, reductions)))
+      continue;
+    if (!llvm::all_of(getNeeded(&op), [&](Operation *needed) {
+          return firstStage.contains(needed);
+        }))
+      continue;
+    firstStage.insert(&op);
+    reductions.insert(&op);
+  }
+}
+
 void TwoStages::findAfterLate() {
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (!firstStage.contains(&op))
@@ -212,6 +231,7 @@ LogicalResult TwoStages::analyze() {
     return failure();
   findLateRoots();
   findFirstStage();
+  addReductions();
   findAfterLate();
   if (llvm::any_of(firstStage,
                    [&](Operation *op) { return usesResultOf(op, lateRoots); }))

@@ -41,6 +41,16 @@ def FuseOnlineSoftmax
     the accumulator is rescaled in another, later one, so that a target may
     compute weights before it waits for the accumulator.
 
+    Where the scores are bounded by themselves, as those under a soft cap are
+    (`cap * tanh(s / cap)`), or clamped, all but the first two need no maximum: one
+    reference serves all rows from the start, nothing is rescaled, and the
+    loop carries partial sums and accumulator alone. The weights must fit the
+    type that they are rounded to, 24 powers of two below the largest of each row
+    too, and none may exceed 2^48: with `c` times the scores from `a` to `b`, the
+    reference is what is next to `(a + b) / 2` from `b - 48` to `a + 102` for
+    bfloat16, and from `b - 15` to `a - 10` for float16. So caps may be up to 52,
+    or 1.7.
+
     Before:
 
     ```mlir
@@ -91,10 +101,14 @@ def FuseOnlineSoftmax
            "kernel's schedule says, 8 without one">,
     Option<"partialSumWidth", "partial-sum-width", "int64_t", "8",
            "Columns of the tile of partial sums that the loop carries; 1 where "
-           "it does not divide the block">
+           "it does not divide the block">,
+    Option<"fixedReference", "fixed-reference", "bool", "true",
+           "With recurrence=deferred, conditional or lazy: one reference for all "
+           "rows where bounds of the scores allow it">
   ];
   let statistics = [
-    Statistic<"numFused", "num-fused", "Number of softmax sums fused">
+    Statistic<"numFused", "num-fused", "Number of softmax sums fused">,
+    Statistic<"numFixed", "num-fixed", "Number of those with a fixed reference">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",

@@ -1,0 +1,160 @@
+//===- ScoreBounds.cpp - What scores can be ---------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScoreBounds.h"
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace fovea::tile;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+namespace {
+/// Bounds of what is not masked, and whether something may be.
+struct Bounds {
+  double least = -kInfinity, most = kInfinity;
+  bool isMasked = false;
+};
+
+/// Finds bounds of values, once for each.
+class BoundsFinder {
+public:
+  Bounds get(Value value);
+
+private:
+  Bounds find(Value value);
+  Bounds ofOp(Operation *op, Value result);
+  /// For ops that would make something else of a mask's -inf.
+  Bounds getUnmasked(Value value) {
+    Bounds bounds = get(value);
+    return bounds.isMasked ? Bounds() : bounds;
+  }
+
+  DenseMap<Value, Bounds> known;
+};
+} // namespace
+
+static Bounds fromCorners(std::initializer_list<double> corners) {
+  // 0 * inf and the like say nothing.
+  if (llvm::any_of(corners, [](double x) { return std::isnan(x); }))
+    return {};
+  return {std::min(corners), std::max(corners)};
+}
+
+static Bounds fromConstant(const APFloat &constant) {
+  double value = constant.convertToDouble();
+  // All of it is masked: nothing else is between these.
+  if (value == -kInfinity)
+    return {kInfinity, -kInfinity, /*isMasked=*/true};
+  return std::isnan(value) ? Bounds() : Bounds{value, value};
+}
+
+static Bounds join(Bounds a, Bounds b) {
+  return {std::min(a.least, b.least), std::max(a.most, b.most),
+          a.isMasked || b.isMasked};
+}
+
+static Bounds divide(Bounds a, Bounds b) {
+  if (b.least <= 0 && b.most >= 0)
+    return {};
+  return fromCorners(
+      {a.least / b.least, a.least / b.most, a.most / b.least, a.most / b.most});
+}
+
+Bounds BoundsFinder::ofOp(Operation *op, Value result) {
+  // Of the first two operands.
+  Bounds a, b;
+  if (op->getNumOperands() >= 1)
+    a = getUnmasked(op->getOperand(0));
+  if (op->getNumOperands() >= 2)
+    b = getUnmasked(op->getOperand(1));
+  return llvm::TypeSwitch<Operation *, Bounds>(op)
+      .Case<math::TanhOp, math::ErfOp, math::SinOp, math::CosOp>(
+          [](auto) { return Bounds{-1, 1}; })
+      .Case([&](math::AbsFOp) {
+        return Bounds{std::max({a.least, -a.most, 0.0}),
+                      std::max(-a.least, a.most)};
+      })
+      .Case([&](math::ExpOp) {
+        return Bounds{std::exp(a.least), std::exp(a.most)};
+      })
+      .Case([&](math::Exp2Op) {
+        return Bounds{std::exp2(a.least), std::exp2(a.most)};
+      })
+      .Case([&](arith::NegFOp) { return Bounds{-a.most, -a.least}; })
+      .Case([&](arith::AddFOp) {
+        return Bounds{a.least + b.least, a.most + b.most};
+      })
+      .Case([&](arith::SubFOp) {
+        return Bounds{a.least - b.most, a.most - b.least};
+      })
+      .Case([&](arith::MulFOp) {
+        return fromCorners({a.least * b.least, a.least * b.most,
+                            a.most * b.least, a.most * b.most});
+      })
+      .Case([&](arith::DivFOp) { return divide(a, b); })
+      .Case<arith::MaximumFOp, arith::MaxNumFOp>([&](auto) {
+        return Bounds{std::max(a.least, b.least), std::max(a.most, b.most)};
+      })
+      .Case<arith::MinimumFOp, arith::MinNumFOp>([&](auto) {
+        return Bounds{std::min(a.least, b.least), std::min(a.most, b.most)};
+      })
+      .Case([&](arith::SelectOp select) {
+        return join(get(select.getTrueValue()), get(select.getFalseValue()));
+      })
+      .Case([&](scf::IfOp branch) {
+        unsigned number = cast<OpResult>(result).getResultNumber();
+        return join(get(branch.thenYield().getOperand(number)),
+                    get(branch.elseYield().getOperand(number)));
+      })
+      .Case([&](BroadcastOp broadcast) { return get(broadcast.getSource()); })
+      .Default([](Operation *) { return Bounds(); });
+}
+
+Bounds BoundsFinder::find(Value value) {
+  FloatAttr constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return fromConstant(constant.getValue());
+  DenseFPElementsAttr elements;
+  if (matchPattern(value, m_Constant(&elements)))
+    return elements.isSplat() ? fromConstant(elements.getSplatValue<APFloat>())
+                              : Bounds();
+  Operation *op = value.getDefiningOp();
+  return op && isa<FloatType>(getElementTypeOrSelf(value)) ? ofOp(op, value)
+                                                           : Bounds();
+}
+
+Bounds BoundsFinder::get(Value value) {
+  auto [entry, isNew] = known.try_emplace(value);
+  if (!isNew)
+    return entry->second;
+  Bounds found = find(value);
+  // inf - inf says nothing, and has no order.
+  if (std::isnan(found.least) || std::isnan(found.most))
+    found = {};
+  return known[value] = found;
+}
+
+std::optional<ScoreBounds> fovea::tile::getScoreBounds(Value scores) {
+  Bounds bounds = BoundsFinder().get(scores);
+  if (!std::isfinite(bounds.least) || !std::isfinite(bounds.most))
+    return std::nullopt;
+  return ScoreBounds{bounds.least, bounds.most};
+}

@@ -1,0 +1,219 @@
+// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy tau=8},cse,canonicalize)))' | FileCheck %s
+// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},cse,canonicalize)))' | FileCheck %s
+// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy tau=8 fixed-reference=false},cse,canonicalize)))' | FileCheck %s --check-prefix=OFF
+// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=three-pass},cse,canonicalize)))' | FileCheck %s --check-prefix=OFF
+// OFF-LABEL: gpu.func @capped
+// OFF: tile.reduce max
+// OFF-LABEL: gpu.func @clamped
+// OFF: tile.reduce max
+
+// A soft cap: weights relative to the middle of what scores can be, 0; no maximum,
+// no vote. Rows that see nothing have no reference in the end. The scale 20.0 is
+// 28.85 in base 2.
+// CHECK-LABEL: gpu.func @capped
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<{{-?}}0.000000e+00> : tensor<16x64xf32, #tile.reg>
+// CHECK-DAG: %[[SCALE:.*]] = arith.constant dense<2.885390e+01> : tensor<16x64xf32, #tile.reg>
+// CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0xFF800000> : tensor<16x1xf32, #tile.reg>
+// CHECK: %[[R:.*]]:2 = scf.for {{.*}} -> (tensor<16x8xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
+// CHECK: %[[S:.*]] = scf.if
+// CHECK: %[[X:.*]] = math.fma %[[S]], %[[SCALE]], %[[ZERO]]
+// CHECK-NEXT: %[[P:.*]] = math.exp2 %[[X]]
+// CHECK-NOT: tile.reduce max
+// CHECK-NOT: tile.if_any
+// CHECK: %[[L:.*]] = tile.reduce add dim 1 %[[R]]#0
+// CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %[[L]]
+// CHECK: arith.select %[[EMPTY]], %[[NONE]]
+gpu.module @m {
+  gpu.func @capped(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %M: memref<16x1xf32>, %O: memref<16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %inf = arith.constant dense<0xFF800000> : tensor<16x64xf32, #tile.reg>
+    %mask = arith.constant dense<true> : tensor<16x64xi1, #tile.reg>
+    %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(20.0)
+      scores(%j: index, %partial: i1) {
+        %s = tile.load %K[%j, %c0] dims [0, 1] : memref<?x64xf32> to tensor<16x64xf32, #tile.reg>
+        %t = math.tanh %s : tensor<16x64xf32, #tile.reg>
+        %x = scf.if %partial -> (tensor<16x64xf32, #tile.reg>) {
+          %i = tile.load %K[%c0, %c0] dims [0, 1] : memref<?x64xf32> to tensor<16x64xf32, #tile.reg>
+          %less = arith.cmpf olt, %i, %s : tensor<16x64xf32, #tile.reg>
+          %masked = arith.select %less, %t, %inf : tensor<16x64xi1, #tile.reg>, tensor<16x64xf32, #tile.reg>
+          scf.yield %masked : tensor<16x64xf32, #tile.reg>
+        } else {
+          scf.yield %t : tensor<16x64xf32, #tile.reg>
+        }
+        tile.yield %x : tensor<16x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        %v = tile.load %V[%j, %c0] dims [0, 1] : memref<?x32xbf16> to tensor<64x32xbf16, #tile.reg>
+        tile.yield %v : tensor<64x32xbf16, #tile.reg>
+      }
+      : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+    tile.store %m, %M[%c0, %c0] dims [0, 1] : tensor<16x1xf32, #tile.reg>, memref<16x1xf32>
+    tile.store %acc, %O[%c0, %c0] dims [0, 1] : tensor<16x32xf32, #tile.reg>, memref<16x32xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Clamped from one side by a number that is bounded itself: from 96 to 104, so 100
+// is 144.27 in base 2, within what the largest weight allows.
+// CHECK-LABEL: gpu.func @clamped
+// CHECK-DAG: arith.constant dense<-144.269{{[0-9]*}}> : tensor<16x64xf32, #tile.reg>
+// CHECK: scf.for {{.*}} -> (tensor<16x8xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
+// CHECK-NOT: tile.reduce max
+gpu.module @m {
+  gpu.func @clamped(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %high = arith.constant dense<52.0> : tensor<16x64xf32, #tile.reg>
+    %low = arith.constant dense<48.0> : tensor<16x64xf32, #tile.reg>
+    %two = arith.constant dense<2.0> : tensor<16x64xf32, #tile.reg>
+    %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(1.0)
+      scores(%j: index, %partial: i1) {
+        %s = tile.load %K[%j, %c0] dims [0, 1] : memref<?x64xf32> to tensor<16x64xf32, #tile.reg>
+        %below = arith.minimumf %s, %high : tensor<16x64xf32, #tile.reg>
+        %both = arith.maximumf %below, %low : tensor<16x64xf32, #tile.reg>
+        %x = arith.mulf %both, %two : tensor<16x64xf32, #tile.reg>
+        tile.yield %x : tensor<16x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        %v = tile.load %V[%j, %c0] dims [0, 1] : memref<?x32xbf16> to tensor<64x32xbf16, #tile.reg>
+        tile.yield %v : tensor<64x32xbf16, #tile.reg>
+      }
+      : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+    tile.store %acc, %O[%c0, %c0] dims [0, 1] : tensor<16x32xf32, #tile.reg>, memref<16x32xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A function whose bounds follow from those of what it is made of: a sigmoid,
+// from 0 to 1. Half of them is the middle.
+// CHECK-LABEL: gpu.func @sigmoid
+// CHECK-DAG: arith.constant dense<-7.2134{{[0-9]*}}> : tensor<16x64xf32, #tile.reg>
+// CHECK: scf.for {{.*}} -> (tensor<16x8xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
+// CHECK-NOT: tile.reduce max
+gpu.module @m {
+  gpu.func @sigmoid(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant dense<1.0> : tensor<16x64xf32, #tile.reg>
+    %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(10.0)
+      scores(%j: index, %partial: i1) {
+        %s = tile.load %K[%j, %c0] dims [0, 1] : memref<?x64xf32> to tensor<16x64xf32, #tile.reg>
+        %n = arith.negf %s : tensor<16x64xf32, #tile.reg>
+        %e = math.exp %n : tensor<16x64xf32, #tile.reg>
+        %d = arith.addf %one, %e : tensor<16x64xf32, #tile.reg>
+        %x = arith.divf %one, %d : tensor<16x64xf32, #tile.reg>
+        tile.yield %x : tensor<16x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        %v = tile.load %V[%j, %c0] dims [0, 1] : memref<?x32xbf16> to tensor<64x32xbf16, #tile.reg>
+        tile.yield %v : tensor<64x32xbf16, #tile.reg>
+      }
+      : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+    tile.store %acc, %O[%c0, %c0] dims [0, 1] : tensor<16x32xf32, #tile.reg>, memref<16x32xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Too wide a cap for one reference.
+// CHECK-LABEL: gpu.func @wide
+// CHECK: tile.reduce max
+gpu.module @m {
+  gpu.func @wide(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(53.0)
+      scores(%j: index, %partial: i1) {
+        %s = tile.load %K[%j, %c0] dims [0, 1] : memref<?x64xf32> to tensor<16x64xf32, #tile.reg>
+        %x = math.tanh %s : tensor<16x64xf32, #tile.reg>
+        tile.yield %x : tensor<16x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        %v = tile.load %V[%j, %c0] dims [0, 1] : memref<?x32xbf16> to tensor<64x32xbf16, #tile.reg>
+        tile.yield %v : tensor<64x32xbf16, #tile.reg>
+      }
+      : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+    tile.store %acc, %O[%c0, %c0] dims [0, 1] : tensor<16x32xf32, #tile.reg>, memref<16x32xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// The weights of a row could be too small for float16.
+// CHECK-LABEL: gpu.func @half
+// CHECK: tile.reduce max
+gpu.module @m {
+  gpu.func @half(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xf16>, %O: memref<16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(2.0)
+      scores(%j: index, %partial: i1) {
+        %s = tile.load %K[%j, %c0] dims [0, 1] : memref<?x64xf32> to tensor<16x64xf32, #tile.reg>
+        %x = math.tanh %s : tensor<16x64xf32, #tile.reg>
+        tile.yield %x : tensor<16x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        %v = tile.load %V[%j, %c0] dims [0, 1] : memref<?x32xf16> to tensor<64x32xf16, #tile.reg>
+        tile.yield %v : tensor<64x32xf16, #tile.reg>
+      }
+      : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+    tile.store %acc, %O[%c0, %c0] dims [0, 1] : tensor<16x32xf32, #tile.reg>, memref<16x32xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Bounded from one side only.
+// CHECK-LABEL: gpu.func @one_side
+// CHECK: tile.reduce max
+gpu.module @m {
+  gpu.func @one_side(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant dense<1.0> : tensor<16x64xf32, #tile.reg>
+    %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(1.0)
+      scores(%j: index, %partial: i1) {
+        %s = tile.load %K[%j, %c0] dims [0, 1] : memref<?x64xf32> to tensor<16x64xf32, #tile.reg>
+        %x = arith.minimumf %s, %one : tensor<16x64xf32, #tile.reg>
+        tile.yield %x : tensor<16x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        %v = tile.load %V[%j, %c0] dims [0, 1] : memref<?x32xbf16> to tensor<64x32xbf16, #tile.reg>
+        tile.yield %v : tensor<64x32xbf16, #tile.reg>
+      }
+      : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+    tile.store %acc, %O[%c0, %c0] dims [0, 1] : tensor<16x32xf32, #tile.reg>, memref<16x32xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A product with what is masked may be anything.
+// CHECK-LABEL: gpu.func @masked_before
+// CHECK: tile.reduce max
+gpu.module @m {
+  gpu.func @masked_before(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant dense<1.0> : tensor<16x64xf32, #tile.reg>
+    %inf = arith.constant dense<0xFF800000> : tensor<16x64xf32, #tile.reg>
+    %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(1.0)
+      scores(%j: index, %partial: i1) {
+        %s = tile.load %K[%j, %c0] dims [0, 1] : memref<?x64xf32> to tensor<16x64xf32, #tile.reg>
+        %t = math.tanh %s : tensor<16x64xf32, #tile.reg>
+        %less = arith.cmpf olt, %s, %one : tensor<16x64xf32, #tile.reg>
+        %y = arith.select %less, %t, %inf : tensor<16x64xi1, #tile.reg>, tensor<16x64xf32, #tile.reg>
+        %x = arith.mulf %y, %t : tensor<16x64xf32, #tile.reg>
+        tile.yield %x : tensor<16x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        %v = tile.load %V[%j, %c0] dims [0, 1] : memref<?x32xbf16> to tensor<64x32xbf16, #tile.reg>
+        tile.yield %v : tensor<64x32xbf16, #tile.reg>
+      }
+      : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+    tile.store %acc, %O[%c0, %c0] dims [0, 1] : tensor<16x32xf32, #tile.reg>, memref<16x32xf32>
+    gpu.return
+  }
+}

@@ -67,7 +67,10 @@ def _beside_itself(torch, kernel, tensors, first):
         o = torch.full_like(first[0], torch.nan)
         lse = torch.full_like(first[1], torch.nan)
         results.append((o, lse))
-        launches.append(kernel.prepare(**{**tensors.arguments, "o": tensors.lay_out(o), "lse": lse}))
+        outputs = {"o": tensors.lay_out(o), "lse": lse}
+        # One of the two where the kernel has no LSE.
+        outputs = {name: tensor for name, tensor in outputs.items() if name in tensors.arguments}
+        launches.append(kernel.prepare(**{**tensors.arguments, **outputs}))
     waiting.synchronize(torch)
     for _ in range(TIMES):
         for stream, launch in zip(streams, launches):

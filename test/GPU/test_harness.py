@@ -3,6 +3,7 @@
 Needs torch, no GPU. `pytest test/GPU/test_harness.py`, or as a plain script.
 """
 
+import dataclasses
 import pathlib
 import random
 import sys
@@ -38,9 +39,11 @@ class TorchKernel:
 
         return Launch()
 
-    def __call__(self, stream=0, *, q, k, v, o, lse, scale=None, lengths=None, cu_q=None, cu_k=None, sinks=None,
+    def __call__(self, stream=0, *, q, k, v, o, lse=None, scale=None, lengths=None, cu_q=None, cu_k=None, sinks=None,
                  dropout_seed=0, dropout_offset=0, **captured):
         variant = variants.VARIANTS[self.config.variant]
+        if (lse is not None) != self.config.lse:
+            raise RuntimeError(f"{'takes no' if lse is not None else 'needs a'} tensor named 'lse'")
         if self.config.layout == "bshd":
             q, k, v, o = (tensor.transpose(1, 2) for tensor in (q, k, v, o))
         captures = list(captured.values())
@@ -53,7 +56,8 @@ class TorchKernel:
             extras = reference.Extras(sinks, dropout_seed, dropout_offset)
             results = reference.attention(variant, q, k, v, scale, captures, lengths, torch.float32, extras=extras)
         o.copy_(results[0])
-        lse.copy_(results[1])
+        if lse is not None:
+            lse.copy_(results[1])
         if self.spoil:
             self.spoil(o, lse)
 
@@ -133,6 +137,9 @@ def test_repetitions():
     torch.cuda.Stream = lambda: types.SimpleNamespace(cuda_stream=0)
     config, case = variants.Config("causal", "bf16", 32), run_forward.Case(1, 2, 2, 50, 50, repeats=True)
     assert check(config, case).ok
+    without = dataclasses.replace(config, lse=False)
+    assert check(without, case).ok
+    assert not check(without, case, lambda o, lse: o.as_strided((1,), (1,), o.storage_offset() + 40).fill_(9)).ok
     # In sequence, behind kernels that change the inputs, on two streams.
     for after, expected in ((5, "repetition"), (25, "behind other kernels"), (35, "two streams")):
         launches = 0

@@ -14,12 +14,13 @@ import types
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "GPU"))
 
 import kernels  # noqa: E402
-from variants import CAP, CAUSAL, VARIANTS, Blocks, Capture, Config, Variant, emit  # noqa: E402
+from variants import CAP, CAUSAL, VARIANTS, Blocks, Capture, Config, Variant, emit, table_of_distances  # noqa: E402
 
 HEAD_DIM, HEADS, TOKENS = 128, 16, 16384
 
 WINDOW, PREFIX, CHUNK = 1024, 1024, 512
 DOCUMENT = 700
+DISTANCE = 128  # of T5's table, on either side
 GRID, REACH = 64, 6  # natten-2d: a 64 x 64 image, 13 x 13 neighbours
 
 
@@ -47,8 +48,8 @@ def slopes(torch, sizes):
 
 
 def distance_table(torch, sizes):
-    """A bias for each head and distance from -128 to 128."""
-    return torch.randn(sizes.Hq, 257, device="cuda")
+    """A bias for each head and distance."""
+    return torch.randn(sizes.Hq, 2 * DISTANCE + 1, device="cuda")
 
 
 def full_bias(torch, sizes):
@@ -78,17 +79,6 @@ RELATIVE = """%d = arith.subi %j, %i : index
       %di = arith.index_cast %d : index to i32
       %df = arith.sitofp %di : i32 to f32
       %r = arith.addf %s, %df : f32
-      attn.yield %r : f32"""
-
-TABLE = """%reach = arith.constant 128 : index
-      %least = arith.constant 0 : index
-      %most = arith.constant 256 : index
-      %distance = arith.subi %j, %i : index
-      %shifted = arith.addi %distance, %reach : index
-      %lower = arith.maxsi %shifted, %least : index
-      %column = arith.minsi %lower, %most : index
-      %bias = tensor.extract %t0[%h, %column] : tensor<?x?xf32>
-      %r = arith.addf %s, %bias : f32
       attn.yield %r : f32"""
 
 FULL_BIAS = """%bias = tensor.extract %t0[%h, %i, %j] : tensor<?x?x?xbf16>
@@ -149,7 +139,7 @@ def natten(b, h, i, j, sizes, captures):
 
 
 def table_column(i, j):
-    return (j - i + 128).clamp(0, 256)
+    return (j - i + DISTANCE).clamp(0, 2 * DISTANCE)
 
 
 def scored(body, score, captures=(), make=()):
@@ -180,7 +170,7 @@ def make_programs():
         "relative": scored(RELATIVE, lambda s, b, h, i, j, sizes, c: s + (j - i)),
         "alibi": scored(VARIANTS["alibi"].score_mod, lambda s, b, h, i, j, sizes, c: s + c[0][h] * (j - i), (vector,), (slopes,)),
         "t5bias": scored(
-            TABLE, lambda s, b, h, i, j, sizes, c: s + c[0][h, table_column(i, j)], (matrix,), (distance_table,)
+            table_of_distances(DISTANCE), lambda s, b, h, i, j, sizes, c: s + c[0][h, table_column(i, j)], (matrix,), (distance_table,)
         ),
         "fullbias": scored(FULL_BIAS, lambda s, b, h, i, j, sizes, c: s + c[0][h, i, j], (cube,), (full_bias,)),
     }.items():

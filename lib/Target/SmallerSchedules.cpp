@@ -10,6 +10,8 @@
 
 #include "llvm/Support/JSON.h"
 
+#include <algorithm>
+
 using namespace llvm;
 
 // Products take blocks in steps of so many keys.

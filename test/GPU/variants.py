@@ -26,15 +26,19 @@ DOCUMENT = 150
 DISTANCE = 100
 # The limit of distances of a table that is written with constants.
 NEAR = 32
-#: A bias by head and distance, clamped by constants: many blocks have one value.
-TABLE = f"""%reach = arith.constant {NEAR} : index
+
+
+def table_of_distances(reach):
+    """A score_mod: a bias by head and distance, clamped by constants, so that many
+    blocks have one value. The table has a column for each distance up to `reach`."""
+    return f"""%reach = arith.constant {reach} : index
       %least = arith.constant 0 : index
-      %most = arith.constant {2 * NEAR} : index
-      %d = arith.subi %j, %i : index
-      %n = arith.addi %d, %reach : index
-      %low = arith.maxsi %n, %least : index
-      %place = arith.minsi %low, %most : index
-      %bias = tensor.extract %t0[%h, %place] : tensor<?x?xf32>
+      %most = arith.constant {2 * reach} : index
+      %distance = arith.subi %j, %i : index
+      %shifted = arith.addi %distance, %reach : index
+      %lower = arith.maxsi %shifted, %least : index
+      %column = arith.minsi %lower, %most : index
+      %bias = tensor.extract %t0[%h, %column] : tensor<?x?xf32>
       %r = arith.addf %s, %bias : f32
       attn.yield %r : f32"""
 
@@ -506,12 +510,12 @@ VARIANTS = {
     ),
     "table": Variant(
         captures=(Capture("f32", ("Hq", 2 * NEAR + 1)),),
-        score_mod=TABLE,
+        score_mod=table_of_distances(NEAR),
         score=_distance_score,
     ),
     "tablecausal": Variant(
         captures=(Capture("f32", ("Hq", 2 * NEAR + 1)),),
-        score_mod=TABLE,
+        score_mod=table_of_distances(NEAR),
         score=_distance_score,
         mask_mod=CAUSAL,
         mask=lambda b, h, i, j, sizes, captures: i >= j,

@@ -80,13 +80,7 @@ def run(torch, runtime, image, metadata, variant):
 
 def main():
     args = make_parser().parse_args()
-    torch = forward.find_torch()
-    if not torch:
-        return 0
-    opened = forward.open_device(torch, args)
-    if not opened:
-        return 2
-    runtime, chip, device = opened
+    torch, runtime, chip, device = forward.start(args)
     print(device)
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -216,13 +216,7 @@ def compile_plans(args, chip, folder):
 
 def main():
     args = make_parser().parse_args()
-    torch = forward.find_torch()
-    if not torch:
-        return 0
-    opened = forward.open_device(torch, args, compiles=not args.watched)
-    if not opened:
-        return 2
-    runtime, chip, device = opened
+    torch, runtime, chip, device = forward.start(args, compiles=not args.watched)
     if args.watched:
         launch_each(torch, runtime, [Plan(**plan) for plan in json.loads(pathlib.Path(args.watched).read_text())])
         return 0

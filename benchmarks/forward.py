@@ -70,6 +70,18 @@ def open_device(torch, args, compiles=True):
     return runtime, chip, f"{info['name'].decode()}, {chip}, driver {info['driver_version']}, torch {torch.__version__}"
 
 
+def start(args, compiles=True):
+    """PyTorch and what ``open_device`` gives. Ends the program after saying why nothing
+    can be timed: well where there is no device, else with 2."""
+    torch = find_torch()
+    if not torch:
+        sys.exit(0)
+    opened = open_device(torch, args, compiles)
+    if not opened:
+        sys.exit(2)
+    return torch, *opened
+
+
 class Cell(_forward.Cell):
     @property
     def config(self):
@@ -255,13 +267,7 @@ def write_report(rows, args, device):
 
 def main():
     args = parse_arguments()
-    torch = find_torch()
-    if not torch:
-        return 0
-    opened = open_device(torch, args)
-    if not opened:
-        return 2
-    runtime, chip, device = opened
+    torch, runtime, chip, device = start(args)
     info = runtime.device_info()
     args.target = args.target or kernels.default_targets(info["major"], info["minor"])[-1:]
     print(f"{device}; target {','.join(args.target)}", flush=True)

@@ -187,13 +187,7 @@ def make_parser():
 
 def main():
     args = make_parser().parse_args()
-    torch = forward.find_torch()
-    if not torch:
-        return 0
-    opened = forward.open_device(torch, args)
-    if not opened:
-        return 2
-    runtime, chip, device = opened
+    torch, runtime, chip, device = forward.start(args)
     print(device, flush=True)
     rng = random.Random(args.seed)
     rows = []

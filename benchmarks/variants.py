@@ -284,13 +284,7 @@ def make_parser():
 
 def main():
     args = make_parser().parse_args()
-    torch = forward.find_torch()
-    if not torch:
-        return 0
-    opened = forward.open_device(torch, args, compiles=not args.kernels)
-    if not opened:
-        return 2
-    runtime, chip, device = opened
+    torch, runtime, chip, device = forward.start(args, compiles=not args.kernels)
     # The other way to compile create_block_mask does not take all masks.
     warnings.filterwarnings("ignore", ".*_compile flag.*", DeprecationWarning)
     print(device, flush=True)

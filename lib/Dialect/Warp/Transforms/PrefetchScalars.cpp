@@ -62,7 +62,8 @@ private:
   bool isMoving(Value index);
   /// Whether it may yet stay the same from an iteration to the next.
   bool isClamped(Value index);
-  bool canMove(ScalarRead read);
+  /// Whether the read is known an iteration ahead; `branch` may be null.
+  bool canMove(memref::LoadOp load, scf::IfOp branch);
   void findReads();
   /// What the loop carries, for the iteration of `index`: conditions of
   /// branches, then for each read its value and the clamped indices it is from,
@@ -115,12 +116,12 @@ bool Prefetcher::addSlice(Value value) {
   return true;
 }
 
-bool Prefetcher::canMove(ScalarRead read) {
+bool Prefetcher::canMove(memref::LoadOp load, scf::IfOp branch) {
   llvm::SetVector<Operation *> before = slice;
-  bool can = loop.isDefinedOutsideOfLoop(read.load.getMemRef()) &&
-             !isSharedBuffer(read.load.getMemRefType()) &&
-             (!read.branch || addSlice(read.branch.getCondition())) &&
-             llvm::all_of(read.load.getIndices(),
+  bool can = loop.isDefinedOutsideOfLoop(load.getMemRef()) &&
+             !isSharedBuffer(load.getMemRefType()) &&
+             (!branch || addSlice(branch.getCondition())) &&
+             llvm::all_of(load.getIndices(),
                           [&](Value index) { return addSlice(index); });
   if (!can)
     slice = std::move(before);
@@ -143,14 +144,14 @@ bool Prefetcher::isClamped(Value index) {
 
 void Prefetcher::findReads() {
   auto consider = [&](memref::LoadOp load, scf::IfOp branch) {
-    ScalarRead read{load, branch};
     // What every iteration reads alike is for loop-invariant code motion.
     if (llvm::all_of(load->getOperands(), [&](Value operand) {
           return loop.isDefinedOutsideOfLoop(operand);
         }))
       return;
-    if (!canMove(read))
+    if (!canMove(load, branch))
       return;
+    ScalarRead read{load, branch, {}};
     // One index that goes on makes it another place.
     auto moving = llvm::make_filter_range(
         load.getIndices(), [&](Value index) { return isMoving(index); });
@@ -240,7 +241,7 @@ SmallVector<Value> Prefetcher::readAt(OpBuilder &b, Value index,
 /// for their addresses: behind the products that are issued after the last use.
 Operation *Prefetcher::findPlace() {
   Operation *last = reads.front().getAncestor();
-  for (ScalarRead read : reads)
+  for (ScalarRead &read : reads)
     if (last->isBeforeInBlock(read.getAncestor()))
       last = read.getAncestor();
   for (Operation *op = last->getNextNode(); op; op = op->getNextNode())

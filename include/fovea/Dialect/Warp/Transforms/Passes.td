@@ -115,7 +115,9 @@ def WarpOverlapDots : Pass<"warp-overlap-dots", "::mlir::gpu::GPUFuncOp"> {
     and the order of an iteration becomes: issue this block's scores, issue the
     last block's product, wait for the scores, softmax, wait for the product,
     rescale it (FlashAttention 3, intra-warpgroup overlap). The first block's
-    scores and the last block's product stand before and behind the loop.
+    scores and the last block's product stand before and behind the loop. Sums of
+    the weights are a part of the softmax, so that the loop need not carry the
+    weights as floats.
 
     Loops that may run zero times are left alone, and so are those where
     everything depends on the product.

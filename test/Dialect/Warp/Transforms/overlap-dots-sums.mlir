@@ -1,0 +1,61 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
+
+// Nothing of the product needs the sums, which stand behind it; they are taken
+// with the weights all the same, so that the loop carries those as rounded, and
+// no scores.
+// CHECK-LABEL: gpu.func @sums
+// CHECK: %[[E0:.*]] = math.exp2
+// CHECK: %[[P0:.*]] = arith.truncf %[[E0]]
+// CHECK: %[[L0:.*]] = tile.reduce add dim 1 %[[E0]]
+// CHECK: scf.for {{.*}} -> (tensor<128x8xf32, #tile.reg>, tensor<128x32xf32, #tile.reg>, tensor<128x64xbf16, #tile.reg>) {
+// CHECK: %[[PRODUCT:.*]] = warp.dot async %{{.*}} : tensor<128x64xbf16
+// CHECK: %[[E:.*]] = math.exp2
+// CHECK: arith.truncf %[[E]]
+// CHECK: tile.reduce add dim 1 %[[E]]
+// CHECK: warp.dot_wait %[[PRODUCT]]
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!sums = tensor<128x8xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @sums target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @sums(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %zl = arith.constant dense<0.0> : !sums
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %kp = warp.pipeline : !warp.pipeline<2>
+    %vp = warp.pipeline : !warp.pipeline<2>
+    %ub = arith.maxsi %n, %c1 : index
+    %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%l = %zl, %acc = %zo) -> (!sums, !out) {
+      warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
+      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
+      %e = math.exp2 %s : !scores
+      %p = arith.truncf %e : !scores to !weights
+      warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
+      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %o = warp.dot %p, %v, %acc : !weights, !buffer, !out
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      %part = tile.reduce add dim 1 %e : !scores to !sums
+      %l2 = arith.addf %l, %part : !sums
+      scf.yield %l2, %o : !sums, !out
+    }
+    gpu.return
+  }
+}

@@ -367,7 +367,9 @@ def check_case(torch, reference, kernel, config, case, device, generator, stream
         may_be_nan = may_be_nan & ~must_be_nan
     magnitude = reference.product_magnitude(tensors.q, tensors.k, arguments[0])
     magnitude = magnitude + variant.score_error / reference.LSE_OF_PRODUCTS
-    return reference.compare(tensors.o, tensors.lse if config.lse else None, exact, exact_lse, plain, may_be_nan, magnitude, reference.value_length(tensors.v))
+    lse = tensors.lse if config.lse else None
+    length = reference.value_length(tensors.v)
+    return reference.compare(tensors.o, lse, exact, exact_lse, plain, may_be_nan, magnitude, length)
 
 
 def run(args):
@@ -396,6 +398,9 @@ def run(args):
     grid = memcheck_grid(args.memcheck) if args.memcheck else kernel_grid(args.quick)
     if args.filter:
         grid = [config for config in grid if args.filter in config.name]
+        if not grid:
+            print(f"--filter: no kernel's name contains '{args.filter}'")
+            return 1, ""
     tally = Tally()
     everything = grid
     for target in args.target or kernels.default_targets(facts["major"], facts["minor"]):

@@ -8,6 +8,7 @@
 
 #include "PreparePTX.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -36,7 +37,8 @@ static std::pair<Value *, Value *> getConditions(Value *join) {
 }
 
 void fovea::keepConjunctions(Module &module) {
-  SmallVector<Instruction *> joins;
+  // Several selects may have the same condition.
+  SmallSetVector<Instruction *, 16> joins;
   for (Function &function : module)
     for (Instruction &instruction : instructions(function)) {
       auto *select = dyn_cast<SelectInst>(&instruction);
@@ -44,12 +46,9 @@ void fovea::keepConjunctions(Module &module) {
         continue;
       auto *join = dyn_cast<Instruction>(select->getCondition());
       if (join && join->getType()->isIntegerTy(1) && getJoin(join))
-        joins.push_back(join);
+        joins.insert(join);
     }
   for (Instruction *join : joins) {
-    // Several selects may have had the same.
-    if (join->use_empty())
-      continue;
     auto [left, right] = getConditions(join);
     IRBuilder<> builder(join);
     Type *type = join->getType();
@@ -58,8 +57,6 @@ void fovea::keepConjunctions(Module &module) {
                                          /*isVarArg=*/false),
                        getJoin(join), "=b,b,b", /*hasSideEffects=*/false);
     join->replaceAllUsesWith(builder.CreateCall(code, {left, right}));
+    join->eraseFromParent();
   }
-  for (Instruction *join : joins)
-    if (join->getParent())
-      join->eraseFromParent();
 }

@@ -1,0 +1,108 @@
+"""Compares the PTX and the launch metadata that two compilers make of the same
+programs: all examples and the whole grid of kernels that the GPU tests run.
+
+    python scripts/compare_ptx.py OLD/bin/fovea-compile build/bin/fovea-compile
+    python scripts/compare_ptx.py OLD NEW --filter 'causal|alibi' --show 2
+
+For changes that must not change generated code. Prints the programs whose text
+differs, how many lines do, and ends with `N equal, N different, N failed`; the
+exit code is 1 unless all are equal. Debug locations and comments don't count.
+"""
+
+import argparse
+import concurrent.futures
+import difflib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "test" / "GPU"))
+
+import kernels  # noqa: E402
+import run_forward  # noqa: E402
+import variants  # noqa: E402
+
+
+def programs(pattern, quick):
+    """(name, MLIR text, options) of every program."""
+    for path in sorted((ROOT / "examples").glob("*.mlir")):
+        if re.search(pattern, f"example-{path.stem}"):
+            yield f"example-{path.stem}", path.read_text(), []
+    for config in run_forward.kernel_grid(quick):
+        if re.search(pattern, config.name):
+            yield config.name, variants.emit(config), list(variants.VARIANTS[config.variant].options)
+
+
+def significant(text):
+    """The lines of PTX that say something."""
+    lines = (line.split("//")[0].strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith(".loc")]
+
+
+def compile_with(compiler, program, target, options):
+    """PTX and metadata as lines, or what the compiler printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, ptx, metadata = (pathlib.Path(folder) / name for name in ("p.mlir", "p.ptx", "p.json"))
+        source.write_text(program)
+        command = [compiler, source, f"--target={target}", *options, "-o", ptx, f"--metadata={metadata}"]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        if result.returncode:
+            return None, result.stderr.splitlines()
+        return significant(ptx.read_text()), metadata.read_text().splitlines()
+
+
+def compare(job):
+    """The difference's lines, empty if there is none; or None where one of the
+    compilers failed and the other didn't."""
+    old, new, program, target, options = job
+    (old_ptx, old_rest), (new_ptx, new_rest) = (compile_with(tool, program, target, options) for tool in (old, new))
+    if (old_ptx is None) != (new_ptx is None):
+        return None
+    if old_ptx is None:
+        return []
+    return [
+        line
+        for one, other in ((old_ptx, new_ptx), (old_rest, new_rest))
+        for line in difflib.unified_diff(one, other, "old", "new", lineterm="", n=1)
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=pathlib.Path, help="a fovea-compile")
+    parser.add_argument("new", type=pathlib.Path, help="another one")
+    parser.add_argument("--target", default=",".join(kernels.TARGETS), help="targets, comma-separated")
+    parser.add_argument("--filter", default="", help="regular expression that names must have a match of")
+    parser.add_argument("--quick", action="store_true", help="head dims 64 and 128 only")
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N differences")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    args = parser.parse_args()
+    work = [
+        (name, target, (args.old.resolve(), args.new.resolve(), text, target, options))
+        for name, text, options in programs(args.filter, args.quick)
+        for target in kernels.parse_targets(args.target)
+    ]
+    equal = different = failed = 0
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for (name, target, _), lines in zip(work, pool.map(compare, (job for _, _, job in work))):
+            if lines is None:
+                failed += 1
+                print(f"{name} {target}: one of the two compilers failed")
+            elif lines:
+                different += 1
+                changed = sum(line[0] in "+-" for line in lines)
+                print(f"{name} {target}: {changed} lines differ")
+                if different <= args.show:
+                    print("\n".join(lines))
+            else:
+                equal += 1
+    print(f"{equal} equal, {different} different, {failed} failed")
+    return 0 if work and not different and not failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -10,6 +10,8 @@
 
 #include "fovea/Target/ScheduleTable.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace fovea;
 using tile::OutputPath;
@@ -105,6 +107,44 @@ ScheduleFields::get(MLIRContext *context,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
       cluster, scoreStages, classify, exp2ByFma, addByDot, output, outputStages,
       longestFirst);
+}
+
+namespace {
+/// A field that only kernels with roles have a use for, and its value in
+/// others.
+struct RoleField {
+  StringRef name;
+  int64_t ScheduleFields::*member;
+  int64_t without;
+};
+} // namespace
+
+static constexpr RoleField kRoleFields[] = {
+    {"key_stages", &ScheduleFields::keyStages, 0},
+    {"query_stages", &ScheduleFields::queryStages, 1},
+    {"overlap", &ScheduleFields::overlap, 0},
+    {"chain", &ScheduleFields::chain, 0},
+    {"ping_pong", &ScheduleFields::pingPong, 0},
+    {"softmax_part", &ScheduleFields::softmaxPart, 100},
+    {"score_stages", &ScheduleFields::scoreStages, 0},
+    {"classify", &ScheduleFields::classify, 0},
+};
+
+/// Of a schedule without roles: those of `asked` that need them are an error,
+/// others may have been chosen with roles in mind.
+static LogicalResult
+dropRoleFields(const llvm::StringSet<> &asked, ScheduleFields &fields,
+               function_ref<InFlightDiagnostic()> emitError) {
+  for (const RoleField &field : kRoleFields) {
+    int64_t &value = fields.*field.member;
+    if (asked.contains(field.name) && value != field.without)
+      return emitError() << "schedule's '" << field.name
+                         << "' needs roles ('producer_registers')";
+    value = field.without;
+  }
+  if (!asked.contains("work"))
+    fields.work = WorkSchedule::Single;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,9 +248,6 @@ checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
            << "schedule's 'longest_first' needs packed sequences ('packed')";
   if (schedule.isSpecialized())
     return checkWarpGroupSchedule(problem, schedule, emitError);
-  if (schedule.getScoreStages() != 0)
-    return emitError() << "schedule's 'score_stages' needs roles "
-                          "('producer_registers')";
   if (schedule.getOutput() != OutputPath::Direct)
     return emitError() << "schedule's 'output' tma needs roles "
                           "('producer_registers')";
@@ -314,32 +351,31 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   if (problem.rows != 0 && fields.producerRegisters == 0)
     fields.tileM = std::min(fields.tileM, 16 * fields.warps);
 
-  bool asksForSums = false, asksForOutput = false, asksForBuffer = false,
-       asksForKeys = false, asksForGroups = false, asksForRows = false,
-       asksForBudget = false;
+  llvm::StringSet<> asked;
   for (auto [name, text] : wanted) {
-    asksForSums |= name == "sum_by_dot";
-    asksForOutput |= name == "output";
-    asksForBuffer |= name == "output_stages";
-    asksForKeys |= name == "key_stages" || name == "stages";
-    asksForGroups |= name == "warps";
-    asksForRows |= name == "tile_m";
-    asksForBudget |=
-        name == "producer_registers" || name == "consumer_registers";
+    asked.insert(name);
     if (failed(fields.set(name, text, emitError)))
       return failure();
   }
+  auto asksFor = [&](StringRef name) { return asked.contains(name); };
+  bool asksForKeys = asksFor("key_stages") || asksFor("stages");
+  bool asksForBudget =
+      asksFor("producer_registers") || asksFor("consumer_registers");
+  bool asksForBuffer = asksFor("output_stages");
   // Rows and registers go by the number of warp groups.
-  if (asksForGroups && fields.producerRegisters != 0)
-    fitToGroups(problem, !asksForRows, !asksForBudget, fields);
+  if (asksFor("warps") && fields.producerRegisters != 0)
+    fitToGroups(problem, !asksFor("tile_m"), !asksForBudget, fields);
+  if (fields.producerRegisters == 0 &&
+      failed(dropRoleFields(asked, fields, emitError)))
+    return failure();
   // Without roles there are no such sums: not those chosen with roles in mind.
-  if (fields.producerRegisters == 0 && !asksForSums)
+  if (fields.producerRegisters == 0 && !asksFor("sum_by_dot"))
     fields.sumByDot = 0;
   // Sums of rounded weights are too rough for a log-sum-exp, and not those of
   // the weights that were dropped.
   if (problem.lse || problem.dropout)
     fields.sumByDot = 0;
-  if (!asksForOutput && !asksForBuffer)
+  if (!asksFor("output") && !asksForBuffer)
     chooseOutput(problem, !asksForKeys, fields);
   else if (fields.output == OutputPath::Tma && !asksForBuffer)
     chooseOutputStages(problem, !asksForKeys, fields);

@@ -20,6 +20,12 @@
 // CLUSTER: error: schedule's 'cluster' must be 1 or 2, found 3
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=score_stages=2" 2>&1 | FileCheck %s --check-prefix=SCORE_STAGES
 // SCORE_STAGES: error: schedule's 'score_stages' needs roles ('producer_registers')
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=overlap=1" 2>&1 | FileCheck %s --check-prefix=OVERLAP
+// OVERLAP: error: schedule's 'overlap' needs roles ('producer_registers')
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=softmax_part=50" 2>&1 | FileCheck %s --check-prefix=SOFTMAX_PART
+// SOFTMAX_PART: error: schedule's 'softmax_part' needs roles ('producer_registers')
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=0,consumer_registers=0,chain=1" 2>&1 | FileCheck %s --check-prefix=CHAIN_ROLES
+// CHAIN_ROLES: error: schedule's 'chain' needs roles ('producer_registers')
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=output=tma" 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // OUTPUT: error: schedule's 'output' tma needs roles ('producer_registers')
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=output=memory" 2>&1 | FileCheck %s --check-prefix=OUTPUT_NAME

@@ -223,11 +223,28 @@ static LogicalResult executeCmpI(Operation *op, Frame &frame) {
 // Floats
 //===----------------------------------------------------------------------===//
 
+/// With `afn` a chip multiplies by a reciprocal; both are rounded.
+static LogicalResult executeDivision(Operation *op, Frame &frame) {
+  bool isApproximate = isApproximated<arith::DivFOp>(op);
+  return withFloatStorage(frame, op->getResult(0).getType(), [&](auto like) {
+    using T = decltype(like);
+    if constexpr (std::is_same_v<T, float>)
+      if (isApproximate)
+        return mapOperation<T, T, T>(op, frame, [](T a, T b) -> T {
+          T reciprocal = 1 / b, quotient = a * reciprocal;
+          // The product of 0 and infinity, where operands are extreme.
+          return std::isnan(quotient) ? a / b : quotient;
+        });
+    return mapOperation<T, T, T>(op, frame,
+                                 [](T a, T b) -> T { return a / b; });
+  });
+}
+
 static void registerFloats(InterpreterRegistry &registry) {
   addFloatBinary<arith::AddFOp>(registry, [](auto a, auto b) { return a + b; });
   addFloatBinary<arith::SubFOp>(registry, [](auto a, auto b) { return a - b; });
   addFloatBinary<arith::MulFOp>(registry, [](auto a, auto b) { return a * b; });
-  addFloatBinary<arith::DivFOp>(registry, [](auto a, auto b) { return a / b; });
+  registry.add<arith::DivFOp>(executeDivision);
   addFloatBinary<arith::RemFOp>(registry,
                                 [](auto a, auto b) { return std::fmod(a, b); });
   addFloatUnary<arith::NegFOp>(registry, [](auto a) { return -a; });

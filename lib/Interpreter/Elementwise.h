@@ -12,6 +12,7 @@
 
 #include "fovea/Interpreter/Interpreter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <array>
@@ -142,6 +143,14 @@ auto withFloatStorage(Frame &frame, mlir::Type type, Fn fn) {
   return fn(double());
 }
 
+/// Whether an op is marked `afn`: chips compute it by an instruction of their
+/// own, which handlers model for f32. In f64 all is exact.
+template <typename OpTy>
+bool isApproximated(mlir::Operation *op) {
+  return bitEnumContainsAll(mlir::cast<OpTy>(op).getFastmath(),
+                            mlir::arith::FastMathFlags::afn);
+}
+
 /// Registers elementwise ops whose operands and result are floats of one type;
 /// `fn` is generic over float and double.
 template <typename OpTy, typename Fn>
@@ -149,6 +158,20 @@ void addFloatUnary(InterpreterRegistry &registry, Fn fn) {
   registry.add<OpTy>([fn](mlir::Operation *op, Frame &frame) {
     return withFloatStorage(frame, op->getResult(0).getType(), [&](auto like) {
       using T = decltype(like);
+      return mapOperation<T, T>(op, frame, [fn](T a) -> T { return fn(a); });
+    });
+  });
+}
+/// The same, with `model` for what an f32 op marked `afn` gives.
+template <typename OpTy, typename Fn, typename Model>
+void addFloatUnary(InterpreterRegistry &registry, Fn fn, Model model) {
+  registry.add<OpTy>([fn, model](mlir::Operation *op, Frame &frame) {
+    bool isModelled = isApproximated<OpTy>(op);
+    return withFloatStorage(frame, op->getResult(0).getType(), [&](auto like) {
+      using T = decltype(like);
+      if constexpr (std::is_same_v<T, float>)
+        if (isModelled)
+          return mapOperation<T, T>(op, frame, model);
       return mapOperation<T, T>(op, frame, [fn](T a) -> T { return fn(a); });
     });
   });

@@ -29,6 +29,16 @@ static void addFloatPredicate(InterpreterRegistry &registry, Fn fn) {
   });
 }
 
+/// `value` rounded to so many significant bits.
+static float roundToBits(float value, int bits) {
+  if (!std::isfinite(value))
+    return value;
+  int exponent = 0;
+  float fraction = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)),
+                    exponent - bits);
+}
+
 static LogicalResult executeFPowI(Operation *op, Frame &frame) {
   return withFloatStorage(frame, op->getResult(0).getType(), [&](auto like) {
     using T = decltype(like);
@@ -56,7 +66,14 @@ static void registerExponentials(InterpreterRegistry &registry) {
   addFloatUnary<math::Log2Op>(registry, [](auto a) { return std::log2(a); });
   addFloatUnary<math::Log10Op>(registry, [](auto a) { return std::log10(a); });
   addFloatUnary<math::Log1pOp>(registry, [](auto a) { return std::log1p(a); });
-  addFloatUnary<math::SqrtOp>(registry, [](auto a) { return std::sqrt(a); });
+  // The chip's root is off by up to a unit in the last place, as one is that
+  // comes of the reciprocal root.
+  addFloatUnary<math::SqrtOp>(
+      registry, [](auto a) { return std::sqrt(a); },
+      [](float a) {
+        float root = std::sqrt(a);
+        return root > 0 && std::isfinite(root) ? a * (1 / root) : root;
+      });
   addFloatUnary<math::RsqrtOp>(registry,
                                [](auto a) { return 1 / std::sqrt(a); });
   addFloatUnary<math::CbrtOp>(registry, [](auto a) { return std::cbrt(a); });
@@ -78,7 +95,10 @@ static void registerTrigonometry(InterpreterRegistry &registry) {
       registry, [](auto a, auto b) { return std::atan2(a, b); });
   addFloatUnary<math::SinhOp>(registry, [](auto a) { return std::sinh(a); });
   addFloatUnary<math::CoshOp>(registry, [](auto a) { return std::cosh(a); });
-  addFloatUnary<math::TanhOp>(registry, [](auto a) { return std::tanh(a); });
+  // The chip's tanh is off by up to 2^-11 of the result.
+  addFloatUnary<math::TanhOp>(
+      registry, [](auto a) { return std::tanh(a); },
+      [](float a) { return roundToBits(std::tanh(a), 11); });
   addFloatUnary<math::AsinhOp>(registry, [](auto a) { return std::asinh(a); });
   addFloatUnary<math::AcoshOp>(registry, [](auto a) { return std::acosh(a); });
   addFloatUnary<math::AtanhOp>(registry, [](auto a) { return std::atanh(a); });

@@ -4,8 +4,11 @@
 // DEFINE: %{run} = fovea-run %s --check --random=1 --dims B=2,Hq=2,Hkv=1,Sq=150,Skv=200
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_90a | FileCheck %s --implicit-check-not="tile.reduce max"
 // CHECK-LABEL: gpu.func @capped
+// CHECK: tile.reduce max
 // CHECK-LABEL: gpu.func @clamped
+// CHECK: tile.reduce max
 // CHECK-LABEL: gpu.func @sigmoid
+// CHECK: tile.reduce max
 
 // RUN: %{run} --entry=capped --level=tile --recurrence=deferred --magnitude=30
 // RUN: %{run} --entry=capped --level=tile --recurrence=conditional --magnitude=3000

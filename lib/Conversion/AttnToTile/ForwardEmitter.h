@@ -80,6 +80,8 @@ private:
            schedule.getWarps() * schedule.getCluster() > 4;
   }
   mlir::FailureOr<KeyBounds> emitKeyBounds(mlir::Value start, mlir::Value end);
+  std::pair<mlir::Value, mlir::Value> emitHeldRows();
+  llvm::SmallVector<mlir::Value, 2> emitVisibleKeys(const KeyBounds &held);
   mlir::FailureOr<KeyBounds> emitHeldKeyBounds();
   void emitBatchEntry(mlir::Value heads, mlir::Value headRows);
   void emitPackedSequence();
@@ -93,9 +95,13 @@ private:
   mlir::DenseI64ArrayAttr getFold();
   mlir::LogicalResult emitBounds();
   mlir::FailureOr<tile::SoftmaxSumOp> emitSum();
-  mlir::LogicalResult emitScores(tile::SoftmaxSumOp sum);
-  mlir::FailureOr<Score> emitScore(tile::SoftmaxSumOp sum, mlir::Value key,
-                                   mlir::Value products);
+  /// Fills the region of the sum's scores; the factor that they are without.
+  mlir::FailureOr<double> emitScores(mlir::Region &scores);
+  mlir::FailureOr<mlir::Value> emitScore(mlir::OpBuilder &invariant,
+                                         mlir::Value key, mlir::Value products,
+                                         double &scale);
+  mlir::FailureOr<mlir::Value> emitVisible(mlir::Value key, mlir::Value partial,
+                                           mlir::Value score);
   void emitResults(tile::SoftmaxSumOp sum);
   mlir::FailureOr<mlir::Value> applyMask(mlir::Value key, mlir::Value score);
   mlir::FailureOr<mlir::Value> emitMask(mlir::Value key, mlir::Value score);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockWays.h"
 #include "ForwardEmitter.h"
 #include "UniformExtracts.h"
 
@@ -74,19 +75,26 @@ FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
   return hideIfRagged(key, *kept);
 }
 
-/// What score_mod makes of the products of queries and keys.
-FailureOr<Score> ForwardEmitter::emitScore(tile::SoftmaxSumOp sum, Value key,
-                                           Value products) {
-  OpBuilder invariant(sum);
+/// What score_mod makes of the products of queries and keys, without `scale`
+/// and `rowStep`.
+FailureOr<Value> ForwardEmitter::emitScore(OpBuilder &invariant, Value key,
+                                           Value products, double &scale) {
   ScoreForm form = ScoreForm::of(products);
   Factor &factor = form.full.front().factor;
-  if (std::optional<double> scale = op.getConstantScale())
-    factor.constant = *scale;
+  if (std::optional<double> constant = op.getConstantScale())
+    factor.constant = *constant;
   else
     factor.scalar = kb.operandArgument(3);
+  ScoreFormEmitter emitter(kb.builder, invariant, loc, rows, columns);
+  auto leaveOut = [&](ArrayRef<ScoreForm> forms) {
+    LeftOut leftOut = LeftOut::of(forms);
+    scale = leftOut.scale;
+    if (!leftOut.rowSteps.empty())
+      rowStep = emitter.emitSum(leftOut.rowSteps);
+    return leftOut;
+  };
   if (op.getScoreMod().empty())
-    return ScoreFormEmitter(kb.builder, invariant, loc, rows, columns)
-        .emitScore(form);
+    return emitter.emitScore(form, leaveOut(form));
   RegionContext context = makeContext(key);
   auto clone = [&](const ExtractPlaces *places) {
     return RegionToTile(kb.builder, context, places)
@@ -94,29 +102,69 @@ FailureOr<Score> ForwardEmitter::emitScore(tile::SoftmaxSumOp sum, Value key,
   };
   UniformExtracts extracts(kb.builder, context, op.getScoreMod());
   Value isUniform = extracts.emitCondition();
-  if (!isUniform)
-    return clone(nullptr);
+  if (!isUniform) {
+    FailureOr<ScoreForm> only = clone(nullptr);
+    if (failed(only))
+      return failure();
+    return emitter.emitScore(*only, leaveOut(*only));
+  }
   auto branch = scf::IfOp::create(kb.builder, loc, products.getType(),
                                   isUniform, /*addThenBlock=*/true,
                                   /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(kb.builder);
-  FailureOr<Score> score;
-  for (Block *block : {branch.thenBlock(), branch.elseBlock()}) {
+  Block *blocks[] = {branch.thenBlock(), branch.elseBlock()};
+  const ExtractPlaces *places[] = {&extracts.getPlaces(), nullptr};
+  SmallVector<ScoreForm, 2> ways;
+  for (auto [block, place] : llvm::zip_equal(blocks, places)) {
     kb.builder.setInsertionPointToEnd(block);
-    // What can be left out of scores does not depend on what is read.
-    score =
-        clone(block == branch.thenBlock() ? &extracts.getPlaces() : nullptr);
-    if (failed(score))
+    FailureOr<ScoreForm> way = clone(place);
+    if (failed(way))
       return failure();
-    scf::YieldOp::create(kb.builder, loc, score->scores);
+    ways.push_back(std::move(*way));
   }
-  score->scores = branch.getResult(0);
-  return score;
+  LeftOut leftOut = leaveOut(ways);
+  for (auto [block, way] : llvm::zip_equal(blocks, ways)) {
+    kb.builder.setInsertionPointToEnd(block);
+    scf::YieldOp::create(kb.builder, loc, emitter.emitScore(way, leftOut));
+  }
+  hoistLoads(branch);
+  return branch.getResult(0);
 }
 
-LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {
+/// `score` without the keys that are not visible, where the block has such.
+FailureOr<Value> ForwardEmitter::emitVisible(Value key, Value partial,
+                                             Value score) {
   OpBuilder &b = kb.builder;
-  Block &block = sum.getScores().front();
+  bool isMasked = !op.getMaskMod().empty();
+  if (visited && isMasked && !visited->hasFullBlocks()) {
+    FailureOr<Value> kept = applyMask(key, score);
+    if (failed(kept))
+      return failure();
+    score = *kept;
+  } else if (!visited || isMasked) {
+    auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(masked.thenBlock());
+    // Listed blocks come in any order, so any may be the last one.
+    FailureOr<Value> kept =
+        visited ? applyMask(key, score) : emitMask(key, score);
+    if (failed(kept))
+      return failure();
+    scf::YieldOp::create(b, loc, *kept);
+    b.setInsertionPointToEnd(masked.elseBlock());
+    scf::YieldOp::create(b, loc, score);
+    score = masked.getResult(0);
+  }
+  return visited ? hideIfRagged(key, score) : score;
+}
+
+FailureOr<double> ForwardEmitter::emitScores(Region &scores) {
+  OpBuilder &b = kb.builder;
+  OpBuilder::InsertionGuard guard(b);
+  OpBuilder invariant = b;
+  Block &block = scores.emplaceBlock();
+  block.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
   b.setInsertionPointToEnd(&block);
   Value key = block.getArgument(0), partial = block.getArgument(1);
   // Keys past the last one are no concern: their scores are hidden.
@@ -125,37 +173,14 @@ LogicalResult ForwardEmitter::emitScores(tile::SoftmaxSumOp sum) {
   Value products = tile::DotOp::create(b, loc, queryTile, keyTile,
                                        kb.splat(rows, columns, 0.0),
                                        /*transposeB=*/true);
-  FailureOr<Score> made = emitScore(sum, key, products);
-  if (failed(made))
+  double scale = 1.0;
+  FailureOr<Value> score = emitScore(invariant, key, products, scale);
+  if (succeeded(score))
+    score = emitVisible(key, partial, *score);
+  if (failed(score))
     return failure();
-  Value score = made->scores;
-  sum.setScaleAttr(b.getF32FloatAttr(made->scale));
-  rowStep = made->rowStep;
-
-  if (visited && !op.getMaskMod().empty() && !visited->hasFullBlocks()) {
-    FailureOr<Value> visible = applyMask(key, score);
-    if (failed(visible))
-      return failure();
-    score = *visible;
-  } else if (!visited || !op.getMaskMod().empty()) {
-    auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
-                                    /*withElseRegion=*/true);
-    b.setInsertionPointToEnd(masked.thenBlock());
-    // Listed blocks come in any order, so any may be the last one.
-    FailureOr<Value> visible =
-        visited ? applyMask(key, score) : emitMask(key, score);
-    if (failed(visible))
-      return failure();
-    scf::YieldOp::create(b, loc, *visible);
-    b.setInsertionPointToEnd(masked.elseBlock());
-    scf::YieldOp::create(b, loc, score);
-    b.setInsertionPointToEnd(&block);
-    score = masked.getResult(0);
-  }
-  if (visited)
-    score = hideIfRagged(key, score);
-  tile::YieldOp::create(b, loc, score);
-  return success();
+  tile::YieldOp::create(b, loc, *score);
+  return scale;
 }
 
 /// The weights that are kept; those are scaled at the end, with the output.

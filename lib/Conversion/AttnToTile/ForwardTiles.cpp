@@ -213,18 +213,12 @@ DenseI64ArrayAttr ForwardEmitter::getFold() {
 
 RegionContext ForwardEmitter::makeContext(Value key) {
   bool rowsAreHeads = static_cast<bool>(kb.packedHeads);
-  return {work.batch,
-          work.head,
-          rowsAreHeads ? firstRow : work.row,
-          key,
-          rowsAreHeads ? kb.packedHeads.queries : 0,
-          queries,
-          keys,
-          captures,
-          rows,
-          columns,
-          kb.hasWideIndex,
-          kb.accurateTanh};
+  return {work.batch, work.head, rowsAreHeads ? firstRow : work.row, key,
+          rowsAreHeads ? kb.packedHeads.queries : 0, queries, keys, captures,
+          rows, columns, kb.hasWideIndex,
+          // An output has no more places than the chip's tanh, a log-sum-exp
+          // has.
+          kb.accurateTanh || op.getLse()};
 }
 
 Value ForwardEmitter::roundDown(Value value) {
@@ -259,13 +253,33 @@ FailureOr<KeyBounds> ForwardEmitter::emitKeyBounds(Value start, Value end) {
   return KeyBounds{(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
 }
 
-/// The bounds for those rows of the tile that the executing threads hold.
-FailureOr<KeyBounds> ForwardEmitter::emitHeldKeyBounds() {
+/// The rows of the tile that the executing threads hold, from the first to
+/// before the end.
+std::pair<Value, Value> ForwardEmitter::emitHeldRows() {
   OpBuilder &b = kb.builder;
   auto held =
       tile::HeldRowsOp::create(b, loc, kb.tileType(rows, 1, b.getF32Type()));
   Value first = arith::AddIOp::create(b, loc, work.row, held.getFirst());
-  Value end = arith::AddIOp::create(b, loc, first, held.getCount());
+  return {first, arith::AddIOp::create(b, loc, first, held.getCount())};
+}
+
+/// The keys that some held row may see. Bounds are those of queries that exist;
+/// a mask may show more to the rows past the last one.
+SmallVector<Value, 2> ForwardEmitter::emitVisibleKeys(const KeyBounds &held) {
+  OpBuilder &b = kb.builder;
+  Value end = emitHeldRows().second;
+  Value exist =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, queries);
+  auto choose = [&](Value bound, Value other) -> Value {
+    return arith::SelectOp::create(b, loc, exist, bound, other);
+  };
+  return {choose(held.lower, kb.constant(0)), choose(held.upper, keys)};
+}
+
+/// The bounds for those rows of the tile that the executing threads hold.
+FailureOr<KeyBounds> ForwardEmitter::emitHeldKeyBounds() {
+  OpBuilder &b = kb.builder;
+  auto [first, end] = emitHeldRows();
   // They may all lie past the last query; bounds are of some.
   Value most = arith::SubIOp::create(b, loc, queries, kb.constant(1));
   Value start = arith::MinSIOp::create(b, loc, first, most);
@@ -295,7 +309,7 @@ LogicalResult ForwardEmitter::emitBounds() {
     if (failed(held))
       return failure();
     if (partsRows())
-      visible = {held->lower, held->upper};
+      visible = emitVisibleKeys(*held);
     fullLower = held->fullLower;
     fullUpper = held->fullUpper;
   }

@@ -48,7 +48,11 @@ void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
 /// The sum over the blocks that are visited.
 FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   OpBuilder &b = kb.builder;
-  llvm::APFloat factor(1.0f); // emitScores says which
+  Region scores;
+  FailureOr<double> scale = emitScores(scores);
+  if (failed(scale))
+    return failure();
+  llvm::APFloat factor(static_cast<float>(*scale));
   Type rowType = kb.tileType(rows, 1, b.getF32Type());
   Type accType = kb.tileType(rows, valueHeadDim, b.getF32Type());
   tile::SoftmaxSumOp sum;
@@ -71,12 +75,9 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
         Value(), Value(), ValueRange(), visible, columns, factor,
         /*descending=*/schedule.isSpecialized());
   }
-  Block &scores = sum.getScores().emplaceBlock();
-  scores.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
+  sum.getScores().takeBody(scores);
   Block &values = sum.getValues().emplaceBlock();
   values.addArgument(b.getIndexType(), loc);
-  if (failed(emitScores(sum)))
-    return failure();
   b.setInsertionPointToEnd(&values);
   // Their values have weight 0, and 0 * NaN is NaN: they are made zero.
   Value valueTile = kb.loadHead(v, memoryBatch, keyHead,

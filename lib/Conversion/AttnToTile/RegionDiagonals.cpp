@@ -20,7 +20,8 @@ bool RegionToTile::isDear(Operation *op) {
     return true;
   // What only changes a sum costs nothing.
   if (isa<arith::DivFOp>(op))
-    return !forms.contains(op->getOperand(0)) ||
+    return exact.contains(op->getResult(0)) ||
+           !forms.contains(op->getOperand(0)) ||
            !matchPattern(op->getOperand(1), m_Constant());
   return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
          !isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::CopySignOp>(op);
@@ -49,6 +50,7 @@ LogicalResult RegionToTile::cloneForDiagonals(Operation *op) {
     diagonalContext->columns = context.rows + context.columns;
     onDiagonals = std::make_unique<RegionToTile>(builder, *diagonalContext);
     Region &region = *op->getParentRegion();
+    onDiagonals->exact = exact;
     auto coordinates = region.getArguments()
                            .drop_back(context.captures.size())
                            .take_back(attn::ForwardOp::kMaskModArguments);

@@ -179,6 +179,9 @@ bool RegionToTile::noteForm(Operation *op) {
       !op->getResult(0).getType().isF32())
     return false;
   Value result = op->getResult(0);
+  // A sum of coordinates is exact, whichever way it is computed.
+  if (exact.contains(result) && !isa<arith::SIToFPOp>(op))
+    return false;
   std::optional<ScoreForm> form;
   if (auto convert = dyn_cast<arith::SIToFPOp>(op)) {
     form = convertCoordinates(convert);

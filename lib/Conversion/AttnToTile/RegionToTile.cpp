@@ -8,11 +8,13 @@
 
 #include "RegionToTile.h"
 
+#include "Divisors.h"
 #include "KeyChunks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <limits>
 
@@ -109,9 +111,9 @@ Value RegionToTile::toFullTile(Location loc, Value value) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
-FailureOr<Score> RegionToTile::cloneScoreMod(Region &region, ScoreForm score,
-                                             OpBuilder &invariantBuilder) {
-  Location loc = region.getLoc();
+FailureOr<ScoreForm> RegionToTile::cloneScoreMod(Region &region,
+                                                 ScoreForm score,
+                                                 OpBuilder &invariantBuilder) {
   invariant = &invariantBuilder;
   forms.try_emplace(region.getArgument(0), std::move(score));
   auto coordinates =
@@ -124,7 +126,7 @@ FailureOr<Score> RegionToTile::cloneScoreMod(Region &region, ScoreForm score,
   if (failed(cloneBody(region)))
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);
-  return getEmitter(loc).emitScore(getForm(result));
+  return getForm(result);
 }
 
 FailureOr<Value> RegionToTile::cloneMaskMod(Region &region) {
@@ -180,6 +182,7 @@ bool RegionToTile::fitsI32(Value regionValue) {
 LogicalResult RegionToTile::cloneBody(Region &region) {
   unsigned captures = context.captures.size();
   mapping.map(region.getArguments().take_back(captures), context.captures);
+  exact = findExactValues(region);
   // A captured scalar of type index may be anything, and tiles read it as is.
   for (BlockArgument capture : region.getArguments().take_back(captures))
     noteWidth(capture);
@@ -284,6 +287,27 @@ LogicalResult RegionToTile::cloneOp(Operation *op) {
   return cloneElementwise(op);
 }
 
+void RegionToTile::allowApproximation(Operation *op, Operation *clone) {
+  if (exact.contains(op->getResult(0)) ||
+      !(isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(clone) ||
+        (isa<math::TanhOp>(clone) && !context.accurateTanh)))
+    return;
+  auto math = cast<arith::ArithFastMathInterface>(clone);
+  arith::FastMathFlags flags = math.getFastMathFlagsAttr().getValue();
+  clone->setAttr(math.getFastMathAttrName(),
+                 arith::FastMathFlagsAttr::get(
+                     clone->getContext(), flags | arith::FastMathFlags::afn));
+}
+
+Value RegionToTile::makeHarmlessDivisor(OpBuilder &b, Operation *op,
+                                        Value divisor) {
+  auto range = ranges.find(op->getOperand(1));
+  if (range != ranges.end() && !range->second.umin().isZero())
+    return divisor;
+  return emitHarmlessDivisor(b, op->getLoc(), divisor,
+                             isNonNegative(op->getOperand(1)));
+}
+
 void RegionToTile::cloneUniform(Operation *op) {
   OpBuilder &b = invariant ? *invariant : builder;
   bool isWide = llvm::any_of(
@@ -296,7 +320,14 @@ void RegionToTile::cloneUniform(Operation *op) {
     return;
   }
   context.hasWideIndex |= isWide;
-  b.clone(*op, mapping);
+  Operation *clone = b.clone(*op, mapping);
+  if (isIntegerDivision(op)) {
+    OpBuilder before(clone);
+    clone->setOperand(1, makeHarmlessDivisor(before, op, clone->getOperand(1)));
+  }
+  // One tanh costs nothing.
+  if (!isa<math::TanhOp>(op))
+    allowApproximation(op, clone);
 }
 
 /// Casts a scalar integer to another width.
@@ -326,6 +357,8 @@ void RegionToTile::cloneWide(OpBuilder &b, Operation *op) {
             ? arith::IndexCastOp::create(b, loc, i64, value).getResult()
             : value);
   }
+  if (isIntegerDivision(op))
+    operands[1] = makeHarmlessDivisor(b, op, operands[1]);
   SmallVector<Value> results;
   APInt constant;
   if (matchPattern(op, m_ConstantInt(&constant))) {
@@ -355,8 +388,10 @@ Value RegionToTile::asIndex(Value regionValue) {
   if (!regionValue.getType().isIndex() || !value.getType().isInteger(64))
     return value;
   context.hasWideIndex = true;
-  return arith::IndexCastOp::create(builder, regionValue.getLoc(),
-                                    builder.getIndexType(), value);
+  // A scalar stands where what it is computed from does.
+  OpBuilder &b = invariant ? *invariant : builder;
+  return arith::IndexCastOp::create(b, regionValue.getLoc(), b.getIndexType(),
+                                    value);
 }
 
 void RegionToTile::noteWidth(Value regionValue) {
@@ -431,7 +466,11 @@ void RegionToTile::noteAffine(Operation *op) {
 
 Value RegionToTile::asTile(Location loc, Value regionValue,
                            ArrayRef<int64_t> shape, unsigned indexWidth) {
-  Value value = lookup(regionValue);
+  return asTile(loc, regionValue, lookup(regionValue), shape, indexWidth);
+}
+
+Value RegionToTile::asTile(Location loc, Value regionValue, Value value,
+                           ArrayRef<int64_t> shape, unsigned indexWidth) {
   Type element = getElementTypeOrSelf(value.getType());
   // Scalars of type index: to the width that the op computes in.
   if (element.isIndex()) {
@@ -495,7 +534,10 @@ LogicalResult RegionToTile::cloneElementwise(Operation *op) {
   SmallVector<int64_t, 2> shape = {rows, columns};
   SmallVector<Value> operands =
       llvm::map_to_vector(op->getOperands(), [&](Value operand) {
-        return asTile(loc, operand, shape, width);
+        Value value = lookup(operand);
+        if (isIntegerDivision(op) && operand == op->getOperand(1))
+          value = makeHarmlessDivisor(builder, op, value);
+        return asTile(loc, operand, value, shape, width);
       });
 
   Type element = result.getType();
@@ -531,8 +573,7 @@ LogicalResult RegionToTile::cloneElementwise(Operation *op) {
     name = getUnsigned(name);
   OperationState state(loc, name, operands, type, op->getAttrs());
   Operation *clone = builder.create(state);
-  if (auto tanh = dyn_cast<math::TanhOp>(clone); tanh && !context.accurateTanh)
-    tanh.setFastmath(tanh.getFastmath() | arith::FastMathFlags::afn);
+  allowApproximation(op, clone);
   Value value = clone->getResult(0);
   // What was computed wide may fit afterwards, for example a remainder.
   if (result.getType().isIndex() && width == 64 && fitsI32(result))
@@ -572,6 +613,25 @@ Value RegionToTile::loadBox(Location loc, Value source, ArrayRef<Value> first,
                               first, /*limit=*/Value(), dims);
 }
 
+Value RegionToTile::loadInside(Location loc, Value source,
+                               ArrayRef<Value> indices, int64_t position) {
+  Type element = cast<MemRefType>(source.getType()).getElementType();
+  Value size = memref::DimOp::create(builder, loc, source, position);
+  Value isInside = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ult, indices[position], size);
+  auto branch = scf::IfOp::create(builder, loc, element, isInside,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(branch.thenBlock());
+  Value value = memref::LoadOp::create(builder, loc, source, indices);
+  scf::YieldOp::create(builder, loc, value);
+  builder.setInsertionPointToEnd(branch.elseBlock());
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  scf::YieldOp::create(builder, loc, zero);
+  return branch.getResult(0);
+}
+
 Value RegionToTile::loadForKeys(Location loc, Value source,
                                 SmallVector<Value> first,
                                 ArrayRef<int64_t> dims, int64_t position,
@@ -591,8 +651,11 @@ Value RegionToTile::loadForKeys(Location loc, Value source,
     first[position] = arith::AddIOp::create(
         builder, loc, start,
         arith::ConstantIndexOp::create(builder, loc, chunk));
-    Value wide = tile::BroadcastOp::create(builder, loc, type,
-                                           loadBox(loc, source, first, dims));
+    // A block's last chunks may lie past the last key.
+    Value shared = dims[0] == -1 && dims[1] == -1
+                       ? loadInside(loc, source, first, position)
+                       : loadBox(loc, source, first, dims);
+    Value wide = tile::BroadcastOp::create(builder, loc, type, shared);
     if (!result) {
       result = wide;
       continue;

@@ -10,6 +10,7 @@
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONTOTILE_H
 
 #include "BlockSummaries.h"
+#include "ExactValues.h"
 #include "RegionDependences.h"
 #include "ScoreForm.h"
 
@@ -61,10 +62,12 @@ public:
                const ExtractPlaces *places = nullptr)
       : builder(builder), context(context), places(places) {}
 
-  /// Clones score_mod on the score `score`, whose terms are full tiles. What is
-  /// the same for all blocks goes to where `invariant` stands.
-  mlir::FailureOr<Score> cloneScoreMod(mlir::Region &region, ScoreForm score,
-                                       mlir::OpBuilder &invariant);
+  /// Clones score_mod on the score `score`, whose terms are full tiles, but for
+  /// the sum that its result is. What is the same for all blocks goes to where
+  /// `invariant` stands.
+  mlir::FailureOr<ScoreForm> cloneScoreMod(mlir::Region &region,
+                                           ScoreForm score,
+                                           mlir::OpBuilder &invariant);
   /// Clones mask_mod; the result is a full tile of i1.
   mlir::FailureOr<mlir::Value> cloneMaskMod(mlir::Region &region);
   /// Clones a region of scalars, such as kv_bounds; `arguments` are its
@@ -138,6 +141,9 @@ private:
   mlir::Value loadBox(mlir::Location loc, mlir::Value source,
                       llvm::ArrayRef<mlir::Value> first,
                       llvm::ArrayRef<int64_t> dims);
+  /// One element of `source`, or 0 where dimension `position` has fewer.
+  mlir::Value loadInside(mlir::Location loc, mlir::Value source,
+                         llvm::ArrayRef<mlir::Value> indices, int64_t position);
   /// What neighbouring keys share is loaded once for `keys` of them: loads what
   /// `loadBox` does, but along keys, where `first` counts them at `position`.
   mlir::Value loadForKeys(mlir::Location loc, mlir::Value source,
@@ -163,6 +169,12 @@ private:
   mlir::Value lookup(mlir::Value regionValue);
 
   bool isUniform(mlir::Value regionValue);
+  /// Allows the chip's approximations for what `clone`, made of `op`, computes,
+  /// where the last places don't matter.
+  void allowApproximation(mlir::Operation *op, mlir::Operation *clone);
+  /// The divisor of `op`, an integer division, but 1 where it is 0.
+  mlir::Value makeHarmlessDivisor(mlir::OpBuilder &b, mlir::Operation *op,
+                                  mlir::Value divisor);
   /// Clones an op on scalars of type index that might not fit 32 bits, as one
   /// on i64: the kernel's index may have 32.
   void cloneWide(mlir::OpBuilder &b, mlir::Operation *op);
@@ -177,6 +189,10 @@ private:
   /// The clone of `regionValue` as a tile of `shape`, index as `indexWidth`.
   mlir::Value asTile(mlir::Location loc, mlir::Value regionValue,
                      llvm::ArrayRef<int64_t> shape, unsigned indexWidth);
+  /// The same for `value`, which stands for it.
+  mlir::Value asTile(mlir::Location loc, mlir::Value regionValue,
+                     mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                     unsigned indexWidth);
   mlir::RankedTensorType tileType(llvm::ArrayRef<int64_t> shape,
                                   mlir::Type element);
 
@@ -197,6 +213,7 @@ private:
   llvm::DenseMap<mlir::Value, UnitAffine> affine;
   llvm::DenseMap<mlir::Value, CoordinateSum> coordinates;
   llvm::DenseMap<mlir::Value, ScoreForm> forms;
+  llvm::DenseSet<mlir::Value> exact;
 
   /// Set where diagonals are told apart.
   std::optional<RegionDependences> dependences;

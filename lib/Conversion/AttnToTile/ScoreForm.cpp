@@ -9,6 +9,8 @@
 
 #include "ScoreForm.h"
 
+#include "BlockWays.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -57,6 +59,49 @@ void ScoreForm::add(const ScoreForm &other, double sign) {
   addTerms(diagonals, other.diagonals);
   addFactors(columnSteps, other.columnSteps);
   addFactors(rowSteps, other.rowSteps);
+}
+
+//===----------------------------------------------------------------------===//
+// What is left out
+//===----------------------------------------------------------------------===//
+
+static bool isConstant(const Factor &factor) { return !factor.scalar; }
+
+/// The constant that the exponential can take: that of the first full term
+/// whose factor is a positive one; 1 if there is none.
+static double findLeading(ArrayRef<Term> terms) {
+  for (const Term &term : terms) {
+    double constant = term.factor.constant;
+    if (isConstant(term.factor) && constant > 1e-5 && constant < 1e5)
+      return constant;
+  }
+  return 1.0;
+}
+
+/// Whether what the rows' steps give is finite wherever the other terms are.
+static bool cancels(const ScoreForm &form) {
+  return llvm::all_of(form.rowSteps, [&](Factor row) {
+    return isConstant(row) ||
+           llvm::any_of(form.columnSteps, [&](Factor column) {
+             return column.scalar == row.scalar;
+           });
+  });
+}
+
+LeftOut LeftOut::of(ArrayRef<ScoreForm> forms) {
+  const ScoreForm &general = forms.back();
+  LeftOut leftOut{findLeading(general.full), {}};
+  bool isCommon = llvm::all_of(forms, [&](const ScoreForm &form) {
+    return cancels(form) &&
+           llvm::equal(form.rowSteps, general.rowSteps,
+                       [](const Factor &a, const Factor &b) {
+                         return a.constant == b.constant &&
+                                isSameValue(a.scalar, b.scalar);
+                       });
+  });
+  if (isCommon)
+    leftOut.rowSteps = general.rowSteps;
+  return leftOut;
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,19 +230,6 @@ Value ScoreFormEmitter::emitRows(const ScoreForm &form) {
   return total;
 }
 
-/// Moves to the front the first term whose factor is a positive constant and
-/// returns that; 0 if there is none.
-static double findLeading(SmallVectorImpl<Term> &terms) {
-  for (Term &term : terms) {
-    double constant = term.factor.constant;
-    if (term.factor.scalar || !(constant > 1e-30 && constant < 1e30))
-      continue;
-    std::swap(term, terms.front());
-    return constant;
-  }
-  return 0.0;
-}
-
 Value ScoreFormEmitter::emit(const ScoreForm &form) {
   Value columns = emitColumns(form), rows = emitRows(form);
   bool hasColumns = !form.columns.empty() || !form.columnSteps.empty();
@@ -224,26 +256,18 @@ Value ScoreFormEmitter::emit(const ScoreForm &form) {
   return total;
 }
 
-/// Whether what the rows' steps give is finite wherever the other terms are.
-static bool cancels(const ScoreForm &form) {
-  return llvm::all_of(form.rowSteps, [&](Factor row) {
-    return !row.scalar || llvm::any_of(form.columnSteps, [&](Factor column) {
-      return column.scalar == row.scalar;
-    });
-  });
-}
-
-Score ScoreFormEmitter::emitScore(ScoreForm form) {
-  Score score;
-  if (!form.rowSteps.empty() && cancels(form)) {
-    score.rowStep = emitSum(form.rowSteps);
+Value ScoreFormEmitter::emitScore(ScoreForm form, const LeftOut &leftOut) {
+  if (!leftOut.rowSteps.empty())
     form.rowSteps.clear();
-  }
-  if (double leading = findLeading(form.full)) {
-    score.scale = leading;
-    form = scale(form, {1.0 / leading, {}});
+  auto isLeading = [&](const Term &term) {
+    return isConstant(term.factor) && term.factor.constant == leftOut.scale;
+  };
+  auto leading = llvm::find_if(form.full, isLeading);
+  if (leading != form.full.end())
+    std::swap(*leading, form.full.front());
+  if (leftOut.scale != 1.0)
+    form = scale(form, {1.0 / leftOut.scale, {}});
+  if (leading != form.full.end())
     form.full.front().factor = {};
-  }
-  score.scores = widen(emit(form), tileType(numRows, numColumns));
-  return score;
+  return widen(emit(form), tileType(numRows, numColumns));
 }

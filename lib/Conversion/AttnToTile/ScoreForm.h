@@ -51,12 +51,16 @@ struct ScoreForm {
   }
 };
 
-/// `scale * scores`, plus for each row `rowStep` times its number within the
-/// block: what that adds is the same for all keys.
-struct Score {
-  mlir::Value scores;
+/// What scores are emitted without: a score is `scale` times what is emitted,
+/// plus, for each row, its number within the block times `rowSteps`, which is
+/// the same for all keys. It is chosen before any score is emitted, since all
+/// ways to compute a block, and all blocks, must be without the same.
+struct LeftOut {
   double scale = 1.0;
-  mlir::Value rowStep; // f32, or null
+  llvm::SmallVector<Factor, 2> rowSteps;
+
+  /// What can be left out of scores that are one of `forms`.
+  static LeftOut of(llvm::ArrayRef<ScoreForm> forms);
 };
 
 /// Emits forms.
@@ -72,9 +76,10 @@ public:
   ScoreForm scale(const ScoreForm &form, Factor by);
   /// A tile as small as what it depends on.
   mlir::Value emit(const ScoreForm &form);
-  /// A full tile of scores, without constants that the exponential can take and
-  /// without what cancels.
-  Score emitScore(ScoreForm form);
+  /// A full tile of scores, without `leftOut`.
+  mlir::Value emitScore(ScoreForm form, const LeftOut &leftOut);
+  /// The sum of factors, an f32.
+  mlir::Value emitSum(llvm::ArrayRef<Factor> factors);
 
 private:
   mlir::Type f32() { return b.getF32Type(); }
@@ -84,7 +89,6 @@ private:
   }
   mlir::Value constant(double value);
   mlir::Value emit(Factor factor);
-  mlir::Value emitSum(llvm::ArrayRef<Factor> factors);
   mlir::Value widen(mlir::Value value, mlir::RankedTensorType type);
   /// `total + value * factor`; no total is zero. All of `type`.
   mlir::Value accumulate(mlir::Value total, mlir::Value value, Factor factor,

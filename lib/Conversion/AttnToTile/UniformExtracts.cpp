@@ -8,6 +8,8 @@
 
 #include "UniformExtracts.h"
 
+#include "Divisors.h"
+
 #include "fovea/Analysis/IntervalOpInterface.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -74,6 +76,12 @@ Value UniformExtracts::cloneUniform(Value value) {
         memref::DimOp::create(builder, op->getLoc(), operands[0], operands[1]);
   else
     clone = builder.clone(*op, mapping)->getResult(0);
+  if (Operation *divides = clone.getDefiningOp(); isIntegerDivision(divides)) {
+    OpBuilder before(divides);
+    divides->setOperand(1,
+                        emitHarmlessDivisor(before, op->getLoc(), operands[1],
+                                            /*isNonNegative=*/false));
+  }
   mapping.map(value, clone);
   return clone;
 }

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -46,6 +47,11 @@ static Value emitScalarIntrinsic(OpBuilder &b, Location loc,
   for (ArrayRef<Value> list : arguments)
     results.push_back(call(list));
   return vector::FromElementsOp::create(b, loc, vector, results);
+}
+
+/// Whether the chip's own approximation of a function will do.
+static bool isApproximate(arith::FastMathFlags flags) {
+  return bitEnumContainsAll(flags, arith::FastMathFlags::afn);
 }
 
 static bool isF32(Type type) { return getElementTypeOrSelf(type).isF32(); }
@@ -99,7 +105,7 @@ struct ExpandTanh : OpRewritePattern<math::TanhOp> {
       return failure();
     Location loc = op.getLoc();
     Type type = op.getType();
-    if (bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn)) {
+    if (isApproximate(op.getFastmath())) {
       auto call = LLVM::CallIntrinsicOp::create(
           rewriter, loc, type, rewriter.getStringAttr("llvm.tanh"),
           op.getOperand());
@@ -121,15 +127,13 @@ struct ExpandTanh : OpRewritePattern<math::TanhOp> {
   }
 };
 
-/// x / y within 2 units in the last place, 1 / y within 1. A division rounded
-/// to nearest is a subroutine with branches that lanes take differently, after
-/// which the assembler no longer knows that a loop's counters are uniform.
-struct ExpandDivision : OpRewritePattern<arith::DivFOp> {
+/// With `afn`: x / y within 2 units in the last place, 1 / y within 1.
+struct ApproximateDivision : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::DivFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isF32(op.getType()))
+    if (!isF32(op.getType()) || !isApproximate(op.getFastmath()))
       return failure();
     Location loc = op.getLoc();
     Value result =
@@ -139,6 +143,106 @@ struct ExpandDivision : OpRewritePattern<arith::DivFOp> {
             : emitScalarIntrinsic(rewriter, loc, {op.getLhs(), op.getRhs()},
                                   "llvm.nvvm.div.full");
     rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// Without: x / y rounded to nearest, subnormal numbers as 0. The instruction
+/// for it is a subroutine with branches that lanes take differently, after
+/// which the assembler no longer knows that a loop's counters are uniform. So
+/// the textbook's refinement of an approximate reciprocal (Markstein, 1990),
+/// which is right while nothing overflows or underflows: operands beyond 2^96
+/// or below 2^-96 are scaled. Where it gives NaN, at zeros and infinities,
+/// x times the reciprocal is right.
+struct ExactDivision : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()) || isApproximate(op.getFastmath()))
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Type type = op.getType();
+    auto splat = [&](double value) {
+      return splatLike(b, b.getLoc(), type, value);
+    };
+    auto multiply = [&](Value left, Value right) -> Value {
+      return arith::MulFOp::create(b, left, right);
+    };
+    auto multiplyAdd = [&](Value left, Value right, Value addend) -> Value {
+      return math::FmaOp::create(b, left, right, addend);
+    };
+    // 2^-64, 2^64 or 1, and what undoes it.
+    auto chooseScale = [&](Value value) -> std::pair<Value, Value> {
+      Value size = math::AbsFOp::create(b, value);
+      Value isLarge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, size,
+                                            splat(0x1p96));
+      Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, size,
+                                            splat(0x1p-96));
+      auto choose = [&](double large, double small) -> Value {
+        Value others =
+            arith::SelectOp::create(b, isSmall, splat(small), splat(1));
+        return arith::SelectOp::create(b, isLarge, splat(large), others);
+      };
+      return {choose(0x1p-64, 0x1p64), choose(0x1p64, 0x1p-64)};
+    };
+    auto [scaleX, undoX] = chooseScale(op.getLhs());
+    Value scaleY = chooseScale(op.getRhs()).first;
+    Value x = multiply(op.getLhs(), scaleX), y = multiply(op.getRhs(), scaleY);
+    Value minusY = arith::NegFOp::create(b, y);
+    Value reciprocal =
+        emitScalarIntrinsic(b, b.getLoc(), y, "llvm.nvvm.rcp.approx.ftz.f");
+    Value rest = multiplyAdd(minusY, reciprocal, splat(1));
+    Value refined = multiplyAdd(reciprocal, rest, reciprocal);
+    Value quotient = multiply(x, refined);
+    for (int step = 0; step < 2; ++step)
+      quotient =
+          multiplyAdd(multiplyAdd(minusY, quotient, x), refined, quotient);
+    Value isSpecial =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, quotient, quotient);
+    Value result = arith::SelectOp::create(b, isSpecial,
+                                           multiply(x, reciprocal), quotient);
+    rewriter.replaceOp(op, multiply(multiply(result, undoX), scaleY));
+    return success();
+  }
+};
+
+/// The square root rounded to nearest, without `afn`; else within a unit in the
+/// last place, as its reciprocal always is.
+struct ExpandSqrt : OpRewritePattern<math::SqrtOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::SqrtOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()))
+      return failure();
+    if (!isApproximate(op.getFastmath())) {
+      rewriter.replaceOp(op, emitScalarIntrinsic(rewriter, op.getLoc(),
+                                                 op.getOperand(),
+                                                 "llvm.nvvm.sqrt.rn.ftz.f"));
+      return success();
+    }
+    auto call = LLVM::CallIntrinsicOp::create(
+        rewriter, op.getLoc(), op.getType(),
+        rewriter.getStringAttr("llvm.sqrt"), op.getOperand());
+    call.setFastmathFlags(LLVM::FastmathFlags::afn);
+    rewriter.replaceOp(op, call.getResults());
+    return success();
+  }
+};
+
+/// Without `afn`, of the exact root, rounded once more.
+struct ExactRsqrt : OpRewritePattern<math::RsqrtOp> {
+  ExactRsqrt(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(math::RsqrtOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()) || isApproximate(op.getFastmath()))
+      return failure();
+    Location loc = op.getLoc();
+    Value root = math::SqrtOp::create(rewriter, loc, op.getOperand());
+    rewriter.replaceOpWithNewOp<arith::DivFOp>(
+        op, splatLike(rewriter, loc, op.getType(), 1), root);
     return success();
   }
 };
@@ -244,8 +348,8 @@ struct ToIntegerIntrinsic : OpRewritePattern<Op> {
 
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<ExpandBF16, ExpandDivision, ExpandTanh, ExpToExp2, LogToLog2>(
-      context);
+  patterns.add<ApproximateDivision, ExactDivision, ExactRsqrt, ExpandBF16,
+               ExpandSqrt, ExpandTanh, ExpToExp2, LogToLog2>(context);
   patterns.add<
       ToIntegerIntrinsic<math::AbsIOp, LLVM::AbsOp>,
       ToIntegerIntrinsic<math::CtPopOp, LLVM::CtPopOp>,
@@ -254,6 +358,7 @@ void fovea::populateMathPatterns(RewritePatternSet &patterns) {
                          LLVM::CountTrailingZerosOp>>(context);
   patterns.add<ToScalarIntrinsic<math::Log2Op>>(context,
                                                 "llvm.nvvm.lg2.approx.ftz.f");
+  // With `afn`; ExactRsqrt, of more benefit, takes the others.
   patterns.add<ToScalarIntrinsic<math::RsqrtOp>>(
       context, "llvm.nvvm.rsqrt.approx.ftz.f");
   patterns.add<ToIntrinsic<math::AbsFOp>>(context, "llvm.fabs");
@@ -263,7 +368,6 @@ void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   patterns.add<ToIntrinsic<math::FloorOp>>(context, "llvm.floor");
   patterns.add<ToIntrinsic<math::FmaOp>>(context, "llvm.fma");
   patterns.add<ToIntrinsic<math::RoundEvenOp>>(context, "llvm.roundeven");
-  patterns.add<ToIntrinsic<math::SqrtOp>>(context, "llvm.sqrt");
   patterns.add<ToIntrinsic<math::TruncOp>>(context, "llvm.trunc");
   // Accurate to a few units in the last place, by upstream's polynomials.
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {

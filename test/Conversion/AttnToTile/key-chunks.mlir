@@ -36,7 +36,11 @@ func.func @bits(%q: !q, %bits: tensor<?x?xi32>) -> !q {
 // The same for all queries: scalars.
 // CHECK-LABEL: gpu.func @by_key
 // CHECK: tile.softmax_sum
-// CHECK: %[[LAST:.*]] = memref.load %arg3[%{{.*}}] : memref<?xf32,
+// CHECK: %[[SIZE:.*]] = memref.dim %arg3
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[AT:.*]], %[[SIZE]]
+// CHECK: %[[LAST:.*]] = scf.if %[[INSIDE]] -> (f32)
+// CHECK:   memref.load %arg3[%[[AT]]] : memref<?xf32,
+// CHECK: } else {
 // CHECK: tile.broadcast %[[LAST]] : f32 to tensor<1x64xf32, #tile.reg>
 // CHECK: memref.load %arg3
 // CHECK: arith.select %{{.*}} : tensor<1x64xi1, #tile.reg>, tensor<1x64xf32, #tile.reg>

@@ -20,7 +20,7 @@ gpu.module @m {
     // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
     %x4 = math.log2 %x3 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.ftz.f"
-    %x5 = math.rsqrt %x4 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %x5 = math.rsqrt %x4 fastmath<afn> : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
     %x6 = math.tanh %x5 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.fabs"
@@ -32,24 +32,51 @@ gpu.module @m {
     // CHECK: llvm.call_intrinsic "llvm.roundeven"
     %x10 = math.roundeven %x9 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.sqrt"
-    %x11 = math.sqrt %x10 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %x11 = math.sqrt %x10 fastmath<afn> : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.trunc"
     %x12 = math.trunc %x11 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.fma"({{.*}}) {{.*}} : (vector<4xf32>, vector<4xf32>, vector<4xf32>)
     %f = math.fma %x12, %x0, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.copysign"
     %g = math.copysign %f, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
-    // No division that branches: reciprocals, or 2 units in the last place.
+    // Approximate divisions: reciprocals, or 2 units in the last place.
     // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%{{.*}}) : (f32) -> f32
     // CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
     // CHECK-NOT: arith.divf
     %one = arith.constant dense<1.0> : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
-    %i = arith.divf %one, %g : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
-    %d = arith.divf %i, %f : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %i = arith.divf %one, %g fastmath<afn> : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %d = arith.divf %i, %f fastmath<afn> : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     %h = math.sin %d : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     %e = math.erf %h : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     tile.store %e, %k[%c0, %c0] dims [0, 1] : tensor<64x8xf32, #warp.mma_sync<warps = 4>>, !memory
     // CHECK-NOT: math.
+    gpu.return
+  }
+}
+
+// Without `afn`, quotients and roots are rounded to nearest: by no branches, and
+// right for operands of any size.
+// CHECK-LABEL: gpu.func @exact
+gpu.module @n {
+  tile.abi @exact target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @exact(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK-NOT: llvm.nvvm.div.full
+    // CHECK: arith.select
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%{{.*}}) : (f32) -> f32
+    // CHECK-COUNT-6: llvm.call_intrinsic "llvm.fma"
+    // CHECK: arith.cmpf uno
+    %y = arith.divf %x, %x : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.sqrt.rn.ftz.f"
+    %z = math.sqrt %y : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.sqrt.rn.ftz.f"
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+    %r = math.rsqrt %z : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    tile.store %r, %k[%c0, %c0] dims [0, 1] : tensor<64x8xf32, #warp.mma_sync<warps = 4>>, !memory
+    // CHECK: gpu.return
     gpu.return
   }
 }

@@ -67,7 +67,8 @@ public:
   /// that isn't known, or if weights by one reference would not fit the type
   /// that they are rounded to.
   std::optional<double> findFixedReference();
-  /// For such a reference; no maximum is computed.
+  /// For such a reference; no maximum is computed but that of the first block,
+  /// which chooses the reference's fraction.
   State fixed(double reference);
 
   /// Replaces the op by `state`, its reference in natural units.
@@ -79,9 +80,10 @@ public:
   }
 
 private:
-  /// A step of the loop: the first key, and whether masks apply.
+  /// A step of the loop: the first key, whether masks apply, and the loop's
+  /// index there and at the beginning.
   struct Step {
-    Value j, partial;
+    Value j, partial, index, begin;
   };
   using StepBody = function_ref<SmallVector<Value>(Step, ValueRange)>;
 
@@ -187,6 +189,11 @@ private:
   /// Whether rows that are held may see some of the block; null if they all
   /// may.
   Value isShown(Step step);
+  /// Whether the step is the loop's first.
+  Value isFirst(Step step);
+  /// Each row's reference: `reference` plus the fraction by which the largest
+  /// of `scores` is above it.
+  Value alignReference(double reference, Value scores);
 
   SoftmaxSumOp op;
   TileBuilder b;
@@ -217,7 +224,7 @@ ResultRange LoopWriter::forEachBlockUp(ArrayRef<Value> inits, StepBody body) {
                                         op.getFullLower());
     Value above = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, j,
                                         op.getFullUpper());
-    return {j, arith::OrIOp::create(b, below, above)};
+    return {j, arith::OrIOp::create(b, below, above), j, op.getLower()};
   };
   return fill(loop, getStep, body);
 }
@@ -282,7 +289,7 @@ ResultRange LoopWriter::forEachBlockDown(ArrayRef<Value> inits, StepBody body) {
           arith::CmpIOp::create(b, arith::CmpIPredicate::sge, i, endOfFull);
       partial = arith::OrIOp::create(b, partial, past);
     }
-    return {j, partial};
+    return {j, partial, i, zero};
   };
   return fill(loop, getStep, body);
 }
@@ -303,7 +310,7 @@ ResultRange LoopWriter::forEachVisit(ArrayRef<Value> inits, StepBody body) {
   Value partial =
       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, n, op.getMasked());
   SmallVector<Value> next =
-      body({visit.front(), partial},
+      body({visit.front(), partial, n, loop.getLowerBound()},
            ValueRange(loop.getRegionIterArgs()).take_front(inits.size()));
   llvm::append_range(next, ArrayRef(visit).drop_front());
   scf::YieldOp::create(b, next);
@@ -594,30 +601,74 @@ std::optional<double> LoopWriter::findFixedReference() {
       cast<FloatType>(values.getElementType()).getFloatSemantics();
   double least = bounds->least * scale, most = bounds->most * scale;
   // The largest weight of any row must keep a normal range below it.
+  // The reference may be up to 1 larger.
   double above =
              most - std::min(kMostWeight, APFloat::semanticsMaxExponent(type)),
-         below = least - APFloat::semanticsMinExponent(type) - kWeightRange;
+         below = least - APFloat::semanticsMinExponent(type) - kWeightRange - 1;
   if (above > below)
     return std::nullopt;
   // As many powers of two for large values as for small ones.
   return std::clamp((least + most) / 2, above, below);
 }
 
+Value LoopWriter::isFirst(Step step) {
+  auto compare = [&]() -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, step.index,
+                                 step.begin);
+  };
+  // Upwards, the first block may need no mask.
+  if (!op.isVisiting() && !op.getDescending())
+    return compare();
+  auto branch = scf::IfOp::create(b, b.getI1Type(), step.partial,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  scf::YieldOp::create(b, compare());
+  b.setInsertionPointToEnd(branch.elseBlock());
+  // In loops without masks this folds.
+  Value no = arith::ConstantIntOp::create(b, 0, 1);
+  scf::YieldOp::create(b, no);
+  return branch.getResult(0);
+}
+
+Value LoopWriter::alignReference(double reference, Value scores) {
+  Value most = b.reduceColumns(ReduceKind::Max, scores, 1);
+  Value above = b.multiplyAdd(most, b.splat(rowType, scale),
+                              b.splat(rowType, -reference));
+  Value fraction = b.subtract(above, math::FloorOp::create(b, above));
+  return b.select(b.isEqual(most, -std::numeric_limits<double>::infinity()),
+                  b.splat(rowType, reference),
+                  b.add(fraction, b.splat(rowType, reference)));
+}
+
+/// A weight that is a power of two is not rounded for the product, and where a
+/// row sees few keys the largest weight's rounding is the output's error. So
+/// the largest weight of the first block becomes a power of two.
 State LoopWriter::fixed(double reference) {
-  ResultRange results = forEachBlock(
-      {b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
-      [&](Step step, ValueRange carried) {
-        Value weights =
-            b.exp2(b.multiplyAdd(scoresOf(step), b.splat(scoresType, scale),
-                                 b.splat(scoresType, -reference)));
-        auto [sums, acc] = addBlock(step.j, weights, carried[0], carried[1]);
-        return SmallVector<Value>{sums, acc};
-      });
-  Value l = finishSums(results[0]);
+  ResultRange results =
+      forEachBlock({b.splat(rowType, reference), b.splat(sumsType, 0.0),
+                    b.splat(accType, 0.0)},
+                   [&](Step step, ValueRange carried) {
+                     Value scores = scoresOf(step);
+                     auto branch = scf::IfOp::create(b, rowType, isFirst(step),
+                                                     /*withElseRegion=*/true);
+                     {
+                       OpBuilder::InsertionGuard guard(b);
+                       b.setInsertionPointToEnd(branch.thenBlock());
+                       Value aligned = alignReference(reference, scores);
+                       scf::YieldOp::create(b, aligned);
+                       b.setInsertionPointToEnd(branch.elseBlock());
+                       scf::YieldOp::create(b, carried[0]);
+                     }
+                     Value weights = weightsOf(scores, branch.getResult(0));
+                     auto [sums, acc] =
+                         addBlock(step.j, weights, carried[1], carried[2]);
+                     return SmallVector<Value>{branch.getResult(0), sums, acc};
+                   });
+  Value l = finishSums(results[1]);
   // Rows that saw nothing have no reference.
-  Value m = b.select(b.isEqual(l, 0.0), b.minusInfinity(rowType),
-                     b.splat(rowType, reference));
-  return {m, l, results[1]};
+  Value m = b.select(b.isEqual(l, 0.0), b.minusInfinity(rowType), results[0]);
+  return {m, l, results[2]};
 }
 
 //===----------------------------------------------------------------------===//

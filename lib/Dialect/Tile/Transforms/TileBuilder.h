@@ -61,8 +61,10 @@ public:
   Value multiply(Value a, double factor) {
     return multiply(a, splat(typeOf(a), factor));
   }
+  /// By the chip's division: what the softmax divides is rounded once more.
   Value divide(Value a, Value b) {
-    return mlir::arith::DivFOp::create(*this, a, b);
+    return mlir::arith::DivFOp::create(*this, a, b,
+                                       mlir::arith::FastMathFlags::afn);
   }
   /// a * b + c, rounded once.
   Value multiplyAdd(Value a, Value b, Value c) {

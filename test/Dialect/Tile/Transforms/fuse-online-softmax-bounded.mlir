@@ -7,22 +7,36 @@
 // OFF-LABEL: gpu.func @clamped
 // OFF: tile.reduce max
 
-// A soft cap: weights relative to the middle of what scores can be, 0; no maximum,
-// no vote. Rows that see nothing have no reference in the end. The scale 20.0 is
-// 28.85 in base 2.
+// A soft cap: weights relative to the middle of what scores can be, 0, plus the
+// fraction by which a row's largest score of the first block is above that; no
+// other maximum, no vote. Rows that see nothing have no reference in the end. The
+// scale 20.0 is 28.85 in base 2.
 // CHECK-LABEL: gpu.func @capped
-// CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<{{-?}}0.000000e+00> : tensor<16x64xf32, #tile.reg>
 // CHECK-DAG: %[[SCALE:.*]] = arith.constant dense<2.885390e+01> : tensor<16x64xf32, #tile.reg>
+// CHECK-DAG: %[[ROW_SCALE:.*]] = arith.constant dense<2.885390e+01> : tensor<16x1xf32, #tile.reg>
 // CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0xFF800000> : tensor<16x1xf32, #tile.reg>
-// CHECK: %[[R:.*]]:2 = scf.for {{.*}} -> (tensor<16x8xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
+// CHECK: %[[R:.*]]:3 = scf.for %[[J:.*]] = %[[C0:.*]] to %{{.*}} iter_args(%[[OLD:[^ ]*]] = %{{[^,]*}}, {{.*}} -> (tensor<16x1xf32, #tile.reg>, tensor<16x8xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
 // CHECK: %[[S:.*]] = scf.if
-// CHECK: %[[X:.*]] = math.fma %[[S]], %[[SCALE]], %[[ZERO]]
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[J]], %[[C0]]
+// CHECK: %[[M:.*]] = scf.if %[[FIRST]] -> (tensor<16x1xf32, #tile.reg>)
+// CHECK:   %[[MOST:.*]] = tile.reduce max dim 1 %[[S]]
+// CHECK:   %[[ABOVE:.*]] = math.fma %[[MOST]], %[[ROW_SCALE]], %{{.*}}
+// CHECK:   %[[FLOOR:.*]] = math.floor %[[ABOVE]]
+// CHECK:   %[[FRACTION:.*]] = arith.subf %[[ABOVE]], %[[FLOOR]]
+// CHECK:   %[[HIDDEN:.*]] = arith.cmpf oeq, %[[MOST]], %[[NONE]]
+// CHECK:   %[[MOVED:.*]] = arith.addf %[[FRACTION]], %{{.*}}
+// CHECK:   arith.select %[[HIDDEN]], %{{.*}}, %[[MOVED]]
+// CHECK: } else {
+// CHECK:   scf.yield %[[OLD]]
+// CHECK: %[[MINUS:.*]] = arith.negf %[[M]]
+// CHECK: %[[OFFSET:.*]] = tile.broadcast %[[MINUS]]
+// CHECK: %[[X:.*]] = math.fma %[[S]], %[[SCALE]], %[[OFFSET]]
 // CHECK-NEXT: %[[P:.*]] = math.exp2 %[[X]]
 // CHECK-NOT: tile.reduce max
 // CHECK-NOT: tile.if_any
-// CHECK: %[[L:.*]] = tile.reduce add dim 1 %[[R]]#0
+// CHECK: %[[L:.*]] = tile.reduce add dim 1 %[[R]]#1
 // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %[[L]]
-// CHECK: arith.select %[[EMPTY]], %[[NONE]]
+// CHECK: arith.select %[[EMPTY]], %[[NONE]], %[[R]]#0
 gpu.module @m {
   gpu.func @capped(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %M: memref<16x1xf32>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -58,9 +72,9 @@ gpu.module @m {
 // Clamped from one side by a number that is bounded itself: from 96 to 104, so 100
 // is 144.27 in base 2, within what the largest weight allows.
 // CHECK-LABEL: gpu.func @clamped
-// CHECK-DAG: arith.constant dense<-144.269{{[0-9]*}}> : tensor<16x64xf32, #tile.reg>
-// CHECK: scf.for {{.*}} -> (tensor<16x8xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
-// CHECK-NOT: tile.reduce max
+// CHECK-DAG: %[[M:.*]] = arith.constant dense<144.269{{[0-9]*}}> : tensor<16x1xf32, #tile.reg>
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[M]],
+// CHECK-NOT: tile.if_any
 gpu.module @m {
   gpu.func @clamped(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -90,9 +104,9 @@ gpu.module @m {
 // A function whose bounds follow from those of what it is made of: a sigmoid,
 // from 0 to 1. Half of them is the middle.
 // CHECK-LABEL: gpu.func @sigmoid
-// CHECK-DAG: arith.constant dense<-7.2134{{[0-9]*}}> : tensor<16x64xf32, #tile.reg>
-// CHECK: scf.for {{.*}} -> (tensor<16x8xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
-// CHECK-NOT: tile.reduce max
+// CHECK-DAG: %[[M:.*]] = arith.constant dense<7.2134{{[0-9]*}}> : tensor<16x1xf32, #tile.reg>
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[M]],
+// CHECK-NOT: tile.if_any
 gpu.module @m {
   gpu.func @sigmoid(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -121,6 +135,7 @@ gpu.module @m {
 // Too wide a cap for one reference.
 // CHECK-LABEL: gpu.func @wide
 // CHECK: tile.reduce max
+// CHECK-NOT: math.floor
 gpu.module @m {
   gpu.func @wide(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -145,6 +160,7 @@ gpu.module @m {
 // The weights of a row could be too small for float16.
 // CHECK-LABEL: gpu.func @half
 // CHECK: tile.reduce max
+// CHECK-NOT: math.floor
 gpu.module @m {
   gpu.func @half(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xf16>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index

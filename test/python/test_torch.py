@@ -438,12 +438,10 @@ def test_arguments_that_are_refused(ours):
             ours.scaled_dot_product_attention(q, k, v, enable_gqa=True, backend="interpret", **options)
 
 
-def test_programs_that_are_refused_name_the_line(fovea, ours):
-    wide = torch.ones(3, dtype=torch.int64)
-    assert fovea.CompileError is not None and wide is not None
-    q, k, v = inputs()
-    with pytest.raises(fovea.CompileError):
-        ours.flex_attention(q[..., :3], k[..., :3], v[..., :3], enable_gqa=True, backend="interpret:warp")
+def test_programs_that_are_refused(fovea, ours):
+    q, k, v = inputs(torch.float16, dim=264)
+    with pytest.raises(fovea.CompileError, match="head dims must be multiples of 8 up to 256 .* found 264 for the query"):
+        ours.flex_attention(q, k, v, enable_gqa=True, backend="interpret:warp")
 
 
 # --- scaled_dot_product_attention's other forms -----------------------------------
@@ -540,3 +538,42 @@ def test_launches(run_python, build, device, scalars):
     assert "stream 0x77" in result.stdout
     for value in wanted:
         assert f" {value} " in line + " ", (value, line)
+
+
+# --- Head dims --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim, value_dim", [(1, 1), (3, 5), (20, 20), (12, 300), (16, 512), (65, 12)])
+@pytest.mark.parametrize("level", ["attn", "warp"])
+def test_any_head_dim(ours, dim, value_dim, level):
+    """No multiple of 8, values wider than a kernel has them."""
+    q, k, v = inputs(torch.float32 if level == "attn" else torch.float16, dim=dim, value_dim=value_dim)
+    expected, _ = eager(q.float(), k.float(), v.float(), variants.soft_cap)
+    o, lse = ours.flex_attention(q, k, v, variants.soft_cap, enable_gqa=True, return_lse=True, backend=f"interpret:{level}")
+    assert o.dtype == q.dtype and o.shape == expected[0].shape
+    check((o.float(), lse), expected, 1e-4 if level == "attn" else 5e-3)
+    found = ours.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.4, enable_gqa=True, backend=f"interpret:{level}")
+    wanted = torch.nn.functional.scaled_dot_product_attention(
+        q.float(), k.float(), v.float(), is_causal=True, scale=0.4, enable_gqa=True)
+    check([found.float()], [wanted], 1e-4 if level == "attn" else 5e-3)
+
+
+def test_any_head_dim_in_the_graph(ours):
+    def model(q, k, v):
+        return ours.flex_attention(q, k, v, variants.alibi, enable_gqa=True, backend="interpret") + 1
+
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    with torch.no_grad():
+        for dim, value_dim in ((20, 20), (16, 300)):
+            tensors = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in inputs(dim=dim, value_dim=value_dim)]
+            found, expected = compiled(*tensors), model(*tensors)
+            torch.testing.assert_close(found, expected)
+            assert found.stride() == expected.stride() and found.stride(1) < found.stride(2)
+
+
+def test_dropout_of_wide_values(ours):
+    """Each launch leaves out the same keys."""
+    q, k, _ = inputs(queries=8, keys=16)
+    v = torch.eye(16).repeat(1, 20).expand(variants.BATCH, variants.KV_HEADS, 16, 320)
+    o = ours.scaled_dot_product_attention(q, k, v, dropout_p=0.5, enable_gqa=True, backend="interpret")
+    assert (o[..., :16] == 0).any() and all(torch.equal(o[..., :16], o[..., n:n + 16]) for n in range(0, 320, 16))

@@ -13,6 +13,7 @@ import torch
 
 from . import _op
 from ._alike import alike
+from ._pieces import adapted
 from ._programs import Family
 
 #: Of a family; of calls whose sizes are the same, but not strides, types or devices.
@@ -58,28 +59,44 @@ class _Kept(NamedTuple):
 
 
 def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.Call, plain: bool, level: str,
-        family: Optional[Family] = None, form: Optional[Form] = None, given: bool = False
+        family: Optional[Family] = None, form: Optional[Form] = None, given: bool = False, rows: int = 0
         ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """A call the long way. With a form, the family keeps how it goes; the captured
-    tensors too, unless each call gives its own."""
+    tensors too, unless each call gives its own. ``rows`` are those of blocks of queries
+    that kernels don't have, or 0."""
     batch = query.shape[0]
+    lists, others = len(call.blocks), (*call.blocks, *call.captures)
     # One batch entry of keys is for all of the query's.
     keys, values = (one if one.shape[0] == batch else one.expand(batch, -1, -1, -1) for one in (key, value))
     if not plain:
-        return torch.ops.fovea.attention(query, keys, values, *call[:-1], level)
-    others = (*call.blocks, *call.captures)
-    prepared = _op.launcher(call.program, call.schedule, call.recurrence, query.device.index).prepared(
-        query, keys, values, others)
+
+        def as_op(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, rest: Tuple[torch.Tensor, ...], seed: int, offset: int
+                  ) -> Any:
+            return torch.ops.fovea.attention(q, k, v, rest[lists:], rest[:lists], call.program, call.lse, seed, offset,
+                                             call.schedule, call.recurrence, level)
+
+        return (adapted(as_op, query, value, rows, lists, call.lse) or as_op)(
+            query, keys, values, others, call.seed, call.offset)
+    launcher = _op.launcher(call.program, call.schedule, call.recurrence, query.device.index)
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, rest: Tuple[torch.Tensor, ...], seed: int, offset: int) -> Any:
+        if k.shape[0] != batch:
+            k, v = k.expand(batch, -1, -1, -1), v.expand(batch, -1, -1, -1)
+        return launcher.prepared(q, k, v, rest).run(q, k, v, rest, seed, offset)
+
+    run_again = adapted(attend, query, value, rows, lists, call.lse)
+    if run_again is None:
+        run_again = launcher.prepared(query, keys, values, others).run
     if family is not None and form is not None:
         if len(family.calls) >= _MOST_CALLS:
             family.calls.clear()
         read = set(map(id, call.captures))
         bound = (*call.captures, *(tensor for tensor, _ in family.bindings.tensors if id(tensor) not in read))
-        kept = _Kept(alike(query, key, value, *call.blocks, *bound), prepared.run, () if given else bound, form)
+        kept = _Kept(alike(query, key, value, *call.blocks, *bound), run_again, () if given else bound, form)
         sizes = query.shape, key.shape, form
         family.calls[sizes] = (kept, *family.calls.get(sizes, ()))[:_MOST_ALIKE]
         family.latest = kept
-    return prepared.run(query, keys, values, others, call.seed, call.offset)
+    return run_again(query, keys, values, others, call.seed, call.offset)
 
 
 def find(family: Family, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, form: Form,

@@ -9,6 +9,7 @@ import torch
 from . import _calls, _masks, _op
 from ._calls import find, form_of
 from ._checks import LEVELS, check, checked_backend, checked_options, checked_scale
+from ._derivatives import check_derivatives
 from ._dropout import dropout_numbers
 from ._pieces import widths_of
 from ._programs import Facts, Family, captures_of, known_family, program_of
@@ -218,6 +219,7 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
         program, family = program_of(None, function, facts)
     else:
         check_mask(attn_mask, query, key)
+        check_derivatives((("attn_mask", attn_mask),))
         program = mask_program(attn_mask, facts)
         family = mask_family(attn_mask) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)

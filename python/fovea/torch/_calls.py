@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 import torch
+from torch.autograd import forward_ad as _forward_ad
 
 from . import _op
 from ._alike import alike
+from ._derivatives import in_forward_mode
 from ._pieces import adapted
 from ._programs import Family
 
@@ -29,7 +31,7 @@ def is_plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> boo
     tracing) and transformations an op must be seen. torch.compile takes the first
     question for a constant and never meets the others."""
     return (not is_compiling() and type(query) is type(key) is type(value) is torch.Tensor and not _dispatch_modes()
-            and _transformations() is None)
+            and _transformations() is None and not in_forward_mode())
 
 
 def hints_of(kernel_options: Dict[str, Any]) -> Optional[Form]:
@@ -106,7 +108,7 @@ def find(family: Family, query: torch.Tensor, key: torch.Tensor, value: torch.Te
     wants beside query, key and value: lists of blocks and captured tensors, those of
     then unless others are given. Most calls are like the latest one, and to look up by
     sizes takes longer than to compare them with its. Not while torch.compile traces."""
-    if _dispatch_modes() or _transformations() is not None:  # is_plain; types are compared below
+    if _dispatch_modes() or _transformations() is not None or _forward_ad._current_level >= 0:  # is_plain; types: see below
         return None
     latest = family.latest
     if latest is not None:

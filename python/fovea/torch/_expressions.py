@@ -122,6 +122,8 @@ class Captures:
             return "a captured tensor is not a plain strided one"
         if tensor.requires_grad and torch.is_grad_enabled():
             return "a captured tensor requires a gradient, which is not computed; detach it or use torch.no_grad()"
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            return "a captured tensor is one of a transformation's (torch.func), such as one that vmap runs over"
         return None
 
     def arguments(self) -> List[Tuple]:

@@ -23,6 +23,7 @@ from .._launch import LoadedKernel, PreparedLaunch
 from .._spec import BLOCK_LISTS, DROPOUT, Spec
 from ..errors import Error
 from ._alike import alike
+from ._derivatives import check_derivatives, in_forward_mode
 from ._layouts import copied, layouts_of, misaligned
 
 # Without `lse` the second result is empty; `seed` and `offset` are those of dropout.
@@ -334,8 +335,47 @@ def _as_op(run: Any) -> Any:
 
 _library = torch.library.Library("fovea", "FRAGMENT")
 _library.define(_SCHEMA)
-_library.impl("attention", _as_op(launch), "CUDA")
-_library.impl("attention", _as_op(interpret), "CPU")
+_IMPLEMENTATIONS = {"cuda": _as_op(launch), "cpu": _as_op(interpret)}
+for _device, _implementation in _IMPLEMENTATIONS.items():
+    _library.impl("attention", _implementation, _device.upper())
+
+
+def _without_derivatives(keys: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *rest: Any, **named: Any
+                         ) -> Any:
+    """The op as Autograd has it: derivatives would silently be none, or zeros."""
+    if torch.is_grad_enabled() or in_forward_mode():
+        captures = Call(*rest, **named).captures
+        check_derivatives((("query", query), ("key", key), ("value", value),
+                           *(("a captured tensor", one) for one in captures)))
+    # To ask the dispatcher again takes as long as all of the call.
+    if type(query) is torch.Tensor and not torch._C._len_torch_dispatch_stack() and query.device.type in _IMPLEMENTATIONS:
+        return _IMPLEMENTATIONS[query.device.type](query, key, value, *rest, **named)
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.fovea.attention.default.redispatch(
+            keys & torch._C._after_autograd_keyset, query, key, value, *rest, **named)
+
+
+_library.impl("attention", _without_derivatives, "Autograd", with_keyset=True)
+
+
+@torch.library.register_vmap("fovea::attention", lib=_library)
+def _vmap(info: Any, dims: Any, query: Any, key: Any, value: Any, captures: Any, blocks: Any, program: str, *rest: Any,
+          **named: Any) -> Any:
+    """One launch after the other: each entry is a call of its own, in which functions
+    see the coordinates that they would see without vmap."""
+    if any(name in program for name in DROPOUT) and info.randomness != "same":
+        raise NotImplementedError("dropout_p can't be given under vmap: each entry would leave out the same keys, which "
+                                  "randomness='same' asks for")
+
+    def entry(given: Any, dim: Any, number: int) -> Any:
+        if isinstance(given, (list, tuple)):
+            return [entry(one, of, number) for one, of in zip(given, dim)]
+        return given if dim is None else given.select(dim, number)
+
+    tensors = (query, key, value, captures, blocks)
+    results = [torch.ops.fovea.attention(*(entry(one, dim, number) for one, dim in zip(tensors, dims)), program, *rest, **named)
+               for number in range(info.batch_size)]
+    return tuple(torch.stack(parts) for parts in zip(*results)), (0, 0)
 
 
 @torch.library.register_fake("fovea::attention", lib=_library)

@@ -21,6 +21,7 @@ import torch
 from .._builder import RegionBuilder
 from .._spec import Blocks, Capture, Spec, make_spec
 from . import _op
+from ._derivatives import check_derivatives, in_forward_mode
 from ._expressions import STORED, Captures
 from ._masks import Form, rows_of
 from ._pieces import block_numbers
@@ -158,6 +159,10 @@ def _global_names(code: types.CodeType) -> Set[str]:
 
 def build(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts) -> Program:
     """Traces both functions. Raises TraceError."""
+    if torch.is_inference_mode_enabled():
+        # Views of captured tensors that are no inference tensors could not be made of symbols.
+        with torch.inference_mode(False), torch.no_grad():
+            return build(score_mod, mask_mod, facts)
     captures = Captures(facts.device)
     regions: Dict[str, Optional[RegionBuilder]] = {"score_mod": None, "mask_mod": None}
     for role, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
@@ -314,4 +319,6 @@ def program_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], fact
             raise RuntimeError("a function has changed while it was compiled")
         return compiled.program, None
     family, keeps = family_of(score_mod, mask_mod)
+    if in_forward_mode():  # asked for here, since what is traced has no tangents
+        check_derivatives(("a captured tensor", tensor) for tensor, _ in family.bindings.tensors)
     return program_in(family, score_mod, mask_mod, facts), family if keeps else None

@@ -146,7 +146,7 @@ class LoadedKernel:
     ``tensors`` and ``scalars`` are the names that it takes, in the order in
     which ``launch`` wants them; ``dtypes``, ``ranks`` and ``shapes`` (None for a
     size of the call's) are those of the tensors; ``floating`` says which scalars
-    are floats.
+    are floats; ``facts`` is the launch metadata.
     """
 
     def __init__(self, image: bytes, metadata: bytes, facts: Mapping[str, Any], device: int):
@@ -156,6 +156,7 @@ class LoadedKernel:
         _library.check(self._library.fovea_kernel_load(
             open_device(device), image, len(image), metadata, len(metadata), ctypes.byref(self._handle)
         ))
+        self.facts = facts
         self.name: str = facts["kernel"]
         self.tensors = self._names(self._library.fovea_kernel_tensor_name)
         self.scalars = self._names(self._library.fovea_kernel_scalar_name)

@@ -438,12 +438,10 @@ def test_arguments_that_are_refused(ours):
             ours.scaled_dot_product_attention(q, k, v, enable_gqa=True, backend="interpret", **options)
 
 
-def test_programs_that_are_refused_name_the_line(fovea, ours):
-    wide = torch.ones(3, dtype=torch.int64)
-    assert fovea.CompileError is not None and wide is not None
-    q, k, v = inputs()
-    with pytest.raises(fovea.CompileError):
-        ours.flex_attention(q[..., :3], k[..., :3], v[..., :3], enable_gqa=True, backend="interpret:warp")
+def test_programs_that_are_refused(fovea, ours):
+    q, k, v = inputs(torch.float16, dim=264)
+    with pytest.raises(fovea.CompileError, match="head dims must be multiples of 8 up to 256 .* found 264 for the query"):
+        ours.flex_attention(q, k, v, enable_gqa=True, backend="interpret:warp")
 
 
 # --- scaled_dot_product_attention's other forms -----------------------------------
@@ -540,3 +538,124 @@ def test_launches(run_python, build, device, scalars):
     assert "stream 0x77" in result.stdout
     for value in wanted:
         assert f" {value} " in line + " ", (value, line)
+
+
+# --- Head dims --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim, value_dim", [(1, 1), (3, 5), (20, 20), (12, 300), (16, 512), (65, 12)])
+@pytest.mark.parametrize("level", ["attn", "warp"])
+def test_any_head_dim(ours, dim, value_dim, level):
+    """No multiple of 8, values wider than a kernel has them."""
+    q, k, v = inputs(torch.float32 if level == "attn" else torch.float16, dim=dim, value_dim=value_dim)
+    expected, _ = eager(q.float(), k.float(), v.float(), variants.soft_cap)
+    o, lse = ours.flex_attention(q, k, v, variants.soft_cap, enable_gqa=True, return_lse=True, backend=f"interpret:{level}")
+    assert o.dtype == q.dtype and o.shape == expected[0].shape
+    check((o.float(), lse), expected, 1e-4 if level == "attn" else 5e-3)
+    found = ours.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.4, enable_gqa=True, backend=f"interpret:{level}")
+    wanted = torch.nn.functional.scaled_dot_product_attention(
+        q.float(), k.float(), v.float(), is_causal=True, scale=0.4, enable_gqa=True)
+    check([found.float()], [wanted], 1e-4 if level == "attn" else 5e-3)
+
+
+def test_any_head_dim_in_the_graph(ours):
+    def model(q, k, v):
+        return ours.flex_attention(q, k, v, variants.alibi, enable_gqa=True, backend="interpret") + 1
+
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    with torch.no_grad():
+        for dim, value_dim in ((20, 20), (16, 300)):
+            tensors = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in inputs(dim=dim, value_dim=value_dim)]
+            found, expected = compiled(*tensors), model(*tensors)
+            torch.testing.assert_close(found, expected)
+            assert found.stride() == expected.stride() and found.stride(1) < found.stride(2)
+
+
+def test_dropout_of_wide_values(ours):
+    """Each launch leaves out the same keys."""
+    q, k, _ = inputs(queries=8, keys=16)
+    v = torch.eye(16).repeat(1, 20).expand(variants.BATCH, variants.KV_HEADS, 16, 320)
+    o = ours.scaled_dot_product_attention(q, k, v, dropout_p=0.5, enable_gqa=True, backend="interpret")
+    assert (o[..., :16] == 0).any() and all(torch.equal(o[..., :16], o[..., n:n + 16]) for n in range(0, 320, 16))
+
+
+# --- Derivatives, of which there are none yet, and transformations ------------------
+
+
+def test_derivatives_are_refused(fovea, ours):
+    """Neither zeros nor none."""
+    from torch.autograd import forward_ad
+
+    from fovea.torch._programs import Facts, build
+
+    q, k, v = inputs()
+    slopes = variants.SLOPES
+    program = build(None, None, Facts(torch.float32, q.device, variants.DIM, variants.DIM, None, False))
+    biased = build(variants.alibi, None, Facts(torch.float32, q.device, variants.DIM, variants.DIM, None, False))
+
+    def attend(query, bias=slopes):
+        return ours.flex_attention(query, k, v, lambda s, b, h, i, j: s + bias[h], enable_gqa=True, backend="interpret")
+
+    def op(query, bias=slopes):
+        return torch.ops.fovea.attention(query, k, v, [bias], [], biased.text)[0] + torch.ops.fovea.attention(
+            query, k, v, [], [], program.text)[0]
+
+    def dual(function, *tensors):
+        with forward_ad.dual_level():
+            return function(*(forward_ad.make_dual(one, one) for one in tensors))
+
+    kinds = (NotImplementedError, fovea.TraceError)
+    for function in (attend, op):
+        for transformed in (
+            lambda: torch.func.jvp(function, (q,), (q,)), lambda: torch.func.jvp(lambda b: function(q, b), (slopes,), (slopes,)),
+            lambda: dual(function, q), lambda: dual(lambda b: function(q, b), slopes), lambda: torch.func.jacfwd(function)(q),
+            lambda: torch.func.linearize(function, q),
+        ):
+            with pytest.raises(NotImplementedError, match="has a tangent .*there are no derivatives yet"):
+                transformed()
+        for transformed in (
+            lambda: torch.func.grad(lambda x: function(x).sum())(q), lambda: torch.func.vjp(function, q),
+            lambda: torch.func.grad(lambda b: function(q, b).sum())(slopes), lambda: function(q.clone().requires_grad_()),
+            lambda: function(q, slopes.clone().requires_grad_()),
+        ):
+            with pytest.raises(kinds, match="requires a gradient"):
+                transformed()
+        expected = function(q)
+        wanted = q.clone().requires_grad_()
+        for quiet in (torch.no_grad, torch.inference_mode):
+            with quiet():
+                torch.testing.assert_close(function(wanted), expected)
+    with pytest.raises(NotImplementedError, match="attn_mask has a tangent"):
+        dual(lambda mask: ours.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True, backend="interpret"),
+             torch.zeros(variants.QUERIES, variants.KEYS))
+    # Within a graph, too.
+    compiled = torch.compile(op, backend="aot_eager", fullgraph=True)
+    with pytest.raises(Exception, match="query requires a gradient"):
+        compiled(wanted)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(wanted), expected)
+
+
+def test_vmap(ours):
+    from fovea.torch._programs import Facts, build
+
+    q, k, v = inputs()
+    stacked = torch.stack([q, 2 * q])
+
+    def attend(query):
+        return ours.flex_attention(query, k, v, variants.alibi, enable_gqa=True, return_lse=True, backend="interpret")
+
+    for found, expected in zip(torch.func.vmap(attend)(stacked), zip(*map(attend, stacked))):
+        torch.testing.assert_close(found, torch.stack(expected))
+    moved = torch.func.vmap(attend, in_dims=2, out_dims=1)(stacked.movedim(0, 2))[0]
+    torch.testing.assert_close(moved, torch.stack([attend(one)[0] for one in stacked], 1))
+    with pytest.raises(Exception, match="one of a transformation's"):
+        torch.func.vmap(lambda bias: run(ours, lambda s, b, h, i, j: s + bias[h], tensors=(q, k, v)))(torch.ones(2, variants.HEADS))
+    program = build(None, None, Facts(torch.float32, q.device, variants.DIM, variants.DIM, None, False, dropout=0.5))
+
+    def leave_out(query):
+        return torch.ops.fovea.attention(query, k, v, [], [], program.text, True, 1, 2)[0]
+
+    with pytest.raises(NotImplementedError, match="randomness='same'"):
+        torch.func.vmap(leave_out, randomness="different")(stacked)
+    torch.testing.assert_close(torch.func.vmap(leave_out, randomness="same")(stacked), torch.stack([*map(leave_out, stacked)]))

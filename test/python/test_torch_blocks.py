@@ -74,7 +74,8 @@ def drawn(seed, batch, heads, size, lengths=LENGTHS, mask_mod=None, full=True):
     generator = torch.Generator().manual_seed(seed)
     shape = (batch, heads, -(-lengths[0] // size[0]), -(-lengths[1] // size[1]))
     kinds = torch.randint(0, 4, shape, generator=generator)
-    kinds[:, :, -1] = 0
+    if shape[2] > 1:
+        kinds[:, :, -1] = 0
 
     def lists(chosen):
         order = torch.rand(shape, generator=generator) - 2.0 * chosen
@@ -168,6 +169,40 @@ def test_one_batch_of_keys(ours):
     check(ours, drawn(6, 2, 1, (32, 16)), (q, k[:1], v[:1]))
 
 
+def with_captures(score, b, h, q_idx, kv_idx):
+    return score * GAINS[h, q_idx] + 0.1 * q_idx + 0.01 * kv_idx * (b + h)
+
+
+GAINS = torch.linspace(0.5, 1.5, 4 * 100).view(4, 100)
+
+
+@pytest.mark.parametrize("queries", [1, 7, 100])
+@pytest.mark.parametrize("size", [(1, 64), (40, 32), (24, 16)])
+@pytest.mark.parametrize("batch, heads", [(1, 1), (2, 4)])
+def test_blocks_of_any_rows(ours, size, queries, batch, heads):
+    """Rows of a block need be no multiple of 16: one query in decoding."""
+    lengths = (queries, 150)
+    block_mask = drawn(queries, batch, heads, size, lengths, mask_mod=variants.by_head)
+    check(ours, block_mask, inputs(lengths=lengths), with_captures)
+    if size != (24, 16):
+        for level in ("tile", "warp"):
+            check(ours, block_mask, inputs(lengths=lengths, dtype=torch.float16), with_captures, level, 5e-3)
+
+
+def test_blocks_of_any_rows_have_one_program(ours, monkeypatch):
+    """For all lengths, beside those of one block; also of PyTorch's making."""
+    from fovea.torch import _programs
+
+    programs = []
+    original = _programs.build
+    monkeypatch.setattr(_programs, "build", lambda *args: programs.append(original(*args)) or programs[-1])
+    for queries in (1, 5, 9):
+        made = flex.create_block_mask(variants.causal, None, None, queries, 150, device="cpu", BLOCK_SIZE=(1, 64))
+        check(ours, made, inputs(lengths=(queries, 150)))
+        check(ours, made, inputs(lengths=(queries, 150)))
+    assert len(programs) == 2
+
+
 def test_block_masks_that_are_refused(fovea, ours):
     def refuse(kind, message, block_mask, tensors=None, level="attn"):
         with pytest.raises(kind, match=message):
@@ -205,3 +240,15 @@ def test_lists_stay_in_the_graph(ours):
             block_mask = drawn(seed, 2, 1, (32, 16), mask_mod=variants.causal)
             torch.testing.assert_close(compiled(*inputs(), block_mask), model(*inputs(), block_mask))
     assert len(graphs) == 1
+
+
+def test_blocks_of_any_rows_in_the_graph(ours):
+    def model(q, k, v, block_mask):
+        return ours.flex_attention(q, k, v, with_captures, block_mask, enable_gqa=True, backend="interpret") + 1
+
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    with torch.no_grad():
+        for queries in (1, 7, 12):
+            made = flex.create_block_mask(variants.causal, None, None, queries, 150, device="cpu", BLOCK_SIZE=(1, 64))
+            tensors = inputs(lengths=(queries, 150))
+            torch.testing.assert_close(compiled(*tensors, made), model(*tensors, made))

@@ -216,8 +216,8 @@ for given in calls:
 """
 
 
-def run_on_stand_in(run_python, build, script):
-    result = run_python(START + script, LD_LIBRARY_PATH=str(build / "test" / "Runtime" / "fake-driver"),
+def run_on_stand_in(run_python, build, script, start=START):
+    result = run_python(start + script, LD_LIBRARY_PATH=str(build / "test" / "Runtime" / "fake-driver"),
                         PYTHONPATH=f"{ROOT / 'python'}:{ROOT / 'test' / 'python'}", PYTHONUNBUFFERED="1")
     assert result.returncode == 0, result.stderr
     return result.stdout

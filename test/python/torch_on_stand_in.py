@@ -19,14 +19,15 @@ long_ways = []
 def compiled(*arguments):
     kernel = _compiled(*arguments)
     # What the stand-in reads of an image: a kernel's name, the types of its arguments.
-    types = [parameter.get("type", "pointer") for parameter in kernel.metadata["parameters"]]
+    types = [parameter.get("type", {"tensor_map": "map"}.get(parameter["kind"], parameter["kind"]))
+             for parameter in kernel.metadata["parameters"]]
     kernel._ptx = f"// arguments: {' '.join(types)}\n.visible .entry attention()".encode()
     return kernel
 
 
-def run(*arguments):
+def run(*arguments, **named):
     long_ways.append(arguments)
-    return _run(*arguments)
+    return _run(*arguments, **named)
 
 
 _op.compiled, _calls.run = compiled, run

@@ -9,15 +9,22 @@ import torch
 from . import _calls, _masks, _op
 from ._calls import find, form_of
 from ._checks import LEVELS, check, checked_backend, checked_options, checked_scale
+from ._derivatives import check_derivatives
 from ._dropout import dropout_numbers
-from ._programs import Facts, Family, known_family, program_of
+from ._pieces import widths_of
+from ._programs import Facts, Family, captures_of, known_family, program_of
 from ._shapes import as_before, as_four
 from ._tensor_masks import causal, causal_bias, check_mask, mask_family, mask_program
 
 
 def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_masks.Form] = None,
            dropout: float = 0.0) -> Facts:
-    return Facts(query.dtype, query.device, int(query.shape[-1]), int(value.shape[-1]), checked_scale(scale),
+    # The length of a range is a number that torch.compile guards where it made a size symbolic; int() is not.
+    head_dim, value_head_dim = (len(range(one.shape[-1])) for one in (query, value))
+    widths, scale = widths_of(head_dim, value_head_dim), checked_scale(scale)
+    if scale is None and widths.head_dim != head_dim and head_dim:
+        scale = head_dim ** -0.5
+    return Facts(query.dtype, query.device, widths.head_dim, widths.value_head_dim, scale,
                  torch.is_grad_enabled(), lse, blocks, dropout)
 
 
@@ -42,7 +49,7 @@ def flex_attention(
 
     query
         (batch, heads, queries, head_dim), bfloat16 or float16, on a CUDA device;
-        any strides with rows of contiguous elements at multiples of 16 bytes.
+        any strides; rows of contiguous elements at multiples of 16 bytes save a copy.
     key, value
         (batch or 1, kv_heads, keys, head_dim) and (batch or 1, kv_heads, keys,
         value_head_dim), like query.
@@ -51,7 +58,7 @@ def flex_attention(
         refers to are read where it reads them, at each call as they are then.
     block_mask
         a BlockMask: its lists say which blocks are visited, its mask_mod which
-        keys of the partial ones count. Blocks of multiples of 16.
+        keys of the partial ones count. Blocks of keys are of multiples of 16.
         A mask_mod, a function of (b, h, q_idx, kv_idx), may stand in its place;
         the compiler then finds the blocks.
     scale
@@ -76,8 +83,8 @@ def flex_attention(
     can be captured in a CUDA graph.
 
     Raises TraceError with the line of a function that can't be a kernel's;
-    CompileError for a variant or head_dim that can't be compiled, LaunchError for
-    strides that can't be used; ValueError for shapes that don't fit each other;
+    CompileError for a variant that can't be compiled or a head_dim above 256,
+    LaunchError for what the device refuses; ValueError for shapes that don't fit each other;
     NotImplementedError for other devices and dtypes and for gradients.
 
     >>> def alibi(score, b, h, q_idx, kv_idx):
@@ -109,12 +116,13 @@ def flex_attention(
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be a function{' or a BlockMask' * (name == 'block_mask')}, found "
                             f"{type(function).__name__}")
+    rows = _masks.rows_of(blocks)
     program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, wants_lse, blocks))
     schedule, recurrence = checked_options(kernel_options)
-    call = _op.Call(program.captures, lists, program.text, wants_lse, schedule=schedule, recurrence=recurrence)
+    call = _op.Call(captures_of(program, int(query.shape[2]), rows), lists, program.text, wants_lse, schedule=schedule, recurrence=recurrence)
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
     form = form_of(options, blocks, lengths) if plain and repeats else None
-    result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form)
+    result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, rows=rows)
     return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
 
 
@@ -211,6 +219,7 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
         program, family = program_of(None, function, facts)
     else:
         check_mask(attn_mask, query, key)
+        check_derivatives((("attn_mask", attn_mask),))
         program = mask_program(attn_mask, facts)
         family = mask_family(attn_mask) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)

@@ -10,9 +10,12 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 import torch
+from torch.autograd import forward_ad as _forward_ad
 
 from . import _op
 from ._alike import alike
+from ._derivatives import in_forward_mode
+from ._pieces import adapted
 from ._programs import Family
 
 #: Of a family; of calls whose sizes are the same, but not strides, types or devices.
@@ -28,7 +31,7 @@ def is_plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> boo
     tracing) and transformations an op must be seen. torch.compile takes the first
     question for a constant and never meets the others."""
     return (not is_compiling() and type(query) is type(key) is type(value) is torch.Tensor and not _dispatch_modes()
-            and _transformations() is None)
+            and _transformations() is None and not in_forward_mode())
 
 
 def hints_of(kernel_options: Dict[str, Any]) -> Optional[Form]:
@@ -58,28 +61,44 @@ class _Kept(NamedTuple):
 
 
 def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.Call, plain: bool, level: str,
-        family: Optional[Family] = None, form: Optional[Form] = None, given: bool = False
+        family: Optional[Family] = None, form: Optional[Form] = None, given: bool = False, rows: int = 0
         ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """A call the long way. With a form, the family keeps how it goes; the captured
-    tensors too, unless each call gives its own."""
+    tensors too, unless each call gives its own. ``rows`` are those of blocks of queries
+    that kernels don't have, or 0."""
     batch = query.shape[0]
+    lists, others = len(call.blocks), (*call.blocks, *call.captures)
     # One batch entry of keys is for all of the query's.
     keys, values = (one if one.shape[0] == batch else one.expand(batch, -1, -1, -1) for one in (key, value))
     if not plain:
-        return torch.ops.fovea.attention(query, keys, values, *call[:-1], level)
-    others = (*call.blocks, *call.captures)
-    prepared = _op.launcher(call.program, call.schedule, call.recurrence, query.device.index).prepared(
-        query, keys, values, others)
+
+        def as_op(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, rest: Tuple[torch.Tensor, ...], seed: int, offset: int
+                  ) -> Any:
+            return torch.ops.fovea.attention(q, k, v, rest[lists:], rest[:lists], call.program, call.lse, seed, offset,
+                                             call.schedule, call.recurrence, level)
+
+        return (adapted(as_op, query, value, rows, lists, call.lse) or as_op)(
+            query, keys, values, others, call.seed, call.offset)
+    launcher = _op.launcher(call.program, call.schedule, call.recurrence, query.device.index)
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, rest: Tuple[torch.Tensor, ...], seed: int, offset: int) -> Any:
+        if k.shape[0] != batch:
+            k, v = k.expand(batch, -1, -1, -1), v.expand(batch, -1, -1, -1)
+        return launcher.prepared(q, k, v, rest).run(q, k, v, rest, seed, offset)
+
+    run_again = adapted(attend, query, value, rows, lists, call.lse)
+    if run_again is None:
+        run_again = launcher.prepared(query, keys, values, others).run
     if family is not None and form is not None:
         if len(family.calls) >= _MOST_CALLS:
             family.calls.clear()
         read = set(map(id, call.captures))
         bound = (*call.captures, *(tensor for tensor, _ in family.bindings.tensors if id(tensor) not in read))
-        kept = _Kept(alike(query, key, value, *call.blocks, *bound), prepared.run, () if given else bound, form)
+        kept = _Kept(alike(query, key, value, *call.blocks, *bound), run_again, () if given else bound, form)
         sizes = query.shape, key.shape, form
         family.calls[sizes] = (kept, *family.calls.get(sizes, ()))[:_MOST_ALIKE]
         family.latest = kept
-    return prepared.run(query, keys, values, others, call.seed, call.offset)
+    return run_again(query, keys, values, others, call.seed, call.offset)
 
 
 def find(family: Family, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, form: Form,
@@ -89,7 +108,7 @@ def find(family: Family, query: torch.Tensor, key: torch.Tensor, value: torch.Te
     wants beside query, key and value: lists of blocks and captured tensors, those of
     then unless others are given. Most calls are like the latest one, and to look up by
     sizes takes longer than to compare them with its. Not while torch.compile traces."""
-    if _dispatch_modes() or _transformations() is not None:  # is_plain; types are compared below
+    if _dispatch_modes() or _transformations() is not None or _forward_ad._current_level >= 0:  # is_plain; types: see below
         return None
     latest = family.latest
     if latest is not None:

@@ -7,6 +7,8 @@ from typing import Any, Dict, Optional, Tuple
 
 import torch
 
+from ._derivatives import check_derivatives
+
 #: What ``kernel_options`` may hold of Fovea's; PyTorch's own are hints for its kernels, and are ignored.
 _OPTIONS = ("schedule", "recurrence")
 #: Where the interpreter runs a program, by the backend's name.
@@ -46,11 +48,7 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
         raise ValueError(f"query has {heads} heads, key {kv_heads}: that needs enable_gqa=True")
     if kv_heads == 0 or heads % kv_heads:
         raise ValueError(f"query heads must be a multiple of key heads, found {heads} and {kv_heads}")
-    if torch.is_grad_enabled():
-        for name, tensor in tensors:
-            if tensor.requires_grad:
-                raise NotImplementedError(
-                    f"{name} requires a gradient, and there is no backward pass yet; use torch.no_grad() or detach()")
+    check_derivatives(tensors)
 
 
 def checked_scale(scale: Optional[float]) -> Optional[float]:

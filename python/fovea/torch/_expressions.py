@@ -92,6 +92,8 @@ class Captures:
         self.device = device
         self.found: List[Captured] = []
         self._numbers: Dict[int, int] = {}
+        #: Stand for numbers in host memory that each call has: how many blocks a head's queries are, and its last query.
+        self.block_numbers: List[torch.Tensor] = []
 
     def number_of(self, tensor: torch.Tensor, constant: bool) -> int:
         """Which captured tensor this is; a new one is added."""
@@ -101,6 +103,10 @@ class Captures:
             known = self._numbers[id(tensor)] = len(self.found)
             self.found.append(Captured(tensor, host, constant))
         return known
+
+    def numbers(self) -> Tuple[int, ...]:
+        """Which of the captured tensors are `block_numbers`."""
+        return tuple(self.number_of(one, False) for one in self.block_numbers)
 
     def problem(self, tensor: torch.Tensor, constant: bool) -> Optional[str]:
         """Why a kernel can't read a tensor, or None."""
@@ -116,6 +122,8 @@ class Captures:
             return "a captured tensor is not a plain strided one"
         if tensor.requires_grad and torch.is_grad_enabled():
             return "a captured tensor requires a gradient, which is not computed; detach it or use torch.no_grad()"
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            return "a captured tensor is one of a transformation's (torch.func), such as one that vmap runs over"
         return None
 
     def arguments(self) -> List[Tuple]:

@@ -11,10 +11,17 @@ import torch
 
 #: Of one side of a block; PyTorch's BlockMask that stands for none has one block of twice as much.
 _LARGEST = 1 << 29
+#: Rows of queries that tiles are multiples of.
+_GRANULE = 16
 
 
-#: What a program must know of lists: the members of ``fovea.Blocks``, as a tuple, which torch.compile takes for a constant.
-Form = Tuple[int, int, bool, bool, bool]
+#: What a program must know of lists: the members of ``fovea.Blocks``, and of how many rows blocks of queries are that
+#: become heads (``_pieces``), or 0; as a plain tuple, which torch.compile takes for a constant.
+Form = Tuple[int, int, bool, bool, bool, int]
+
+
+def rows_of(form: Optional[Form]) -> int:
+    return 0 if form is None else form[-1]
 
 
 def is_block_mask(value: Any) -> bool:
@@ -112,8 +119,11 @@ def lists_of(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Tuple[F
             raise ValueError("block_mask's lists must agree in batch entries and heads, found "
                              f"{list(lists[0].shape[:2])} and {list(one.shape[:2])}")
     lists = [one if one.dtype == torch.int32 else one.to(torch.int32) for one in lists]
-    form = (min(queries, _LARGEST), min(keys, _LARGEST), len(lists) == 4, batch != 1, heads != 1)
-    return form, lists
+    rows, queries, keys = 0, min(queries, _LARGEST), min(keys, _LARGEST)
+    if queries % _GRANULE and not keys % _GRANULE:
+        # One block is all queries, and may as well be larger.
+        rows, queries = queries if query.shape[2] > queries else 0, _LARGEST
+    return (queries, keys, len(lists) == 4, batch != 1, heads != 1 or rows > 0, rows), lists
 
 
-__all__ = ["Form", "Read", "is_block_mask", "known", "read"]
+__all__ = ["Form", "Read", "is_block_mask", "known", "read", "rows_of"]

@@ -13,7 +13,7 @@ import operator
 import struct
 import threading
 from array import array
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -23,6 +23,8 @@ from .._launch import LoadedKernel, PreparedLaunch
 from .._spec import BLOCK_LISTS, DROPOUT, Spec
 from ..errors import Error
 from ._alike import alike
+from ._derivatives import check_derivatives, in_forward_mode
+from ._layouts import copied, layouts_of, misaligned
 
 # Without `lse` the second result is empty; `seed` and `offset` are those of dropout.
 _SCHEMA = (
@@ -61,6 +63,9 @@ def outputs(query: torch.Tensor, value: torch.Tensor, lse: bool) -> Tuple[torch.
         o = query.new_empty((batch, length, heads, value_dim)).transpose(1, 2)
     else:
         o = query.new_empty((batch, heads, length, value_dim))
+    if value_dim != 1 and o.stride(3) != 1:  # kernels write rows of neighbouring elements
+        order = sorted(range(3), key=lambda n: query.stride(n), reverse=True)
+        o = query.new_empty(([query.shape[n] for n in order] + [value_dim])).permute(*(order.index(n) for n in range(3)), 3)
     return o, query.new_empty((batch, heads, length), dtype=torch.float32) if lse else None
 
 
@@ -109,6 +114,8 @@ class Launcher:
 
         self.lse = "lse" in kernel.tensors
         self.tensors = tuple(place(name) for name in kernel.tensors)
+        #: What the kernel asks of tensors that it reads, by their places.
+        self.layouts = {at: layout for at, layout in zip(self.tensors, layouts_of(kernel.facts, kernel.tensors)) if at >= 0}
         # Captured tensors of one element by their place, or numbers of dropout.
         self.numbers = tuple((None, DROPOUT.index(name)) if name in DROPOUT else (place(name), None) for name in kernel.scalars)
         self._prepared: Dict[Tuple, Tuple[Prepared, ...]] = {}
@@ -141,17 +148,39 @@ class Prepared:
                  others: Tuple[torch.Tensor, ...]):
         self.fits = alike(query, key, value, *others)
         o, lse = outputs(query, value, launcher.lse)
+        given: List[Any] = [query, key, value, *others, lse, o]
+        # Strides that the kernel can't take; where tensors lie is another matter at each call.
+        copies = tuple(place for place, layout in launcher.layouts.items() if not layout.fits(given[place]))
+        # Where it looks as the query does, empty_like is what `outputs` makes, in less time.
+        plain = 0 not in copies and (o.shape, o.stride()) == (query.shape, _empty_like(query).stride())
+        make_o, make_lse = None if plain else _memory(o), None if lse is None else _memory(lse)
+        if not o.numel():
+            self.run = _nothing(make_o, make_lse)
+            return
+        for place in copies:
+            given[place] = copied(launcher.layouts[place], given[place])
         in_order: Any = operator.itemgetter(*launcher.tensors)
-        row = array("q")
-        for tensor in in_order((query, key, value, *others, lse, o)):
-            # A scalar is a tensor of one element.
-            row.extend((tensor.data_ptr(), *(tensor.shape or (1,)), *(tensor.stride() or (1,))))
+        row = array("q", _words(in_order(given)))
+        for place in misaligned(launcher.layouts, given):
+            # Addresses are each call's; this one need only be one that the kernel may have.
+            row[_first_word(launcher, given, place)] &= -launcher.layouts[place].alignment
         row.extend((0,) * len(launcher.numbers))
-        # Where its width is that of values, empty_like of the query is what `outputs` makes, in less time.
-        make_o = None if value.shape[-1] == query.shape[-1] else _memory(o)
-        make_lse = None if lse is None else _memory(lse)
-        self.run = _nothing(make_o, make_lse) if not o.numel() else _runner(
-            launcher.kernel.prepare_packed(row.tobytes()), launcher, in_order, make_o, make_lse)
+        run = _runner(launcher.kernel.prepare_packed(row.tobytes()), launcher, in_order, make_o, make_lse)
+        self.run = _with_copies(run, launcher, copies) if copies else run
+
+
+def _words(tensors: Iterable[torch.Tensor]) -> List[int]:
+    """Addresses, sizes and strides. A scalar is a tensor of one element."""
+    words: List[int] = []
+    for tensor in tensors:
+        words.extend((tensor.data_ptr(), *(tensor.shape or (1,)), *(tensor.stride() or (1,))))
+    return words
+
+
+def _first_word(launcher: Launcher, given: Sequence[Any], place: int) -> int:
+    """Where a tensor's address stands among `_words`."""
+    before = launcher.tensors[:launcher.tensors.index(place)]
+    return sum(1 + 2 * max(given[other].dim(), 1) for other in before)
 
 
 Made = Tuple[torch.Tensor, Optional[torch.Tensor]]
@@ -189,10 +218,38 @@ def _runner(launch: PreparedLaunch, launcher: Launcher, in_order: Any, make_o: M
             row = pack(*map(data_ptr, in_order(given)))
         status = start(current_stream(device), row, count)
         if status:
-            _check(status)
+            _launch_aligned(status, launcher, in_order, given, (seed, offset))
         return o, lse
 
     return run
+
+
+def _with_copies(run: Callable[..., Made], launcher: Launcher, places: Tuple[int, ...]) -> Callable[..., Made]:
+    """With copies of tensors whose strides the kernel can't take, made at each call."""
+    layouts = tuple((place, launcher.layouts[place]) for place in places)
+
+    def run_with_copies(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...],
+                        seed: int = 0, offset: int = 0) -> Made:
+        given = [query, key, value, *others]
+        for place, layout in layouts:
+            given[place] = copied(layout, given[place])
+        return run(given[0], given[1], given[2], tuple(given[3:]), seed, offset)
+
+    return run_with_copies
+
+
+def _launch_aligned(status: int, launcher: Launcher, in_order: Any, given: Sequence[Any], numbers: Tuple[int, int]) -> None:
+    """After a launch that the runtime has refused: again, with copies of tensors whose
+    addresses are no multiples of what the kernel wants. Calls with others don't pay for
+    the question. Raises what was wrong if it was something else."""
+    places = misaligned(launcher.layouts, given)
+    if not places:
+        _check(status)
+    moved = list(given)
+    for place in places:
+        moved[place] = copied(launcher.layouts[place], moved[place])
+    launcher.kernel.launch(_current_stream(launcher.device), [*_words(in_order(moved)), *[
+        given[place].item() if number is None else numbers[number] for place, number in launcher.numbers]])
 
 
 _empty_like, _data_ptr = torch.empty_like, torch.Tensor.data_ptr
@@ -278,8 +335,47 @@ def _as_op(run: Any) -> Any:
 
 _library = torch.library.Library("fovea", "FRAGMENT")
 _library.define(_SCHEMA)
-_library.impl("attention", _as_op(launch), "CUDA")
-_library.impl("attention", _as_op(interpret), "CPU")
+_IMPLEMENTATIONS = {"cuda": _as_op(launch), "cpu": _as_op(interpret)}
+for _device, _implementation in _IMPLEMENTATIONS.items():
+    _library.impl("attention", _implementation, _device.upper())
+
+
+def _without_derivatives(keys: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *rest: Any, **named: Any
+                         ) -> Any:
+    """The op as Autograd has it: derivatives would silently be none, or zeros."""
+    if torch.is_grad_enabled() or in_forward_mode():
+        captures = Call(*rest, **named).captures
+        check_derivatives((("query", query), ("key", key), ("value", value),
+                           *(("a captured tensor", one) for one in captures)))
+    # To ask the dispatcher again takes as long as all of the call.
+    if type(query) is torch.Tensor and not torch._C._len_torch_dispatch_stack() and query.device.type in _IMPLEMENTATIONS:
+        return _IMPLEMENTATIONS[query.device.type](query, key, value, *rest, **named)
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.fovea.attention.default.redispatch(
+            keys & torch._C._after_autograd_keyset, query, key, value, *rest, **named)
+
+
+_library.impl("attention", _without_derivatives, "Autograd", with_keyset=True)
+
+
+@torch.library.register_vmap("fovea::attention", lib=_library)
+def _vmap(info: Any, dims: Any, query: Any, key: Any, value: Any, captures: Any, blocks: Any, program: str, *rest: Any,
+          **named: Any) -> Any:
+    """One launch after the other: each entry is a call of its own, in which functions
+    see the coordinates that they would see without vmap."""
+    if any(name in program for name in DROPOUT) and info.randomness != "same":
+        raise NotImplementedError("dropout_p can't be given under vmap: each entry would leave out the same keys, which "
+                                  "randomness='same' asks for")
+
+    def entry(given: Any, dim: Any, number: int) -> Any:
+        if isinstance(given, (list, tuple)):
+            return [entry(one, of, number) for one, of in zip(given, dim)]
+        return given if dim is None else given.select(dim, number)
+
+    tensors = (query, key, value, captures, blocks)
+    results = [torch.ops.fovea.attention(*(entry(one, dim, number) for one, dim in zip(tensors, dims)), program, *rest, **named)
+               for number in range(info.batch_size)]
+    return tuple(torch.stack(parts) for parts in zip(*results)), (0, 0)
 
 
 @torch.library.register_fake("fovea::attention", lib=_library)

@@ -21,8 +21,10 @@ import torch
 from .._builder import RegionBuilder
 from .._spec import Blocks, Capture, Spec, make_spec
 from . import _op
+from ._derivatives import check_derivatives, in_forward_mode
 from ._expressions import STORED, Captures
-from ._masks import Form
+from ._masks import Form, rows_of
+from ._pieces import block_numbers
 from ._tracer import trace
 
 _IMMUTABLE = (int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, type,
@@ -52,6 +54,8 @@ class Program(NamedTuple):
     spec: Spec
     captures: List[torch.Tensor]
     text: str
+    #: Where among them each call puts numbers of its own: those of ``block_numbers``.
+    numbers: Tuple[int, ...] = ()
 
 
 # --- Guards -------------------------------------------------------------------
@@ -155,11 +159,15 @@ def _global_names(code: types.CodeType) -> Set[str]:
 
 def build(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts) -> Program:
     """Traces both functions. Raises TraceError."""
+    if torch.is_inference_mode_enabled():
+        # Views of captured tensors that are no inference tensors could not be made of symbols.
+        with torch.inference_mode(False), torch.no_grad():
+            return build(score_mod, mask_mod, facts)
     captures = Captures(facts.device)
     regions: Dict[str, Optional[RegionBuilder]] = {"score_mod": None, "mask_mod": None}
     for role, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
         if function is not None:
-            regions[role] = trace(function, role, captures)
+            regions[role] = trace(function, role, captures, rows_of(facts.blocks))
     return assemble(captures, facts, regions["score_mod"], regions["mask_mod"])
 
 
@@ -175,11 +183,21 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
             captures.declare(region)
     spec = make_spec(
         dtype=STORED[facts.dtype], head_dim=facts.head_dim, value_head_dim=facts.value_head_dim, scale=facts.scale,
-        lse=facts.lse, blocks=None if facts.blocks is None else Blocks(*facts.blocks), dropout=facts.dropout,
+        lse=facts.lse, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
     )
     tensors = [one.tensor.to(facts.device) if one.constant else one.tensor for one in captures.found]
-    return Program(spec, tensors, _op.remember(spec))
+    return Program(spec, tensors, _op.remember(spec), captures.numbers())
+
+
+def captures_of(program: Program, length: int, rows: int) -> List[torch.Tensor]:
+    """What a program reads, in a call of so many queries in blocks of so many rows."""
+    if not program.numbers:
+        return program.captures
+    result = list(program.captures)
+    for place, number in zip(program.numbers, block_numbers(length, rows)):
+        result[place] = torch.tensor(number, device="cpu")
+    return result
 
 
 class Family:
@@ -301,4 +319,6 @@ def program_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], fact
             raise RuntimeError("a function has changed while it was compiled")
         return compiled.program, None
     family, keeps = family_of(score_mod, mask_mod)
+    if in_forward_mode():  # asked for here, since what is traced has no tangents
+        check_derivatives(("a captured tensor", tensor) for tensor, _ in family.bindings.tensors)
     return program_in(family, score_mod, mask_mod, facts), family if keeps else None

@@ -16,7 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .._builder import RegionBuilder, Value
+from .._builder import MAX_SEQUENCE, RegionBuilder, Value
 from ..errors import TraceError
 from ._expressions import TYPES, Captures, Expression, constant, elementwise, scalar
 
@@ -229,14 +229,32 @@ def _where_defined(function: Any) -> Tuple[str, int]:
     return (code.co_filename, code.co_firstlineno) if code else ("", 0)
 
 
-def trace(function: Callable, role: str, captures: Captures) -> RegionBuilder:
+def _within_blocks(tracer: Tracer, coordinates: Sequence[Value], rows: int) -> List[Value]:
+    """The coordinates, where blocks of so many rows of queries are heads. Rows past the
+    last query are the last one to functions, so that they read what exists."""
+    region, captures = tracer.region, tracer.captures
+    if not captures.block_numbers:
+        captures.block_numbers = [torch.tensor(0, device="cpu") for _ in range(2)]
+    count, last = (tracer.capture(one).read(()) for one in captures.block_numbers)
+    count.low, count.high, last.low, last.high = 1, MAX_SEQUENCE, 0, MAX_SEQUENCE
+    b, h, i, j = coordinates
+    block = region.binary("mod", h, count)
+    row = region.binary("add", region.binary("mul", block, region.constant(rows, "index")), i)
+    return [b, region.binary("floordiv", h, count), region.binary("min", row, last), j]
+
+
+def trace(function: Callable, role: str, captures: Captures, rows: int = 0) -> RegionBuilder:
     """The region of a function: "score_mod" of (score, b, h, q_idx, kv_idx), or
-    "mask_mod" of the last four. Coordinates are int64, as in eager PyTorch."""
+    "mask_mod" of the last four. Coordinates are int64, as in eager PyTorch. With `rows`,
+    blocks of so many queries are heads of the kernel (``_pieces``)."""
     names: List[Tuple] = [(name, "index") for name in ("b", "h", "i", "j")]
     region = RegionBuilder(([("s", "f32")] if role == "score_mod" else []) + names)
     tracer = Tracer(region, captures)
     dtypes = {"f32": torch.float32, "index": torch.int64}
-    arguments = [tracer.symbol(scalar(value, dtypes[value.type])) for value in region.arguments]
+    given = list(region.arguments)
+    if rows:
+        given[-4:] = _within_blocks(tracer, given[-4:], rows)
+    arguments = [tracer.symbol(scalar(value, dtypes[value.type])) for value in given]
     with tracer, _Indexing():
         result = function(*arguments)
     place = _where_defined(function)

@@ -53,16 +53,19 @@ Coordinate getMmaElement(MmaShape shape, ElementType type, MmaOperand operand,
 // ldmatrix, stmatrix
 //===----------------------------------------------------------------------===//
 
+/// .m16n16 of ldmatrix isn't modelled: the ISA gives the order of its bytes in
+/// a figure only, and other sources disagree.
 enum class LoadMatrixShape : uint8_t {
   /// .m8n8 of .b16: rows of 16 bytes.
   M8N8B16,
-  /// .m16n16 of .b8, always .trans: rows of 16 bytes.
-  M16N16B8,
-  /// .m8n16 of .b8x16.b6x16_p32: rows of 16 six-bit elements in 16 bytes.
+  /// ldmatrix .m8n16 of .b8x16.b6x16_p32: 16 six-bit elements in 12 of a row's
+  /// 16 bytes.
   M8N16B6,
-  /// .m8n16 of .b8x16.b4x16_p64: rows of 16 four-bit elements in 16 bytes.
+  /// ldmatrix .m8n16 of .b8x16.b4x16_p64: 16 four-bit elements in 8 of a row's
+  /// 16 bytes.
   M8N16B4,
-  /// stmatrix .m16n8 of .b8, always .trans: rows of 8 bytes (16 of them).
+  /// stmatrix .m16n8 of .b8, always .trans: what are columns of 16 bytes in
+  /// registers are rows in memory, eight of them.
   M16N8B8,
 };
 

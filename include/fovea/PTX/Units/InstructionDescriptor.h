@@ -1,5 +1,4 @@
-//===- InstructionDescriptor.h - What a matrix instruction computes -*- C++
-//-*-===//
+//===- InstructionDescriptor.h - Matrix instructions ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

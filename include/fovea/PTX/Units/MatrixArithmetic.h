@@ -39,19 +39,28 @@ struct AccumulationModel {
   unsigned fractionBits = 0;
   /// Fraction bits that the sum keeps: 23 for all of an f32.
   unsigned resultBits = 23;
+  /// Aligned: the smallest exponent of the operands' type. Subnormal operands
+  /// count as having it.
+  int minExponent = -126;
 
   static AccumulationModel getWide() { return {}; }
 };
 
-/// What is known of chips of one generation from published measurements:
-/// compute capability 80, 89, 90, 100. None where nothing is known: then Wide.
-AccumulationModel getChipModel(unsigned capability, ElementType operand);
+/// Which instruction multiplies: generations differ, and within them these do.
+enum class MatrixUnit : uint8_t { MmaSync, Wgmma, Tcgen05 };
 
-/// The most that chips and the Wide model can differ in one element of one
-/// instruction: `terms` products of magnitude at most `largest`, which also
-/// bounds the accumulator's and the sum's magnitudes.
-double getAccumulationBound(ElementType operand, unsigned capability,
-                            unsigned terms, double largest);
+/// What published measurements say of chips: `capability` is 80, 89, 90, 100 or
+/// 120, the operands' type that of A (both have the same precision). Wide where
+/// nothing is known.
+AccumulationModel getChipModel(MatrixUnit unit, unsigned capability,
+                               ElementType operand);
+
+/// The most by which two models can differ in one element of one instruction
+/// that adds `terms` products, where `largest` bounds the magnitudes of
+/// products, accumulator and all partial sums.
+double getModelDistance(const AccumulationModel &first,
+                        const AccumulationModel &second, unsigned terms,
+                        double largest);
 
 /// A matrix product of one instruction: M rows, N columns.
 struct ProductShape {
@@ -72,10 +81,10 @@ void multiplyFloatsToHalf(ProductShape shape, const float *a, const float *b,
                           float *d, bool accumulate,
                           const AccumulationModel &model = {});
 
-/// f64 operands and accumulators: a chain of fused multiply-adds in order of k.
+/// f64 operands and accumulators: a chain of fused multiply-adds in order of k,
+/// rounded to nearest even.
 void multiplyDoubles(ProductShape shape, const double *a, const double *b,
-                     double *d, bool accumulate,
-                     Rounding rounding = Rounding::NearestEven);
+                     double *d, bool accumulate);
 
 /// 8-bit (or narrower) integers in s32: wraps around, or with `saturate` is
 /// clamped once, from the exact sum.
@@ -83,8 +92,8 @@ void multiplyIntegers(ProductShape shape, const int32_t *a, const int32_t *b,
                       int32_t *d, bool accumulate, bool saturate);
 
 /// Block scales of the mx kinds: multiplies a[i * k + x] in place by
-/// scales[i * chunks + x / (k / chunks)]. Exact in f32 but for exponents out
-/// of its range; k is a multiple of chunks.
+/// scales[i * chunks + x / (k / chunks)]; k is a multiple of chunks. Exact in
+/// f32 but for exponents out of its range.
 void scaleRows(unsigned rows, unsigned k, unsigned chunks, const float *scales,
                float *a);
 /// The same for columns: b[x * n + j] by scales[(x / (k / chunks)) * n + j].

@@ -71,9 +71,12 @@ struct ConvertOptions {
   bool relu = false;
   /// .ftz: subnormal f32 inputs count as zero of their sign.
   bool flushSubnormals = false;
-  /// For .rs: as many random bits, in the lowest places, as the type drops of
-  /// an f32's fraction; they are added below the kept bits.
+  /// For .rs: the lowest `randomWidth` bits are added to the discarded bits of
+  /// the fraction, both with their highest bits at the same place; a carry
+  /// rounds away from zero. The ISA gives 13 bits for f16, 8 for e2m1, 16 for
+  /// the others.
   uint32_t randomBits = 0;
+  unsigned randomWidth = 16;
 };
 
 /// The bits of `value` as `type`, which must be a float type, in the lowest
@@ -133,6 +136,12 @@ uint16_t floatToBFloat(float value);
 /// (asserted).
 void unpackToFloats(const void *source, ElementType type, size_t count,
                     float *result);
+
+/// As above, but elements of 4 and 6 bits have a byte each, as in the registers
+/// of mma.sync and in tensor memory for the f8f6f4 kinds: 6 bits in the low
+/// bits, 4 bits two places up (0b00SEEM00).
+void unpackContainersToFloats(const void *source, ElementType type,
+                              size_t count, float *result);
 
 } // namespace fovea::ptx
 

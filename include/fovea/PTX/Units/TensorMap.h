@@ -60,7 +60,7 @@ enum class TensorDataType : uint8_t {
   U6Align16,
 };
 
-/// 0 for the packed types, which are not modelled.
+/// 0 for the packed types.
 unsigned getByteWidth(TensorDataType type);
 llvm::StringRef getName(TensorDataType type);
 
@@ -82,9 +82,12 @@ struct TensorMap {
   /// Outside elements of float types are NaN instead of zero.
   bool fillNaN = false;
 
-  /// Elements of a box that are copied in dimension `dim`.
+  /// Elements of a box that are copied in dimension `dim`. The contiguous
+  /// dimension's element stride is ignored, as the driver says.
   unsigned getCopied(unsigned dim) const {
-    return (box[dim] + elementStrides[dim] - 1) / elementStrides[dim];
+    return dim == 0
+               ? box[0]
+               : (box[dim] + elementStrides[dim] - 1) / elementStrides[dim];
   }
 };
 
@@ -92,7 +95,8 @@ struct TensorMap {
 llvm::Expected<SwizzleMode> getTensorMapSwizzle(unsigned value);
 
 /// What the driver demands of a map, in its terms; what is legal but not
-/// modelled (interleaved layouts, packed types) is an error that says so.
+/// modelled is an error that says so: interleaved layouts, types that change
+/// values on the way (packed, .ftz, tf32), rows narrower than the swizzle.
 llvm::Error checkTensorMap(const TensorMap &map);
 
 /// Checks and writes the 128 bytes, which must lie at a multiple of 64.

@@ -68,7 +68,9 @@ unsigned getOperandACopies(DataPathLayout layout);
 
 /// The scale of chunk `chunk` of row `row` of A (for B: of column `row`), with
 /// `chunks` scales a row and the id of the instruction descriptor. The same
-/// byte must be in the lanes of all four warps, 32 apart: `copy` 0 to 3.
+/// byte must be in the lanes of all four warps, 32 apart: `copy` 0 to 3. With
+/// .cta_group::2, `row` counts A's rows of one CTA, but all columns of B: each
+/// CTA has all of B's scales.
 TensorMemoryPlace getScalePlace(unsigned chunks, unsigned id, unsigned row,
                                 unsigned chunk, unsigned copy = 0);
 
@@ -76,10 +78,10 @@ TensorMemoryPlace getScalePlace(unsigned chunks, unsigned id, unsigned row,
 // tcgen05.cp
 //===----------------------------------------------------------------------===//
 
+/// .4x256b isn't modelled: the ISA doesn't say which lanes it writes.
 enum class TensorCopyShape : uint8_t {
-  /// .128x256b, .4x256b, .128x128b
+  /// .128x256b, .128x128b
   L128x256b,
-  L4x256b,
   L128x128b,
   /// .64x128b with .warpx2::02_13 or .warpx2::01_23
   L64x128b0213,

@@ -167,7 +167,9 @@ static int64_t shiftTowardsZero(int64_t value, int places) {
     return value * (int64_t(1) << places);
   if (places <= -63)
     return 0;
-  return value / (int64_t(1) << -places);
+  // An arithmetic shift rounds down; negative values must go up first.
+  int64_t below = (int64_t(1) << -places) - 1;
+  return (value + ((value >> 63) & below)) >> -places;
 }
 
 /// The sum of `count` products and of `start`, as the model has it.

@@ -100,6 +100,7 @@ void testInstruction();
 void testTensorMemory();
 void testTensorMap();
 void testReduction();
+void testPanels();
 } // namespace fovea::ptx::test
 
 #endif // FOVEA_TEST_PTX_UNITS_CHECK_H

@@ -29,6 +29,7 @@ static constexpr Unit kUnits[] = {
     {"tensor-memory", testTensorMemory},
     {"tensor-map", testTensorMap},
     {"reduction", testReduction},
+    {"panels", testPanels},
 };
 
 int main(int argc, char **argv) {

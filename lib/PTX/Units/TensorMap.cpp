@@ -95,7 +95,7 @@ llvm::Expected<SwizzleMode> fovea::ptx::getTensorMapSwizzle(unsigned value) {
 static constexpr uint64_t kGranule = 16;
 
 static llvm::Error checkKinds(const TensorMap &map) {
-  constexpr unsigned kMostInterleave = 2;
+  constexpr unsigned kMostInterleave = 2, kMostPromotion = 3;
   if (map.rank == 0 || map.rank > kMaxTensorRank)
     return makeError("rank of a tensor map must be in [1, 5], found " +
                      Twine(map.rank));
@@ -105,6 +105,9 @@ static llvm::Error checkKinds(const TensorMap &map) {
   if (map.interleave > kMostInterleave)
     return makeError("interleave of a tensor map must be in [0, 2], found " +
                      Twine(map.interleave));
+  if (map.l2Promotion > kMostPromotion)
+    return makeError("L2 promotion of a tensor map must be in [0, 3], found " +
+                     Twine(map.l2Promotion));
   if (map.interleave)
     return makeError("interleaved tensor maps aren't modelled");
   if (changesValues(map.type))

@@ -39,6 +39,7 @@ static void testIntegers() {
   CHECK_EQUAL(reduce<uint32_t>(Op::Inc, Type::UInt32, 5, 5), 0u);
   CHECK_EQUAL(reduce<uint32_t>(Op::Dec, Type::UInt32, 0, 5), 5u);
   CHECK_EQUAL(reduce<uint32_t>(Op::Dec, Type::UInt32, 6, 5), 5u);
+  CHECK_EQUAL(reduce<uint32_t>(Op::Dec, Type::UInt32, 5, 5), 4u);
   CHECK_EQUAL(reduce<uint32_t>(Op::Dec, Type::UInt32, 3, 5), 2u);
   CHECK_EQUAL(reduce<uint32_t>(Op::And, Type::UInt32, 12, 10), 8u);
   CHECK_EQUAL(reduce<uint64_t>(Op::Or, Type::UInt64, 12, 10), uint64_t(14));

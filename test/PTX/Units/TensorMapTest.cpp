@@ -97,6 +97,7 @@ static void testChecks() {
               "at most 128 bytes for a 128-byte swizzle, found 144");
   CHECK_ERROR(check([](TensorMap &m) { m.box[0] = 32; }), "aren't modelled");
   CHECK_ERROR(check([](TensorMap &m) { m.interleave = 1; }), "aren't modelled");
+  CHECK_ERROR(check([](TensorMap &m) { m.l2Promotion = 4; }), "L2 promotion");
   CHECK_ERROR(check([](TensorMap &m) { m.type = TensorDataType::TFloat32; }),
               "tf32 aren't modelled");
   CHECK_ERROR(check([](TensorMap &m) {

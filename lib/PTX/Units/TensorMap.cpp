@@ -94,14 +94,17 @@ llvm::Expected<SwizzleMode> fovea::ptx::getTensorMapSwizzle(unsigned value) {
 
 static constexpr uint64_t kGranule = 16;
 
+static llvm::Error checkRank(unsigned rank) {
+  if (rank == 0 || rank > kMaxTensorRank)
+    return makeError("rank of a tensor map must be in [1, 5], found " +
+                     Twine(rank));
+  return llvm::Error::success();
+}
+
 static llvm::Error checkKinds(const TensorMap &map) {
   constexpr unsigned kMostInterleave = 2, kMostPromotion = 3;
-  if (map.rank == 0 || map.rank > kMaxTensorRank)
-    return makeError("rank of a tensor map must be in [1, 5], found " +
-                     Twine(map.rank));
-  if (map.type > TensorDataType::U6Align16)
-    return makeError("data type of a tensor map must be in [0, 15], found " +
-                     Twine(unsigned(map.type)));
+  if (llvm::Error error = checkRank(map.rank))
+    return error;
   if (map.interleave > kMostInterleave)
     return makeError("interleave of a tensor map must be in [0, 2], found " +
                      Twine(map.interleave));
@@ -179,6 +182,43 @@ llvm::Error fovea::ptx::checkTensorMap(const TensorMap &map) {
   if (llvm::Error error = checkTensor(map))
     return error;
   return checkBox(map);
+}
+
+llvm::Expected<TensorMap>
+fovea::ptx::makeTensorMap(unsigned dataType, unsigned rank, uint64_t address,
+                          const uint64_t *sizes, const uint64_t *strides,
+                          const uint32_t *box, const uint32_t *elementStrides,
+                          unsigned interleave, unsigned swizzle,
+                          unsigned l2Promotion, unsigned fill) {
+  // What the fields' types can't hold; the rest is checked with the map.
+  if (dataType > unsigned(TensorDataType::U6Align16))
+    return makeError("data type of a tensor map must be in [0, 15], found " +
+                     Twine(dataType));
+  if (llvm::Error error = checkRank(rank))
+    return error;
+  if (fill > 1)
+    return makeError("fill of a tensor map must be 0 or 1, found " +
+                     Twine(fill));
+  auto mode = getTensorMapSwizzle(swizzle);
+  if (!mode)
+    return mode.takeError();
+  TensorMap map;
+  map.type = TensorDataType(dataType);
+  map.rank = rank;
+  map.address = address;
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    map.sizes[dim] = sizes[dim];
+    map.strides[dim] = dim ? strides[dim - 1] : getByteWidth(map.type);
+    map.box[dim] = box[dim];
+    map.elementStrides[dim] = elementStrides[dim];
+  }
+  map.interleave = interleave;
+  map.l2Promotion = l2Promotion;
+  map.swizzle = *mode;
+  map.fillNaN = fill;
+  if (llvm::Error error = checkTensorMap(map))
+    return error;
+  return map;
 }
 
 //===----------------------------------------------------------------------===//

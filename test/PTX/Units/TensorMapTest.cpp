@@ -113,6 +113,31 @@ static void testChecks() {
   CHECK_SUCCESS(checkBoxCopy(getMap(), 2, 128));
 }
 
+/// With the driver's numbers.
+static void testDriverArguments() {
+  uint64_t sizes[] = {40, 100}, strides[] = {128};
+  uint32_t box[] = {64, 8}, steps[] = {1, 1};
+  auto make = [&](unsigned type, unsigned rank, unsigned swizzle,
+                  unsigned fill) {
+    return makeTensorMap(type, rank, 0x10000, sizes, strides, box, steps, 0,
+                         swizzle, 2, fill);
+  };
+  auto map = make(9, 2, 3, 1);
+  CHECK_TRUE(bool(map));
+  if (!map)
+    return;
+  CHECK_TRUE(map->type == TensorDataType::BFloat16 && map->fillNaN &&
+             map->swizzle == SwizzleMode::B128 && map->strides[0] == 2 &&
+             map->strides[1] == 128 && map->sizes[1] == 100 &&
+             map->box[0] == 64 && map->l2Promotion == 2);
+  CHECK_ERROR(make(16, 2, 3, 0).takeError(), "data type");
+  CHECK_ERROR(make(9, 6, 3, 0).takeError(), "rank");
+  CHECK_ERROR(make(9, 2, 7, 0).takeError(), "swizzle");
+  CHECK_ERROR(make(9, 2, 3, 2).takeError(), "fill");
+  CHECK_ERROR(make(9, 2, 2, 0).takeError(), "at most 64 bytes");
+  CHECK_ERROR(make(2, 2, 3, 1).takeError(), "u32 can't be filled with NaN");
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -288,6 +313,7 @@ static void testGather() {
 void fovea::ptx::test::testTensorMap() {
   testEncoding();
   testChecks();
+  testDriverArguments();
   testBoxes();
   testSwizzledBox();
   testSteps();

@@ -99,6 +99,16 @@ llvm::Expected<SwizzleMode> getTensorMapSwizzle(unsigned value);
 /// values on the way (packed, .ftz, tf32), rows narrower than the swizzle.
 llvm::Error checkTensorMap(const TensorMap &map);
 
+/// From the arguments of cuTensorMapEncodeTiled, in its order and with its
+/// numbers: `strides` has one entry less than the others. Checked.
+llvm::Expected<TensorMap> makeTensorMap(unsigned dataType, unsigned rank,
+                                        uint64_t address, const uint64_t *sizes,
+                                        const uint64_t *strides,
+                                        const uint32_t *box,
+                                        const uint32_t *elementStrides,
+                                        unsigned interleave, unsigned swizzle,
+                                        unsigned l2Promotion, unsigned fill);
+
 /// Checks and writes the 128 bytes, which must lie at a multiple of 64.
 llvm::Error encodeTensorMap(const TensorMap &map, void *bytes);
 

@@ -8,6 +8,7 @@
 
 #include "fovea/PTX/Units/MatrixArithmetic.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
@@ -128,7 +129,7 @@ static void multiplyWide(ProductShape shape, const float *a, const float *b,
   llvm::SmallVector<double, 0> wide(b, b + size_t(shape.k) * shape.n);
   llvm::SmallVector<double, 256> sums(shape.n);
   for (unsigned i = 0; i < shape.m; ++i) {
-    std::fill(sums.begin(), sums.end(), 0.0);
+    llvm::fill(sums, 0.0);
     addProducts(shape.n, shape.k, a + size_t(i) * shape.k, wide.data(),
                 sums.data());
     float *row = d + size_t(i) * shape.n;

@@ -17,7 +17,6 @@
 #include <limits>
 
 using namespace fovea::ptx;
-using llvm::bit_cast;
 
 //===----------------------------------------------------------------------===//
 // Types

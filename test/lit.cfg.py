@@ -39,6 +39,7 @@ fovea_tools = [
     "fovea-lsp-server",
     "fovea-mask-test",
     "fovea-opt",
+    "fovea-ptx-units-test",
     "fovea-reduce",
     "fovea-run",
     "fovea-runtime-test",

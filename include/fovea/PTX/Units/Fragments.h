@@ -1,0 +1,148 @@
+//===- Fragments.h - Which elements a lane's registers hold -----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_PTX_UNITS_FRAGMENTS_H
+#define FOVEA_PTX_UNITS_FRAGMENTS_H
+
+#include "fovea/PTX/Units/Numeric.h"
+
+#include "llvm/Support/Error.h"
+
+namespace fovea::ptx {
+
+/// An element of a matrix.
+struct Coordinate {
+  unsigned row, column;
+};
+inline bool operator==(Coordinate a, Coordinate b) {
+  return a.row == b.row && a.column == b.column;
+}
+
+/// A is m x k, B is k x n, C and D are m x n: rows and columns of Coordinates
+/// are in this order, always.
+enum class MmaOperand : uint8_t { A, B, D };
+
+//===----------------------------------------------------------------------===//
+// mma.sync
+//===----------------------------------------------------------------------===//
+
+struct MmaShape {
+  unsigned m, n, k;
+};
+
+/// Fails with a text for shapes that mma.sync lacks for this type of A and B,
+/// or that aren't modelled (m8n8k4 of f16, sparse, sub-byte integers).
+llvm::Error checkMmaSync(MmaShape shape, ElementType type);
+
+/// Elements of the operand that one lane holds. `type` is the type of A and B,
+/// also for operand D.
+unsigned getMmaElements(MmaShape shape, ElementType type, MmaOperand operand);
+
+/// The place of the `index`-th element of lane `lane`, counted as the ISA does:
+/// over the registers, and in each from its low bits on. For a 32-bit register
+/// r of A or B with e elements, `index` is r * e + position.
+Coordinate getMmaElement(MmaShape shape, ElementType type, MmaOperand operand,
+                         unsigned lane, unsigned index);
+
+//===----------------------------------------------------------------------===//
+// ldmatrix, stmatrix
+//===----------------------------------------------------------------------===//
+
+/// .m16n16 of ldmatrix isn't modelled: the ISA gives the order of its bytes in
+/// a figure only, and other sources disagree.
+enum class LoadMatrixShape : uint8_t {
+  /// .m8n8 of .b16: rows of 16 bytes.
+  M8N8B16,
+  /// ldmatrix .m8n16 of .b8x16.b6x16_p32: 16 six-bit elements in 12 of a row's
+  /// 16 bytes.
+  M8N16B6,
+  /// ldmatrix .m8n16 of .b8x16.b4x16_p64: 16 four-bit elements in 8 of a row's
+  /// 16 bytes.
+  M8N16B4,
+  /// stmatrix .m16n8 of .b8, always .trans: what are columns of 16 bytes in
+  /// registers are rows in memory, eight of them.
+  M16N8B8,
+};
+
+/// Rows of one matrix whose addresses lanes give. Lane `row + rows * matrix`
+/// gives the address of row `row` of matrix `matrix`.
+unsigned getMatrixRows(LoadMatrixShape shape);
+/// Bytes that one row takes in shared memory.
+unsigned getMatrixRowBytes(LoadMatrixShape shape);
+/// 32-bit registers of a lane that belong to one matrix.
+unsigned getMatrixRegisters(LoadMatrixShape shape);
+
+/// An element of the `matrix`-th matrix as it lies in memory: row `row`,
+/// `column`-th element of it.
+struct MatrixElement {
+  unsigned matrix, row, column;
+};
+
+/// What is in register `reg` of lane `lane`, at `position` (16-bit halves or
+/// bytes, low first). With `transposed`, .trans was given.
+MatrixElement getMatrixElement(LoadMatrixShape shape, bool transposed,
+                               unsigned lane, unsigned reg, unsigned position);
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+/// Accumulators m64nN: N / 2 a thread. `thread` is in [0, 128), counted in the
+/// warp group. With f16 accumulators, element 2 * r is the low half of
+/// register r.
+Coordinate getWgmmaAccumulator(unsigned thread, unsigned index);
+
+/// A from registers, m64kK with K * bits = 256: elements of the four 32-bit
+/// registers, low bits first.
+Coordinate getWgmmaOperandA(ElementType type, unsigned thread, unsigned index);
+
+//===----------------------------------------------------------------------===//
+// tcgen05.ld, tcgen05.st
+//===----------------------------------------------------------------------===//
+
+enum class TensorMemoryShape : uint8_t {
+  L32x32b,
+  L16x64b,
+  L16x128b,
+  L16x256b,
+  L16x32bx2,
+};
+
+/// "32x32b" and so on.
+llvm::Expected<TensorMemoryShape> parseTensorMemoryShape(llvm::StringRef name);
+
+/// 32-bit registers of .xNUM, or why there is no such form.
+llvm::Expected<unsigned> getTensorMemoryRegisters(TensorMemoryShape shape,
+                                                  unsigned num);
+
+/// A 32-bit cell relative to the address that the instruction names.
+struct TensorMemoryCell {
+  /// Lane: 0 to 31, added to the address's.
+  unsigned lane;
+  /// Column, added to the address's.
+  unsigned column;
+  /// 1 for the second access of .16x32bx2: the instruction's immediate offset
+  /// is to be added to the address too.
+  unsigned half;
+};
+
+/// The cell that register `reg` of lane `lane` takes. With .pack::16b and
+/// .unpack::16b, register r stands for the 16-bit cells of columns 2 * c and
+/// 2 * c + 1, see getPackedTensorMemoryCell.
+TensorMemoryCell getTensorMemoryCell(TensorMemoryShape shape, unsigned lane,
+                                     unsigned reg);
+
+/// With .pack::16b (ld) and .unpack::16b (st): the cell of which the low 16
+/// bits are in the low (`part` 0) or high (`part` 1) half of register `reg`.
+TensorMemoryCell getPackedTensorMemoryCell(TensorMemoryShape shape,
+                                           unsigned lane, unsigned reg,
+                                           unsigned part);
+
+} // namespace fovea::ptx
+
+#endif // FOVEA_PTX_UNITS_FRAGMENTS_H

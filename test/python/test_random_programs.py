@@ -126,3 +126,87 @@ def test_wrong_numbers_are_seen(programs):
         # Errors that each row may have, and all of them may not.
         small = prepared.meaning[0] + 1.3 * (prepared.plain[0] - prepared.meaning[0])
         assert prepared.judge((small, lse)).kind == "mean"
+
+
+# --- The mode of test/GPU/run_forward.py ----------------------------------------
+
+
+class StandInKernel:
+    """Behaves as a kernel: writes what the program gives, evaluated straightforwardly."""
+
+    def __init__(self, programs, job, spoil):
+        self.programs, self.job, self.spoil = programs, job, spoil
+        self.metadata = json.loads(pathlib.Path(job.metadata).read_text())
+
+    def __call__(self, stream, o, lse=None, **inputs):
+        import torch
+
+        taken = {tensor["name"] for tensor in self.metadata["tensors"]} - {"o", "lse"}
+        assert taken <= set(inputs) and all(type(one) in (int, float, torch.Tensor) for one in inputs.values())
+        drawn = self.programs.program.Program.parse(self.job.text)
+        with self.programs.execute.Prepared(drawn) as prepared:
+            for name, dtype, array in prepared.inputs:
+                if name in taken:
+                    given = inputs[name].contiguous()
+                    assert torch.equal(given.view(torch.uint16) if dtype == "bf16" else given, torch.from_numpy(array))
+            results = prepared.plain
+        o.copy_(torch.from_numpy(results[0]))
+        if lse is not None:
+            lse.copy_(torch.from_numpy(results[1]))
+        self.spoil(o, lse)
+
+
+@pytest.fixture
+def on_device(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "test" / "GPU"))
+    import random_programs
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    return random_programs
+
+
+def nothing(o, lse):
+    pass
+
+
+def test_programs_on_a_device(programs, on_device, tmp_path):
+    """With the interpreter in a kernel's place."""
+    import torch
+
+    ran = 0
+    for index in range(12):
+        job = on_device.prepare("device", index, ("sm_80", "sm_90a")[index % 2], None, tmp_path)
+        if job.error is not None:
+            continue
+        kernel = StandInKernel(programs, job, nothing)
+        assert on_device.check(torch, kernel, job, torch.device("cpu"), 0) == ("", ""), job.text
+        ran += 1
+    assert ran > 6
+
+
+def test_wrong_programs_on_a_device(programs, on_device, tmp_path):
+    import torch
+
+    job = on_device.prepare_program(programs.program.Program.parse((
+        'FRONT_END = "fovea"\nFORM = {"queries": 70, "keys": 40, "heads": 2, "strided": True}\n'
+        'CAPTURES = {"c0": {"dtype": "f16", "dims": (70, 40), "contents": "normal"}}\n\n\n'
+        "def score_mod(score, b, h, q_idx, kv_idx, c0):\n    return score + c0[q_idx, kv_idx]\n")), "one", "sm_90a", None, tmp_path)
+
+    def unwritten(o, lse):
+        o[0, 0, 69, 3] = torch.nan
+
+    def lost(o, lse):
+        lse[0, 1, 7] += 0.01
+
+    def beside(o, lse):
+        o.as_strided((1,), (1,), o.storage_offset() - 1).fill_(0)
+
+    for spoil, kind in ((nothing, ""), (unwritten, "o"), (lost, "lse"), (beside, "damage")):
+        assert on_device.check(torch, StandInKernel(programs, job, spoil), job, torch.device("cpu"), 0)[0] == kind
+
+    class Runtime:
+        def load(self, image, metadata):
+            return StandInKernel(programs, job, lost)
+
+    assert on_device.launch(torch, Runtime(), job, torch.device("cpu"), 0)[0] == "lse"

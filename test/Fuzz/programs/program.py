@@ -13,12 +13,13 @@ from nodes import Node
 
 HEAD_DIMS = (16, 32, 64, 24, 48, 80, 128, 8, 40)
 SCHEDULES = (
-    "tile_n=32", "tile_n=64", "tile_m=64,tile_n=32,warps=4", "tile_m=64,tile_n=64,warps=4", "tile_m=128,tile_n=64,warps=8",
+    "tile_n=32", "tile_n=64", "tile_m=64,tile_n=64,warps=4", "tile_m=128,tile_n=64,warps=8",
     "stages=2", "stages=1", "query_in_registers=0", "query_in_registers=1", "classify=0", "classify=1", "work=single,chain=0",
     "work=dynamic", "work=static", "chain=0", "chain=1", "chain=2", "sum_by_dot=0", "sum_by_dot=1", "longest_first=0", "overlap=1",
     "overlap=0", "output=tma", "output=memory", "score_stages=2", "ping_pong=1", "add_by_dot=1", "add_by_dot=0", "key_stages=2",
     "tile_n=128", "tile_n=112", "softmax_part=50",
 )
+SMALL_BLOCKS = "tile_m=64,tile_n=32,warps=4"
 RECURRENCES = ("deferred", "conditional", "lazy", "normalized", "three-pass")
 #: What |score| hardly exceeds for normal inputs; and what it may be off by, as a part of that.
 SCORE, SCORE_ERROR = 8.0, 2.0**-19
@@ -93,7 +94,7 @@ def draw_form(source, front_end):
     form["heads"] = form["kv_heads"] * source.weighted([(5, 1), (3, 2), (1, 3), (1, 4)])
     form["batch"] = source.weighted([(6, 1), (2, 2), (1, 3)])
     form["queries"], form["keys"] = draw_length(source, 80), draw_length(source, 150)
-    if source.chance(4):
+    if source.chance(12):
         form["keys"] = source.between(151, 400)
     if source.chance(15):
         form["queries"] = form["keys"] = min(form["queries"], 129)
@@ -105,8 +106,8 @@ def draw_form(source, front_end):
     form["query_scale"] = source.weighted([(16, 1.0), (1, 0.001), (2, 8.0), (1, 100.0)])
     form["value_scale"] = source.weighted([(16, 1.0), (1, 1e-6 if form["dtype"] == "f16" else 1e-36), (1, 1e4)])
     form["scale"] = source.weighted([(8, None), (1, 0.37), (1, -0.25)])
-    if source.chance(10):
-        form["schedule"] = source.choose(SCHEDULES)
+    # Blocks of few keys: several of them in short sequences.
+    form["schedule"] = source.weighted([(12, "auto"), (7, SMALL_BLOCKS), (2, source.choose(SCHEDULES))])
     if source.chance(10):
         form["recurrence"] = source.choose(RECURRENCES)
     form["strided"] = source.chance(20)

@@ -33,10 +33,12 @@ class Found:
     failure: Failure
     text: str
     shrunk: int = 0
+    mlir: str = ""
 
     def __str__(self):
         how = f"shrunk in {self.shrunk} steps" if self.shrunk else "as it was drawn"
-        return f"--- program {self.seed}, {how}\n{self.failure}\n\n{self.text}"
+        mlir = f"\n{self.mlir}" if self.mlir else ""
+        return f"--- program {self.seed}, {how}\n{self.failure}\n\n{self.text}{mlir}"
 
 
 class Summary:
@@ -98,7 +100,7 @@ class Process:
             fact = json.loads(line)
             if fact["kind"] == "failure":
                 failure = Failure(**fact["failure"])
-                self.found(Found(fact["seed"], failure, fact["text"], fact["shrunk"]))
+                self.found(Found(fact["seed"], failure, fact["text"], fact["shrunk"], fact["mlir"]))
             else:
                 last = fact
         code = process.wait()

@@ -41,6 +41,14 @@ def reduced(program, choices, failure, seconds, front_end=None):
     return smallest, last[str(smallest)], tried
 
 
+def mlir_of(program):
+    """The program as MLIR, "" if it can't be traced."""
+    try:
+        return execute.Prepared(program).text
+    except Exception:
+        return ""
+
+
 class Worker:
     def __init__(self, arguments, write):
         self.arguments, self.write = arguments, write
@@ -85,7 +93,7 @@ class Worker:
             program, failure, tried = reduced(program, choices, failure, self.arguments.shrink_seconds, self.arguments.front_end)
             self.times["shrink"] = self.times.get("shrink", 0.0) + time.perf_counter() - start
         self.write({"kind": "failure", "seed": seed_of(self.arguments.seed, index), "failure": vars(failure), "text": str(program),
-                    "shrunk": tried})
+                    "shrunk": tried, "mlir": mlir_of(program)})
 
 
 def main(arguments):

@@ -7,6 +7,7 @@ import program as programs
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.database import ExampleDatabase, choices_to_bytes
+from hypothesis.errors import Flaky
 from source import Source
 
 
@@ -51,6 +52,10 @@ class _Fails(Exception):
     pass
 
 
+class _Late(BaseException):
+    """Hypothesis lets it pass, as it does KeyboardInterrupt."""
+
+
 def shrink(choices, fails, seconds, front_end=None):
     """The smallest program found for which `fails` holds, and how many were tried.
     `choices` are those of one for which it does, as sources keep them. None if that
@@ -71,7 +76,7 @@ def shrink(choices, fails, seconds, front_end=None):
         nonlocal tried
         program, count = found
         if time.monotonic() > deadline:
-            return
+            raise _Late
         tried += 1
         if fails(program):
             size = len(program.source), len(str(program)), count
@@ -81,7 +86,6 @@ def shrink(choices, fails, seconds, front_end=None):
 
     try:
         attempt()
-    except BaseException as error:  # _Fails, or that it came too late to fail again
-        if isinstance(error, KeyboardInterrupt):
-            raise
+    except (_Fails, _Late, Flaky):
+        pass
     return best[1], tried

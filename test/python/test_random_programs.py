@@ -81,7 +81,7 @@ ALIASES = {
 def test_every_op_is_drawn(programs, monkeypatch):
     """Of the ATen ops that fovea.torch knows."""
     import fovea
-    from fovea.torch import _aten, _tracer  # noqa: F401
+    from fovea.torch import _tracer
 
     missing = set(_tracer.EMITTERS) - ALIASES
 

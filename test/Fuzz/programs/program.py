@@ -96,6 +96,8 @@ def draw_form(source, front_end):
     form["queries"], form["keys"] = draw_length(source, 80), draw_length(source, 150)
     if source.chance(12):
         form["keys"] = source.between(151, 400)
+    if source.chance(12):
+        form["queries"] = source.between(81, 300)
     if source.chance(15):
         form["queries"] = form["keys"] = min(form["queries"], 129)
     form["head_dim"] = source.weighted([(6, 16), (4, 32), (2, 64), *((1, dim) for dim in HEAD_DIMS[3:])])

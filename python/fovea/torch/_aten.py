@@ -636,7 +636,7 @@ _REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "any":
 
 
 @emitter(*_REDUCTIONS)
-def _reduce(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+def reduce(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     """Written out, element by element: of dimensions that are short."""
     region, source = tracer.region, tracer.expression(args[0])
     rank = len(source.shape)

@@ -6,8 +6,10 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, Sequence
 
+import torch
+
 from .._builder import Value
-from ._aten import apply, emitter
+from ._aten import apply, emitter, reduce
 from ._expressions import Expression
 from ._promotion import Kind
 from ._tracer import Tracer
@@ -70,3 +72,15 @@ def _logaddexp(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str,
             1.0 if name == "logaddexp2" else math.log(2.0), a.type)), region.binary("add", larger, more))
 
     return apply(tracer, compute, args[:2])
+
+
+@emitter("mean")
+def _mean(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """Of halves the sum and the quotient are f32's."""
+    source = tracer.expression(args[0])
+    dtype = kwargs.get("dtype") or source.dtype
+    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    total = reduce(tracer, "sum", args, {**kwargs, "dtype": wide})
+    count = math.prod(source.shape) // max(1, math.prod(total.shape))
+    mean = apply(tracer, lambda a, b: tracer.region.binary("div", a, b), [tracer.symbol(total), float(count)])
+    return tracer.converted(mean, dtype)

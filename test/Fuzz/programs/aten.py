@@ -44,16 +44,19 @@ VIEWS = (
     ("{0}", 1), ("{0}.clone()", 1), ("{0}.detach()", 1), ("{0}.contiguous()", 1), ("{0}.unsqueeze(0).squeeze(0)", 1),
     ("{0}.unsqueeze(-1)[..., 0]", 1), ("{0}[None][0]", 1), ("{0}.reshape(-1).view({0}.shape)", 1),
     ("{0}.unsqueeze(0).expand(3, {shape})[1]", 1), ("{0}.flatten().reshape({shape})", 1),
+    ("{0}.flip(0).flip(0)", 1), ("{0}.roll(3, 0).roll(-3, 0)", 1), ("torch.stack([{0}, {0}])[1]", 1), ("torch.cat([{0}, {0}])", 1),
     ("{0}.T.T", 2), ("{0}.transpose(0, 1).mT", 2), ("{0}.transpose(0, 1).transpose(0, 1)", 2), ("{0}.t().t()", 2), ("{0}.permute(1, 0).t()", 2), ("{0}.swapaxes(0, 1).permute(1, 0)", 2),
 )
 REDUCTIONS = ("sum", "mean", "amax", "amin", "prod")
 
 
 class AtenRegion(Region):
-    integer_types = ("i32", "i64", "i8")
+    integer_types = ("i32", "i64", "i8", "i16", "u8")
 
     def element_node(self, node):
-        """Elements keep their dtype."""
+        """Elements keep their dtype; but PyTorch's clamp takes no bounds that an uint8 can't hold."""
+        if node.kind == "int" and node.dtype == "u8":
+            return dataclasses.replace(node, text=f"{node.text}.{self.source.choose(('long()', 'to(torch.int64)'))}", dtype="i64")
         if node.kind == "float" and node.dtype in ("f16", "bf16") and not self.source.chance(40):
             return dataclasses.replace(node, text=f"{node.text}.float()", dtype="f32")
         return node
@@ -126,8 +129,9 @@ class AtenRegion(Region):
         extent = self.source.choose((3, 8, 1, 16))
         index, rows = self.new_index(0)
         captured = self.new_capture("int", (rows, extent), None, False)
-        if captured.shift:
-            captured.shift = 0
+        captured.shift = 0
+        if captured.dtype in ("u8", "i16"):
+            captured.dtype = "i32"
         name, op = self.add(captured), self.source.choose(("sum", "amax", "amin"))
         low, high = (captured.low * extent, captured.high * extent) if op == "sum" else (captured.low, captured.high)
         dtype = "i64" if op == "sum" else captured.dtype

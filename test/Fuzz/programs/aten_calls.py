@@ -61,7 +61,9 @@ def trace(prepared):
     named = {name: prepared.arrays[name] for name in ("q", "k", "v")}
     named.update(zip(BLOCK_LISTS, lists))
     for index, one in enumerate(program.captures):
-        named[f"capture{index}"] = one.reshape(1) if not one.dim() else one
+        one = one.reshape(1) if not one.dim() else one
+        # Kernels read the bits.
+        named[f"capture{index}"] = one.view(torch.int8) if one.dtype == torch.uint8 else one
     return program.spec, named, block_mask
 
 

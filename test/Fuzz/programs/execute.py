@@ -174,7 +174,9 @@ class Prepared:
 
 def explained(error):
     """The message of an error of the compiler."""
-    return "; ".join(str(one) for one in error.diagnostics) if isinstance(error, CompileError) and error.diagnostics else str(error)
+    if not isinstance(error, CompileError):
+        return str(error)
+    return "; ".join(str(one) for one in error.diagnostics if one.severity == "error") or str(error)
 
 
 def is_refusal(message, form):

@@ -7,7 +7,7 @@ PRESET ?= default
 BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test format format-check lint docs docs-check portable wheel asan clean
+.PHONY: help setup build demo test fuzz format format-check lint docs docs-check portable wheel asan clean
 
 help:
 	@echo "Fovea: a compiler for attention. The two that matter:"
@@ -21,6 +21,7 @@ help:
 	@echo "  make wheel         the Python package for machines without LLVM, in dist/, tried in an environment of its own"
 	@echo "  make asan          build with AddressSanitizer in build-asan/ and run the tests there"
 	@echo "  make format        format C++ sources        make format-check   fail if any isn't"
+	@echo "  make fuzz          run random programs at every level for MINUTES=n (docs/Fuzzing.md)"
 	@echo "  make lint          clang-tidy on files changed since main; LINT=all: on every file"
 	@echo "  make docs          regenerate docs/reference make docs-check     fail if it is stale"
 	@echo "  make clean         remove build folders; .venv and ccache stay"
@@ -39,6 +40,13 @@ demo: build
 
 test: setup
 	@.venv/bin/python scripts/run_tests.py --preset $(PRESET) --jobs $(JOBS)
+
+# SEED=TEXT repeats a run; what fails is kept in KEEP.
+MINUTES ?= 10
+KEEP ?= $(BUILD)/fuzz
+fuzz: build
+	@FOVEA_LIBRARY_PATH=$(CURDIR)/$(BUILD)/lib .venv/bin/python test/Fuzz/run_programs.py fuzz --minutes $(MINUTES) \
+	  --jobs $(JOBS) --keep $(KEEP) $(if $(SEED),--seed $(SEED))
 
 format:
 	@scripts/format.sh --fix

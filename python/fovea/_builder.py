@@ -236,6 +236,8 @@ class RegionBuilder:
         if a.type == "i1":
             return self.select(a, self.constant(1, type), self.constant(0, type))
         bounds = (a.low, a.high)
+        if is_float(a.type) and FLOATS.get(type) == FLOATS[a.type]:
+            return self.cast(self.cast(a, "f32"), type)  # f16 and bf16 hold different numbers
         if is_float(a.type) and is_float(type):
             return self._cast("extf" if FLOATS[type] > FLOATS[a.type] else "truncf", a, type)
         if is_float(a.type):

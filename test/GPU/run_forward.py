@@ -3,6 +3,7 @@
     python test/GPU/run_forward.py --compiler build-portable/bin/fovea-compile
     python test/GPU/run_forward.py --kernels FOLDER      # compiled before
     python test/GPU/run_forward.py --target sm_90a --only-shapes quick
+    python test/GPU/run_forward.py --random-programs 1000 --seed 7 --runtime build-portable/lib/libFoveaRuntime.so
     compute-sanitizer python test/GPU/run_forward.py --memcheck 8 --kernels FOLDER
 
 Inputs are fresh random numbers, outputs are views into larger buffers full of
@@ -382,9 +383,10 @@ def run(args):
         return None, reason
     import reference
 
-    library = kernels.find_library(args.runtime)
+    args.runtime = library = kernels.find_library(args.runtime)
     compiler = None if args.kernels else kernels.find_compiler(args.compiler)
-    if not library or not (args.kernels or compiler):
+    # Random programs are compiled by libFovea.so, which lies beside the runtime.
+    if not library or not (args.kernels or compiler or args.random_programs):
         return None, "there is no libFoveaRuntime.so or no fovea-compile; name them with --runtime and --compiler"
 
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -395,6 +397,11 @@ def run(args):
     chip = f"sm_{facts['major']}{facts['minor']}"
     print(f"{facts['name'].decode()}, {chip}; torch {torch.__version__}; seed {args.seed}", flush=True)
 
+    if args.random_programs:
+        import random_programs
+
+        targets = args.target or kernels.default_targets(facts["major"], facts["minor"])
+        return random_programs.run(torch, runtime, args, targets, chip), ""
     grid = memcheck_grid(args.memcheck) if args.memcheck else kernel_grid(args.quick)
     if args.filter:
         grid = [config for config in grid if args.filter in config.name]
@@ -533,6 +540,8 @@ def make_parser():
     parser.add_argument("--only-shapes", choices=("quick", "full"), default="full", help="fewer and smaller cases, or all")
     parser.add_argument("--time", type=float, default=0, help="skip kernels after so many seconds of running")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="random by default")
+    parser.add_argument("--random-programs", type=int, default=0, metavar="N",
+                        help="so many random programs (docs/Fuzzing.md) in place of the grid; needs numpy and ml_dtypes")
     parser.add_argument("--memcheck", type=int, default=0, metavar="N", help="few small cases of N kernels")
     parser.add_argument("--show", type=int, default=20, help="failures to print")
     return parser

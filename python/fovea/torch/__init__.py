@@ -8,7 +8,7 @@ functions, unchanged.
 is ``torch.ops.fovea.attention``, an op that torch.compile keeps in its graph.
 """
 
-from . import _aten  # noqa: F401 (its ops are registered)
+from . import _aten, _composed  # noqa: F401 (their ops are registered)
 from ._attention import flex_attention, scaled_dot_product_attention
 
 __all__ = ["flex_attention", "scaled_dot_product_attention"]

@@ -537,7 +537,11 @@ def _select_one(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str
 def _index_select(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     source, dim = tracer.expression(args[0]), args[1]
     dim = _dimension(len(source.shape), dim)
-    return _index(tracer, name, (args[0], [None] * dim + [args[2].reshape(-1)]), {})
+    index = args[2]
+    if not index.dim():
+        found = tracer.expression(index)
+        index = tracer.symbol(reindexed(found, (1,), lambda _: ()))
+    return _index(tracer, name, (args[0], [None] * dim + [index]), {})
 
 
 @emitter("slice")
@@ -632,7 +636,7 @@ _REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "any":
 
 
 @emitter(*_REDUCTIONS)
-def _reduce(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+def reduce(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     """Written out, element by element: of dimensions that are short."""
     region, source = tracer.region, tracer.expression(args[0])
     rank = len(source.shape)

@@ -1,0 +1,86 @@
+"""Functions of ATen's that are made of others here: PyTorch's own decompositions of them
+end in what is no op of ATen, or overflow."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, Sequence
+
+import torch
+
+from .._builder import Value
+from ._aten import apply, emitter, reduce
+from ._expressions import Expression
+from ._promotion import Kind
+from ._tracer import Tracer
+
+
+@emitter("copysign")
+def _copysign(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    return apply(tracer, lambda a, b: tracer.region.binary("copysign", a, b), args[:2], Kind.INT_TO_FLOAT)
+
+
+@emitter("sinh", "cosh")
+def _hyperbolic(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """Of the magnitude; sinh by expm1, which is exact near 0."""
+    region = tracer.region
+
+    def compute(a: Value) -> Value:
+        half, magnitude = region.constant(0.5, a.type), region.unary("abs", a)
+        if name == "cosh":
+            grown = region.binary("mul", half, region.unary("exp", magnitude))
+            return region.binary("add", grown, region.binary("div", region.constant(0.25, a.type), grown))
+        grown = region.unary("expm1", magnitude)
+        shrunk = region.binary("div", grown, region.binary("add", grown, region.constant(1.0, a.type)))
+        # Of infinity it would be NaN.
+        infinite = region.compare("eq", grown, region.constant(math.inf, a.type))
+        both = region.select(infinite, grown, region.binary("mul", half, region.binary("add", grown, shrunk)))
+        return region.binary("copysign", both, a)
+
+    return apply(tracer, compute, args[:1], Kind.INT_TO_FLOAT)
+
+
+@emitter("hypot")
+def _hypot(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """Of the smaller one as a part of the larger one, whose square could overflow."""
+    region = tracer.region
+
+    def compute(a: Value, b: Value) -> Value:
+        zero, one = region.constant(0.0, a.type), region.constant(1.0, a.type)
+        a, b = region.unary("abs", a), region.unary("abs", b)
+        larger, smaller = region.binary("max", a, b), region.binary("min", a, b)
+        part = region.binary("div", smaller, region.select(region.compare("eq", larger, zero), one, larger))
+        length = region.unary("sqrt", region.binary("add", region.binary("mul", part, part), one))
+        infinite = region.compare("eq", larger, region.constant(math.inf, a.type))
+        return region.select(infinite, larger, region.binary("mul", larger, length))
+
+    return apply(tracer, compute, args[:2])
+
+
+@emitter("logaddexp", "logaddexp2")
+def _logaddexp(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+
+    def compute(a: Value, b: Value) -> Value:
+        larger, smaller = region.binary("max", a, b), region.binary("min", a, b)
+        grown = region.unary("exp2" if name == "logaddexp2" else "exp", region.binary("sub", smaller, larger))
+        more = region.unary("log1p", grown)
+        if name == "logaddexp2":
+            more = region.binary("mul", more, region.constant(math.log2(math.e), a.type))
+        # Of two infinities the difference is NaN.
+        return region.select(region.compare("eq", a, b), region.binary("add", a, region.constant(
+            1.0 if name == "logaddexp2" else math.log(2.0), a.type)), region.binary("add", larger, more))
+
+    return apply(tracer, compute, args[:2])
+
+
+@emitter("mean")
+def _mean(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """Of halves the sum and the quotient are f32's."""
+    source = tracer.expression(args[0])
+    dtype = kwargs.get("dtype") or source.dtype
+    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    total = reduce(tracer, "sum", args, {**kwargs, "dtype": wide})
+    count = math.prod(source.shape) // max(1, math.prod(total.shape))
+    mean = apply(tracer, lambda a, b: tracer.region.binary("div", a, b), [tracer.symbol(total), float(count)])
+    return tracer.converted(mean, dtype)

@@ -1,0 +1,39 @@
+"""Programs that have failed, in files. Each runs at all levels; one with ``EXPECTED`` is an open find, and
+must fail as it says."""
+
+import pathlib
+import re
+
+import execute
+from program import Program
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "corpus"
+EVERYWHERE = [("tile", "sm_80"), ("tile", "sm_90a"), ("warp", "sm_80"), ("warp", "sm_90a"), ("eager", "")]
+
+
+def files():
+    return sorted(FOLDER.glob("*.py"))
+
+
+def expected(text):
+    """What an open find's failure matches, or None."""
+    found = re.search(r'^EXPECTED = "(.*)"$', text, re.MULTILINE)
+    return found and found[1]
+
+
+def replay(path, verbose=False):
+    """What is wrong, in lines."""
+    program = Program.parse(path.read_text())
+    if verbose:
+        with execute.Prepared(program) as prepared:
+            print(prepared.text)
+    failures = []
+    for where in EVERYWHERE:
+        failure, _ = execute.check(program, [where])
+        if verbose:
+            print(*where, failure or "right")
+        if failure is not None:
+            failures.append(str(failure))
+            if failure.kind == "trace":
+                break
+    return failures

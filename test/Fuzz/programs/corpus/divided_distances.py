@@ -1,0 +1,11 @@
+"""As factor_before_distances, of one key: what was divided was the row of a block beyond the clamp."""
+
+FRONT_END = 'fovea'
+
+FORM = {'queries': 129, 'seed': 1, 'score_error': 1.1920928955078125e-07}
+
+CAPTURES = {'c0': {'dtype': 'f32', 'dims': (33,), 'contents': 'grid'}}
+
+
+def score_mod(score, b, h, q_idx, kv_idx, c0):
+    return fovea.floor(c0[fovea.clip((q_idx - kv_idx), 0, 32)]) / 2.0

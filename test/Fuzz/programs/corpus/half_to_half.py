@@ -1,0 +1,11 @@
+"""A cast of f16 to bf16 was one op, which there is not."""
+
+FRONT_END = "torch"
+
+FORM = {}
+
+CAPTURES = {"c0": {"dtype": "f16", "dims": (3,), "contents": "grid"}}
+
+
+def score_mod(score, b, h, q_idx, kv_idx):
+    return c0[0].to(torch.bfloat16).float() + score

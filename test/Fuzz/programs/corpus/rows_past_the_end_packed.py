@@ -1,0 +1,11 @@
+"""As rows_past_the_end, of packed sequences."""
+
+FRONT_END = "fovea"
+
+FORM = {"sequences": "packed", "cu_q": [0, 0, 0, 0, 1], "cu_k": [0, 0, 0, 0, 1]}
+
+CAPTURES = {}
+
+
+def mask_mod(b, h, q_idx, kv_idx):
+    return q_idx > 0

@@ -1,0 +1,264 @@
+"""Runs a program at levels, and says what is wrong."""
+
+import ctypes
+import dataclasses
+import functools
+import math
+import re
+import time
+import warnings
+
+import data
+import numpy
+import rules
+
+import fovea
+from fovea import _kernel, _library
+from fovea._arrays import as_tensors, from_tensor, to_host
+from fovea.errors import CompileError, TraceError
+
+TARGETS = ("sm_80", "sm_90a")
+#: What is refused for a reason that the documentation gives.
+REFUSALS = (
+    r"schedule's '",  # a schedule that was drawn doesn't fit
+    r"needs \d+ bytes of shared memory",
+    r"recurrence",
+    r"schedule needs about \d+ registers",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """`kind` is "trace", "error", "o", "mean", "lse", "eager", "crash" or "hang"."""
+
+    kind: str
+    level: str = ""
+    target: str = ""
+    message: str = ""
+
+    def __str__(self):
+        place = f" at level {self.level}{' for ' + self.target if self.target else ''}" if self.level else ""
+        return f"{self.kind}{place}: {self.message}"
+
+    @property
+    def signature(self):
+        """What failures of one cause share: no numbers, no names."""
+        message = "" if self.kind in ("o", "mean", "lse", "eager") else re.sub(r"'[^']*'|[\d.]+", "#", self.message)
+        return self.kind, self.level, self.target, message[:160]
+
+
+class Context(_library.Context):
+    """As the package's; the module is kept for all levels."""
+
+
+class Prepared:
+    """A program with its inputs, traced and parsed once. To be used in ``with``."""
+
+    def __init__(self, program):
+        self.program, self.form = program, program.form
+        self.arrays = data.inputs(program)
+        self.functions, self.block_mask = {}, None
+        (self._prepare_torch if program.front_end == "torch" else self._prepare_plain)()
+        self.text = self.spec.mlir
+
+    def __enter__(self):
+        self.context = Context()
+        try:
+            self.module = self.context.parse(self.spec.located, self.spec.file)
+            signature = self.context.take(self.context.lib.foveaModuleSignature(self.module, None))
+        except BaseException:
+            self.context.__exit__()
+            raise
+        import json
+
+        named = [(entry["name"], entry["dtype"], to_host(entry["name"], self.named[entry["name"]], entry["dtype"]))
+                 for entry in json.loads(signature)["inputs"]]
+        self.inputs = named
+        self.tensors, self.keep = as_tensors(named)
+        return self
+
+    def __exit__(self, *exception):
+        self.context.__exit__(*exception)
+
+    def _run_source(self, **names):
+        scope = {"fovea": fovea, "math": math, **names}
+        exec(compile(self.program.source, "<program>", "exec"), scope)
+        self.functions = {name: scope[name] for name in ("score_mod", "mask_mod") if name in scope}
+
+    def _prepare_plain(self):
+        form = self.form
+        self._run_source()
+        captures = {name: (captured.dtype, tuple(captured.dims) if captured.static else (None,) * len(captured.dims))
+                    for name, captured in self.program.captures.items()}
+        sizes = {"batch": "batch", "heads": "heads", "kv_heads": "kv_heads", "query_length": "queries", "key_length": "keys"}
+        blocks = fovea.Blocks(**form["blocks"]) if form["blocks"] else None
+        self.spec = fovea.attention(
+            self.functions.get("score_mod"), self.functions.get("mask_mod"), dtype=form["dtype"], head_dim=form["head_dim"],
+            value_head_dim=form["value_head_dim"], scale=form["scale"], lse=form["lse"], layout=form["layout"],
+            sequences=form["sequences"], blocks=blocks, sinks=form["sinks"], dropout=form["dropout"],
+            captures=captures, output_dtype=form["output_dtype"], **{name: form[sizes[name]] for name in form["static"]},
+        )
+        internal = {name: f"capture{index}" for index, name in enumerate(self.spec.captures)}
+        self.named = {internal.get(name, name): array for name, array in self.arrays.items()}
+
+    def _prepare_torch(self):
+        import aten_calls
+
+        self.tensors_of_torch = {name: aten_calls.tensor(array, self.program.captures[name].view if name in
+                                 self.program.captures else "plain") for name, array in self.arrays.items()}
+        import torch
+
+        self._run_source(torch=torch, **{name: self.tensors_of_torch[name] for name in self.program.captures})
+        self.spec, self.named, self.block_mask = aten_calls.trace(self)
+
+    # --- Levels --------------------------------------------------------------
+
+    def run(self, level, target="sm_80", exact=False):
+        """(O, LSE or None) as arrays of f64."""
+        if level not in _kernel._LEVELS:
+            raise ValueError(f"no level '{level}'")
+        form = self.form
+        options = _kernel._options({
+            "target": target, "schedule": form["schedule"], "recurrence": form["recurrence"],
+            "accurate_tanh": form["accurate_tanh"]})
+        run = _library.RunOptions(ctypes.sizeof(_library.RunOptions), _kernel._LEVELS[level], exact, form["seed"])
+        library, context = self.context.lib, self.context
+        outputs = context.check(library.foveaInterpret(
+            self.module, ctypes.byref(options), ctypes.byref(run), self.tensors, len(self.inputs)))
+        try:
+            results = []
+            for index in range(library.foveaTensorsCount(outputs)):
+                tensor = _library.Tensor()
+                library.foveaTensorsGet(outputs, index, ctypes.byref(tensor))
+                results.append(from_tensor(tensor).astype(numpy.float64))
+        finally:
+            library.foveaTensorsDestroy(outputs)
+        return results[0], results[1] if len(results) > 1 else None
+
+    def compile(self, target):
+        """To PTX and metadata: a fovea.Kernel."""
+        form = self.form
+        return fovea.compile(self.spec, target, schedule=form["schedule"], recurrence=form["recurrence"],
+                             accurate_tanh=form["accurate_tanh"], cache=False)
+
+    @functools.cached_property
+    def meaning(self):
+        return self.run("attn", exact=True)
+
+    @functools.cached_property
+    def plain(self):
+        """The straightforward evaluation."""
+        return self.run("attn")
+
+    @functools.cached_property
+    def score_error(self):
+        """What scores may be off by: what was drawn, and what sums of products lose."""
+        return self.form["score_error"]
+
+    @functools.cached_property
+    def value_length(self):
+        values = self.arrays["v"].astype(numpy.float64)
+        return float(rules.norms(values).max(initial=0.0)) if values.size else 0.0
+
+    def judge(self, found):
+        """A Verdict about (O, LSE)."""
+        form = self.form
+        verdict = rules.check_output(found[0], self.meaning[0], self.plain[0], form["output_dtype"] or form["dtype"],
+                                     form["dtype"], self.score_error, self.value_length)
+        if not verdict.kind and self.meaning[1] is not None:
+            about_lse = rules.check_lse(found[1], self.meaning[1], self.score_error)
+            if about_lse.kind:
+                return about_lse
+        return verdict
+
+
+def explained(error):
+    """The message of an error of the compiler."""
+    if not isinstance(error, CompileError):
+        return str(error)
+    return "; ".join(str(one) for one in error.diagnostics if one.severity == "error") or str(error)
+
+
+def is_refusal(message, form):
+    """Whether a refusal is one that the drawn options ask for."""
+    if form["schedule"] == "auto" and form["recurrence"] == "auto":
+        return False
+    return any(re.search(pattern, message) for pattern in REFUSALS)
+
+
+#: What a program is run as: (level, target) and how many of a hundred programs; the seed decides which.
+PLAN = (
+    (("tile", "sm_80"), 100), (("tile", "sm_90a"), 100), (("warp", "sm_80"), 20), (("warp", "sm_90a"), 8), (("eager", ""), 60),
+    (("compile", "sm_80"), 1), (("compile", "sm_90a"), 1),
+)
+
+
+def executions(program, plan=PLAN):
+    """Which (level, target) a program is run at."""
+    chosen = []
+    for number, (where, share) in enumerate(plan):
+        if (program.form["seed"] * 7919 + number * 104729) % 100 < share:
+            chosen.append(where)
+    return chosen
+
+
+def check(program, wheres=None, times=None):
+    """The first Failure of a program, or None; and how many executions there were.
+    `times` adds up seconds by phase."""
+    count = 0
+
+    def timed(name, function, *arguments):
+        start = time.perf_counter()
+        try:
+            return function(*arguments)
+        finally:
+            if times is not None:
+                times[name] = times.get(name, 0.0) + time.perf_counter() - start
+
+    wheres = executions(program) if wheres is None else wheres
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            prepared = timed("trace", Prepared, program)
+    except (TraceError, ValueError, TypeError, NotImplementedError, RuntimeError, IndexError, KeyError) as error:
+        return Failure("trace", message=f"{type(error).__name__}: {error}"), count
+    try:
+        with prepared:
+            timed("meaning", lambda: (prepared.meaning, prepared.plain))
+            count += 2
+            for level, target in wheres:
+                failure, done = timed(f"{level} {target}".strip(), check_one, prepared, level, target)
+                count += done
+                if failure is not None:
+                    return failure, count
+    except CompileError as error:
+        return Failure("error", "attn", "", explained(error)), count
+    return None, count
+
+
+def check_one(prepared, level, target):
+    """(Failure or None, executions)."""
+    if level == "eager":
+        if prepared.program.front_end != "torch":
+            return None, 0
+        import aten_calls
+
+        try:
+            message = aten_calls.compare(prepared)
+        except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, AssertionError) as error:
+            message = f"PyTorch refuses what was taken: {type(error).__name__}: {str(error)[:300]}"
+        return (Failure("eager", message=message) if message else None), 1
+    try:
+        if level == "compile":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                prepared.compile(target)
+            return None, 1
+        found = prepared.run(level, target)
+    except CompileError as error:
+        message = explained(error)
+        if is_refusal(message, prepared.form):
+            return None, 0
+        return Failure("error", level, target, message), 1
+    verdict = prepared.judge(found)
+    return (Failure(verdict.kind, level, target, verdict.message) if verdict.kind else None), 1

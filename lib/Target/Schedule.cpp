@@ -142,8 +142,11 @@ dropRoleFields(const llvm::StringSet<> &asked, ScheduleFields &fields,
                          << "' needs roles ('producer_registers')";
     value = field.without;
   }
-  if (!asked.contains("work"))
-    fields.work = WorkSchedule::Single;
+  if (asked.contains("work") && fields.work != WorkSchedule::Single)
+    return emitError() << "schedule's 'work' must be single without roles "
+                          "('producer_registers'), found "
+                       << tile::stringifyWorkSchedule(fields.work);
+  fields.work = WorkSchedule::Single;
   return success();
 }
 

@@ -22,6 +22,8 @@
 // SCORE_STAGES: error: schedule's 'score_stages' needs roles ('producer_registers')
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=overlap=1" 2>&1 | FileCheck %s --check-prefix=OVERLAP
 // OVERLAP: error: schedule's 'overlap' needs roles ('producer_registers')
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=work=static" 2>&1 | FileCheck %s --check-prefix=WORK_ROLES
+// WORK_ROLES: error: schedule's 'work' must be single without roles ('producer_registers'), found static
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=softmax_part=50" 2>&1 | FileCheck %s --check-prefix=SOFTMAX_PART
 // SOFTMAX_PART: error: schedule's 'softmax_part' needs roles ('producer_registers')
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=0,consumer_registers=0,chain=1" 2>&1 | FileCheck %s --check-prefix=CHAIN_ROLES

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,work=static --canonicalize --cse | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile='target=sm_90a schedule=warps=4,tile_m=64,tile_n=32,work=static' --canonicalize --cse | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=work=dynamic" --canonicalize --cse | FileCheck %s --check-prefix=DYNAMIC
 
 // In order of arrival all sections begin with their longest tiles. Each head's
@@ -32,7 +32,7 @@
 // Even tiles: those of one head follow each other, rows ascending. What does
 // not depend on the tile stands before the loop.
 // CHECK: tile.abi @even
-// CHECK-SAME: persistent(2)
+// CHECK-SAME: persistent(1)
 // CHECK-LABEL: gpu.func @even
 // CHECK-DAG: %[[COUNT:.*]] = arith.constant 128 : index
 // CHECK: tile.foreach_work %[[W:.*]] to %[[COUNT]] schedule(static) {

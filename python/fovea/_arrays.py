@@ -9,8 +9,8 @@ from typing import Any, List, Sequence, Tuple
 from ._dtypes import dtype_name
 from ._library import Tensor
 
-_NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "i1": "bool", "i8": "int8", "i32": "int32",
-          "i64": "int64", "bf16": "uint16", "i16": "int16"}
+_NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32",
+          "i64": "int64", "bf16": "uint16"}
 
 
 def _to_bf16(array: Any) -> Any:

@@ -610,6 +610,8 @@ def _result(region: RegionBuilder, role: str, result: Any, place: Tuple[str, int
     if isinstance(result, TracedTensor) or not isinstance(result, (Traced, bool, int, float)):
         fail(f"{role} must return a number, found {type(result).__name__}", place)
     value = lift(region, result)
+    if role == "score_mod" and value.type == "i1":
+        fail("score_mod must return a number, found a boolean; a mask_mod says which keys count", place)
     if role == "mask_mod" and value.type != "i1":
         fail(f"mask_mod must return a boolean, found {_KIND[value.type]}", place)
     return convert(region, value, "i1" if role == "mask_mod" else "f32")

@@ -281,6 +281,8 @@ def test_control_flow_is_refused(fovea):
     (lambda s, b, h, q, k: s**0.3, "exponent that is an integer"),
     (lambda s, b, h, q, k: s == None, "None"),  # noqa: E711
     (lambda s, b, h, q, k: None, "must return a number, found NoneType"),
+    (lambda s, b, h, q, k: s > 0, "score_mod must return a number, found a boolean"),
+    (lambda s, b, h, q, k: True, "score_mod must return a number, found a boolean"),
     (lambda s, b, h, q: s, "takes 5 arguments or more, found 4"),
     (lambda s, b, h, q, k, other: s, "'other', which is not among captures"),
     (lambda s, b, h, q, k, t: s + t, "is a tensor; read an element"),

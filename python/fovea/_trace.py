@@ -16,6 +16,7 @@ import threading
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 from ._builder import RegionBuilder, Value, full_range
+from ._mistakes import explained
 from .errors import TraceAttributeError, TraceError
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -598,7 +599,16 @@ def trace(function: Callable, role: str, region: RegionBuilder, coordinates: int
             captures[name] = (
                 TracedTensor(region, value, name) if value.shape else Traced(region, widen(region, value))
             )
-        result = function(*wrapped, **_bind(function, role, wrapped, captures))
+        bound = _bind(function, role, wrapped, captures)
+        try:
+            result = function(*wrapped, **bound)
+        except Exception as error:
+            told = explained(error, "declare it in captures, and take it as a parameter of that name",
+                             "use those of fovea (fovea.where, fovea.exp, ...)")
+            if told is None:
+                raise
+            message, filename, line = told
+            fail(message, (filename, line))
         region.place = place if place[0] else None
         region.finish(_result(region, role, result, place))
     finally:

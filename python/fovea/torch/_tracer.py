@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .._builder import MAX_SEQUENCE, RegionBuilder, Value
+from .._mistakes import explained
 from ..errors import TraceError
 from ._decompositions import decomposition
 from ._expressions import TYPES, Captures, Expression, constant, elementwise, scalar, typed
@@ -238,8 +239,14 @@ def trace(function: Callable, role: str, captures: Captures, rows: int = 0) -> R
     if rows:
         given[-4:] = _within_blocks(tracer, given[-4:], rows)
     arguments = [tracer.symbol(scalar(value, dtypes[value.type])) for value in given]
-    with tracer, _Indexing():
-        result = function(*arguments)
+    try:
+        with tracer, _Indexing():
+            result = function(*arguments)
+    except (RuntimeError, IndexError) as error:
+        told = explained(error, "make it a tensor on query's device, torch.as_tensor(...)", "use those of torch")
+        if told is None:
+            raise
+        fail(told[0], told[1:])
     place = _where_defined(function)
     region.place = place if place[0] else None
     if not isinstance(result, (torch.Tensor, bool, int, float)):

@@ -72,7 +72,8 @@ static LogicalResult readGiven(FoveaContext *context,
     return context->error("'" + parameter.name + "' is a scalar, found rank " +
                           Twine(given.rank));
   HostTensor tensor(kind, sizes);
-  std::memcpy(tensor.data(), given.data, *bytes);
+  if (*bytes)
+    std::memcpy(tensor.data(), given.data, *bytes);
   if (parameter.isTensor()) {
     result.tensor = std::move(tensor);
     return success();

@@ -106,10 +106,13 @@ private:
 
 /// Does numpy's `descr` hold elements of `kind`? Byte order is little-endian
 /// or does not matter.
-static bool holds(StringRef descr, ElementKind kind, bool uint16IsBF16) {
+static bool holds(StringRef descr, ElementKind kind,
+                  std::optional<ElementKind> uint16Is) {
   if (descr.size() < 3 || descr[0] == '>')
     return false;
   StringRef type = descr.drop_front();
+  if (kind == uint16Is && type == "u2")
+    return true;
   switch (kind) {
   case ElementKind::I1:
     return type == "b1";
@@ -127,7 +130,7 @@ static bool holds(StringRef descr, ElementKind kind, bool uint16IsBF16) {
   case ElementKind::F16:
     return type == "f2";
   case ElementKind::BF16:
-    return type == "V2" || (uint16IsBF16 && type == "u2");
+    return type == "V2";
   case ElementKind::F32:
     return type == "f4";
   case ElementKind::F64:
@@ -136,7 +139,10 @@ static bool holds(StringRef descr, ElementKind kind, bool uint16IsBF16) {
   return false;
 }
 
-static StringRef getDescr(ElementKind kind, bool bf16AsUint16) {
+static StringRef getDescr(ElementKind kind,
+                          std::optional<ElementKind> asUint16) {
+  if (kind == asUint16)
+    return "<u2";
   switch (kind) {
   case ElementKind::I1:
     return "|b1";
@@ -154,7 +160,7 @@ static StringRef getDescr(ElementKind kind, bool bf16AsUint16) {
   case ElementKind::F16:
     return "<f2";
   case ElementKind::BF16:
-    return bf16AsUint16 ? "<u2" : "|V2";
+    return "|V2";
   case ElementKind::F32:
     return "<f4";
   case ElementKind::F64:
@@ -167,9 +173,10 @@ static StringRef getDescr(ElementKind kind, bool bf16AsUint16) {
 // Files
 //===----------------------------------------------------------------------===//
 
-FailureOr<HostTensor> fovea::interp::readNpy(StringRef path, ElementKind kind,
-                                             bool uint16IsBF16,
-                                             std::string &error) {
+FailureOr<HostTensor>
+fovea::interp::readNpy(StringRef path, ElementKind kind,
+                       std::optional<ElementKind> uint16Is,
+                       std::string &error) {
   auto fail = [&](const Twine &message) {
     error = (path + ": " + message).str();
     return failure();
@@ -195,10 +202,13 @@ FailureOr<HostTensor> fovea::interp::readNpy(StringRef path, ElementKind kind,
   Header header;
   if (!HeaderReader(bytes.substr(start, length)).read(header))
     return fail("header is malformed");
-  if (!holds(header.descr, kind, uint16IsBF16)) {
+  if (!holds(header.descr, kind, uint16Is)) {
     std::string hint;
-    if (kind == ElementKind::BF16 && StringRef(header.descr).ends_with("u2"))
-      hint = "; with --dtype=bf16, uint16 is read as bf16";
+    if ((kind == ElementKind::BF16 || kind == ElementKind::F16) &&
+        StringRef(header.descr).ends_with("u2"))
+      hint = ("; with --dtype=" + getName(kind) + ", uint16 is read as " +
+              getName(kind))
+                 .str();
     else if (StringRef(header.descr).starts_with(">"))
       hint = "; only little-endian elements are read";
     return fail("expected elements of " + getName(kind) + ", found '" +
@@ -223,7 +233,8 @@ FailureOr<HostTensor> fovea::interp::readNpy(StringRef path, ElementKind kind,
 }
 
 LogicalResult fovea::interp::writeNpy(StringRef path, const HostTensor &tensor,
-                                      bool bf16AsUint16, std::string &error) {
+                                      std::optional<ElementKind> asUint16,
+                                      std::string &error) {
   std::error_code code;
   llvm::raw_fd_ostream out(path, code);
   if (code) {
@@ -232,7 +243,7 @@ LogicalResult fovea::interp::writeNpy(StringRef path, const HostTensor &tensor,
   }
   std::string header;
   llvm::raw_string_ostream text(header);
-  text << "{'descr': '" << getDescr(tensor.getKind(), bf16AsUint16)
+  text << "{'descr': '" << getDescr(tensor.getKind(), asUint16)
        << "', 'fortran_order': False, 'shape': (";
   for (int64_t size : tensor.getShape())
     text << size << ",";

@@ -203,11 +203,6 @@ LogicalResult fovea::interp::checkInputs(
                   Twine(type.getDimSize(dim)) + ", found " + Twine(size));
         return failure();
       }
-      if (size == 0) {
-        emitError(where(index) + ": dimension " + Twine(dim) + " (" + name +
-                  ") of '" + parameter.name + "' must not be 0");
-        return failure();
-      }
       auto [entry, isNew] = sizes.try_emplace(name, size);
       if (isNew)
         firstUse[name] = index;

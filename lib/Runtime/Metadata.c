@@ -29,7 +29,7 @@ static const struct {
 } dtypes[] = {[FOVEA_F16] = {"f16", 2}, [FOVEA_BF16] = {"bf16", 2},
               [FOVEA_F32] = {"f32", 4}, [FOVEA_I1] = {"i1", 1},
               [FOVEA_I8] = {"i8", 1},   [FOVEA_I32] = {"i32", 4},
-              [FOVEA_I64] = {"i64", 8}};
+              [FOVEA_I64] = {"i64", 8}, [FOVEA_I16] = {"i16", 2}};
 enum { NUM_DTYPES = sizeof dtypes / sizeof *dtypes };
 
 const char *fovea_dtype_name(fovea_dtype dtype) {

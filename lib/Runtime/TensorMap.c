@@ -30,6 +30,8 @@ static int data_type(fovea_dtype dtype) {
   case FOVEA_I1:
   case FOVEA_I8:
     return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  case FOVEA_I16:
+    return CU_TENSOR_MAP_DATA_TYPE_UINT16;
   case FOVEA_I32:
     return CU_TENSOR_MAP_DATA_TYPE_INT32;
   case FOVEA_I64:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import dataclasses
 import hashlib
 import json
 import os
 import pathlib
 import threading
 import warnings
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _launch, _library, cache as disk
 from ._arrays import as_tensors, from_tensor, to_host
 from ._library import Context, Options, RunOptions
-from ._spec import Program, Spec, as_spec
+from ._spec import Program, Spec, as_spec, with_names
 from ._version import VERSION
-from .errors import CompileError, CompileWarning, Diagnostic, Error
+from .errors import CompileError, CompileWarning, Diagnostic, Error, LaunchError
 
 _MAGIC = b"fovea-kernel 2\n"
 _LEVELS = {"attn": 0, "tile": 1, "warp": 2, "nvvm": 3, "llvm": 4, "ptx": 5, "metadata": 6}
@@ -82,6 +83,20 @@ def _interpret(spec: Spec, options: Choices, arrays: Mapping[str, Any], level: s
                seed: int) -> Any:
     if level not in ("attn", "tile", "warp"):
         raise ValueError(f"level must be 'attn', 'tile' or 'warp', found {level!r}")
+    try:
+        return _interpreted(spec, options, arrays, level, exact, seed)
+    except CompileError as error:
+        if not spec.captures:
+            raise
+        raise CompileError(tuple(_by_name(spec.captures, one) for one in error.diagnostics)) from None
+
+
+def _by_name(captures: Sequence[str], diagnostic: Diagnostic) -> Diagnostic:
+    return dataclasses.replace(diagnostic, message=with_names(captures, diagnostic.message),
+                               notes=tuple(_by_name(captures, note) for note in diagnostic.notes))
+
+
+def _interpreted(spec: Spec, options: Choices, arrays: Mapping[str, Any], level: str, exact: bool, seed: int) -> Any:
     names = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
     with Context() as context:
         module = context.parse(spec.located, spec.file)
@@ -322,7 +337,12 @@ class Kernel:
         for name in named:
             if name not in kernel.tensors and name not in kernel.scalars and name not in self._internal.values():
                 raise TypeError(f"kernel '{self.name}' takes no '{name}'")
-        kernel.launch_named(stream, named, check)
+        try:
+            kernel.launch_named(stream, named, check)
+        except LaunchError as error:
+            raise LaunchError(error.status, with_names(self._spec.captures, error.message)) from None
+        except TypeError as error:
+            raise TypeError(with_names(self._spec.captures, str(error))) from None
 
 
 # --- Compiling ----------------------------------------------------------------
@@ -464,10 +484,13 @@ def compile(
 
     Raises CompileError, whose ``diagnostics`` say what is wrong and where; OSError
     for a file that can't be read; TypeError. Gives a CompileWarning for a mask that
-    hides everything.
+    hides everything, and for sm_90, which is not Hopper's own target.
     """
     spec = as_spec(program)
     options = _chosen(target, schedule, recurrence, kernel, accurate_tanh, schedule_table)
+    if target == "sm_90":
+        warnings.warn("kernels for sm_90 run on later chips too, but use neither Hopper's tensor cores (wgmma) nor its copies; "
+                      "those for sm_90a do", CompileWarning, stacklevel=2)
     if not cache:
         return _compile(spec, options, None)
     key = _cache_key(spec, options)

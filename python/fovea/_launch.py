@@ -35,7 +35,7 @@ class DeviceTensor:
 
 # --- Tensors of other libraries -----------------------------------------------
 
-_CUDA_ARRAY_TYPES = {"<f2": "f16", "<f4": "f32", "|b1": "i1", "|i1": "i8", "<i4": "i32", "<i8": "i64", "<V2": "bf16",
+_CUDA_ARRAY_TYPES = {"<f2": "f16", "<f4": "f32", "|b1": "i1", "|i1": "i8", "<i2": "i16", "<i4": "i32", "<i8": "i64", "<V2": "bf16",
                      "|V2": "bf16"}
 
 
@@ -57,7 +57,7 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
-_DLPACK_TYPES = {(0, 8): "i8", (0, 32): "i32", (0, 64): "i64", (2, 16): "f16", (2, 32): "f32", (4, 16): "bf16",
+_DLPACK_TYPES = {(0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64", (2, 16): "f16", (2, 32): "f32", (4, 16): "bf16",
                  (6, 8): "i1"}
 _CUDA_KINDS = (2, 13)  # kDLCUDA, kDLCUDAManaged
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import os
 import pathlib
 import re
@@ -23,6 +24,19 @@ DROPOUT = ("dropout_seed", "dropout_offset")
 RESERVED = {"q", "k", "v", "o", "lse", "scale", "sinks", *BLOCK_LISTS, *DROPOUT,
             *(name for names in SEQUENCES.values() for name in names)}
 _NAME = re.compile(r"[A-Za-z_]\w*$")
+
+
+#: Parameters of Kernel.interpret and Kernel.launch that captures would be taken for.
+_PARAMETERS = {"self", "level", "seed", "stream", "device", "check"}
+
+
+def with_names(captures: Sequence[str], message: str) -> str:
+    """A message of the compiler's or the runtime's with captures by their names."""
+    def name(found: "re.Match[str]") -> str:
+        number = int(found[1])
+        return captures[number] if number < len(captures) else found[0]
+
+    return re.sub(r"\bcapture(\d+)\b", name, message)
 
 
 Program = Union["Spec", str, "os.PathLike[str]"]
@@ -207,6 +221,8 @@ def _capture(name: str, given: Any) -> Capture:
         raise ValueError(f"a capture's name must be an identifier, found {name!r}")
     if name in RESERVED:
         raise ValueError(f"a capture can't be named {name!r}, which is an argument of every kernel")
+    if name in _PARAMETERS:
+        raise ValueError(f"a capture can't be named {name!r}, which is a parameter of Kernel.interpret or Kernel.launch")
     if isinstance(given, Capture):
         return given
     if not isinstance(given, tuple):
@@ -342,6 +358,10 @@ def attention(
         raise ValueError(f"scale must be finite, found {scale!r}")
     if not 0 <= dropout < 1:
         raise ValueError(f"dropout must be a probability below 1, found {dropout!r}")
+    if heads is not None and kv_heads and heads % kv_heads:
+        raise ValueError(f"heads must be a multiple of kv_heads, found {heads} and {kv_heads}")
+    if captures is not None and not isinstance(captures, collections.abc.Mapping):
+        raise ValueError(f"captures must be a dictionary, {{name: (dtype, shape)}}, found {captures!r}")
     lists = _blocks(blocks, sequences)
     declared: Dict[str, Capture] = {key: _capture(key, value) for key, value in (captures or {}).items()}
     regions: Dict[str, RegionBuilder] = {}
@@ -371,6 +391,8 @@ def as_spec(program: Program) -> Spec:
     if isinstance(program, Spec):
         return program
     if isinstance(program, str):
+        if "\n" not in program and program.endswith((".mlir", ".mlirbc")):
+            raise Error(f"{program!r} is a path, not a program; pass pathlib.Path({program!r})")
         return Spec("", program, (), program)
     if isinstance(program, os.PathLike):
         text = pathlib.Path(program).read_text()

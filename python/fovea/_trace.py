@@ -16,6 +16,7 @@ import threading
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 from ._builder import RegionBuilder, Value, full_range
+from ._mistakes import explained
 from .errors import TraceAttributeError, TraceError
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -598,7 +599,16 @@ def trace(function: Callable, role: str, region: RegionBuilder, coordinates: int
             captures[name] = (
                 TracedTensor(region, value, name) if value.shape else Traced(region, widen(region, value))
             )
-        result = function(*wrapped, **_bind(function, role, wrapped, captures))
+        bound = _bind(function, role, wrapped, captures)
+        try:
+            result = function(*wrapped, **bound)
+        except Exception as error:
+            told = explained(error, "declare it in captures, and take it as a parameter of that name",
+                             "use those of fovea (fovea.where, fovea.exp, ...)")
+            if told is None:
+                raise
+            message, filename, line = told
+            fail(message, (filename, line))
         region.place = place if place[0] else None
         region.finish(_result(region, role, result, place))
     finally:
@@ -610,6 +620,8 @@ def _result(region: RegionBuilder, role: str, result: Any, place: Tuple[str, int
     if isinstance(result, TracedTensor) or not isinstance(result, (Traced, bool, int, float)):
         fail(f"{role} must return a number, found {type(result).__name__}", place)
     value = lift(region, result)
+    if role == "score_mod" and value.type == "i1":
+        fail("score_mod must return a number, found a boolean; a mask_mod says which keys count", place)
     if role == "mask_mod" and value.type != "i1":
         fail(f"mask_mod must return a boolean, found {_KIND[value.type]}", place)
     return convert(region, value, "i1" if role == "mask_mod" else "f32")

@@ -61,11 +61,11 @@ static int parse_numbers(char *text, int64_t *numbers) {
 
 static void parse_tensor(char *text) {
   static const char *const names[] = {"f16", "bf16", "f32", "i1",
-                                      "i8",  "i32",  "i64"};
+                                      "i8",  "i32",  "i64", "i16"};
   fovea_tensor *tensor = &tensors[num_tensors];
   tensor->name = strtok(text, ",");
   char *dtype = strtok(NULL, ",");
-  for (int i = 0; i < 7; ++i)
+  for (int i = 0; i < 8; ++i)
     if (strcmp(names[i], dtype) == 0)
       tensor->dtype = (fovea_dtype)i;
   char *shape = strtok(NULL, ",");

@@ -1,6 +1,7 @@
 """fovea.torch: functions of FlexAttention's mean what PyTorch computes; what can't
 be taken is refused with the reason."""
 
+import re
 import warnings
 
 import pytest
@@ -70,7 +71,8 @@ def test_means_what_pytorch_computes(ours, role, name):
 
 @pytest.mark.parametrize("role, name, level", [
     ("score_mod", "alibi", "tile"), ("score_mod", "quotients", "tile"), ("score_mod", "bias_of_halves", "warp"),
-    ("score_mod", "casts", "tile"), ("mask_mod", "document_causal", "warp"), ("mask_mod", "natten", "tile"),
+    ("score_mod", "casts", "tile"), ("score_mod", "bytes_and_shorts", "tile"), ("score_mod", "bytes_and_shorts", "warp"),
+    ("score_mod", "unsigned", "warp"), ("score_mod", "norms", "warp"), ("score_mod", "joined", "tile"), ("mask_mod", "document_causal", "warp"), ("mask_mod", "natten", "tile"),
     ("mask_mod", "near", "tile"), ("mask_mod", "long_document", "tile"), ("mask_mod", "long_document", "warp"),
     ("mask_mod", "long_counts", "tile"), ("mask_mod", "long_counts", "warp"),
 ])
@@ -99,7 +101,8 @@ def test_clamped_distances_beside_other_terms(ours):
 
 
 @pytest.mark.parametrize("name", ["quotients", "functions", "casts", "powers", "negative_index", "near", "tiled_natten",
-                                  "packed_positions", "dilated_negative", "long_counts"])
+                                  "packed_positions", "dilated_negative", "long_counts",
+                                  "bytes_and_shorts", "unsigned", "flipped", "products", "norms", "joined"])
 def test_compiles_for_hopper(fovea, ours, name):
     from fovea.torch._programs import Facts, build
 
@@ -318,6 +321,19 @@ def test_stays_in_the_graph(ours):
     assert torch.ops.fovea.attention in targets or torch.ops.fovea.attention.default in targets
 
 
+def test_errors_while_compiling(ours):
+    """Begin with the cause, and are torch.compile's for errors of the user's."""
+    class Window:
+        size = 3
+
+    window, (q, k, v) = Window(), inputs()
+    for function, message in ((sorts, f"^{re.escape(__file__)}:\\d+: aten.sort.default can't be part of a kernel"),
+                              (lambda s, b, h, i, j: s + window.size, "^under torch.compile a score_mod or mask_mod may")):
+        compiled = torch.compile(lambda: run(ours, function, tensors=(q, k, v)), backend="eager", fullgraph=True)
+        with torch.no_grad(), pytest.raises(torch._dynamo.exc.UserError, match=message):
+            compiled()
+
+
 def test_op(ours):
     from fovea.torch import _op
     from fovea.torch._programs import Facts, build
@@ -388,7 +404,48 @@ def test_functions_that_are_refused(fovea, ours, function, message):
     assert caught.value.filename == __file__ and first < caught.value.lineno <= first + 3
 
 
+def test_custom_ops(fovea, ours):
+    """By their decompositions."""
+    library = torch.library.Library("fovea_test", "FRAGMENT")
+    for name in ("implicit", "registered", "opaque"):
+        library.define(f"{name}(Tensor x) -> Tensor")
+        library.impl(name, lambda x: x * 2 + 1, "CompositeImplicitAutograd" if name == "implicit" else "CPU")
+    torch._decomp.register_decomposition(torch.ops.fovea_test.registered.default)(lambda x: x * 2 + 1)
+    expected = run(ours, lambda s, b, h, i, j: (s * 2 + 1) * 2 + 1 + variants.SLOPES[h] * 2 + 1)
+    found = run(ours, lambda s, b, h, i, j: torch.ops.fovea_test.implicit(torch.ops.fovea_test.registered(s)) + (
+        torch.ops.fovea_test.registered(variants.SLOPES)[h]))
+    torch.testing.assert_close(found, expected)
+    with torch.inference_mode():
+        torch.testing.assert_close(run(ours, lambda s, b, h, i, j: torch.ops.fovea_test.implicit(s)),
+                                   run(ours, lambda s, b, h, i, j: s * 2 + 1))
+    with pytest.raises(fovea.TraceError, match="fovea_test.opaque.default can't be part of a kernel: it has no decomposition"):
+        run(ours, lambda s, b, h, i, j: torch.ops.fovea_test.opaque(s))
+
+
+def test_long_captures(fovea, ours):
+    """An element's number may need 64 bits."""
+    from fovea.torch._programs import Facts, build
+
+    flat = torch.zeros(1, dtype=torch.float16).expand(3_000_000_000)
+    wide = torch.zeros(1, dtype=torch.float16).expand(2, 3_000_000_000)
+    for function in (lambda s, b, h, i, j: s + flat[i * 70_000 + j], lambda s, b, h, i, j: s + wide[b, i * 70_000 + j],
+                     lambda s, b, h, i, j: s + flat.view(3_000, 1_000_000)[i, j]):
+        program = build(function, None, Facts(torch.bfloat16, torch.device("cpu"), 64, 64, None, False))
+        for target in ("sm_90a", "sm_80"):
+            kernel = fovea.compile(program.spec, target=target)
+            capture = next(one for one in kernel.metadata["tensors"] if one["name"] == "capture0")
+            assert capture["shape"][-1] == 3_000_000_000
+            assert not [p for p in kernel.metadata["parameters"] if p.get("tensor") == "capture0" and p.get("type") == "i32"]
+            # Elements are counted in 64 bits.
+            assert re.search(r"[us]64\s+%\w+, %rd\d+, (3000000000|2999999999);", kernel.ptx), target
+
+
 def test_results_that_are_refused(fovea, ours):
+    with pytest.raises(fovea.TraceError, match="score_mod must return a number, found torch.bool") as caught:
+        run(ours, lambda s, b, h, i, j: s > 0)
+    assert caught.value.filename == __file__ and caught.value.lineno == test_results_that_are_refused.__code__.co_firstlineno + 2
+    with pytest.raises(fovea.TraceError, match="score_mod must return a number, found torch.bool"):
+        run(ours, lambda s, b, h, i, j: True)
     with pytest.raises(fovea.TraceError, match=r"single element, found a tensor of shape \[33\]"):
         run(ours, whole)
     with pytest.raises(fovea.TraceError, match="mask_mod must return a boolean, found torch.int64"):
@@ -569,6 +626,16 @@ def test_any_head_dim_in_the_graph(ours):
             found, expected = compiled(*tensors), model(*tensors)
             torch.testing.assert_close(found, expected)
             assert found.stride() == expected.stride() and found.stride(1) < found.stride(2)
+
+
+@pytest.mark.parametrize("level", ["attn", "tile", "warp"])
+def test_no_keys(ours, level):
+    q, k, v = inputs(torch.float16, keys=0)
+    for given in ({}, {"score_mod": variants.alibi}, {"block_mask": variants.document}, {"block_mask": variants.causal}):
+        o, lse = ours.flex_attention(q, k, v, enable_gqa=True, return_lse=True, backend=f"interpret:{level}", **given)
+        assert o.shape == q.shape and not o.any() and (lse == -torch.inf).all()
+    found = ours.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True, backend=f"interpret:{level}")
+    assert found.shape == q.shape and not found.any()
 
 
 def test_dropout_of_wide_values(ours):

@@ -281,6 +281,8 @@ def test_control_flow_is_refused(fovea):
     (lambda s, b, h, q, k: s**0.3, "exponent that is an integer"),
     (lambda s, b, h, q, k: s == None, "None"),  # noqa: E711
     (lambda s, b, h, q, k: None, "must return a number, found NoneType"),
+    (lambda s, b, h, q, k: s > 0, "score_mod must return a number, found a boolean"),
+    (lambda s, b, h, q, k: True, "score_mod must return a number, found a boolean"),
     (lambda s, b, h, q: s, "takes 5 arguments or more, found 4"),
     (lambda s, b, h, q, k, other: s, "'other', which is not among captures"),
     (lambda s, b, h, q, k, t: s + t, "is a tensor; read an element"),
@@ -323,3 +325,62 @@ def test_masks_are_booleans(fovea):
 def test_wrong_descriptions(fovea, arguments, message):
     with pytest.raises(ValueError, match=message):
         fovea.attention(**{"head_dim": 16, **arguments})
+
+
+# --- What beginners do wrong --------------------------------------------------------
+
+
+def test_arrays_that_functions_close_over(fovea):
+    import numpy
+
+    slopes = numpy.ones(4, numpy.float32)
+    refused(fovea, lambda s, b, h, q, k: s + slopes[h], "'slopes' is an array that the function closes over; declare it in captures")
+    refused(fovea, lambda s, b, h, q, k: numpy.linalg.norm(s), "numpy.linalg.norm does not take traced numbers; use those of fovea")
+    with pytest.raises(IndexError):  # of another kind, it stays what it is
+        fovea.attention(lambda s, b, h, q, k: s + [1.0][3], head_dim=16)
+    torch = pytest.importorskip("torch")
+    biases = torch.ones(4)
+    refused(fovea, lambda s, b, h, q, k: s + biases[h], "'biases' is an array that the function closes over")
+    refused(fovea, lambda s, b, h, q, k: torch.where(q > k, s, 0.0), r"torch.where does not take traced numbers; use .*fovea.where")
+    fovea_torch = pytest.importorskip("fovea.torch")
+    x = torch.zeros(1, 1, 16, 16)
+    with pytest.raises(fovea.TraceError, match="'slopes' is an array .*make it a tensor on query's device"):
+        fovea_torch.flex_attention(x, x, x, lambda s, b, h, q, k: s + slopes[h], backend="interpret")
+    with pytest.raises(TypeError, match="query must be a tensor of PyTorch, found ndarray"):
+        fovea_torch.flex_attention(x.numpy(), x, x, backend="interpret")
+
+
+def test_arguments_that_beginners_give(fovea):
+    for name in ("level", "seed", "self", "stream", "device", "check"):
+        with pytest.raises(ValueError, match=f"can't be named '{name}', which is a parameter of Kernel.interpret"):
+            fovea.attention(head_dim=16, captures={name: ("f32", (None,))})
+    with pytest.raises(ValueError, match="captures must be a dictionary"):
+        fovea.attention(head_dim=16, captures=["x"])
+    with pytest.raises(ValueError, match="heads must be a multiple of kv_heads, found 6 and 4"):
+        fovea.attention(head_dim=16, heads=6, kv_heads=4)
+    with pytest.raises(fovea.Error, match=r"'examples/causal.mlir' is a path, not a program; pass pathlib.Path"):
+        fovea.compile("examples/causal.mlir")
+    with pytest.warns(fovea.CompileWarning, match="those for sm_90a do"):
+        fovea.compile(fovea.attention(head_dim=16), target="sm_90")
+
+
+def test_captures_are_named_at_run_time(fovea):
+    import numpy
+
+    def alibi(score, b, h, q_idx, kv_idx, slopes):
+        return score + slopes[h]
+
+    spec = fovea.attention(alibi, head_dim=16, dtype="f16", captures={"slopes": ("f32", (None,))})
+    kernel, x = fovea.compile(spec, target="sm_80"), numpy.zeros((1, 4, 8, 16), numpy.float16)
+    with pytest.raises(fovea.CompileError, match="input 'slopes' is missing"):
+        kernel.interpret(x, x, x)
+    with pytest.raises(fovea.CompileError, match="slopes.0 must be at least 4"):
+        kernel.interpret(x, x, x, slopes=numpy.zeros(2, numpy.float32))
+
+
+def test_without_numpy(fovea, run_python):
+    result = run_python(
+        "import sys\nsys.modules['numpy'] = None\nimport fovea\n"
+        "try:\n    fovea.reference(fovea.attention(head_dim=16), [], [], [])\n"
+        "except fovea.Error as error:\n    print(error)\n")
+    assert result.stdout == "running in the interpreter needs numpy: pip install fovea[interpret]\n", result.stderr

@@ -29,6 +29,9 @@ STEPS = torch.arange(KEYS) * 0.1 - 1.5
 SIGNED = integers(-9, 10, KEYS, dtype=torch.int32)
 NONZERO = torch.where(SIGNED == 0, 3, SIGNED)
 SMALL = integers(-9, 10, KEYS, dtype=torch.int8)
+BYTES = integers(0, 256, KEYS, dtype=torch.uint8)
+SHORTS = integers(-(1 << 15), 1 << 15, QUERIES, KEYS, dtype=torch.int16)
+UNSIGNED = [integers(0, 1 << 16, KEYS).to(torch.uint16), integers(0, 1 << 32, KEYS).to(torch.uint32)]
 GAIN = torch.tensor(0.75)
 OFFSETS = torch.tensor([0, 9, 22, 40])
 WINDOW = 6
@@ -249,6 +252,40 @@ def zero(score, b, h, q_idx, kv_idx):
     return torch.zeros_like(score)
 
 
+def bytes_and_shorts(score, b, h, q_idx, kv_idx):
+    byte, short = BYTES[kv_idx], SHORTS[q_idx, kv_idx]
+    odd = ((byte + 200) % 7 + (byte * 3 >> 4) - (~byte & 15) + (-byte) // 16).to(torch.float32)
+    return score + 0.1 * odd + (short * 2 + byte) * 1e-4 + (short // 1000).abs() * 0.01 + (BYTES - 1)[kv_idx] * 0.01
+
+
+def unsigned(score, b, h, q_idx, kv_idx):
+    short, word = (one[kv_idx] for one in UNSIGNED)
+    return score + short.float() * 1e-4 + word.float() * 1e-9 + (word.to(torch.int64) >> 28) * 0.1
+
+
+def flipped(score, b, h, q_idx, kv_idx):
+    return score + TABLE.flip(0)[h, kv_idx % 33] + TABLE.flip((0, -1))[h, 3] + TABLE.roll(2, 1)[h, q_idx % 33] + (
+        TABLE.fliplr().roll(5)[h, 4])
+
+
+def products(score, b, h, q_idx, kv_idx):
+    here, there = POSITIONS[q_idx], POSITIONS[kv_idx]
+    return score + torch.dot(here, there) + 0.1 * (POSITIONS[:3] @ here)[1] + 0.1 * torch.inner(there, here) + (
+        torch.einsum("i,ij,j->", here, POSITIONS[:3], there) * 0.01)
+
+
+def norms(score, b, h, q_idx, kv_idx):
+    apart = POSITIONS[q_idx] - POSITIONS[kv_idx]
+    kinds = [torch.linalg.vector_norm(apart, order) for order in (2, 1, 0, float("inf"), -float("inf"))]
+    return score - sum(kinds) * 0.2 - torch.dist(POSITIONS[q_idx], POSITIONS[kv_idx]) - apart.norm() * 0.1 - (
+        torch.nn.functional.cosine_similarity(POSITIONS[q_idx], POSITIONS[kv_idx], dim=0))
+
+
+def joined(score, b, h, q_idx, kv_idx):
+    both = torch.cat([SLOPES, STEPS[:2], TABLE[1, :3]])
+    return score + both[q_idx % 9] + torch.stack([score * 0.1, q_idx * 0.1])[h % 2] + torch.stack([SLOPES, -SLOPES], 1)[h, 1]
+
+
 MASKS = {
     f.__name__ if name is None else name: f for name, f in [
         (None, causal), (None, sliding_window), ("sliding_window_causal", sliding_window_causal), ("prefix_lm", prefix_lm),
@@ -262,6 +299,7 @@ SCORES = {
     f.__name__: f for f in (
         identity, relative_position, alibi, alibi_formula, soft_cap, checkerboard, causal_score, relative_table,
         negative_index, bias_of_halves, bias_broadcast, bias_computed_whole, in_place, quotients, remainders,
-        integer_quotients, small_integers, functions, powers, rounding, activations, casts, fills, zero,
+        integer_quotients, small_integers, functions, powers, rounding, activations, casts, fills, zero, bytes_and_shorts,
+        unsigned, flipped, products, norms, joined,
     )
 }

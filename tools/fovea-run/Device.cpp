@@ -39,6 +39,8 @@ static std::optional<fovea_dtype> getRuntimeType(ElementKind kind) {
     return FOVEA_I1;
   case ElementKind::I8:
     return FOVEA_I8;
+  case ElementKind::I16:
+    return FOVEA_I16;
   case ElementKind::I32:
     return FOVEA_I32;
   case ElementKind::I64:

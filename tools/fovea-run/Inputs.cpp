@@ -70,8 +70,7 @@ static bool readInput(const Parameter &parameter, StringRef source,
   if (!parameter.isTensor() && !isFile)
     return parseScalar(parameter, source, argument.scalar);
   std::string error;
-  auto tensor =
-      readNpy(source, getKind(parameter), options.uint16IsBF16, error);
+  auto tensor = readNpy(source, getKind(parameter), options.uint16Is, error);
   if (failed(tensor)) {
     reportError(error);
     return false;
@@ -411,7 +410,7 @@ fovea::run::makeOutputs(const Signature &signature, const DimSizes &sizes) {
 bool fovea::run::writeTensor(StringRef path, const HostTensor &tensor,
                              const Options &options) {
   std::string error;
-  if (succeeded(writeNpy(path, tensor, options.uint16IsBF16, error)))
+  if (succeeded(writeNpy(path, tensor, options.uint16Is, error)))
     return true;
   reportError(error);
   return false;

@@ -55,7 +55,8 @@ cl::opt<std::string> entry("entry", cl::value_desc("name"),
                            cl::cat(category));
 cl::opt<std::string>
     dtype("dtype", cl::value_desc("type"),
-          cl::desc("With 'bf16', uint16 arrays are read and written as bf16"),
+          cl::desc("What uint16 arrays are read and written as, 'bf16' or "
+                   "'f16'"),
           cl::cat(category));
 cl::opt<uint64_t>
     randomSeed("random", cl::value_desc("seed"),
@@ -239,11 +240,13 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
   if (level.getNumOccurrences())
     options.level = level;
   options.precision = precision;
-  if (dtype.getNumOccurrences() && dtype != "bf16") {
-    reportError("--dtype must be 'bf16', found '" + dtype + "'");
+  if (dtype == "bf16" || dtype == "f16") {
+    options.uint16Is = dtype == "bf16" ? fovea::interp::ElementKind::BF16
+                                       : fovea::interp::ElementKind::F16;
+  } else if (dtype.getNumOccurrences()) {
+    reportError("--dtype must be 'bf16' or 'f16', found '" + dtype + "'");
     return std::nullopt;
   }
-  options.uint16IsBF16 = dtype == "bf16";
   if (randomSeed.getNumOccurrences())
     options.randomSeed = randomSeed;
   for (const std::string &text : dims) {
@@ -251,9 +254,9 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
     int64_t size;
     if (!splitAssignment("dims", text, name, value))
       return std::nullopt;
-    if (value.getAsInteger(10, size) || size <= 0) {
+    if (value.getAsInteger(10, size) || size < 0) {
       reportError("size of dimension " + name +
-                  " must be a positive integer, found '" + value + "'");
+                  " must be an integer from 0, found '" + value + "'");
       return std::nullopt;
     }
     if (!options.dims.try_emplace(name, size).second) {

@@ -36,7 +36,8 @@ struct Options {
   std::vector<std::string> inputs, outputs;
   std::optional<Level> level;
   interp::Precision precision = interp::Precision::Typed;
-  bool uint16IsBF16 = false;
+  /// The type that uint16 arrays hold.
+  std::optional<interp::ElementKind> uint16Is;
 
   std::optional<uint64_t> randomSeed;
   llvm::StringMap<int64_t> dims;

@@ -11,21 +11,24 @@
 
 #include "fovea/Interpreter/HostTensor.h"
 
+#include <optional>
 #include <string>
 
 namespace fovea::interp {
 
 /// Reads a .npy file (format 1, 2 or 3) of little-endian elements of `kind` in
 /// C order. bf16 is read from numpy's raw two-byte type, which is what
-/// ml_dtypes' bfloat16 is saved as, or from uint16 with `uint16IsBF16`. An
-/// error message is returned in `error`.
+/// ml_dtypes' bfloat16 is saved as; elements of the kind `uint16Is` from
+/// uint16, too. An error message is returned in `error`.
 llvm::FailureOr<HostTensor> readNpy(llvm::StringRef path, ElementKind kind,
-                                    bool uint16IsBF16, std::string &error);
+                                    std::optional<ElementKind> uint16Is,
+                                    std::string &error);
 
-/// Writes a .npy file, format 1; bf16 as numpy's raw two-byte type, or as
-/// uint16.
+/// Writes a .npy file, format 1; bf16 as numpy's raw two-byte type, elements of
+/// the kind `asUint16` as uint16.
 llvm::LogicalResult writeNpy(llvm::StringRef path, const HostTensor &tensor,
-                             bool bf16AsUint16, std::string &error);
+                             std::optional<ElementKind> asUint16,
+                             std::string &error);
 
 /// The kind's usual name, for example `bf16`.
 llvm::StringRef getName(ElementKind kind);

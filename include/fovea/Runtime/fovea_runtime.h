@@ -172,7 +172,8 @@ typedef enum fovea_dtype {
   FOVEA_I1 = 3, /**< one byte an element, 0 or 1 */
   FOVEA_I8 = 4,
   FOVEA_I32 = 5,
-  FOVEA_I64 = 6
+  FOVEA_I64 = 6,
+  FOVEA_I16 = 7
 } fovea_dtype;
 
 /** A tensor in device memory, by the name that the kernel knows it by. */

@@ -111,8 +111,10 @@ static Value expandMemRef(ArgumentList &list, OpBuilder &b, MemRefType type,
       continue;
     }
     // Rows of a matrix lie within reach of 32 bits, which saves registers in
-    // the addresses that loops form.
-    bool isRow = strides.back() == 1 && int64_t(dim) == type.getRank() - 2;
+    // the addresses that loops form; but for rows that are known to be longer.
+    bool isRow = strides.back() == 1 && int64_t(dim) == type.getRank() - 2 &&
+                 (type.isDynamicDim(dim + 1) ||
+                  llvm::isInt<32>(type.getDimSize(dim + 1)));
     unsigned bits = isRow ? 32 : 64;
     Value argument = list.add(
         b.getIntegerType(bits),

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import torch
 
 from .._builder import Value
-from ._expressions import TYPES, Expression, constant, elementwise, reindexed, scalar
+from ._expressions import TYPES, Expression, constant, elementwise, reindexed, scalar, typed
 from ._promotion import Kind, broadcast, promoted
 from ._tracer import EMITTERS, Emitter, Tracer, fail
 
@@ -43,7 +43,7 @@ def apply(tracer: Tracer, function: Callable[..., Value], operands: Sequence[Any
     expressions = [tracer.converted(tracer.converted(tracer.expression(one), common), computation) for one in operands]
 
     def compute(*values: Value) -> Value:
-        return tracer.region.cast(function(*(tracer.region.cast(value, wanted) for value in values)), TYPES[result])
+        return typed(tracer.region, function(*(tracer.region.cast(value, wanted) for value in values)), result)
 
     return elementwise(tracer.region, compute, expressions, result)
 
@@ -574,6 +574,75 @@ def _permute(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, A
     return reindexed(source, [source.shape[dim] for dim in order], lambda own: tuple(own[dim] for dim in inverse))
 
 
+@emitter("flip")
+def _flip(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region, source = tracer.region, tracer.expression(args[0])
+    dims = {_dimension(len(source.shape), dim) for dim in args[1]}
+
+    def place(own: Tuple[Value, ...]) -> Tuple[Value, ...]:
+        return tuple(region.binary("sub", region.constant(extent - 1, "index"), index) if dim in dims else index
+                     for dim, (index, extent) in enumerate(zip(own, source.shape)))
+
+    return reindexed(source, source.shape, place)
+
+
+@emitter("roll")
+def _roll(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region, source = tracer.region, tracer.expression(args[0])
+    shifts, dims = ([one] if isinstance(one, int) else list(one) for one in (args[1], args[2] if len(args) > 2 else ()))
+    if not dims:
+        flat = tracer.symbol(_view(tracer, "view", (args[0], [-1]), {}))
+        rolled = tracer.symbol(_roll(tracer, name, (flat, shifts, [0]), {}))
+        return _view(tracer, "view", (rolled, list(source.shape)), {})
+    by: Dict[int, int] = {}
+    for dim, shift in zip(dims, shifts):
+        dim = _dimension(len(source.shape), dim)
+        by[dim] = by.get(dim, 0) + shift
+
+    def place(own: Tuple[Value, ...]) -> Tuple[Value, ...]:
+        places = list(own)
+        for dim, shift in by.items():
+            extent = max(source.shape[dim], 1)
+            moved = region.binary("add", own[dim], region.constant(-shift % extent, "index"))
+            places[dim] = region.binary("mod", moved, region.constant(extent, "index"))
+        return tuple(places)
+
+    return reindexed(source, source.shape, place)
+
+
+@emitter("stack", "cat")
+def _cat(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """Each element is chosen among those of all tensors."""
+    region = tracer.region
+    dtype = promoted(args[0], Kind.NO_OPMATH)[1]
+    parts = [tracer.converted(tracer.expression(one), dtype) for one in args[0]]
+    rank = len(parts[0].shape) + (name == "stack")
+    dim = _dimension(rank, args[1] if len(args) > 1 else kwargs.get("dim", 0))
+    if name == "stack":
+        parts = [reindexed(one, one.shape[:dim] + (1,) + one.shape[dim:], lambda own: own[:dim] + own[dim + 1:])
+                 if one.shape else Expression((1,), dtype, lambda _, one=one: one.read(())) for one in parts]
+    parts = [one for one in parts if one.shape != (0,)]
+    if len(parts) > LONGEST_REDUCTION:
+        fail(f"{name} is of {len(parts)} tensors, expected at most {LONGEST_REDUCTION}: a kernel chooses for every score")
+    ends = [sum(one.shape[dim] for one in parts[:count + 1]) for count in range(len(parts))]
+
+    def read(own: Tuple[Value, ...]) -> Value:
+        result: Optional[Value] = None
+        for one, end in reversed(list(zip(parts, ends))):
+            start = end - one.shape[dim]
+            within = region.binary("sub", own[dim], region.constant(start, "index"))
+            # Elsewhere than in this part any element that exists will do.
+            within = region.binary("max", region.binary("min", within, region.constant(max(one.shape[dim] - 1, 0), "index")),
+                                   region.constant(0, "index"))
+            element = one.read(own[:dim] + (within,) + own[dim + 1:])
+            before = region.compare("lt", own[dim], region.constant(end, "index"))
+            result = element if result is None else region.select(before, element, result)
+        assert result is not None
+        return result
+
+    return Expression(parts[0].shape[:dim] + (ends[-1],) + parts[0].shape[dim + 1:], dtype, read)
+
+
 @emitter("unsqueeze")
 def _unsqueeze(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     source = tracer.expression(args[0])
@@ -670,7 +739,7 @@ def reduce(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
             value = region.cast(operand.read(tuple(places)), wide)
             total = value if total is None else region.binary(_REDUCTIONS[name], total, value)
         assert total is not None
-        return region.cast(total, TYPES[dtype])
+        return typed(region, total, dtype)
 
     shape = [1 if dim in dims else extent for dim, extent in enumerate(source.shape) if keep or dim not in dims]
     return Expression(shape, dtype, read) if shape else scalar(read(()), dtype)

@@ -20,6 +20,9 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
     is not there."""
     tensors = (("query", query), ("key", key), ("value", value))
     for name, tensor in tensors:
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"{name} must be a tensor of PyTorch, found {type(tensor).__name__}")
+    for name, tensor in tensors:
         if tensor.dim() != 4:
             raise ValueError(f"{name} must have 4 dimensions (batch, heads, length, head_dim), found {tensor.dim()}")
         if tensor.dtype != query.dtype:

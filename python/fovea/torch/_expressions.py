@@ -19,12 +19,19 @@ from ._promotion import broadcast
 TYPES = {
     torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64", torch.bool: "i1",
     torch.int8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "index",
+    # Without a sign: the lower bits of a type that holds them all.
+    torch.uint8: "i16", torch.uint16: "i32", torch.uint32: "index",
 }
+#: Their largest numbers.
+UNSIGNED = {torch.uint8: (1 << 8) - 1, torch.uint16: (1 << 16) - 1, torch.uint32: (1 << 32) - 1}
 #: Types of elements in memory, of captured tensors.
 STORED = {
     torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.bool: "i1", torch.int8: "i8",
-    torch.int32: "i32", torch.int64: "i64",
+    torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.uint8: "i8", torch.uint16: "i16", torch.uint32: "i32",
 }
+
+#: The largest size that need not be known when a kernel is compiled.
+_MOST = (1 << 31) - 1
 
 Reader = Callable[[Tuple[Value, ...]], Value]
 
@@ -53,6 +60,16 @@ class Captured(NamedTuple):
     tensor: torch.Tensor
     scalar: bool
     constant: bool
+
+
+def typed(region: RegionBuilder, value: Value, dtype: torch.dtype) -> Value:
+    """A value as one of a dtype."""
+    value, most = region.cast(value, TYPES[dtype]), UNSIGNED.get(dtype)
+    if most is None or 0 <= value.low and value.high <= most:
+        return value
+    value = region.binary("and", value, region.constant(most, value.type))
+    value.low, value.high = 0, most
+    return value
 
 
 def constant(region: RegionBuilder, number: Any, dtype: torch.dtype) -> Expression:
@@ -131,7 +148,9 @@ class Captures:
         one element: its value must not be waited for."""
         result: List[Tuple] = []
         for index, (tensor, host, _) in enumerate(self.found):
-            shape = () if host else (None,) * max(tensor.dim(), 1)
+            # A size is an i32 to kernels; one that does not fit is a fact of the program.
+            sizes = tuple(None if extent <= _MOST else int(extent) for extent in tensor.shape)
+            shape = () if host else sizes or (None,)
             result.append((f"c{index}", *((shape,) if shape else ()), STORED[tensor.dtype]))
         return result
 

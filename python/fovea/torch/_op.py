@@ -304,10 +304,16 @@ def launch(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Ca
     return prepared.run(query, key, value, others, call.seed, call.offset)
 
 
+def _signed(tensor: torch.Tensor) -> torch.Tensor:
+    """As kernels read them: integers without a sign by their bits."""
+    kinds = {torch.uint8: torch.int8, torch.uint16: torch.int16, torch.uint32: torch.int32}
+    return tensor.view(kinds[tensor.dtype]) if tensor.dtype in kinds else tensor
+
+
 def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
               ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """The op on the CPU: the program at a level, on its way to sm_80."""
-    named: Dict[str, Any] = {f"capture{index}": tensor.reshape(1) if not tensor.dim() else tensor
+    named: Dict[str, Any] = {f"capture{index}": _signed(tensor.reshape(1) if not tensor.dim() else tensor)
                              for index, tensor in enumerate(call.captures)}
     named.update(zip(BLOCK_LISTS, call.blocks))
     if any(name in call.program for name in DROPOUT):

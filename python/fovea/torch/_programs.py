@@ -20,6 +20,7 @@ import torch
 
 from .._builder import RegionBuilder
 from .._spec import Blocks, Capture, Spec, make_spec
+from ..errors import Error
 from . import _op
 from ._derivatives import check_derivatives, in_forward_mode
 from ._expressions import STORED, Captures
@@ -292,7 +293,18 @@ _compiled = types.ModuleType("fovea.torch.compiled")
 
 
 def _while_compiling(score_mod: Optional[Callable], mask_mod: Optional[Callable], *facts: Any) -> str:
-    """The name in ``_compiled`` of what was found."""
+    """The name in ``_compiled`` of what was found. torch.compile takes exceptions that are
+    not its own for errors of its own: it gets one that is the user's, which begins with
+    the cause."""
+    try:
+        return _found_while_compiling(score_mod, mask_mod, *facts)
+    except (Error, NotImplementedError, ValueError) as error:
+        from torch._dynamo.exc import UserError, UserErrorType
+
+        raise UserError(UserErrorType.INVALID_INPUT, str(error)) from error
+
+
+def _found_while_compiling(score_mod: Optional[Callable], mask_mod: Optional[Callable], *facts: Any) -> str:
     family, keeps = family_of(score_mod, mask_mod)
     if not keeps:
         raise NotImplementedError(

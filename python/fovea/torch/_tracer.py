@@ -17,8 +17,10 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .._builder import MAX_SEQUENCE, RegionBuilder, Value
+from .._mistakes import explained
 from ..errors import TraceError
-from ._expressions import TYPES, Captures, Expression, constant, elementwise, scalar
+from ._decompositions import decomposition
+from ._expressions import TYPES, Captures, Expression, constant, elementwise, scalar, typed
 
 Emitter = Callable[["Tracer", str, Sequence[Any], Dict[str, Any]], Any]
 
@@ -76,25 +78,6 @@ class Symbol(torch.Tensor):
         fail("a traced tensor is used outside of the function that it was traced in")
 
 
-# What is simpler in terms of other ops. None of these asks for a number.
-_DECOMPOSED = {
-    "silu", "gelu", "softplus", "hardtanh", "relu6", "hardsigmoid", "hardswish", "leaky_relu", "elu", "selu", "celu",
-    "mish", "log_sigmoid_forward", "logaddexp", "logaddexp2", "addcmul", "addcdiv", "lerp", "hypot", "sinc", "xlogy",
-    "dist", "deg2rad", "rad2deg", "frac", "heaviside", "nan_to_num", "logit", "hardshrink", "softshrink", "threshold",
-    "isposinf", "isneginf", "sinh", "cosh", "copysign", "fmod_", "square", "log_sigmoid", "tanhshrink", "mean",
-}
-
-
-def decomposition(function: Any) -> Optional[Callable]:
-    """PyTorch's own way to express an op by others, if it is a good one here."""
-    name = function._schema.name.split("::")[1]
-    if name not in _DECOMPOSED:
-        return None
-    from torch._decomp import decomposition_table
-
-    return decomposition_table.get(function)
-
-
 class Tracer(TorchDispatchMode):
     """Records one function into ``region``."""
 
@@ -136,15 +119,14 @@ class Tracer(TorchDispatchMode):
         number = self.captures.number_of(tensor, made_here)
         self.captures.declare(self.region)
         argument = self.region.arguments[len(self.region.arguments) - len(self.captures.found) + number]
-        wanted = TYPES[tensor.dtype]
         if not argument.shape:
-            return scalar(self.region.cast(argument, wanted), tensor.dtype)
+            return scalar(typed(self.region, argument, tensor.dtype), tensor.dtype)
         if not tensor.dim():
             zero = self.region.constant(0, "index")
-            return scalar(self.region.cast(self.region.extract(argument, [zero]), wanted), tensor.dtype)
+            return scalar(typed(self.region, self.region.extract(argument, [zero]), tensor.dtype), tensor.dtype)
 
         def read(indices: Tuple[Value, ...]) -> Value:
-            return self.region.cast(self.region.extract(argument, indices), wanted)
+            return typed(self.region, self.region.extract(argument, indices), tensor.dtype)
 
         return Expression(tensor.shape, tensor.dtype, read)
 
@@ -156,7 +138,7 @@ class Tracer(TorchDispatchMode):
             return source
         if source.number is not None and not (isinstance(source.number, float) and not dtype.is_floating_point):
             return constant(self.region, source.number, dtype)
-        return elementwise(self.region, lambda value: self.region.cast(value, TYPES[dtype]), [source], dtype)
+        return elementwise(self.region, lambda value: typed(self.region, value, dtype), [source], dtype)
 
     # --- Ops -----------------------------------------------------------------
 
@@ -176,6 +158,8 @@ class Tracer(TorchDispatchMode):
         if decomposed is not None:
             with self:
                 return decomposed(*args, **kwargs)
+        if namespace not in ("aten", "prims"):
+            fail(f"{function} can't be part of a kernel: it has no decomposition; torch._decomp.register_decomposition gives it one")
         fail(f"{function} can't be part of a kernel")
 
     def _result(self, result: Any) -> Any:
@@ -255,8 +239,14 @@ def trace(function: Callable, role: str, captures: Captures, rows: int = 0) -> R
     if rows:
         given[-4:] = _within_blocks(tracer, given[-4:], rows)
     arguments = [tracer.symbol(scalar(value, dtypes[value.type])) for value in given]
-    with tracer, _Indexing():
-        result = function(*arguments)
+    try:
+        with tracer, _Indexing():
+            result = function(*arguments)
+    except (RuntimeError, IndexError) as error:
+        told = explained(error, "make it a tensor on query's device, torch.as_tensor(...)", "use those of torch")
+        if told is None:
+            raise
+        fail(told[0], told[1:])
     place = _where_defined(function)
     region.place = place if place[0] else None
     if not isinstance(result, (torch.Tensor, bool, int, float)):
@@ -264,6 +254,8 @@ def trace(function: Callable, role: str, captures: Captures, rows: int = 0) -> R
     found = tracer.expression(result)
     if found.shape not in ((), (1,)):
         fail(f"{role} must return a single element, found a tensor of shape {list(found.shape)}", place)
+    if role == "score_mod" and found.dtype == torch.bool:
+        fail("score_mod must return a number, found torch.bool; a mask_mod says which keys count", place)
     if role == "mask_mod" and found.dtype != torch.bool:
         fail(f"mask_mod must return a boolean, found {found.dtype}", place)
     value = found.at(region, (region.constant(0, "index"),) * len(found.shape))

@@ -51,6 +51,7 @@ static bool isCaptureType(Type type) {
            (isAttentionFloat(tensor.getElementType()) ||
             tensor.getElementType().isSignlessInteger(1) ||
             tensor.getElementType().isSignlessInteger(8) ||
+            tensor.getElementType().isSignlessInteger(16) ||
             tensor.getElementType().isSignlessInteger(32) ||
             tensor.getElementType().isSignlessInteger(64));
   return type.isIndex() || type.isF32() || type.isSignlessInteger(32) ||
@@ -186,7 +187,7 @@ LogicalResult ForwardOp::verify() {
       return emitOpError()
              << "captured value #" << index
              << " must be an index, f32, i32 or i64, or a tensor of rank at "
-                "most 4 of f16, bf16, f32, i1, i8, i32 or i64, found "
+                "most 4 of f16, bf16, f32, i1, i8, i16, i32 or i64, found "
              << capture.getType();
 
   if (std::optional<ArrayRef<int64_t>> numbers = getCaptureNumbers()) {

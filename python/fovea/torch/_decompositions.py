@@ -1,0 +1,92 @@
+"""Ops as other ops: PyTorch's decompositions where those are good ones here, our own of
+reductions that PyTorch's would do by more, and those of custom ops."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Dict, Optional, Sequence, Union
+
+import torch
+
+# What is simpler in terms of other ops. None of these asks for a number.
+_PYTORCHS = {
+    "silu", "gelu", "softplus", "hardtanh", "relu6", "hardsigmoid", "hardswish", "leaky_relu", "elu", "selu", "celu",
+    "mish", "log_sigmoid_forward", "logaddexp", "logaddexp2", "addcmul", "addcdiv", "lerp", "hypot", "sinc", "xlogy",
+    "dist", "deg2rad", "rad2deg", "frac", "heaviside", "nan_to_num", "logit", "hardshrink", "softshrink", "threshold",
+    "isposinf", "isneginf", "sinh", "cosh", "copysign", "fmod_", "square", "log_sigmoid", "tanhshrink", "mean",
+}
+
+Dims = Union[None, int, Sequence[int]]
+
+
+def _wide(x: torch.Tensor) -> torch.Tensor:
+    """Halves add up in f32."""
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def _dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (_wide(a) * _wide(b)).sum().to(a.dtype)
+
+
+def _mv(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (_wide(a) * _wide(b)).sum(-1).to(a.dtype)
+
+
+def _mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (_wide(a).unsqueeze(-1) * _wide(b).unsqueeze(-3)).sum(-2).to(a.dtype)
+
+
+def _vector_norm(x: torch.Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *,
+                 dtype: Optional[torch.dtype] = None) -> torch.Tensor:
+    kind = dtype or x.dtype
+    x = _wide(x.to(kind))
+    dims = list(range(x.dim())) if dim is None else dim
+    if ord == 2:
+        result = (x * x).sum(dims, keepdim).sqrt()
+    elif ord == 1:
+        result = x.abs().sum(dims, keepdim)
+    elif ord == 0:
+        result = (x != 0).to(x.dtype).sum(dims, keepdim)
+    elif math.isinf(ord):
+        result = (x.abs().amax if ord > 0 else x.abs().amin)(dims, keepdim)
+    else:
+        result = x.abs().pow(ord).sum(dims, keepdim).pow(1 / ord)
+    return result.to(kind)
+
+
+def _norm(x: torch.Tensor, p: Optional[float] = 2, dim: Dims = None, keepdim: bool = False, *,
+          dtype: Optional[torch.dtype] = None) -> torch.Tensor:
+    return _vector_norm(x, 2 if p is None else p, dim, keepdim, dtype=dtype)
+
+
+_OWN: Dict[str, Callable[..., Any]] = {
+    "dot": _dot, "vdot": _dot, "mv": _mv, "mm": _mm, "bmm": _mm, "linalg_vector_norm": _vector_norm, "norm": _norm,
+}
+
+
+def decomposition(function: Any) -> Optional[Callable[..., Any]]:
+    """How an op is expressed by others, or None."""
+    namespace, name = function._schema.name.split("::")
+    if namespace not in ("aten", "prims"):
+        return _registered(function)
+    if name in _OWN:
+        return _OWN[name]
+    if name not in _PYTORCHS:
+        return None
+    from torch._decomp import decomposition_table
+
+    return decomposition_table.get(function)
+
+
+def _registered(function: Any) -> Optional[Callable[..., Any]]:
+    """Of an op of somebody's own: one that was registered, or the op's composite kernel."""
+    from torch._decomp import decomposition_table
+
+    found: Optional[Callable[..., Any]] = decomposition_table.get(function)
+    if found is not None:
+        return found
+    composite = function.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd)
+    return function.decompose if composite else None
+
+
+__all__ = ["decomposition"]

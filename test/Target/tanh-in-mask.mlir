@@ -2,7 +2,7 @@
 // elements they stay what they are.
 // RUN: fovea-compile %s --target=sm_80 --emit=llvm -o - | FileCheck %s
 // RUN: fovea-compile %s --target=sm_90a --emit=ptx -o - | FileCheck %s --check-prefix=PTX
-// CHECK: call afn float @llvm.exp2.f32
+// CHECK: call afn float @llvm.fma.f32
 // PTX: ex2.approx.ftz.f32
 
 !t = tensor<1x1x?x64xf16>

@@ -7,7 +7,7 @@ f64 as the compiled FlexAttention's (two units in the last place of the dtype, i
 that is more). Times are medians of single calls by events, after warming up: with
 a BlockMask, whose lists the kernel reads; with the mask_mod in its place, whose
 blocks the compiler finds; PyTorch's.
-Also: lists of blocks that chance chose, dropout, a call captured in a CUDA graph, a
+Also: lists of blocks that chance chose, tensors that must be copied or padded first (layout_cases.py), dropout, a call captured in a CUDA graph, a
 model under torch.compile, the first call's time with nothing cached and from the
 disk, by part, at most 1.5 s and 50 ms, and the host's time for repeated calls of each kind, at most 10 us more
 than a bare launch. The last line is
@@ -32,6 +32,7 @@ from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex
 
 import kernels
 from hard_cases import check_hard_cases, exact
+from layout_cases import check_layout_cases
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
@@ -174,6 +175,35 @@ def check_hard(ours):
     wrong = check_hard_cases(ours)
     for case in wrong:
         print(f"wrong: {case}")
+    return not wrong
+
+
+def recorded(run):
+    """A call that was captured in a CUDA graph, as a function that replays it."""
+    run()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        results = run()
+
+    def replay():
+        for one in results:
+            one.zero_()
+        graph.replay()
+        torch.cuda.synchronize()
+        return results
+
+    return replay
+
+
+def check_layouts(ours):
+    """Also within CUDA graphs and under torch.compile."""
+    def compiled(run):
+        torch.compiler.reset()
+        return torch.compile(run, fullgraph=True)
+
+    wrong = check_layout_cases(ours, wrapped=(recorded, compiled))
+    for line in wrong:
+        print("       ", line)
     return not wrong
 
 
@@ -368,7 +398,7 @@ def main():
               f"{'' if row['ok'] else '  FAILED'}", flush=True)
     if not args.only:
         for name, run, function in (("lists of blocks", check_lists, ours), ("CUDA graph", check_graph, ours),
-                                    ("hard cases", check_hard, ours),
+                                    ("hard cases", check_hard, ours), ("layouts", check_layouts, ours),
                                     ("torch.compile", check_compile, ours),
                                     ("dropout", check_dropout, fovea.torch.scaled_dot_product_attention)):
             outcomes.append(run(function))

@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("torch.nn.attention.flex_attention")
 
+from conftest import ROOT  # noqa: E402
 from test_torch_calls import START, run_on_stand_in  # noqa: E402
 
 HOPPER = START + """
@@ -214,3 +215,14 @@ def test_what_kernels_ask(fovea):
         assert [found[name][:3] for name in names] == [q, m, (4, -1, 1)]
         if target == "sm_80":
             assert found["q"].reach[2] == (1 << 31) - 1 and found["q"].reach[1] > 1 << 40
+
+
+@pytest.mark.parametrize("level", ["attn", "warp"])
+def test_layout_cases(fovea, level, monkeypatch):
+    """What a GPU runs, too."""
+    import fovea.torch as ours  # noqa: F811
+
+    monkeypatch.syspath_prepend(str(ROOT / "test" / "GPU"))
+    from layout_cases import check_layout_cases
+
+    assert not check_layout_cases(ours.flex_attention, "cpu", 45, backend=f"interpret:{level}")

@@ -197,7 +197,7 @@ def captures_of(program: Program, length: int, rows: int) -> List[torch.Tensor]:
         return program.captures
     result = list(program.captures)
     for place, number in zip(program.numbers, block_numbers(length, rows)):
-        result[place] = torch.tensor(number, device="cpu")
+        result[place] = torch.tensor(number, dtype=torch.int32, device="cpu")
     return result
 
 

@@ -218,9 +218,11 @@ def _within_blocks(tracer: Tracer, coordinates: Sequence[Value], rows: int) -> L
     last query are the last one to functions, so that they read what exists."""
     region, captures = tracer.region, tracer.captures
     if not captures.block_numbers:
-        captures.block_numbers = [torch.tensor(0, device="cpu") for _ in range(2)]
-    count, last = (tracer.capture(one).read(()) for one in captures.block_numbers)
-    count.low, count.high, last.low, last.high = 1, MAX_SEQUENCE, 0, MAX_SEQUENCE
+        captures.block_numbers = [torch.tensor(0, dtype=torch.int32, device="cpu") for _ in range(2)]
+    count, last = (region.cast(tracer.capture(one).read(()), "index") for one in captures.block_numbers)
+    # A divisor that is known to be positive keeps the coordinates narrow.
+    count = region.binary("max", count, region.constant(1, "index"))
+    count.high, last.low = MAX_SEQUENCE, 0
     b, h, i, j = coordinates
     block = region.binary("mod", h, count)
     row = region.binary("add", region.binary("mul", block, region.constant(rows, "index")), i)

@@ -70,6 +70,9 @@ given("a bias of each row", call(q, k, v), q, k, v, bias, copied=[bias])
 bias = numbers(41, 48)[1:, 4:44]
 for _ in range(2):
     given("a bias from an odd address", call(q, k, v), q, k, v, bias, copied=[bias])
+for dtype in (torch.int16, torch.uint8, torch.uint16):
+    bias = torch.ones(37, 37).to(dtype)
+    given("integers", call(q, k, v, lambda s, b, h, i, j: s + bias[i, j].to(torch.float32)), q, k, v, bias)
 mask = numbers(1, 2, 37, 37)
 given("attn_mask", lambda: scaled_dot_product_attention(q, k, v, mask), q, k, v, mask, copied=[mask])
 """
@@ -167,7 +170,7 @@ def test_calls_in_pieces(run_python, build):
     assert any("64x1x10x3 " in line for line in lines if line.startswith("arguments:"))
 
 
-@pytest.mark.parametrize("script, launches", [(BIASES, 11), (QUERIES, 20)])
+@pytest.mark.parametrize("script, launches", [(BIASES, 14), (QUERIES, 20)])
 def test_kernels_get_copies(run_python, build, script, launches):
     """The runtime accepts each launch, and the tensors that fit are not copied."""
     lines = run_on_stand_in(run_python, build, script, HOPPER).splitlines()

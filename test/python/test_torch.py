@@ -326,8 +326,12 @@ def test_errors_while_compiling(ours):
     class Window:
         size = 3
 
-    window, (q, k, v) = Window(), inputs()
-    for function, message in ((sorts, f"^{re.escape(__file__)}:\\d+: aten.sort.default can't be part of a kernel"),
+    window, table, (q, k, v) = Window(), variants.TABLE, inputs()
+
+    def sorted_table(score, b, h, q_idx, kv_idx):
+        return score + torch.sort(table[h]).values[0]
+
+    for function, message in ((sorted_table, f"^{re.escape(__file__)}:\\d+: aten.sort.default can't be part of a kernel"),
                               (lambda s, b, h, i, j: s + window.size, "^under torch.compile a score_mod or mask_mod may")):
         compiled = torch.compile(lambda: run(ours, function, tensors=(q, k, v)), backend="eager", fullgraph=True)
         with torch.no_grad(), pytest.raises(torch._dynamo.exc.UserError, match=message):

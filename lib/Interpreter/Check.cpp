@@ -48,11 +48,49 @@ static double getResolution(ElementKind output, ElementKind weights,
   return std::max({ulpAt(output, magnitude), magnitude * relative, least});
 }
 
+namespace {
+/// Compares errors with the straightforward evaluation's on average, which
+/// shows what is small in each row and the same in all.
+class MeanError {
+public:
+  /// Adds a row, whose errors are in units of its last place.
+  void add(double error, double straightforward) {
+    ++rows;
+    errors += error;
+    plainErrors += straightforward;
+    double excess = error - kFactor * straightforward;
+    sum += excess;
+    squares += excess * excess;
+  }
+  /// The mean error as a part of the straightforward one.
+  double getRatio() const {
+    return plainErrors > 0 ? errors / plainErrors : 0.0;
+  }
+  /// Few rows say nothing: chance may be on one side. Of others the mean may
+  /// exceed the factor by as much as chance explains.
+  bool isAcceptable() const {
+    if (rows < kLeastRows)
+      return true;
+    double mean = sum / rows;
+    double variance = std::max(0.0, squares / rows - mean * mean);
+    return mean <= kDeviations * std::sqrt(variance / rows) + kAbsolute;
+  }
+
+private:
+  static constexpr int64_t kLeastRows = 64;
+  static constexpr double kFactor = 1.1, kDeviations = 4, kAbsolute = 0.01;
+
+  int64_t rows = 0;
+  double errors = 0, plainErrors = 0, sum = 0, squares = 0;
+};
+} // namespace
+
 OutputCheck fovea::interp::checkRows(const HostTensor &found,
                                      const Array &meaning,
                                      const Array &straightforward,
                                      ElementKind weights, MayBeNaN mayBeNaN) {
   OutputCheck check;
+  MeanError average;
   auto got = toDoubles(found), means = toDoubles(meaning),
        plain = toDoubles(straightforward);
   int64_t columns = found.getShape().empty() ? 1 : found.getShape().back();
@@ -82,9 +120,10 @@ OutputCheck fovea::interp::checkRows(const HostTensor &found,
       ++check.skippedRows;
       continue;
     }
-    double bound = 3 * std::sqrt(plainError) +
-                   2 * getResolution(found.getKind(), weights, magnitude) *
-                       std::sqrt(double(columns));
+    double unit = getResolution(found.getKind(), weights, magnitude) *
+                  std::sqrt(double(columns));
+    double bound = 3 * std::sqrt(plainError) + 2 * unit;
+    average.add(std::sqrt(error) / unit, std::sqrt(plainError) / unit);
     double ratio = std::sqrt(error) / bound;
     check.misplaced += misplaced;
     check.maxAbsolute = std::max(check.maxAbsolute, worst);
@@ -95,7 +134,10 @@ OutputCheck fovea::interp::checkRows(const HostTensor &found,
       check.worstRow = row;
     }
   }
-  check.passed = check.worstRatio <= 1 && check.misplaced == 0;
+  check.meanRatio = average.getRatio();
+  check.isMeanAcceptable = average.isAcceptable();
+  check.passed = check.worstRatio <= 1 && check.misplaced == 0 &&
+                 check.isMeanAcceptable;
   return check;
 }
 

@@ -7,16 +7,20 @@ plus that of two units in the last place of every element. LSE is within 1e-3,
 plus what f32 sums of products lose: 2^-19 of the largest sum of their
 magnitudes in the row (matrix units cut sums off, 16 products at a time). Scores
 that are off by so much move the weights by the same fraction, and the output by
-at most that times the length of the longest value.
+at most that times the length of the longest value. Over 64 rows or more, errors
+in units of the row's last place are on average at most 1.1 times the
+straightforward evaluation's, plus what chance explains.
 """
 
 import dataclasses
+import math
 
 import torch
 
 import variants
 
 SLACK, ULPS = 3.0, 2.0
+MEAN, MEAN_ROWS, MEAN_DEVIATIONS, MEAN_ABSOLUTE = 1.1, 64, 4.0, 0.01
 LSE_ABSOLUTE, LSE_OF_PRODUCTS = 1e-3, 2.0**-19
 # Mantissa bits with the hidden one, and the exponent of the smallest step.
 FORMATS = {torch.bfloat16: (8, -133), torch.float16: (11, -24), torch.float32: (24, -149)}
@@ -164,6 +168,20 @@ def value_length(v):
     return v.double().nan_to_num(0.0, 0.0, 0.0).norm(dim=-1).max().item() if v.numel() else 0.0
 
 
+def compare_means(error, base, unit):
+    """What is wrong with the errors of rows on average, in units of the row's last
+    place, or ""; fovea-run's rule (docs/Running.md)."""
+    known = unit > 0
+    if int(known.sum()) < MEAN_ROWS:
+        return ""
+    error, base = error[known] / unit[known], base[known] / unit[known]
+    excess = error - MEAN * base
+    chance = MEAN_DEVIATIONS * excess.std(unbiased=False).item() / math.sqrt(excess.numel())
+    if excess.mean().item() <= chance + MEAN_ABSOLUTE:
+        return ""
+    return f"rows are off by {error.mean().item():.3f} units on average, the baseline's by {base.mean().item():.3f}"
+
+
 def compare(o, lse, exact, exact_lse, plain, may_be_nan=None, magnitude=0.0, length=0.0):
     """Checks a kernel's results. `may_be_nan` marks elements of O that the
     contract leaves open; `magnitude` is that of `product_magnitude`, `length` that of
@@ -190,6 +208,10 @@ def compare(o, lse, exact, exact_lse, plain, may_be_nan=None, magnitude=0.0, len
         where = tuple((ratio.nan_to_num(float("inf")) == ratio.nan_to_num(float("inf")).max()).nonzero()[0].tolist())
         return Verdict(False, worst, f"row {list(where)} is off by {error[where].item():.3g} where "
                        f"{allowed[where].item():.3g} is allowed; {int((ratio > 1).sum())} of {ratio.numel()} rows")
+    unit = torch.where(skip, zero, ulp(exact.nan_to_num(0.0), dtype)).norm(dim=-1)
+    said = compare_means(error, base + LSE_OF_PRODUCTS * magnitude * length, unit)
+    if said:
+        return Verdict(False, worst, said)
     if lse is None:
         return Verdict(True, worst)
     lse = lse.double()

@@ -191,6 +191,8 @@ static void printJSON(const Program &program, const Report &report) {
           json.attribute("max_relative", check.maxRelative);
           json.attribute("worst_ratio", check.worstRatio);
           json.attribute("worst_row", check.worstRow);
+          json.attribute("mean_ratio", check.meanRatio);
+          json.attribute("mean_acceptable", check.isMeanAcceptable);
           json.attribute("rows", check.rows);
           json.attribute("skipped_rows", check.skippedRows);
           json.attribute("misplaced", check.misplaced);
@@ -218,6 +220,9 @@ void fovea::run::printReport(const Program &program, const Report &report,
         << " of its tolerance";
     if (check.worstRatio > 1)
       out << " (row " << check.worstRow << ")";
+    if (!check.isMeanAcceptable)
+      out << ", rows' mean error at " << llvm::format("%.3g", check.meanRatio)
+          << " of the straightforward evaluation's";
     if (check.misplaced)
       out << ", " << check.misplaced << " NaN or infinite elements misplaced";
     if (check.skippedRows)

@@ -253,11 +253,10 @@ def smaller(torch, runtime, find, chip, folder, device, stream):
     return kind, dataclasses.replace(made, seed=job.seed), said
 
 
-def run(torch, runtime, args, targets, chip):
+def run(torch, runtime, args, targets, chip, device, stream):
     """0 if all passed, 1 if not; prints."""
     import waiting
 
-    device, stream = torch.device("cuda", torch.cuda.current_device()), torch.cuda.current_stream().cuda_stream
     library = str(pathlib.Path(args.runtime).resolve().parent) if args.runtime else os.environ.get("FOVEA_LIBRARY_PATH", "")
     begin(library, [])
     tally, usable = Tally(), sorted(os.sched_getaffinity(0))

@@ -401,7 +401,8 @@ def run(args):
         import random_programs
 
         targets = args.target or kernels.default_targets(facts["major"], facts["minor"])
-        return random_programs.run(torch, runtime, args, targets, chip), ""
+        stream = torch.cuda.current_stream().cuda_stream
+        return random_programs.run(torch, runtime, args, targets, chip, device, stream), ""
     grid = memcheck_grid(args.memcheck) if args.memcheck else kernel_grid(args.quick)
     if args.filter:
         grid = [config for config in grid if args.filter in config.name]
@@ -541,7 +542,7 @@ def make_parser():
     parser.add_argument("--time", type=float, default=0, help="skip kernels after so many seconds of running")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="random by default")
     parser.add_argument("--random-programs", type=int, default=0, metavar="N",
-                        help="so many random programs (docs/Fuzzing.md) in place of the grid; needs numpy and ml_dtypes")
+                        help="so many random programs (docs/Fuzzing.md) in place of the grid; needs numpy")
     parser.add_argument("--memcheck", type=int, default=0, metavar="N", help="few small cases of N kernels")
     parser.add_argument("--show", type=int, default=20, help="failures to print")
     return parser

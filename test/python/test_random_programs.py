@@ -210,3 +210,31 @@ def test_wrong_programs_on_a_device(programs, on_device, tmp_path):
             return StandInKernel(programs, job, lost)
 
     assert on_device.launch(torch, Runtime(), job, torch.device("cpu"), 0)[0] == "lse"
+
+
+def test_many_programs_on_a_device(programs, on_device, package_environment, tmp_path, monkeypatch, capsys):
+    """The processes that prepare them, what is printed, and the exit code; every third kernel is wrong."""
+    import argparse
+    import types
+
+    import torch
+
+    monkeypatch.setattr(on_device, "SHRINKS", 0)
+
+    def spoiled(o, lse):
+        o[:] = torch.nan
+
+    class Runtime:
+        def load(self, image, metadata):
+            seed, index, _, _ = pathlib.Path(image).stem.split("_")
+            drawn, _ = programs.worker.draw(seed, int(index))
+            job = types.SimpleNamespace(text=str(drawn), metadata=metadata)
+            return StandInKernel(programs, job, spoiled if int(index) % 3 == 0 else nothing)
+
+    library = pathlib.Path(package_environment["FOVEA_LIBRARY_PATH"]) / "libFoveaRuntime.so"
+    for count, code in ((7, 1), (0, 0)):
+        args = argparse.Namespace(random_programs=count, runtime=str(library), seed="device", jobs=2, time=0, show=2, work=tmp_path)
+        assert on_device.run(torch, Runtime(), args, ["sm_80", "sm_90a"], None, torch.device("cpu"), 0) == code
+        said = capsys.readouterr().out
+        assert f"{count} random programs" in said
+        assert ("FAILED: program device:0 for sm_80: o: row 0, column 0 is nan" in said) == bool(code)

@@ -22,11 +22,10 @@ torch.set_num_threads(1)
 flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
 
 
-def tensor(array, view):
+def tensor(array, dtype, view):
     """A tensor with an array's elements, that lies as asked."""
-    array = numpy.asarray(array)
-    plain = torch.from_numpy(array.view(numpy.uint16).copy()).view(torch.bfloat16) if array.dtype.name == "bfloat16" else (
-        torch.from_numpy(array.copy()))
+    plain = torch.from_numpy(numpy.asarray(array).copy())
+    plain = plain.to(torch.bfloat16) if dtype == "bf16" else plain
     if view == "every_other" and plain.dim():
         wide = torch.zeros(*plain.shape[:-1], plain.shape[-1] * 2, dtype=plain.dtype)
         made = wide[..., ::2]

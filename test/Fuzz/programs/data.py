@@ -2,11 +2,19 @@
 
 import zlib
 
-import ml_dtypes
 import numpy
 
-NUMPY = {"f16": numpy.float16, "bf16": ml_dtypes.bfloat16, "f32": numpy.float32, "i1": numpy.bool_, "i8": numpy.int8,
+NUMPY = {"f16": numpy.float16, "bf16": numpy.float32, "f32": numpy.float32, "i1": numpy.bool_, "i8": numpy.int8,
          "u8": numpy.uint8, "i16": numpy.int16, "i32": numpy.int32, "i64": numpy.int64}
+
+
+def rounded(array, dtype):
+    """An array of a type; numbers of bf16, which numpy has not, as f32."""
+    made = numpy.asarray(array).astype(NUMPY[dtype])
+    if dtype == "bf16":
+        bits = made.view(numpy.uint32)
+        made = ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(numpy.uint32).view(numpy.float32)
+    return made
 
 
 def generator(seed, name):
@@ -14,13 +22,13 @@ def generator(seed, name):
 
 
 def captured_array(captured, seed, name):
-    random, dims, kind = generator(seed, name), captured.dims, NUMPY[captured.dtype]
+    random, dims = generator(seed, name), captured.dims
     if captured.contents == "normal":
-        return random.standard_normal(dims, numpy.float32).clip(-4, 4).astype(kind)
+        return rounded(random.standard_normal(dims, numpy.float32).clip(-4, 4), captured.dtype)
     if captured.contents == "grid":
-        return (random.integers(-8, 9, dims) / 4).astype(kind)
+        return rounded(random.integers(-8, 9, dims) / 4, captured.dtype)
     if captured.contents == "positive":
-        return (random.integers(1, 17, dims) / 8).astype(kind)
+        return rounded(random.integers(1, 17, dims) / 8, captured.dtype)
     if captured.contents == "bool":
         return random.random(dims) < 0.7
     numbers = random.integers(captured.low, captured.high + 1, dims)
@@ -29,7 +37,7 @@ def captured_array(captured, seed, name):
     if captured.shift:
         # They differ above their lower words; these are few.
         numbers = (numbers << captured.shift) + (random.integers(0, 8, dims) if captured.contents == "range" else 5)
-    return numpy.asarray(numbers).astype(kind)
+    return rounded(numbers, captured.dtype)
 
 
 def block_lists(form, seed):
@@ -52,11 +60,11 @@ def block_lists(form, seed):
 def inputs(program):
     """Arrays by their names: q, k, v, what the form adds, captured tensors."""
     form, seed = program.form, program.form["seed"]
-    batch, kind = form["batch"], NUMPY[form["dtype"]]
+    batch = form["batch"]
 
     def tensor(name, heads, length, dim, scale):
         random = generator(seed, name).standard_normal((batch, heads, length, dim), numpy.float32)
-        made = (random * numpy.float32(scale)).astype(kind)
+        made = rounded(random * numpy.float32(scale), form["dtype"])
         return made if form["layout"] == "bhsd" else numpy.ascontiguousarray(made.transpose(0, 2, 1, 3))
 
     arrays = {

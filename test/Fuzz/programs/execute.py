@@ -104,8 +104,11 @@ class Prepared:
     def _prepare_torch(self):
         import aten_calls
 
-        self.tensors_of_torch = {name: aten_calls.tensor(array, self.program.captures[name].view if name in
-                                 self.program.captures else "plain") for name, array in self.arrays.items()}
+        self.tensors_of_torch = {}
+        for name, array in self.arrays.items():
+            captured = self.program.captures.get(name)
+            dtype, view = (captured.dtype, captured.view) if captured else (self.form["dtype"], "plain")
+            self.tensors_of_torch[name] = aten_calls.tensor(array, dtype, view)
         import torch
 
         self._run_source(torch=torch, **{name: self.tensors_of_torch[name] for name in self.program.captures})

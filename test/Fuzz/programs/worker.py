@@ -6,6 +6,7 @@ import json
 import time
 
 import execute
+import known
 import program as programs
 import shrink
 import source
@@ -88,7 +89,7 @@ class Worker:
         self.failures += 1
         self.seen[failure.signature] += 1
         tried = 0
-        if self.seen[failure.signature] <= self.arguments.shrinks:
+        if self.seen[failure.signature] <= self.arguments.shrinks and not known.is_known(str(failure)):
             start = time.perf_counter()
             program, failure, tried = reduced(program, choices, failure, self.arguments.shrink_seconds, self.arguments.front_end)
             self.times["shrink"] = self.times.get("shrink", 0.0) + time.perf_counter() - start

@@ -67,7 +67,7 @@ def test_every_function_is_drawn(programs):
     import fovea
 
     text = "".join(programs.worker.draw("functions", index, "fovea")[0].source for index in range(1500))
-    assert {name for name in fovea.functions.__all__ if f"fovea.{name}(" not in text} == {"and_masks", "or_masks"}
+    assert not {name for name in fovea.functions.__all__ if f"fovea.{name}(" not in text}
 
 
 #: ATen's names that a function does not lead to: others stand for them when PyTorch dispatches.

@@ -81,7 +81,7 @@ class Prepared:
         self.context.__exit__(*exception)
 
     def _run_source(self, **names):
-        scope = {"fovea": fovea, "math": math, **names}
+        scope = {"fovea": fovea, "math": math, "numpy": numpy, **names}
         exec(compile(self.program.source, "<program>", "exec"), scope)
         self.functions = {name: scope[name] for name in ("score_mod", "mask_mod") if name in scope}
 

@@ -11,6 +11,8 @@ from nodes import (
 
 INTS = (1, 2, 3, 5, 7, 8, 16, 31, 32, 33, 64, 41, -1, -2, -5)
 FLOATS = (2.0, 0.5, 0.1, -1.0, 3.0, 0.25, -0.5, 1.5, 10.0, -2.0, 0.01, 0.0, 1.0)
+#: numpy's functions that can be traced, of FUNCTIONS.
+NUMPY_FUNCTIONS = {"exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "tanh", "sin", "cos"}
 MOST_ELEMENTS = 100_000
 #: Of functions: least and largest argument, value, and the largest slope in a range.
 FUNCTIONS = {
@@ -285,6 +287,9 @@ class Region:
 
     def joined(self, depth):
         a, b = self.bool_(depth), self.bool_(depth)
+        if self.dialect.name == "fovea" and self.source.chance(8):
+            masks = ", ".join(f"lambda b, h, q_idx, kv_idx: {one.text}" for one in (a, b))
+            return Node(f"fovea.{self.source.choose(('and', 'or'))}_masks({masks})(b, h, q_idx, kv_idx)", "bool")
         if self.source.chance(25):
             return Node(self.dialect.conjunction(self.source.choose(("and", "or", "xor")), a.text, b.text), "bool")
         return Node(f"({a.text} {self.source.choose('&|^')} {b.text})", "bool")
@@ -404,7 +409,10 @@ class Region:
         bounds = (-1.0, 1.0) if value is None else tuple(sorted((value(a.low), value(a.high))))
         error = slope(a.low, a.high) * a.error + 2.0**-19
         error += max(map(abs, bounds)) * (2.0**-10.5 if name == "tanh" and not self.accurate_tanh else 2.0**-19)
-        return self.float_result(self.dialect.call(name, a.text), bounds, None, error, a)
+        text = self.dialect.call(name, a.text)
+        if self.dialect.name == "fovea" and name in NUMPY_FUNCTIONS and self.source.chance(8):
+            text = f"numpy.{name}({a.text})"
+        return self.float_result(text, bounds, None, error, a)
 
     def float_chosen(self, depth):
         test, a, b = self.condition(depth), self.float_(depth), self.float_operand(depth)

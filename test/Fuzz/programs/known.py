@@ -3,7 +3,7 @@ them apart. An entry goes with its fix; its program stays in corpus/."""
 
 import re
 
-OPEN: tuple = ()
+OPEN = ()
 
 
 def is_known(text):

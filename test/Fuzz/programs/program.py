@@ -138,7 +138,10 @@ def draw_plain_form(source, form):
         count = source.between(1, 4)
         form["batch"], form["static"] = 1, tuple(name for name in form["static"] if name != "batch")
         form["cu_q"], form["cu_k"] = cuts(source, count, form["queries"]), cuts(source, count, form["keys"])
-    if form["sequences"] != "packed" and source.chance(12):
+    if source.chance(1):
+        form["keys"], form["sequences"], form["cu_q"], form["cu_k"] = 0, "dense", None, None
+        form["lengths"], form["static"] = None, ()
+    elif form["sequences"] != "packed" and source.chance(12):
         sizes = (16, 32, 64, 128)
         form["blocks"] = {
             "queries": source.choose(sizes), "keys": source.choose(sizes), "full": source.chance(50),
@@ -148,7 +151,7 @@ def draw_plain_form(source, form):
 def extents(form):
     """Of the coordinates."""
     if form["sequences"] != "packed":
-        return form["batch"], form["heads"], form["queries"], form["keys"]
+        return form["batch"], form["heads"], form["queries"], max(form["keys"], 1)
     longest = [max(b - a for a, b in zip(cuts, cuts[1:])) for cuts in (form["cu_q"], form["cu_k"])]
     return len(form["cu_q"]) - 1, form["heads"], max(longest[0], 1), max(longest[1], 1)
 
@@ -171,7 +174,8 @@ def draw(source, front_end=None):
     kind = source.weighted([(5, "score_mod"), (3, "mask_mod"), (5, "both")])
     sizes = extents(form)
     region_class = AtenRegion if front_end == "torch" else Region
-    if front_end == "fovea" and kind == "both" and sizes[3] > 1 and source.chance(10):
+    lists = form["blocks"] and form["blocks"].get("full")  # full blocks don't ask the mask
+    if front_end == "fovea" and kind == "both" and sizes[3] > 1 and not lists and source.chance(10):
         # The mask hides keys that captured tensors don't have.
         form["guard"] = source.between(1, sizes[3] - 1)
     if kind != "score_mod":

@@ -249,6 +249,9 @@ class RegionBuilder:
                 low, high = full_range("i32")
                 a = self.cast(a, "i32" if low <= a.low and a.high <= high else "i64")
             return self._cast("sitofp", a, type)
+        if a.type == "index" and not (full_range(type)[0] <= a.low and a.high <= full_range(type)[1]):
+            # MLIR takes index_cast back and forth for nothing, also where the narrow type has lost bits.
+            return self.cast(self.cast(a, "i64"), type)
         if "index" in (a.type, type):
             return self._cast("index_cast", a, type, bounds)
         return self._cast("extsi" if INTEGERS[type] > INTEGERS[a.type] else "trunci", a, type, bounds)

@@ -2,7 +2,6 @@
 before, and a few hundred that nobody has seen."""
 
 import json
-import os
 import pathlib
 import subprocess
 import sys

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+from captures import RANGES
 from expressions import Region, corners
 from nodes import EPSILON, INTEGERS, Node, constant_float, rounded, sensible
 
@@ -261,13 +262,12 @@ class AtenRegion(Region):
     def filled(self, depth):
         a = self.float_leaf()
         number = self.source.choose((0.25, 2.0, -1.5))
-        grid_error = number * 2.0**-9
         text = self.source.choose((
             "torch.full_like({a}, {n})", "torch.zeros_like({a}) + {n}", "{n} * torch.ones_like({a})", "{a}.new_full((), {n})",
             "{a}.new_zeros(()) + {n}", "{a}.new_ones(()) * {n}", "torch.tensor({n})", "torch.full((), {n})",
             "torch.scalar_tensor({n})", "torch.zeros(()) + {n}", "torch.ones(3)[1] * {n}",
         )).format(a=a.text, n=number)
-        made = Node(f"({text})", "float", number, number, None, abs(grid_error) * 0, dtype=a.dtype, scored=False)
+        made = Node(f"({text})", "float", number, number, None, 0.0, dtype=a.dtype, scored=False)
         test = self.condition(1)
         if self.source.chance(50):
             return self.combined("+", a, made)
@@ -323,8 +323,6 @@ class AtenRegion(Region):
         return self.viewed_element(text, captured, indices)
 
     def viewed_element(self, text, captured, indices):
-        from captures import RANGES
-
         low, high, grid = RANGES[captured.contents]
         text += f"[{', '.join(text for text, _ in indices)}]" if indices else ""
         return self.element_node(Node(text, "float", low, high, grid, dtype=captured.dtype))

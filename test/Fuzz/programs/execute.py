@@ -3,6 +3,7 @@
 import ctypes
 import dataclasses
 import functools
+import json
 import math
 import re
 import time
@@ -47,10 +48,6 @@ class Failure:
         return self.kind, self.level, self.target, message[:160]
 
 
-class Context(_library.Context):
-    """As the package's; the module is kept for all levels."""
-
-
 class Prepared:
     """A program with its inputs, traced and parsed once. To be used in ``with``."""
 
@@ -62,15 +59,13 @@ class Prepared:
         self.text = self.spec.mlir
 
     def __enter__(self):
-        self.context = Context()
+        self.context = _library.Context()
         try:
             self.module = self.context.parse(self.spec.located, self.spec.file)
             signature = self.context.take(self.context.lib.foveaModuleSignature(self.module, None))
         except BaseException:
             self.context.__exit__()
             raise
-        import json
-
         named = [(entry["name"], entry["dtype"], to_host(entry["name"], self.named[entry["name"]], entry["dtype"]))
                  for entry in json.loads(signature)["inputs"]]
         self.inputs = named

@@ -72,6 +72,12 @@ def inputs(program):
         "k": tensor("k", form["kv_heads"], form["keys"], form["head_dim"], 1.0),
         "v": tensor("v", form["kv_heads"], form["keys"], form["value_head_dim"], form["value_scale"]),
     }
+    if form["lengths"] is not None:
+        # What lies behind a sequence's end must not be read into anything.
+        for name in ("k", "v"):
+            keys = arrays[name] if form["layout"] == "bhsd" else arrays[name].transpose(0, 2, 1, 3)
+            for entry, length in enumerate(form["lengths"]):
+                keys[entry, :, length:] = numpy.nan
     if form["scale"] == "runtime":
         arrays["scale"] = numpy.float32(0.4375)
     for name in ("lengths", "cu_q", "cu_k"):

@@ -155,7 +155,7 @@ class Prepared:
 
     @functools.cached_property
     def value_length(self):
-        values = self.arrays["v"].astype(numpy.float64)
+        values = numpy.nan_to_num(self.arrays["v"].astype(numpy.float64))
         return float(rules.norms(values).max(initial=0.0)) if values.size else 0.0
 
     def judge(self, found):

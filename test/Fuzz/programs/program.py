@@ -130,7 +130,9 @@ def draw_plain_form(source, form):
     if source.chance(5):
         form["scale"] = "runtime"
     static = ("batch", "heads", "kv_heads", "query_length", "key_length")
-    form["static"] = tuple(name for name in static if source.chance(10))
+    # With all sizes known, few queries of heads that share keys become one tile's rows.
+    whole = source.chance(12)
+    form["static"] = tuple(name for name in static if whole or source.chance(10))
     form["sequences"] = source.weighted([(8, "dense"), (2, "lengths"), (2, "packed")])
     if form["sequences"] == "lengths":
         form["lengths"] = [source.between(0, form["keys"]) for _ in range(form["batch"])]

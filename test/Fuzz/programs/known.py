@@ -3,7 +3,7 @@ them apart. An entry goes with its fix; its program stays in corpus/."""
 
 import re
 
-OPEN = ()
+OPEN: tuple = ()
 
 
 def is_known(text):

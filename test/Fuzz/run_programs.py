@@ -6,6 +6,7 @@
 """
 
 import argparse
+import importlib.util
 import os
 import pathlib
 import sys
@@ -36,6 +37,9 @@ def fuzz(arguments):
 
     seed = arguments.seed or runner.seed_of_day()
     print(f"seed {seed}", flush=True)
+    if arguments.front_end is None and importlib.util.find_spec("torch") is None:
+        print("PyTorch is not installed: programs of fovea.attention only", flush=True)
+        arguments.front_end = "fovea"
     summary = runner.run(arguments.minutes * 60, arguments.jobs, seed, shrinks=arguments.shrinks,
                          shrink_seconds=arguments.shrink_seconds, front_end=arguments.front_end, levels=arguments.levels,
                          on_find=on_find)

@@ -186,7 +186,7 @@ def is_refusal(message, form):
 
 #: What a program is run as: (level, target) and how many of a hundred programs; the seed decides which.
 PLAN = (
-    (("tile", "sm_80"), 100), (("tile", "sm_90a"), 100), (("warp", "sm_80"), 20), (("warp", "sm_90a"), 8), (("eager", ""), 60),
+    (("tile", "sm_80"), 100), (("tile", "sm_90a"), 100), (("warp", "sm_80"), 20), (("warp", "sm_90a"), 8), (("eager", ""), 40),
     (("compile", "sm_80"), 1), (("compile", "sm_90a"), 1),
 )
 

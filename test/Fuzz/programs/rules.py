@@ -81,7 +81,7 @@ def check_output(found, meaning, plain, output, weights, score_error=0.0, length
         return Verdict("o", f"row {row} is off by {error[row]:.3g} where {allowed[row]:.3g} is allowed ({baseline[row]:.3g} is the "
                        f"baseline's); {int((ratio > 1).sum())} of {len(ratio)} rows", worst)
     return check_mean(error[~skipped] / unit[~skipped], baseline[~skipped] / unit[~skipped], worst,
-                      float(2 * score_error * length / unit.min()) if len(unit) else 0.0)
+                      float(2 * score_error * length / numpy.median(unit)) if len(unit) else 0.0)
 
 
 def check_mean(error, baseline, worst, score_error):

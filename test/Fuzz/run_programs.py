@@ -53,8 +53,15 @@ def replay(arguments):
     import corpus
 
     failed = 0
-    for path in arguments.files or corpus.files():
-        for line in corpus.replay(pathlib.Path(path), arguments.verbose):
+    for path in map(pathlib.Path, arguments.files or corpus.files()):
+        expected = corpus.expected(path.read_text())
+        lines = corpus.replay(path, arguments.verbose)
+        if expected is not None and not any(expected in line for line in lines):
+            lines = [f"expected a failure with '{expected}', found none"]
+        elif expected is not None:
+            print(f"{path}: open: {lines[0]}", flush=True)
+            lines = []
+        for line in lines:
             failed += 1
             print(f"{path}: {line}", flush=True)
     print(f"{len(arguments.files or corpus.files())} programs, {failed} failures")

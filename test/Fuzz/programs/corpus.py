@@ -17,7 +17,7 @@ def files():
 
 def expected(text):
     """What an open find's failure matches, or None."""
-    found = re.search(r'^EXPECTED = "(.*)"$', text, re.MULTILINE)
+    found = re.search(r'^EXPECTED = "([^"]*)"', text, re.MULTILINE)
     return found and found[1]
 
 

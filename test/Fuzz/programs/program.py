@@ -106,7 +106,7 @@ def draw_form(source, front_end):
     form["accurate_tanh"] = source.chance(50)
     form["lse"] = not source.chance(15)
     form["query_scale"] = source.weighted([(16, 1.0), (1, 0.001), (2, 8.0), (1, 100.0)])
-    form["value_scale"] = source.weighted([(16, 1.0), (1, 1e-6 if form["dtype"] == "f16" else 1e-36), (1, 1e4)])
+    form["value_scale"] = source.weighted([(16, 1.0), (1, 1e-6 if form["dtype"] == "f16" else 1e-28), (1, 1e4)])
     form["scale"] = source.weighted([(8, None), (1, 0.37), (1, -0.25)])
     # Blocks of few keys: several of them in short sequences.
     form["schedule"] = source.weighted([(12, "auto"), (7, SMALL_BLOCKS), (2, source.choose(SCHEDULES))])

@@ -4,7 +4,8 @@ Rows: that of docs/Running.md. In each row |found - meaning| is at most three ti
 that of the straightforward evaluation and two units in the last place of each
 element, both as L2 norms. What the scores may be off by (`score_error`: what was
 added up while the program was drawn) moves weights by the same part, and the row
-by at most that times twice the longest value; it moves the log-sum-exp, which may be
+by at most that times twice the longest value; a weight may also be off by the least step of
+its type (2^-24 in f16, which an output of f32 shows where all other keys were dropped). It moves the log-sum-exp, which may be
 off by 1e-3 + 1e-6 of itself, by as much.
 
 Mean: over all rows, errors in units of the row's last place are on average at most
@@ -73,7 +74,7 @@ def check_output(found, meaning, plain, output, weights, score_error=0.0, length
     error = norms(numpy.where(finite, found - numpy.where(finite, meaning, zero), zero))
     baseline = norms(numpy.where(finite & numpy.isfinite(plain), plain - meaning, zero))
     unit = resolution(magnitude, output, weights) * columns**0.5
-    allowed = SLACK * baseline + ULPS * unit + 2 * score_error * length
+    allowed = SLACK * baseline + ULPS * unit + (2 * score_error + 2.0 ** FORMATS[weights][1]) * length
     ratio = numpy.where(skipped, zero, error / allowed)
     worst = float(ratio.max(initial=0.0))
     if worst > 1:

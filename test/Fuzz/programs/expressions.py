@@ -233,7 +233,7 @@ class Region:
         if max(abs(a.low), abs(a.high)) > 1000:
             return a
         least = 0 if a.low <= 0 <= a.high else min(a.low**2, a.high**2)
-        return self.int_result(f"{a.text} ** 2", (least, max(a.low**2, a.high**2)), a, a)
+        return self.int_result(f"({a.text} ** 2)", (least, max(a.low**2, a.high**2)), a, a)
 
     def int_length(self, depth):
         if self.dialect.name != "fovea":
@@ -482,14 +482,14 @@ class Region:
             if exponent == 2 and a.low <= 0 <= a.high:
                 bounds = 0, bounds[1]
             error = exponent * a.magnitude ** (exponent - 1) * a.error
-            return self.float_result(f"({a.text}) ** {exponent}", bounds, None, error, a)
+            return self.float_result(f"(({a.text}) ** {exponent})", bounds, None, error, a)
         if kind == 2:
             a = self.into(a, -8.0, 4.0)
-            return self.float_result(f"2.0 ** ({a.text})", (2.0**a.low, 2.0**a.high), None, 2.0**a.high * (a.error + 2.0**-19), a)
+            return self.float_result(f"(2.0 ** ({a.text}))", (2.0**a.low, 2.0**a.high), None, 2.0**a.high * (a.error + 2.0**-19), a)
         exponent = (0.5, -0.5)[kind - 3]
         a = self.into(a, 0.05, 1e4)
         bounds = tuple(sorted((a.low**exponent, a.high**exponent)))
-        return self.float_result(f"({a.text}) ** {exponent}", bounds, None, 50 * a.error, a)
+        return self.float_result(f"(({a.text}) ** {exponent})", bounds, None, 50 * a.error, a)
 
     def float_of_int(self, depth, explicit=False):
         a = self.int_(min(depth, 1))
@@ -670,7 +670,7 @@ class Region:
         if self.source.chance(25):
             total = self.scaled(total)
         if self.source.chance(10):
-            total = dataclasses.replace(total, text=f"-{total.text}", low=-total.high, high=-total.low)
+            total = dataclasses.replace(total, text=f"(-{total.text})", low=-total.high, high=-total.low)
         return total
 
     def cap(self):

@@ -188,7 +188,9 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   populateMmaSyncPatterns(patterns, converter);
   populateWgmmaPatterns(patterns, converter, roles, abi);
   populateColumnPatterns(patterns, converter);
-  return applyPartialConversion(kernel, target, std::move(patterns));
+  return explainPassOrder(&getContext(), [&] {
+    return applyPartialConversion(kernel, target, std::move(patterns));
+  });
 }
 
 LogicalResult WarpToNVVMPass::convertMath(gpu::GPUFuncOp kernel) {

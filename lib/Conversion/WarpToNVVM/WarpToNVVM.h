@@ -233,6 +233,12 @@ private:
 mlir::LogicalResult checkOverlap(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
 void lowerOverlap(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
 
+/// Runs a conversion. Where it fails at an op that an earlier pass should have
+/// taken away, its error says which.
+mlir::LogicalResult
+explainPassOrder(mlir::MLIRContext *context,
+                 llvm::function_ref<mlir::LogicalResult()> convert);
+
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #include "WarpToNVVM.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -19,11 +20,11 @@ namespace {
 class PassOrder {
 public:
   PassOrder() {
-    add<tile::SoftmaxSumOp, tile::SoftmaxMergeOp, tile::SoftmaxFinishOp>(
+    addGone<tile::SoftmaxSumOp, tile::SoftmaxMergeOp, tile::SoftmaxFinishOp>(
         "tile-fuse-online-softmax");
-    add<tile::ForeachWorkOp>("tile-lower-work' or 'warp-distribute-work");
-    add<tile::DotOp>("tile-to-warp");
-    add<tile::IfAnyOp, tile::YieldOp>("warp-lower-votes");
+    addGone<tile::ForeachWorkOp>("tile-lower-work' or 'warp-distribute-work");
+    addGone<tile::DotOp>("tile-to-warp");
+    addGone<tile::IfAnyOp>("warp-lower-votes");
     add<tile::BallotOp>("warp-assign-vote-layouts");
     add<tile::DiagonalsOp>("warp-assign-diagonal-layouts");
     add<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp,
@@ -41,21 +42,47 @@ public:
   }
 
   StringRef lookup(StringRef op) const { return passes.lookup(op); }
+  /// Whether nothing here takes the op, in no form.
+  bool isGone(StringRef op) const { return gone.contains(op); }
 
 private:
+  template <typename... Ops>
+  void addGone(StringRef pass) {
+    add<Ops...>(pass);
+    (gone.insert(Ops::getOperationName()), ...);
+  }
   template <typename... Ops>
   void add(StringRef pass) {
     (passes.insert({Ops::getOperationName(), pass}), ...);
   }
 
   llvm::StringMap<StringRef> passes;
+  llvm::StringSet<> gone;
 };
 } // namespace
+
+static const PassOrder &getPassOrder() {
+  static const PassOrder order;
+  return order;
+}
+
+LogicalResult fovea::checkPassOrder(gpu::GPUFuncOp kernel) {
+  const PassOrder &order = getPassOrder();
+  WalkResult walk =
+      kernel.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
+        StringRef name = op->getName().getStringRef();
+        if (!order.isGone(name))
+          return WalkResult::advance();
+        return op->emitOpError("has no place here; expected '")
+               << order.lookup(name) << "' to have run before 'warp-to-nvvm'";
+      });
+  return failure(walk.wasInterrupted());
+}
 
 LogicalResult
 fovea::explainPassOrder(MLIRContext *context,
                         llvm::function_ref<LogicalResult()> convert) {
-  static const PassOrder order;
+  const PassOrder &order = getPassOrder();
   // The conversion names the op that it could not take, in its error. Patterns
   // that say themselves what is wrong do so before it.
   bool isExplained = false;

@@ -233,7 +233,8 @@ static LogicalResult checkThreads(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
 LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
   Builder builder(&getContext());
   int32_t threads = abi.getThreads();
-  if (failed(checkThreads(kernel, abi)) || failed(checkLayouts(kernel)))
+  if (failed(checkPassOrder(kernel)) || failed(checkThreads(kernel, abi)) ||
+      failed(checkLayouts(kernel)))
     return failure();
   declareSharedMemory(getOperation());
   FailureOr<Specialization> roles = lowerRoles(kernel, abi);

@@ -236,8 +236,8 @@ public:
   }
 
 private:
-  /// The pass takes about a second then.
-  static constexpr uint64_t kMostDepths = 32768;
+  /// The pass takes a second or two then.
+  static constexpr uint64_t kMostDepths = 65536;
 
   llvm::LLVMContext &context;
   llvm::OptPassGate &before;

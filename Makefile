@@ -7,7 +7,7 @@ PRESET ?= default
 BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test fuzz format format-check lint docs docs-check portable wheel asan clean
+.PHONY: help setup build demo test fuzz fuzz-text format format-check lint docs docs-check portable wheel asan ci clean
 
 help:
 	@echo "Fovea: a compiler for attention. The two that matter:"
@@ -19,7 +19,9 @@ help:
 	@echo "  make build         configure and build into build/, tools in build/bin/"
 	@echo "  make portable      tools that run without LLVM installed, in build-portable/bin/"
 	@echo "  make wheel         the Python package for machines without LLVM, in dist/, tried in an environment of its own"
-	@echo "  make asan          build with AddressSanitizer in build-asan/ and run the tests there"
+	@echo "  make asan          build with AddressSanitizer and UBSan in build-asan/ and run the tests there"
+	@echo "  make ci            what CI runs: the tests, and those under the sanitizers"
+	@echo "  make fuzz-text     fuzz all readers of text and files for MINUTES (10)"
 	@echo "  make format        format C++ sources        make format-check   fail if any isn't"
 	@echo "  make fuzz          run random programs at every level for MINUTES=n (docs/Fuzzing.md)"
 	@echo "  make lint          clang-tidy on files changed since main; LINT=all: on every file"
@@ -74,6 +76,14 @@ wheel: setup
 
 asan: setup
 	@.venv/bin/python scripts/run_tests.py --preset asan --jobs $(JOBS)
+
+ci: setup
+	@.venv/bin/python scripts/run_tests.py --preset default asan --jobs $(JOBS)
+
+MINUTES ?= 10
+fuzz-text: setup
+	@scripts/build.sh asan $(JOBS) all
+	@.venv/bin/python test/Fuzz/run_text.py build-asan --minutes=$(MINUTES)
 
 clean:
 	rm -rf build build-asan build-portable dist .demo

@@ -1,9 +1,13 @@
-"""Builds a preset, runs every check and test on it, and adds up the results.
+"""Builds presets, runs every check and test on them, and adds up the results.
 
 The last line is `N passed, N failed, N skipped`; the exit code is 1 when
 anything failed. A lit test counts as one, a pytest case as one, and so do the
 build, the formatting check and the check that generated documentation is
 current. Tests that need a device or tool that this machine lacks are skipped.
+
+The preset asan is for memory and undefined behaviour: of the lit tests, it leaves
+out those that look at what ptxas makes of PTX that other tests compile as well,
+and it runs a slice of the fuzzers of text.
 """
 
 import argparse
@@ -20,6 +24,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What lit's result codes count as. A test expected to fail that does is fine;
 # one that unexpectedly passes is not.
 LIT_PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
+# What is not run under the sanitizers: programs are small there, and not many.
+NOT_SANITIZED = "ptxas|feature-pairs|no-spills|roles-sass|examples-(sm|tile)|packed-queries|Analysis/random"
+FUZZ_MINUTES = 3
 LIT_SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
 
 
@@ -64,7 +71,7 @@ def lit_timeout(lit):
     return ["--timeout=300"] if probe.returncode == 0 else []
 
 
-def run_lit(build, jobs, totals, only):
+def run_lit(build, jobs, totals, only, without=None):
     results = build / "test" / "lit-results.json"
     results.unlink(missing_ok=True)
     lit = tool_of_build(build, "FOVEA_LIT")
@@ -73,7 +80,8 @@ def run_lit(build, jobs, totals, only):
         totals.add("lit", False)
         return
     paths = [build / "test" / path for path in only] or [build / "test"]
-    run([lit, "-sv", f"-j{jobs}", *lit_timeout(lit), "--order=lexical", "--output", results, *paths])
+    left_out = ["--filter-out", without] if without else []
+    run([lit, "-sv", f"-j{jobs}", *lit_timeout(lit), *left_out, "--order=lexical", "--output", results, *paths])
     if not results.exists():
         totals.add("lit", False)
         return
@@ -107,35 +115,57 @@ def run_pytest(build, totals):
         totals.add("pytest collected no tests", False)
 
 
+def run_fuzzers(build, totals):
+    """A short while of each reader; the inputs that it took are told."""
+    totals.add("fuzz-text", run([sys.executable, "test/Fuzz/run_text.py", build, f"--minutes={FUZZ_MINUTES}",
+                                 f"--finds={build / 'test' / 'finds'}"]))
+
+
+def sanitize_environment():
+    os.environ["ASAN_OPTIONS"] = f"include={ROOT}/test/asan.options"
+    os.environ["UBSAN_OPTIONS"] = "print_stacktrace=1"
+    os.environ["LSAN_OPTIONS"] = f"print_suppressions=0:suppressions={ROOT}/test/leaks.supp"
+
+
+def test_preset(preset, args, totals):
+    build = ROOT / ("build" if preset == "default" else f"build-{preset}")
+    sanitized = preset == "asan"
+    whole = not sanitized and not args.only
+    if sanitized:
+        sanitize_environment()
+    if whole:
+        banner("formatting")
+        totals.add("format-check", run(["scripts/format.sh", "--check"]))
+    banner(f"building preset '{preset}'")
+    built = run(["scripts/build.sh", preset, args.jobs, "all"])
+    totals.add(f"build {preset}", built)
+    if not built:
+        return
+    if whole:
+        banner("generated documentation")
+        totals.add("docs-check", run(["scripts/build.sh", preset, args.jobs, "fovea-docs-check"]))
+    banner("lit")
+    run_lit(build, args.jobs, totals, args.only, NOT_SANITIZED if sanitized else None)
+    if args.only:
+        return
+    if sanitized:
+        banner("fuzzers of text")
+        run_fuzzers(build, totals)
+    else:
+        banner("pytest")
+        run_pytest(build, totals)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="default", help="CMake preset to build and test")
+    parser.add_argument("--preset", nargs="+", default=["default"], help="CMake presets to build and test")
     parser.add_argument("--jobs", default="2", help="processes to run at once")
     parser.add_argument("--only", nargs="*", default=[], help="lit tests or folders below test/, without the rest")
     args = parser.parse_args()
-    build = ROOT / ("build" if args.preset == "default" else f"build-{args.preset}")
-    sanitized = args.preset == "asan"
-    if sanitized:
-        os.environ["ASAN_OPTIONS"] = f"include={ROOT}/test/asan.options"
-        os.environ["LSAN_OPTIONS"] = f"print_suppressions=0:suppressions={ROOT}/test/leaks.supp"
-
     start = time.monotonic()
     totals = Totals()
-    if not sanitized and not args.only:
-        banner("formatting")
-        totals.add("format-check", run(["scripts/format.sh", "--check"]))
-    banner(f"building preset '{args.preset}'")
-    built = run(["scripts/build.sh", args.preset, args.jobs, "all"])
-    totals.add("build", built)
-    if built:
-        if not sanitized and not args.only:
-            banner("generated documentation")
-            totals.add("docs-check", run(["scripts/build.sh", args.preset, args.jobs, "fovea-docs-check"]))
-        banner("lit")
-        run_lit(build, args.jobs, totals, args.only)
-        if not args.only:
-            banner("pytest")
-            run_pytest(build, totals)
+    for preset in args.preset:
+        test_preset(preset, args, totals)
 
     banner(f"done in {time.monotonic() - start:.0f} s")
     for name in totals.failures:

@@ -44,6 +44,11 @@ fovea_tools = [
     "fovea-run",
     "fovea-runtime-test",
     "fovea-translate",
+    "fuzz-capi",
+    "fuzz-metadata",
+    "fuzz-npy",
+    "fuzz-program",
+    "fuzz-schedule",
 ]
 present = []
 for tool in fovea_tools:

@@ -10,6 +10,7 @@
 #include "Internal.h"
 
 #include "fovea/InitAll.h"
+#include "fovea/Support/Untrusted.h"
 #include "fovea/Target/PTX.h"
 #include "fovea/Target/Target.h"
 
@@ -187,46 +188,6 @@ const char *foveaTargetName(size_t index) {
 // Modules
 //===----------------------------------------------------------------------===//
 
-/// How deep brackets may nest: the parser is recursive.
-static constexpr int64_t kMaxNesting = 512;
-
-/// Says whether brackets nest too deep, comments and strings aside.
-static bool nestsTooDeep(StringRef text) {
-  int64_t depth = 0;
-  for (size_t i = 0, e = text.size(); i < e; ++i) {
-    switch (text[i]) {
-    case '/':
-      if (text.substr(i).starts_with("//"))
-        i = std::min(text.find('\n', i), e);
-      break;
-    case '"':
-      for (++i; i < e && text[i] != '"' && text[i] != '\n'; ++i)
-        i += text[i] == '\\';
-      break;
-    case '(':
-    case '[':
-    case '{':
-    case '<':
-      if (++depth > kMaxNesting)
-        return true;
-      break;
-    case '>':
-      // An arrow is no bracket.
-      if (i > 0 && text[i - 1] == '-')
-        break;
-      [[fallthrough]];
-    case ')':
-    case ']':
-    case '}':
-      depth = std::max<int64_t>(depth - 1, 0);
-      break;
-    default:
-      break;
-    }
-  }
-  return false;
-}
-
 FoveaModule *foveaModuleParse(FoveaContext *context, const char *text,
                               size_t size, const char *name) {
   if (!context || !text)
@@ -236,18 +197,17 @@ FoveaModule *foveaModuleParse(FoveaContext *context, const char *text,
     // With the zero behind it that the parser wants.
     std::string source(text, size);
     StringRef file = name ? name : "<input>";
-    if (!StringRef(source).starts_with("ML\xefR") && !nestsTooDeep(source)) {
-      auto module = parseSourceString<ModuleOp>(
-          source, ParserConfig(context->mlir.get()), file);
-      if (!module)
-        return failure();
-      result = new FoveaModule{context, std::move(module)};
-      return success();
-    }
-    Location start = FileLineColLoc::get(context->mlir.get(), file, 1, 1);
+    MLIRContext *mlir = context->mlir.get();
     if (StringRef(source).starts_with("ML\xefR"))
-      return emitError(start, "expected MLIR text, found bytecode");
-    return emitError(start, "brackets nest deeper than ") << kMaxNesting;
+      return emitError(FileLineColLoc::get(mlir, file, 1, 1),
+                       "expected MLIR text, found bytecode");
+    if (failed(checkProgramText(mlir, source, file)))
+      return failure();
+    auto module = parseSourceString<ModuleOp>(source, ParserConfig(mlir), file);
+    if (!module)
+      return failure();
+    result = new FoveaModule{context, std::move(module)};
+    return success();
   });
   return result;
 }
@@ -283,7 +243,9 @@ FoveaResult foveaModuleRunPipeline(FoveaModule *module, const char *pipeline) {
     return FOVEA_FAILURE;
   FoveaContext *context = module->context;
   bool done = context->call([&]() -> LogicalResult {
-    std::string message;
+    std::string message = checkPipelineText(pipeline);
+    if (!message.empty())
+      return context->error(message);
     llvm::raw_string_ostream stream(message);
     FailureOr<OpPassManager> parsed = parsePassPipeline(pipeline, stream);
     if (failed(parsed))

@@ -8,10 +8,11 @@
 
 #include "fovea/Interpreter/Npy.h"
 
+#include "fovea/Support/Untrusted.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
@@ -181,10 +182,9 @@ fovea::interp::readNpy(StringRef path, ElementKind kind,
     error = (path + ": " + message).str();
     return failure();
   };
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/false);
+  auto file = readRegularFile(path);
   if (!file)
-    return fail("cannot read: " + file.getError().message());
+    return fail("cannot read: " + llvm::toString(file.takeError()));
   StringRef bytes = (*file)->getBuffer();
   if (!bytes.starts_with(kMagic) || bytes.size() < 10)
     return fail("not a .npy file");

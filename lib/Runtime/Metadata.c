@@ -13,6 +13,8 @@
  */
 #include "Internal.h"
 
+#include "fovea/Support/Nesting.h"
+
 #define JSMN_STATIC
 #define JSMN_STRICT
 #define JSMN_PARENT_LINKS
@@ -110,8 +112,29 @@ static fovea_status list_member(const reader *r, int object, const char *name,
   return expect(r, *list, JSMN_ARRAY, name, "a list");
 }
 
+/** Tokens find their parents step by step: that takes long where they nest
+ * deep, as nobody's do. */
+static fovea_status check_nesting(const char *text, size_t size) {
+  bool in_string = false;
+  int depth = 0;
+  for (size_t i = 0; i < size; ++i) {
+    char c = text[i];
+    if (c == '"')
+      in_string = !in_string;
+    else if (in_string && c == '\\')
+      ++i;
+    else if (!in_string && (c == '[' || c == '{') &&
+             ++depth > FOVEA_MAX_NESTING)
+      return FAIL("brackets nest deeper than %d", FOVEA_MAX_NESTING);
+    else if (!in_string && (c == ']' || c == '}') && depth > 0)
+      --depth;
+  }
+  return FOVEA_OK;
+}
+
 /** Strings get a terminating zero where the closing quote was. */
 static fovea_status tokenize(reader *r, size_t size) {
+  TRY(check_nesting(r->text, size));
   jsmn_parser parser;
   jsmn_init(&parser);
   int count = jsmn_parse(&parser, r->text, size, NULL, 0);
@@ -716,8 +739,8 @@ static fovea_status read_all(reader *r, size_t size) {
 fovea_status fovea_metadata_read(const char *text, size_t size,
                                  fovea_metadata *metadata) {
   memset(metadata, 0, sizeof *metadata);
-  if (size > INT_MAX)
-    return FAIL("longer than 2 GiB");
+  if (size > FOVEA_MAX_METADATA_BYTES)
+    return FAIL("longer than %d bytes", FOVEA_MAX_METADATA_BYTES);
   metadata->text = malloc(size + 1);
   if (!metadata->text)
     return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");

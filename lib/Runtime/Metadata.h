@@ -19,6 +19,8 @@ enum {
   FOVEA_MAX_RANK = 8,
   /** Of all kernels of a launch together. */
   FOVEA_MAX_PARAMETERS = 512,
+  /* Far more than any kernel has. */
+  FOVEA_MAX_METADATA_BYTES = 1 << 20,
   /** Kernels that run before the one that the metadata is of. */
   FOVEA_MAX_PROLOGUE = 8,
   /** What the driver allows. */

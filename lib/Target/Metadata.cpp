@@ -8,8 +8,9 @@
 
 #include "fovea/Target/Metadata.h"
 
+#include "Translation.h"
+
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Tools/mlir-translate/Translation.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -173,8 +174,7 @@ static LogicalResult translateToMetadata(Operation *op, llvm::raw_ostream &os) {
 
 void fovea::registerMetadataTranslation(
     void (*registerDialects)(DialectRegistry &)) {
-  TranslateFromMLIRRegistration registration(
-      "tile-abi-to-metadata", "Launch metadata of the kernel in a module",
-      translateToMetadata,
-      [=](DialectRegistry &registry) { registerDialects(registry); });
+  registerTranslation("tile-abi-to-metadata",
+                      "Launch metadata of the kernel in a module",
+                      translateToMetadata, registerDialects);
 }

@@ -9,6 +9,7 @@
 #include "fovea/Target/PTX.h"
 
 #include "PreparePTX.h"
+#include "Translation.h"
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
@@ -19,14 +20,15 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
-#include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -196,6 +198,53 @@ static void collectErrors(const llvm::DiagnosticInfo *info, void *errors) {
   static_cast<std::vector<std::string> *>(errors)->push_back(text);
 }
 
+/// How long chains of integer ops are, added up over all ops.
+static uint64_t sumOfDepths(const llvm::Function &function) {
+  llvm::DenseMap<const llvm::Value *, uint64_t> depths;
+  uint64_t sum = 0;
+  for (const llvm::Instruction &op : llvm::instructions(function)) {
+    if (!op.getType()->isIntOrIntVectorTy() ||
+        isa<llvm::PHINode, llvm::LoadInst, llvm::CallBase>(op))
+      continue;
+    uint64_t depth = 0;
+    for (const llvm::Value *operand : op.operands())
+      depth = std::max(depth, depths.lookup(operand));
+    sum += depths[&op] = depth + 1;
+  }
+  return sum;
+}
+
+namespace {
+/// Leaves out strength reduction of straight-line code where masks compute
+/// much. Of each op it asks, for each op with the same step, all that the op is
+/// computed from: its time is at least quadratic in a chain's length, minutes
+/// for a few dozen remainders. What it saves there is lost in the chains.
+class WithoutLongChains : public llvm::OptPassGate {
+public:
+  explicit WithoutLongChains(llvm::Module &module)
+      : context(module.getContext()), before(context.getOptPassGate()),
+        hasLongChains(llvm::any_of(module, [](const llvm::Function &function) {
+          return sumOfDepths(function) > kMostDepths;
+        })) {
+    context.setOptPassGate(*this);
+  }
+  ~WithoutLongChains() override { context.setOptPassGate(before); }
+
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(StringRef name, StringRef) const override {
+    return !hasLongChains || name != "slsr";
+  }
+
+private:
+  /// The pass takes a second or two then.
+  static constexpr uint64_t kMostDepths = 65536;
+
+  llvm::LLVMContext &context;
+  llvm::OptPassGate &before;
+  bool hasLongChains;
+};
+} // namespace
+
 FailureOr<std::string> fovea::emitPTX(llvm::Module &module,
                                       const TargetInfo &target, Location loc) {
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target);
@@ -213,7 +262,10 @@ FailureOr<std::string> fovea::emitPTX(llvm::Module &module,
   }
   std::vector<std::string> errors;
   module.getContext().setDiagnosticHandlerCallBack(collectErrors, &errors);
-  passes.run(module);
+  {
+    WithoutLongChains gate(module);
+    passes.run(module);
+  }
   module.getContext().setDiagnosticHandlerCallBack(nullptr);
   for (const std::string &error : errors)
     mlir::emitError(loc, "the NVPTX target can't compile the kernel: ")
@@ -249,7 +301,7 @@ static LogicalResult translateToPTX(Operation *op, llvm::raw_ostream &os) {
 
 void fovea::registerPTXTranslation(
     void (*registerDialects)(DialectRegistry &)) {
-  TranslateFromMLIRRegistration registration(
+  registerTranslation(
       "nvvm-to-ptx", "PTX of the kernel in a module, for the target of its ABI",
       translateToPTX, [=](DialectRegistry &registry) {
         registerDialects(registry);

@@ -89,6 +89,13 @@ ScheduleFields::set(StringRef name, StringRef text,
     if (text.getAsInteger(10, this->*field.member))
       return emitError() << "schedule's '" << name
                          << "' must be an integer, found '" << text << "'";
+    // What is computed of several fields, before they are known to make sense,
+    // does not overflow.
+    constexpr int64_t kMost = 1 << 15;
+    int64_t value = this->*field.member;
+    if (value > kMost || value < -kMost)
+      return emitError() << "schedule's '" << name << "' must be within "
+                         << kMost << " of 0, found " << text;
     return success();
   }
   InFlightDiagnostic diag = emitError();

@@ -8,8 +8,9 @@
 
 #include "fovea/Target/ScheduleTable.h"
 
+#include "fovea/Support/Untrusted.h"
+
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -104,14 +105,13 @@ static std::string readEntry(const llvm::json::Value &value,
 FailureOr<ScheduleTable>
 ScheduleTable::load(StringRef path,
                     function_ref<InFlightDiagnostic()> emitError) {
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  auto file = readRegularFile(path);
   if (!file) {
     emitError() << "cannot read schedule table '" << path
-                << "': " << file.getError().message();
+                << "': " << llvm::toString(file.takeError());
     return failure();
   }
-  llvm::Expected<llvm::json::Value> root =
-      llvm::json::parse((*file)->getBuffer());
+  llvm::Expected<llvm::json::Value> root = parseJSON((*file)->getBuffer());
   if (!root) {
     emitError() << "schedule table '" << path
                 << "' is not JSON: " << llvm::toString(root.takeError());

@@ -8,7 +8,7 @@
 
 #include "fovea/Target/SmallerSchedules.h"
 
-#include "llvm/Support/JSON.h"
+#include "fovea/Support/Untrusted.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ static constexpr int64_t kKeyStep = 16;
 
 std::optional<std::vector<std::string>>
 fovea::getSmallerSchedules(StringRef metadata) {
-  Expected<json::Value> parsed = json::parse(metadata);
+  Expected<json::Value> parsed = parseJSON(metadata);
   if (!parsed) {
     consumeError(parsed.takeError());
     return std::nullopt;

@@ -277,8 +277,13 @@ class Kernel:
                 rest = rest[size:]
             mlir, ptx, metadata, cubin = blobs
             spec = Spec(header["name"], mlir.decode(), tuple(header["captures"]), mlir.decode())
-            return cls(spec, header["options"], ptx, metadata, cubin or None, key, header["is_asked_for"])
-        except (ValueError, KeyError, TypeError) as error:
+            kernel = cls(spec, header["options"], ptx, metadata, cubin or None, key, header["is_asked_for"])
+            ptx.decode()
+            if not all(isinstance(text, str) for text in (kernel.name, kernel.target, spec.name, *spec.captures)):
+                raise TypeError("its names are no strings")
+            return kernel
+        # JSON that nests deep is a RecursionError.
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise Error(f"the kernel is malformed: {error}") from error
 
     def save(self, path: Union[str, os.PathLike]) -> None:

@@ -12,7 +12,7 @@ import ctypes
 import json
 import pathlib
 
-DTYPES = {"float16": 0, "bfloat16": 1, "float32": 2, "bool": 3, "int8": 4, "int32": 5, "int64": 6}
+DTYPES = {"float16": 0, "bfloat16": 1, "float32": 2, "bool": 3, "int8": 4, "int32": 5, "int64": 6, "int16": 7}
 
 NO_DRIVER, NO_DEVICE = 2, 3
 

@@ -54,7 +54,9 @@ def layout_cases(device, length):
         blocks = create_block_mask(causal, None, None, queries, length, device=device, BLOCK_SIZE=(rows, 64))
         yield f"blocks of {rows} rows, {queries} queries", tensors(queries=queries), biased(draw(2, 4), 0, 1), causal, blocks
     small = torch.arange(length, device=device)
-    for dtype in (torch.uint8, torch.int16, torch.uint16):
+    # PyTorch reads no element of a uint16 tensor on CUDA, so that `exact` can't.
+    unsigned = [torch.uint16] if device == "cpu" else []
+    for dtype in (torch.uint8, torch.int16, *unsigned):
         table = (small * 37 % 251).to(dtype)
         yield f"captured {dtype}", tensors(), (
             lambda score, b, h, q, k, table=table: score + table[k].to(torch.float32) / 64), None, None

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/InitAll.h"
+#include "fovea/Support/Untrusted.h"
 #include "fovea/Target/Assemble.h"
 #include "fovea/Target/Compile.h"
 #include "fovea/Target/PTX.h"
@@ -14,7 +15,6 @@
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
@@ -279,8 +279,7 @@ int main(int argc, char **argv) {
   sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
   TimingScope parsing = timing.nest("Parser");
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  OwningOpRef<ModuleOp> module = parseProgram(sources, &context);
   parsing.stop();
   if (!module)
     return 1;

@@ -7,16 +7,60 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/InitAll.h"
+#include "fovea/Support/Untrusted.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+/// mlir-opt's own way with its files, but for the look at the program before
+/// it is parsed.
+static LogicalResult run(StringRef inputName, StringRef outputName,
+                         DialectRegistry &registry) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> input =
+      openInputFile(inputName, &message);
+  if (!input) {
+    llvm::errs() << message << "\n";
+    return failure();
+  }
+  if (failed(fovea::checkProgramFile(*input)))
+    return failure();
+  std::unique_ptr<llvm::ToolOutputFile> output =
+      openOutputFile(outputName, &message);
+  if (!output) {
+    llvm::errs() << message << "\n";
+    return failure();
+  }
+  if (failed(MlirOptMain(output->os(), std::move(input), registry,
+                         MlirOptMainConfig::createFromCLOptions())))
+    return failure();
+  output->keep();
+  return success();
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
+  llvm::InitLLVM init(argc, argv);
+  // Pipelines are parsed as the command line is.
+  for (int i = 1; i < argc; ++i)
+    if (std::string wrong = fovea::checkPipelineText(argv[i]); !wrong.empty()) {
+      llvm::errs() << "error: argument " << i << ": " << wrong << "\n";
+      return EXIT_FAILURE;
+    }
+  DialectRegistry registry;
   fovea::registerDialects(registry);
   fovea::registerPasses();
-  mlir::registerTransformsPasses();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "Fovea optimizer driver\n", registry));
+  registerTransformsPasses();
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "Fovea optimizer driver\n", registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  // What asks for lists reads nothing.
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  return asMainReturnCode(run(input, output, registry));
 }

@@ -12,6 +12,7 @@
 
 #include "fovea/InitAll.h"
 #include "fovea/Reduce/ReductionPatterns.h"
+#include "fovea/Support/Untrusted.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Reducer/Passes.h"
@@ -26,5 +27,13 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   mlir::registerReducerPasses();
   mlir::MLIRContext context(registry);
+  // mlir-reduce opens its file itself: whatever is a file is looked at before.
+  for (const char *argument : llvm::ArrayRef(argv, argc).drop_front()) {
+    auto file = fovea::readRegularFile(argument);
+    if (!file)
+      llvm::consumeError(file.takeError());
+    else if (failed(fovea::checkProgramFile(**file)))
+      return 1;
+  }
   return failed(mlir::mlirReduceMain(argc, argv, context));
 }

@@ -11,10 +11,10 @@
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Interpreter/BlockMap.h"
 #include "fovea/Runtime/fovea_runtime.h"
+#include "fovea/Support/Untrusted.h"
 #include "fovea/Target/Compile.h"
 
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -141,10 +141,10 @@ bool DeviceBackend::compile(std::string &image, std::string &metadata) const {
 }
 
 static bool readFile(StringRef path, std::string &text) {
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/false);
+  auto file = readRegularFile(path);
   if (!file) {
-    reportError("cannot read '" + path + "': " + file.getError().message());
+    reportError("cannot read '" + path +
+                "': " + llvm::toString(file.takeError()));
     return false;
   }
   text = (*file)->getBuffer().str();

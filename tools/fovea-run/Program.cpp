@@ -11,9 +11,9 @@
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Warp/IR/Warp.h"
 #include "fovea/Pipelines/Pipelines.h"
+#include "fovea/Support/Untrusted.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/SourceMgr.h"
@@ -67,7 +67,7 @@ fovea::run::loadProgram(MLIRContext *context, StringRef path, StringRef entry) {
   program.sources->AddNewSourceBuffer(std::move(file), SMLoc());
   program.handler =
       std::make_unique<SourceMgrDiagnosticHandler>(*program.sources, context);
-  program.module = parseSourceFile<ModuleOp>(*program.sources, context);
+  program.module = parseProgram(*program.sources, context);
   if (!program.module)
     return std::nullopt;
   auto functions = collectFunctions(*program.module);

@@ -188,7 +188,9 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   populateMmaSyncPatterns(patterns, converter);
   populateWgmmaPatterns(patterns, converter, roles, abi);
   populateColumnPatterns(patterns, converter);
-  return applyPartialConversion(kernel, target, std::move(patterns));
+  return explainPassOrder(&getContext(), [&] {
+    return applyPartialConversion(kernel, target, std::move(patterns));
+  });
 }
 
 LogicalResult WarpToNVVMPass::convertMath(gpu::GPUFuncOp kernel) {
@@ -231,7 +233,8 @@ static LogicalResult checkThreads(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
 LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
   Builder builder(&getContext());
   int32_t threads = abi.getThreads();
-  if (failed(checkThreads(kernel, abi)) || failed(checkLayouts(kernel)))
+  if (failed(checkPassOrder(kernel)) || failed(checkThreads(kernel, abi)) ||
+      failed(checkLayouts(kernel)))
     return failure();
   declareSharedMemory(getOperation());
   FailureOr<Specialization> roles = lowerRoles(kernel, abi);

@@ -5,6 +5,8 @@
 // FIELD: error: unknown schedule field 'tile_k', expected tile_m, {{.*}} or recurrence
 // RUN: not fovea-opt %s --attn-to-tile=schedule=tile_m=big 2>&1 | FileCheck %s --check-prefix=INTEGER
 // INTEGER: error: schedule's 'tile_m' must be an integer, found 'big'
+// RUN: not fovea-opt %s --attn-to-tile=schedule=score_stages=-9223372036854775808 2>&1 | FileCheck %s --check-prefix=HUGE
+// HUGE: error: schedule's 'score_stages' must be within 32768 of 0, found -9223372036854775808
 // RUN: not fovea-opt %s --attn-to-tile=schedule=tile_m 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: error: schedule's 'tile_m' must be an integer, found ''
 // RUN: not fovea-opt %s --attn-to-tile=schedule=stages=0 2>&1 | FileCheck %s --check-prefix=STAGES

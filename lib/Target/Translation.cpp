@@ -1,0 +1,31 @@
+//===- Translation.cpp - Registers what fovea-translate does ----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Translation.h"
+
+#include "fovea/Support/Untrusted.h"
+
+#include "mlir/Tools/mlir-translate/Translation.h"
+
+using namespace mlir;
+
+void fovea::registerTranslation(
+    StringRef name, StringRef description,
+    LogicalResult (*translate)(Operation *, llvm::raw_ostream &),
+    std::function<void(DialectRegistry &)> registerDialects) {
+  TranslateRegistration registration(
+      name, description,
+      [=](const std::shared_ptr<llvm::SourceMgr> &sources,
+          llvm::raw_ostream &os, MLIRContext *context) -> LogicalResult {
+        DialectRegistry registry;
+        registerDialects(registry);
+        context->appendDialectRegistry(registry);
+        OwningOpRef<ModuleOp> module = parseProgram(*sources, context);
+        return failure(!module || failed(translate(*module, os)));
+      });
+}

@@ -367,10 +367,9 @@ int64_t Build::address(const Operand &operand) {
 //===----------------------------------------------------------------------===//
 
 static Step runExit(Warp &warp, const Inst &inst, uint32_t mask) {
-  if (!warp.exitLanes(mask))
-    return warp.fail(inst, "tensor-memory",
-                     "the CTA ends and has not given back tensor memory: "
-                     "'tcgen05.dealloc' is missing");
+  warp.exitLanes(mask);
+  if (!warp.cta->live)
+    return warp.checkEnd(inst);
   return Step::Jump;
 }
 

@@ -239,6 +239,12 @@ static Step runWgmma(Warp &warp, const Inst &inst, uint32_t mask) {
   const auto &w = *static_cast<const Wgmma *>(inst.data);
   if (mask != kAllLanes)
     return failAligned(warp, inst, mask);
+  if ((warp.index | 3) >= warp.cta->warps.size())
+    return warp.fail(inst, "wgmma",
+                     "the warp is not one of four that form a warp group");
+  warp.matrixTrail =
+      (warp.matrixTrail + inst.index + 1) * 0x9e3779b97f4a7c15ull;
+  warp.lastMatrix = &inst;
   if (Step step = holdRegisters(warp, inst, w); step != Step::Next)
     return step;
   const Slot *slot = inst.ops + w.dRegisters;

@@ -191,6 +191,10 @@ struct Warp {
   std::vector<uint32_t> busyRegisters, heldAs;
   uint32_t numBusy = 0;
   uint64_t lastMatrixWork = 0;
+  /// wgmma: what was executed, as a hash, and the last of it. The warps of a
+  /// group must agree.
+  uint64_t matrixTrail = 0;
+  const Inst *lastMatrix = nullptr;
   /// tcgen05.ld and .st that are under way, and the registers of loads.
   std::vector<uint64_t> tensorLoads, tensorStores;
   std::vector<uint32_t> loadRegisters;
@@ -229,8 +233,9 @@ struct Warp {
 
   // Control flow.
   Step branch(const Inst &inst, uint32_t taken, uint32_t mask);
-  /// False if the CTA ends and still holds tensor memory.
-  bool exitLanes(uint32_t mask);
+  void exitLanes(uint32_t mask);
+  /// What must hold when all threads of the CTA have ended.
+  Step checkEnd(const Inst &inst);
   bool arriveAtJoin();
   void releaseJoins();
   bool breakJoins();

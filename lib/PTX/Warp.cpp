@@ -201,7 +201,7 @@ bool Warp::breakJoins() {
   return any;
 }
 
-bool Warp::exitLanes(uint32_t mask) {
+void Warp::exitLanes(uint32_t mask) {
   live &= ~mask;
   for (Join &join : joins) {
     join.expected &= ~mask;
@@ -217,8 +217,6 @@ bool Warp::exitLanes(uint32_t mask) {
     current = 0;
   cta->live -= __builtin_popcount(mask);
   cluster->checkBarriers(*cta);
-  return cta->live ||
-         llvm::none_of(cta->tensorOwners, [](uint32_t owner) { return owner; });
 }
 
 Step Warp::gather(const Inst &inst, uint32_t mask, uint32_t members) {
@@ -252,6 +250,24 @@ Step Warp::gather(const Inst &inst, uint32_t mask, uint32_t members) {
   f.wait.kind = Wait::WarpSync;
   f.wait.value = members;
   return Step::Wait;
+}
+
+Step Warp::checkEnd(const Inst &inst) {
+  if (llvm::any_of(cta->tensorOwners, [](uint32_t owner) { return owner; }))
+    return fail(inst, "tensor-memory",
+                "the CTA ends and has not given back tensor memory: "
+                "'tcgen05.dealloc' is missing");
+  // Warps of a group that did not execute the same wgmma.
+  for (Warp &warp : cta->warps) {
+    Warp &first = cta->warps[warp.index & ~3u];
+    if (warp.matrixTrail != first.matrixTrail)
+      return warp.fail(
+          warp.lastMatrix ? *warp.lastMatrix : *first.lastMatrix, "wgmma",
+          "warps " + Twine(first.index) + " and " + Twine(warp.index) +
+              " of one warp group did not execute the same "
+              "'wgmma.mma_async'");
+  }
+  return Step::Jump;
 }
 
 //===----------------------------------------------------------------------===//

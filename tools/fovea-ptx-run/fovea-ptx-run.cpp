@@ -65,7 +65,7 @@ static cl::opt<uint64_t> seed("seed", cl::desc("The interleaving to run"),
 static cl::opt<uint64_t>
     seeds("seeds", cl::init(1),
           cl::desc("How many seeds to run, from --seed on"), cl::cat(category));
-static cl::opt<uint64_t> steps("step-limit", cl::init(uint64_t(1) << 32),
+static cl::opt<uint64_t> steps("step-limit", cl::init(uint64_t(1) << 30),
                                cl::desc("Instructions that a warp may execute"),
                                cl::cat(category));
 static cl::opt<unsigned> hostThreads("host-threads",

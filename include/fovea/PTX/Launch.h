@@ -36,7 +36,7 @@ struct Launch {
   /// Decides which interleaving runs and when asynchronous work ends.
   uint64_t seed = 0;
   /// Instructions that one warp may execute. 0: no limit.
-  uint64_t stepLimit = uint64_t(1) << 32;
+  uint64_t stepLimit = uint64_t(1) << 30;
   /// Registers of a thread at the start; 0: what the kernel's directives imply.
   uint32_t registersPerThread = 0;
   /// Host threads; 0: one for each core. Clusters run on them.

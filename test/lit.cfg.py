@@ -11,7 +11,7 @@ from lit.llvm.subst import ToolSubst
 
 config.name = "Fovea"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test"]
+config.suffixes = [".mlir", ".ptx", ".test"]
 config.excludes = ["Inputs", "CMakeLists.txt", "lit.cfg.py", "lit.site.cfg.py", "python"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(config.fovea_obj_root, "test")
@@ -39,6 +39,7 @@ fovea_tools = [
     "fovea-lsp-server",
     "fovea-mask-test",
     "fovea-opt",
+    "fovea-ptx-run",
     "fovea-ptx-units-test",
     "fovea-reduce",
     "fovea-run",
@@ -82,7 +83,7 @@ def find_cuda_tool(name):
     return None
 
 
-for name in ["ptxas", "cuobjdump"]:
+for name in ["ptxas", "cuobjdump", "nvcc"]:
     path = find_cuda_tool(name)
     if path:
         config.available_features.add(name)

@@ -1,0 +1,88 @@
+//===- Device.h - Global memory of the emulated device --------------*- C++
+//-*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_PTX_DEVICE_H
+#define FOVEA_PTX_DEVICE_H
+
+#include "fovea/PTX/Module.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <map>
+#include <mutex>
+
+namespace fovea::ptx {
+
+struct Variable;
+
+/// Global memory: allocations with gaps between them, so that an address
+/// belongs to one allocation or to none, and a bit for each byte that says
+/// whether it was ever written.
+class Device {
+public:
+  /// One allocation. Kernels find it by address and use its bytes directly.
+  struct Allocation {
+    uint64_t address, size;
+    std::unique_ptr<uint8_t[]> bytes;
+    /// One byte for each byte: not 0 once it was written.
+    std::unique_ptr<uint8_t[]> written;
+    /// Constant memory: kernels may not write there.
+    bool readOnly = false;
+    std::string name;
+  };
+
+  Device();
+  ~Device();
+
+  /// `size` bytes at a multiple of `alignment` (a power of two), never written.
+  /// An allocation of 0 bytes has an address of its own. `name` is for reports.
+  llvm::Expected<uint64_t> allocate(uint64_t size, uint64_t alignment = 256,
+                                    llvm::StringRef name = "");
+  /// Frees what `allocate` returned; any other address is an error.
+  llvm::Error free(uint64_t address);
+
+  /// Copies and fills; any byte outside of one allocation is an error.
+  llvm::Error write(uint64_t address, const void *from, uint64_t size);
+  llvm::Error read(uint64_t address, void *to, uint64_t size) const;
+  llvm::Error fill(uint64_t address, uint8_t value, uint64_t size);
+  /// Makes bytes count as written, whatever they hold, or as never written.
+  llvm::Error setWritten(uint64_t address, uint64_t size, bool written);
+  /// Bytes in the range that were never written.
+  llvm::Expected<uint64_t> countUnwritten(uint64_t address,
+                                          uint64_t size) const;
+
+  /// The allocation that the address lies in or, if none, null.
+  const Allocation *find(uint64_t address) const;
+  /// The nearest allocation that ends at or before the address, or null.
+  const Allocation *findBefore(uint64_t address) const;
+
+  /// Address of a variable of the module in `.global` or `.const`, which is
+  /// made and initialised when the module is first used on the device.
+  llvm::Expected<uint64_t> getVariable(const Module &module,
+                                       llvm::StringRef name);
+  /// Makes all of them. The addresses hold until `unload`.
+  llvm::Expected<std::map<const Variable *, uint64_t>>
+  load(const Module &module);
+  /// Frees the module's variables. To be called before the module goes.
+  void unload(const Module &module);
+
+private:
+  llvm::Expected<Allocation *> check(uint64_t address, uint64_t size,
+                                     llvm::StringRef what) const;
+  llvm::Expected<uint64_t> allocateLocked(uint64_t size, uint64_t alignment,
+                                          llvm::StringRef name);
+  mutable std::mutex mutex;
+  std::map<uint64_t, std::unique_ptr<Allocation>> allocations;
+  std::map<const Module *, std::map<const Variable *, uint64_t>> variables;
+  uint64_t next;
+};
+
+} // namespace fovea::ptx
+
+#endif // FOVEA_PTX_DEVICE_H

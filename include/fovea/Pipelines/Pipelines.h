@@ -41,7 +41,7 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
   Option<bool> accurateTanh{
       *this, "accurate-tanh",
       llvm::cl::desc("tanh within 1e-6 instead of the chip's approximation, "
-                     "which is off by up to 2^-11 of the result"),
+                     "which is off by up to 2^-16.5 of the result"),
       llvm::cl::init(false)};
   Option<tile::RecurrenceKind> recurrence{
       *this, "recurrence", llvm::cl::desc("Algorithm of the softmax loop"),

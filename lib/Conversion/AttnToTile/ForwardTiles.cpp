@@ -216,9 +216,7 @@ RegionContext ForwardEmitter::makeContext(Value key) {
   return {work.batch, work.head, rowsAreHeads ? firstRow : work.row, key,
           rowsAreHeads ? kb.packedHeads.queries : 0, queries, keys, captures,
           rows, columns, kb.hasWideIndex,
-          // An output has no more places than the chip's tanh, a log-sum-exp
-          // has.
-          kb.accurateTanh || op.getLse()};
+          kb.accurateTanh};
 }
 
 Value ForwardEmitter::roundDown(Value value) {

@@ -71,7 +71,9 @@ SmallVector<Value> RegionToTile::getPlaces(Region &region) {
   Value rows = getRowTile(loc), keys = getKeyTile(loc);
   if (context.queriesOfHead == 0)
     return {context.batch, context.head, rows, keys};
-  Value query = arith::ConstantIndexOp::create(builder, loc, 0);
+  // Also what stands before the loop over blocks may read at it.
+  OpBuilder &b = invariant ? *invariant : builder;
+  Value query = arith::ConstantIndexOp::create(b, loc, 0);
   return {context.batch, rows, query, keys};
 }
 

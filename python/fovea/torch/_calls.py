@@ -77,8 +77,11 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
             return torch.ops.fovea.attention(q, k, v, rest[lists:], rest[:lists], call.program, call.lse, seed, offset,
                                              call.schedule, call.recurrence, level)
 
-        return (adapted(as_op, query, value, rows, lists, call.lse) or as_op)(
-            query, keys, values, others, call.seed, call.offset)
+        # torch.compile follows no "or" of functions.
+        other = adapted(as_op, query, value, rows, lists, call.lse)
+        if other is None:
+            return as_op(query, keys, values, others, call.seed, call.offset)
+        return other(query, keys, values, others, call.seed, call.offset)
     launcher = _op.launcher(call.program, call.schedule, call.recurrence, query.device.index)
 
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, rest: Tuple[torch.Tensor, ...], seed: int, offset: int) -> Any:

@@ -25,6 +25,7 @@ REFUSALS = (
     r"needs \d+ bytes of shared memory",
     r"recurrence",
     r"schedule needs about \d+ registers",
+    r"row sums by a dot need a schedule with roles",
 )
 
 

@@ -174,10 +174,15 @@ enum {
     (CUdeviceptr *, size_t, CUmemoryPool, CUstream))                           \
   X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))
 
+/** What libFoveaPTXDriver has beyond a driver's functions; null elsewhere. */
+#define FOVEA_DRIVER_EXTENSIONS(X)                                             \
+  X(get_report, foveaPTXDriverGetReport, (const char **))
+
 typedef struct fovea_driver {
 #define FOVEA_MEMBER(member, symbol, parameters) CUresult(*member) parameters;
   FOVEA_DRIVER_FUNCTIONS(FOVEA_MEMBER)
   FOVEA_OPTIONAL_DRIVER_FUNCTIONS(FOVEA_MEMBER)
+  FOVEA_DRIVER_EXTENSIONS(FOVEA_MEMBER)
 #undef FOVEA_MEMBER
 } fovea_driver;
 

@@ -58,10 +58,9 @@ fovea_status fovea_check(const fovea_driver *driver, CUresult result,
   driver->get_error_string(result, &text);
   if (driver->get_report)
     driver->get_report(&report);
-  return fovea_fail(result == CUDA_ERROR_OUT_OF_MEMORY
-                        ? FOVEA_ERROR_OUT_OF_MEMORY
-                        : FOVEA_ERROR_DRIVER,
-                    "%s: %s (%d): %s%s%s", call, name ? name : "unknown error",
-                    result, text ? text : "no description",
-                    *report ? "\n" : "", report);
+  return fovea_fail(
+      result == CUDA_ERROR_OUT_OF_MEMORY ? FOVEA_ERROR_OUT_OF_MEMORY
+                                         : FOVEA_ERROR_DRIVER,
+      "%s: %s (%d): %s%s%s", call, name ? name : "unknown error", result,
+      text ? text : "no description", *report ? "\n" : "", report);
 }

@@ -12,23 +12,31 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static fovea_driver driver;
-/** Whether a driver was looked for, what came of it, and which it is. */
-static bool tried;
-static fovea_status outcome;
-static char message[512];
-static char loaded_from[4096];
+/**
+ * A library, and what came of loading it. Never freed, and the library is never
+ * closed: other code in the process may use it too.
+ */
+typedef struct loaded {
+  struct loaded *next;
+  char *path;
+  fovea_driver driver;
+  fovea_status outcome;
+  char message[512];
+} loaded;
 
-/** Fills `driver`; the library is never closed: other code in the process may
- * use it too. */
-static fovea_status find_functions(const char *path) {
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static loaded *all;
+/** The one for devices that ask for no other. */
+static loaded *chosen;
+
+static fovea_status find_functions(loaded *l) {
+  void *library = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *reason = dlerror();
-    snprintf(message, sizeof message, "no CUDA driver: %s",
+    snprintf(l->message, sizeof l->message, "no CUDA driver: %s",
              reason ? reason : "it can't be loaded");
     return FOVEA_ERROR_NO_DRIVER;
   }
@@ -37,12 +45,12 @@ static fovea_status find_functions(const char *path) {
 #define FOVEA_LOAD_OPTIONAL(member, symbol, parameters)                        \
   {                                                                            \
     void *address = dlsym(library, #symbol);                                   \
-    memcpy(&driver.member, &address, sizeof address);                          \
+    memcpy(&l->driver.member, &address, sizeof address);                       \
   }
 #define FOVEA_LOAD(member, symbol, parameters)                                 \
   FOVEA_LOAD_OPTIONAL(member, symbol, parameters)                              \
-  if (!driver.member) {                                                        \
-    snprintf(message, sizeof message,                                          \
+  if (!l->driver.member) {                                                     \
+    snprintf(l->message, sizeof l->message,                                    \
              "the CUDA driver is too old: it has no %s", #symbol);             \
     return FOVEA_ERROR_NO_DRIVER;                                              \
   }
@@ -54,52 +62,75 @@ static fovea_status find_functions(const char *path) {
   return FOVEA_OK;
 }
 
-/** Remembers what came of it. The lock is held. */
-static void load_driver(const char *path) {
-  tried = true;
-  outcome = find_functions(path);
-  if (outcome != FOVEA_OK)
-    return;
-  CUresult result = driver.init(0);
-  if (result == CUDA_SUCCESS) {
-    snprintf(loaded_from, sizeof loaded_from, "%s", path);
-    return;
-  }
+static fovea_status start(loaded *l) {
+  TRY(find_functions(l));
+  CUresult result = l->driver.init(0);
+  if (result == CUDA_SUCCESS)
+    return FOVEA_OK;
   const char *name = NULL;
-  driver.get_error_name(result, &name);
-  outcome = result == CUDA_ERROR_NO_DEVICE ? FOVEA_ERROR_NO_DEVICE
-                                           : FOVEA_ERROR_NO_DRIVER;
-  snprintf(message, sizeof message, "the CUDA driver doesn't start: %s (%d)",
+  l->driver.get_error_name(result, &name);
+  snprintf(l->message, sizeof l->message,
+           "the CUDA driver doesn't start: %s (%d)",
            name ? name : "unknown error", result);
+  return result == CUDA_ERROR_NO_DEVICE ? FOVEA_ERROR_NO_DEVICE
+                                        : FOVEA_ERROR_NO_DRIVER;
 }
 
-fovea_status fovea_driver_get(const fovea_driver **result) {
+/** The library of that path, loaded once; null if there is no host memory. The
+ * lock is held. */
+static loaded *load(const char *path) {
+  for (loaded *l = all; l; l = l->next)
+    if (strcmp(l->path, path) == 0)
+      return l;
+  loaded *l = calloc(1, sizeof *l);
+  char *copy = malloc(strlen(path) + 1);
+  if (!l || !copy) {
+    free(l);
+    free(copy);
+    return NULL;
+  }
+  l->path = strcpy(copy, path);
+  l->outcome = start(l);
+  l->next = all;
+  return all = l;
+}
+
+/** What came of it, in the thread's words. */
+static fovea_status tell(const loaded *l) {
+  if (!l)
+    return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
+  return l->outcome == FOVEA_OK ? FOVEA_OK
+                                : fovea_fail(l->outcome, "%s", l->message);
+}
+
+fovea_status fovea_driver_get(const char *path, const fovea_driver **result) {
   pthread_mutex_lock(&lock);
-  if (!tried)
-    load_driver("libcuda.so.1");
-  fovea_status status =
-      outcome == FOVEA_OK ? FOVEA_OK : fovea_fail(outcome, "%s", message);
+  if (!path && !chosen)
+    chosen = load("libcuda.so.1");
+  const loaded *l = path ? load(path) : chosen;
+  fovea_status status = tell(l);
   pthread_mutex_unlock(&lock);
-  *result = &driver;
+  *result = l ? &l->driver : NULL;
   return status;
 }
 
 fovea_status fovea_use_driver(const char *path) {
-  if (!path || !*path || strlen(path) >= sizeof loaded_from)
+  if (!path || !*path)
     return fovea_fail(FOVEA_ERROR_ARGUMENT,
-                      "the driver's path is null, empty or too long");
+                      "the driver's path is null or empty");
   pthread_mutex_lock(&lock);
   fovea_status status = FOVEA_OK;
-  if (*loaded_from) {
-    if (strcmp(path, loaded_from) != 0)
+  if (chosen && chosen->outcome == FOVEA_OK) {
+    if (strcmp(path, chosen->path) != 0)
       status = fovea_fail(FOVEA_ERROR_ARGUMENT,
                           "the driver '%s' is in use already, '%s' can't "
                           "take its place",
-                          loaded_from, path);
+                          chosen->path, path);
   } else {
-    load_driver(path);
-    if (outcome != FOVEA_OK)
-      status = fovea_fail(outcome, "%s", message);
+    loaded *l = load(path);
+    status = tell(l);
+    if (status == FOVEA_OK)
+      chosen = l;
   }
   pthread_mutex_unlock(&lock);
   return status;

@@ -186,8 +186,10 @@ typedef struct fovea_driver {
 #undef FOVEA_MEMBER
 } fovea_driver;
 
-/** Loads and initialises the driver at the first call, remembers the outcome.
+/**
+ * Loads and initialises the library at the first call, remembers the outcome.
+ * Null: the one that fovea_use_driver chose, or the system's.
  */
-fovea_status fovea_driver_get(const fovea_driver **driver);
+fovea_status fovea_driver_get(const char *path, const fovea_driver **driver);
 
 #endif /* FOVEA_LIB_RUNTIME_DRIVER_H */

@@ -105,6 +105,13 @@ typedef uint64_t fovea_address;
  */
 FOVEA_API fovea_status fovea_device_open(int number, fovea_device **device);
 
+/**
+ * The same on a driver of its own, beside the one that other devices have:
+ * `driver` is what fovea_use_driver takes, null for that one.
+ */
+FOVEA_API fovea_status fovea_device_open_on(const char *driver, int number,
+                                            fovea_device **device);
+
 /** Gives the device back; null is allowed. Kernels must be unloaded before. */
 FOVEA_API void fovea_device_close(fovea_device *device);
 

@@ -28,6 +28,8 @@ config.substitutions.append(("%examples", os.path.join(config.fovea_src_root, "e
 config.substitutions.append(("%fovea_src", config.fovea_src_root))
 config.substitutions.append(("%plugin", os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)))
 config.substitutions.append(("%fovea_lib", os.path.join(config.fovea_lib_dir, "libFovea.so")))
+config.substitutions.append(("%runtime_lib", os.path.join(config.fovea_lib_dir, "libFoveaRuntime.so")))
+config.substitutions.append(("%ptx_driver", os.path.join(config.fovea_lib_dir, "libFoveaPTXDriver.so")))
 # LD_LIBRARY_PATH with a stand-in for the CUDA driver.
 config.substitutions.append(("%fake_driver", os.path.join(config.fovea_obj_root, "test", "Runtime", "fake-driver")))
 # Fovea's tools must be the ones just built: never fall back to PATH.

@@ -77,6 +77,11 @@ static fovea_status get_facts(fovea_device *device) {
 }
 
 fovea_status fovea_device_open(int number, fovea_device **result) {
+  return fovea_device_open_on(NULL, number, result);
+}
+
+fovea_status fovea_device_open_on(const char *path, int number,
+                                  fovea_device **result) {
   if (!result)
     return fovea_fail(FOVEA_ERROR_ARGUMENT, "device is null");
   *result = NULL;
@@ -84,7 +89,7 @@ fovea_status fovea_device_open(int number, fovea_device **result) {
     return fovea_fail(FOVEA_ERROR_ARGUMENT,
                       "device numbers start at 0, found %d", number);
   const fovea_driver *driver;
-  fovea_status status = fovea_driver_get(&driver);
+  fovea_status status = fovea_driver_get(path, &driver);
   if (status != FOVEA_OK)
     return status;
   fovea_device *device = calloc(1, sizeof *device);

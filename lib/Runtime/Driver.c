@@ -12,60 +12,126 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static fovea_driver driver;
-static fovea_status outcome;
-static char message[512];
+/**
+ * A library, and what came of loading it. Never freed, and the library is never
+ * closed: other code in the process may use it too.
+ */
+typedef struct loaded {
+  struct loaded *next;
+  char *path;
+  fovea_driver driver;
+  fovea_status outcome;
+  char message[512];
+} loaded;
 
-/** The library is never closed: other code in the process may use it too. */
-static void load_driver(void) {
-  outcome = FOVEA_ERROR_NO_DRIVER;
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static loaded *all;
+/** The one for devices that ask for no other. */
+static loaded *chosen;
+
+static fovea_status find_functions(loaded *l) {
+  void *library = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *reason = dlerror();
-    snprintf(message, sizeof message, "no CUDA driver: %s",
-             reason ? reason : "libcuda.so.1 can't be loaded");
-    return;
+    snprintf(l->message, sizeof l->message, "no CUDA driver: %s",
+             reason ? reason : "it can't be loaded");
+    return FOVEA_ERROR_NO_DRIVER;
   }
   /* POSIX lets an object pointer from dlsym hold a function's address, ISO C
      has no cast for it: hence the copy. */
-#define FOVEA_LOAD(member, symbol, parameters)                                 \
-  {                                                                            \
-    void *address = dlsym(library, #symbol);                                   \
-    if (!address) {                                                            \
-      snprintf(message, sizeof message,                                        \
-               "the CUDA driver is too old: it has no %s", #symbol);           \
-      return;                                                                  \
-    }                                                                          \
-    memcpy(&driver.member, &address, sizeof address);                          \
-  }
-  FOVEA_DRIVER_FUNCTIONS(FOVEA_LOAD)
-#undef FOVEA_LOAD
 #define FOVEA_LOAD_OPTIONAL(member, symbol, parameters)                        \
   {                                                                            \
     void *address = dlsym(library, #symbol);                                   \
-    memcpy(&driver.member, &address, sizeof address);                          \
+    memcpy(&l->driver.member, &address, sizeof address);                       \
   }
+#define FOVEA_LOAD(member, symbol, parameters)                                 \
+  FOVEA_LOAD_OPTIONAL(member, symbol, parameters)                              \
+  if (!l->driver.member) {                                                     \
+    snprintf(l->message, sizeof l->message,                                    \
+             "the CUDA driver is too old: it has no %s", #symbol);             \
+    return FOVEA_ERROR_NO_DRIVER;                                              \
+  }
+  FOVEA_DRIVER_FUNCTIONS(FOVEA_LOAD)
   FOVEA_OPTIONAL_DRIVER_FUNCTIONS(FOVEA_LOAD_OPTIONAL)
+  FOVEA_DRIVER_EXTENSIONS(FOVEA_LOAD_OPTIONAL)
+#undef FOVEA_LOAD
 #undef FOVEA_LOAD_OPTIONAL
-
-  CUresult result = driver.init(0);
-  if (result == CUDA_SUCCESS) {
-    outcome = FOVEA_OK;
-    return;
-  }
-  const char *name = NULL;
-  driver.get_error_name(result, &name);
-  outcome = result == CUDA_ERROR_NO_DEVICE ? FOVEA_ERROR_NO_DEVICE
-                                           : FOVEA_ERROR_NO_DRIVER;
-  snprintf(message, sizeof message, "the CUDA driver doesn't start: %s (%d)",
-           name ? name : "unknown error", result);
+  return FOVEA_OK;
 }
 
-fovea_status fovea_driver_get(const fovea_driver **result) {
-  pthread_once(&once, load_driver);
-  *result = &driver;
-  return outcome == FOVEA_OK ? FOVEA_OK : fovea_fail(outcome, "%s", message);
+static fovea_status start(loaded *l) {
+  TRY(find_functions(l));
+  CUresult result = l->driver.init(0);
+  if (result == CUDA_SUCCESS)
+    return FOVEA_OK;
+  const char *name = NULL;
+  l->driver.get_error_name(result, &name);
+  snprintf(l->message, sizeof l->message,
+           "the CUDA driver doesn't start: %s (%d)",
+           name ? name : "unknown error", result);
+  return result == CUDA_ERROR_NO_DEVICE ? FOVEA_ERROR_NO_DEVICE
+                                        : FOVEA_ERROR_NO_DRIVER;
+}
+
+/** The library of that path, loaded once; null if there is no host memory. The
+ * lock is held. */
+static loaded *load(const char *path) {
+  for (loaded *l = all; l; l = l->next)
+    if (strcmp(l->path, path) == 0)
+      return l;
+  loaded *l = calloc(1, sizeof *l);
+  char *copy = malloc(strlen(path) + 1);
+  if (!l || !copy) {
+    free(l);
+    free(copy);
+    return NULL;
+  }
+  l->path = strcpy(copy, path);
+  l->outcome = start(l);
+  l->next = all;
+  return all = l;
+}
+
+/** What came of it, in the thread's words. */
+static fovea_status tell(const loaded *l) {
+  if (!l)
+    return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
+  return l->outcome == FOVEA_OK ? FOVEA_OK
+                                : fovea_fail(l->outcome, "%s", l->message);
+}
+
+fovea_status fovea_driver_get(const char *path, const fovea_driver **result) {
+  pthread_mutex_lock(&lock);
+  if (!path && !chosen)
+    chosen = load("libcuda.so.1");
+  const loaded *l = path ? load(path) : chosen;
+  fovea_status status = tell(l);
+  pthread_mutex_unlock(&lock);
+  *result = l ? &l->driver : NULL;
+  return status;
+}
+
+fovea_status fovea_use_driver(const char *path) {
+  if (!path || !*path)
+    return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                      "the driver's path is null or empty");
+  pthread_mutex_lock(&lock);
+  fovea_status status = FOVEA_OK;
+  if (chosen && chosen->outcome == FOVEA_OK) {
+    if (strcmp(path, chosen->path) != 0)
+      status = fovea_fail(FOVEA_ERROR_ARGUMENT,
+                          "the driver '%s' is in use already, '%s' can't "
+                          "take its place",
+                          chosen->path, path);
+  } else {
+    loaded *l = load(path);
+    status = tell(l);
+    if (status == FOVEA_OK)
+      chosen = l;
+  }
+  pthread_mutex_unlock(&lock);
+  return status;
 }

@@ -174,15 +174,22 @@ enum {
     (CUdeviceptr *, size_t, CUmemoryPool, CUstream))                           \
   X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))
 
+/** What libFoveaPTXDriver has beyond a driver's functions; null elsewhere. */
+#define FOVEA_DRIVER_EXTENSIONS(X)                                             \
+  X(get_report, foveaPTXDriverGetReport, (const char **))
+
 typedef struct fovea_driver {
 #define FOVEA_MEMBER(member, symbol, parameters) CUresult(*member) parameters;
   FOVEA_DRIVER_FUNCTIONS(FOVEA_MEMBER)
   FOVEA_OPTIONAL_DRIVER_FUNCTIONS(FOVEA_MEMBER)
+  FOVEA_DRIVER_EXTENSIONS(FOVEA_MEMBER)
 #undef FOVEA_MEMBER
 } fovea_driver;
 
-/** Loads and initialises the driver at the first call, remembers the outcome.
+/**
+ * Loads and initialises the library at the first call, remembers the outcome.
+ * Null: the one that fovea_use_driver chose, or the system's.
  */
-fovea_status fovea_driver_get(const fovea_driver **driver);
+fovea_status fovea_driver_get(const char *path, const fovea_driver **driver);
 
 #endif /* FOVEA_LIB_RUNTIME_DRIVER_H */

@@ -53,12 +53,14 @@ fovea_status fovea_check(const fovea_driver *driver, CUresult result,
                          const char *call) {
   if (result == CUDA_SUCCESS)
     return FOVEA_OK;
-  const char *name = NULL, *text = NULL;
+  const char *name = NULL, *text = NULL, *report = "";
   driver->get_error_name(result, &name);
   driver->get_error_string(result, &text);
-  return fovea_fail(result == CUDA_ERROR_OUT_OF_MEMORY
-                        ? FOVEA_ERROR_OUT_OF_MEMORY
-                        : FOVEA_ERROR_DRIVER,
-                    "%s: %s (%d): %s", call, name ? name : "unknown error",
-                    result, text ? text : "no description");
+  if (driver->get_report)
+    driver->get_report(&report);
+  return fovea_fail(
+      result == CUDA_ERROR_OUT_OF_MEMORY ? FOVEA_ERROR_OUT_OF_MEMORY
+                                         : FOVEA_ERROR_DRIVER,
+      "%s: %s (%d): %s%s%s", call, name ? name : "unknown error", result,
+      text ? text : "no description", *report ? "\n" : "", report);
 }

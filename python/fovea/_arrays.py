@@ -85,6 +85,18 @@ def as_tensors(named: Sequence[Tuple[str, str, Any]]) -> Tuple[Any, List[Any]]:
     return structs, keep
 
 
+def dtype_of_numpy(dtype: str) -> str:
+    """numpy's name of the type that holds it; bf16 as its bits."""
+    return _NUMPY[dtype]
+
+
+def from_host(array: Any, dtype: str) -> Any:
+    """An array of ``dtype``; bf16, in bits, as f32, which holds it exactly."""
+    if dtype != "bf16":
+        return array
+    return (array.astype("uint32") << 16).view("float32")
+
+
 def from_tensor(tensor: Tensor) -> Any:
     """A copy of a tensor of the interpreter; bf16 as f32, which holds it exactly."""
     import numpy
@@ -94,6 +106,4 @@ def from_tensor(tensor: Tensor) -> Any:
     element = numpy.dtype(_NUMPY[dtype])
     count = int(numpy.prod(shape, dtype=numpy.int64))
     array = numpy.frombuffer(ctypes.string_at(tensor.data, count * element.itemsize), element).reshape(shape)
-    if dtype == "bf16":
-        return (array.astype(numpy.uint32) << 16).view(numpy.float32)
-    return array.copy()
+    return from_host(array.copy(), dtype)

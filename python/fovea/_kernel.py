@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import ctypes
 import dataclasses
 import hashlib
@@ -11,9 +12,9 @@ import os
 import pathlib
 import threading
 import warnings
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _launch, _library, cache as disk
+from . import _emulator, _launch, _library, cache as disk
 from ._arrays import as_tensors, from_tensor, to_host
 from ._library import Context, Options, RunOptions
 from ._spec import Program, Spec, as_spec, with_names
@@ -82,7 +83,7 @@ def _options(choices: Choices) -> Options:
 def _interpret(spec: Spec, options: Choices, arrays: Mapping[str, Any], level: str, exact: bool,
                seed: int) -> Any:
     if level not in ("attn", "tile", "warp"):
-        raise ValueError(f"level must be 'attn', 'tile' or 'warp', found {level!r}")
+        raise ValueError(f"level must be 'attn', 'tile', 'warp' or 'ptx', found {level!r}")
     try:
         return _interpreted(spec, options, arrays, level, exact, seed)
     except CompileError as error:
@@ -302,10 +303,29 @@ class Kernel:
         """Runs the program on the CPU with the rounding of its types, on arrays of
         numpy or tensors of PyTorch: at level "attn" as it is written, at "tile" or
         "warp" as it was compiled that far, with the order of asynchronous events
-        drawn from ``seed``. Gives the output, or (output, log-sum-exp); bf16 as
+        drawn from ``seed``; at "ptx" its PTX, launched by the runtime on a driver that
+        executes it, which raises LaunchError for what the kernel does wrong (races, reads
+        outside of tensors, docs/PTX.md lists it). Gives the output, or (output, log-sum-exp); bf16 as
         arrays of float32. ``others`` are captured tensors, ``scale``, ``lengths``,
         ``cu_q`` and ``cu_k``. Slow: meant for tests."""
-        return _interpret(self._spec, self._options, {"q": q, "k": k, "v": v, **others}, level, False, seed)
+        arrays = {"q": q, "k": k, "v": v, **others}
+        if level != "ptx":
+            return _interpret(self._spec, self._options, arrays, level, False, seed)
+        named = self._named(arrays, [tensor["name"] for tensor in self._facts["tensors"]] + [
+            p["name"] for p in self._facts["parameters"] if p["kind"] == "scalar"
+        ])
+        with self._in_names_of_captures():
+            results = _emulator.run(self._ptx, self._metadata, self._facts, named, seed)
+        return results[0] if len(results) == 1 else results
+
+    def _named(self, arguments: Mapping[str, Any], taken: Sequence[str]) -> Dict[str, Any]:
+        """By the kernel's names. Raises TypeError for one that it does not take, and
+        that no captured value has."""
+        named = {self._internal.get(name, name): value for name, value in arguments.items()}
+        for name in named:
+            if name not in taken and name not in self._internal.values():
+                raise TypeError(f"kernel '{self.name}' takes no '{name}'")
+        return named
 
     def loaded(self, device: int = _launch.CURRENT_DEVICE) -> _launch.LoadedKernel:
         """The kernel on a device, loaded at first use: as machine code if there is
@@ -338,12 +358,15 @@ class Kernel:
         if device is None:
             device = _launch.device_of(tensors.get("q"))
         kernel = self.loaded(device)
-        named = {self._internal.get(name, name): value for name, value in tensors.items()}
-        for name in named:
-            if name not in kernel.tensors and name not in kernel.scalars and name not in self._internal.values():
-                raise TypeError(f"kernel '{self.name}' takes no '{name}'")
-        try:
+        named = self._named(tensors, kernel.tensors + kernel.scalars)
+        with self._in_names_of_captures():
             kernel.launch_named(stream, named, check)
+
+    @contextlib.contextmanager
+    def _in_names_of_captures(self) -> Iterator[None]:
+        """What is said of the kernel's tensors becomes what the program calls them."""
+        try:
+            yield
         except LaunchError as error:
             raise LaunchError(error.status, with_names(self._spec.captures, error.message)) from None
         except TypeError as error:

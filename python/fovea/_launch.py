@@ -149,12 +149,14 @@ class LoadedKernel:
     are floats; ``facts`` is the launch metadata.
     """
 
-    def __init__(self, image: bytes, metadata: bytes, facts: Mapping[str, Any], device: int):
+    def __init__(self, image: bytes, metadata: bytes, facts: Mapping[str, Any], device: int,
+                 opened: Optional[ctypes.c_void_p] = None):
+        """``opened`` is the device where it is another driver's."""
         self._library = _library.runtime()
         self._handle = ctypes.c_void_p()
         self.device = device
         _library.check(self._library.fovea_kernel_load(
-            open_device(device), image, len(image), metadata, len(metadata), ctypes.byref(self._handle)
+            open_device(device) if opened is None else opened, image, len(image), metadata, len(metadata), ctypes.byref(self._handle)
         ))
         self.facts = facts
         self.name: str = facts["kernel"]

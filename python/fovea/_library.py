@@ -1,4 +1,4 @@
-"""libFovea and libFoveaRuntime through ctypes. Loaded at first use."""
+"""libFovea, libFoveaRuntime and libFoveaPTXDriver through ctypes. Loaded at first use."""
 
 from __future__ import annotations
 
@@ -109,6 +109,7 @@ RUNTIME_FUNCTIONS = {
     "fovea_status_name": (c_char_p, [c_int]),
     "fovea_last_error": (c_char_p, []),
     "fovea_device_open": (c_int, [c_int, POINTER(c_void_p)]),
+    "fovea_device_open_on": (c_int, [c_char_p, c_int, POINTER(c_void_p)]),
     "fovea_device_close": (None, [c_void_p]),
     "fovea_device_get_info": (c_int, [c_void_p, POINTER(DeviceInfo)]),
     "fovea_kernel_load": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, POINTER(c_void_p)]),
@@ -122,7 +123,13 @@ RUNTIME_FUNCTIONS = {
     "fovea_launch_free": (None, [c_void_p]),
     "fovea_kernel_check_packed": (c_int, [c_void_p, c_void_p, c_char_p, c_size_t]),
     "fovea_stream_wait": (c_int, [c_void_p, c_void_p]),
+    "fovea_memory_alloc": (c_int, [c_void_p, c_size_t, POINTER(c_uint64)]),
+    "fovea_memory_free": (c_int, [c_void_p, c_uint64]),
+    "fovea_memory_write": (c_int, [c_void_p, c_uint64, c_void_p, c_size_t]),
+    "fovea_memory_read": (c_int, [c_void_p, c_void_p, c_uint64, c_size_t]),
 }
+
+EMULATOR_FUNCTIONS = {"foveaPTXDriverSet": (c_int, [c_char_p, c_uint64])}
 
 _lock = threading.Lock()
 _loaded: dict = {}
@@ -160,6 +167,11 @@ def compiler() -> Any:
 def runtime() -> Any:
     """libFoveaRuntime."""
     return _loaded.get("libFoveaRuntime.so") or _load("libFoveaRuntime.so", RUNTIME_FUNCTIONS)
+
+
+def emulator() -> Any:
+    """libFoveaPTXDriver, for what it has beyond a driver's functions."""
+    return _loaded.get("libFoveaPTXDriver.so") or _load("libFoveaPTXDriver.so", EMULATOR_FUNCTIONS)
 
 
 def check(status: int) -> None:

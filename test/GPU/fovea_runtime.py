@@ -55,14 +55,22 @@ class _KernelInfo(ctypes.Structure):
 class Runtime:
     """The library, and the thread's current device."""
 
-    def __init__(self, library):
+    def __init__(self, library, driver=None):
+        """`driver` stands for the system's CUDA driver."""
         self.lib = ctypes.CDLL(str(pathlib.Path(library).resolve()))
         self.lib.fovea_status_name.restype = ctypes.c_char_p
         self.lib.fovea_last_error.restype = ctypes.c_char_p
         for free in ("fovea_kernel_unload", "fovea_launch_free", "fovea_device_close"):
             getattr(self.lib, free).restype = None
             getattr(self.lib, free).argtypes = [ctypes.c_void_p]
+        if driver:
+            self.call("fovea_use_driver", str(driver).encode())
         self.device = ctypes.c_void_p()
+        self.call("fovea_device_open", ctypes.c_int(-1), ctypes.byref(self.device))
+
+    def reopen(self):
+        """For a device that has changed. No kernel may be loaded."""
+        self.lib.fovea_device_close(self.device)
         self.call("fovea_device_open", ctypes.c_int(-1), ctypes.byref(self.device))
 
     def call(self, function, *arguments):

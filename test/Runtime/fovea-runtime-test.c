@@ -7,7 +7,8 @@
 |*
 \*===----------------------------------------------------------------------===*/
 /**
- * usage: fovea-runtime-test [--device=N] [--kernel=FILE --metadata=FILE]
+ * usage: fovea-runtime-test [--driver=PATH]... [--device=N] [--kernel=FILE
+ * --metadata=FILE]
  *          [--info] [--memory] [--threads=N] [--prepared=N] [--repeat=N]
  *          [--packed] [--moved=BYTES] [--check]
  *          [--tensor=NAME,DTYPE,SIZES[,strides=STRIDES][,at=ADDRESS]
@@ -27,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 16, RANK = 8 };
+enum { MOST = 16, RANK = 8, MOST_BYTES = 1 << 22 };
 
 static fovea_tensor tensors[MOST];
 static int64_t sizes[MOST][RANK], strides[MOST][RANK];
@@ -103,8 +104,8 @@ static char *read_file(const char *path, size_t *size) {
     printf("can't read %s\n", path);
     exit(100);
   }
-  char *text = calloc(1, 1 << 16);
-  *size = fread(text, 1, 1 << 16, file);
+  char *text = calloc(1, MOST_BYTES);
+  *size = fread(text, 1, MOST_BYTES, file);
   fclose(file);
   return text;
 }
@@ -250,7 +251,9 @@ int main(int argc, char **argv) {
   long long moved = 0;
   char *image = NULL, *metadata = NULL, *value;
   for (int i = 1; i < argc; ++i) {
-    if ((value = value_of(argv[i], "--device=")))
+    if ((value = value_of(argv[i], "--driver=")))
+      check(fovea_use_driver(value));
+    else if ((value = value_of(argv[i], "--device=")))
       number = atoi(value);
     else if ((value = value_of(argv[i], "--kernel=")))
       image = value;

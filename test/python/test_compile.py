@@ -259,18 +259,42 @@ def test_interpret(fovea):
     meaning = fovea.reference(CAUSAL, q, k, v)
     assert meaning.dtype == numpy.float64
     numpy.testing.assert_allclose(meaning, expected, atol=1e-12)
-    for level in ("attn", "tile", "warp"):
+    for level in ("attn", "tile", "warp", "ptx"):
         o = kernel.interpret(q, k, v, level=level, seed=3)
         assert o.dtype == numpy.float16
         numpy.testing.assert_allclose(o, expected, atol=2e-3)
     with pytest.raises(TypeError, match="takes no 'mask'; it takes q, k, v"):
         kernel.interpret(q, k, v, mask=q)
     with pytest.raises(ValueError, match="level must be"):
-        kernel.interpret(q, k, v, level="ptx")
+        kernel.interpret(q, k, v, level="llvm")
     with pytest.raises(fovea.CompileError, match="dimension D of 'k'|must be 16, found 8"):
         kernel.interpret(q[..., :8], k, v)
     with pytest.raises(TypeError, match="must hold numbers"):
         kernel.interpret(q.astype(str), k, v)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_interpret_ptx(fovea, target):
+    """The PTX itself, launched by the runtime."""
+    q, k, v = package.random_inputs()
+    kernel = fovea.compile(CAUSAL, target=target)
+    first = kernel.interpret(q, k, v, level="ptx", seed=1)
+    numpy.testing.assert_array_equal(first, kernel.interpret(q, k, v, level="ptx", seed=2))
+    with pytest.raises(TypeError, match="takes no 'mask'"):
+        kernel.interpret(q, k, v, mask=q, level="ptx")
+    with pytest.raises(fovea.LaunchError, match="FOVEA_ERROR"):
+        kernel.interpret(q[..., :8], k, v, level="ptx")
+
+
+def test_interpret_ptx_finds_what_is_wrong(fovea):
+    q, k, v = package.random_inputs()
+    kernel = fovea.compile(CAUSAL, target="sm_80")
+    # Stores where no output is.
+    wrong, changed = re.subn(r"(st\.global\S* *\[%rd\d+)[^]]*\]", r"\1+1048576]", kernel.ptx)
+    assert changed
+    wrong = fovea.Kernel(kernel._spec, kernel._options, wrong.encode(), kernel._metadata)
+    with pytest.raises(fovea.LaunchError, match=r"(?s)cuLaunchKernel.*kernel.ptx:\d+:\d+: error: .*\[bounds\]"):
+        wrong.interpret(q, k, v, level="ptx")
 
 
 def test_bf16_inputs(fovea):

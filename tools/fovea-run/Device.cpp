@@ -14,11 +14,15 @@
 #include "fovea/Support/Untrusted.h"
 #include "fovea/Target/Compile.h"
 
+#include "llvm/Support/DynamicLibrary.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 using namespace mlir;
 using namespace fovea;
@@ -107,13 +111,27 @@ public:
                const Workload &workload, SmallVectorImpl<HostTensor> &outputs,
                std::vector<float> *milliseconds) const;
 
+protected:
+  /// The kernel's PTX (or machine code) and metadata, compiled or read.
+  bool getKernel(std::string &image, std::string &metadata) const;
+
 private:
   bool compile(std::string &image, std::string &metadata) const;
   void printBenchmark(ArrayRef<float> milliseconds,
                       const Workload &workload) const;
 
+protected:
   const Program &program;
   const Options &options;
+};
+
+/// The same on a device that executes the PTX here: once for each seed, all
+/// with the same outputs.
+class EmulatedBackend : public DeviceBackend {
+public:
+  using DeviceBackend::DeviceBackend;
+  ExitCode run(const Workload &workload,
+               SmallVectorImpl<HostTensor> &outputs) override;
 };
 } // namespace
 
@@ -151,6 +169,13 @@ static bool readFile(StringRef path, std::string &text) {
   return true;
 }
 
+bool DeviceBackend::getKernel(std::string &image, std::string &metadata) const {
+  if (options.kernel.empty())
+    return compile(image, metadata);
+  return readFile(options.kernel, image) &&
+         readFile(options.metadata, metadata);
+}
+
 ExitCode DeviceBackend::run(const Workload &workload,
                             SmallVectorImpl<HostTensor> &outputs) {
   // Before compiling: where there is no driver, say so at once.
@@ -160,9 +185,7 @@ ExitCode DeviceBackend::run(const Workload &workload,
   std::unique_ptr<fovea_device, DeviceCloser> device(opened);
 
   std::string image, metadata;
-  if (options.kernel.empty() ? !compile(image, metadata)
-                             : !readFile(options.kernel, image) ||
-                                   !readFile(options.metadata, metadata))
+  if (!getKernel(image, metadata))
     return kBadInput;
   std::vector<float> milliseconds;
   if (ExitCode code = run(device.get(), image, metadata, workload, outputs,
@@ -396,8 +419,104 @@ ExitCode fovea::run::timeKernel(const Program &program, const Options &options,
   return kSuccess;
 }
 
+//===----------------------------------------------------------------------===//
+// The emulator
+//===----------------------------------------------------------------------===//
+
+/// The driver that is the emulator lies beside this program's folder.
+static std::string getEmulator() {
+  static int anchor;
+  llvm::SmallString<256> path(
+      llvm::sys::fs::getMainExecutable(nullptr, &anchor));
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, "..", "lib", "libFoveaPTXDriver.so");
+  return std::string(path);
+}
+
+namespace {
+/// The emulator's settings.
+class EmulatorSettings {
+public:
+  /// Makes it the runtime's driver.
+  fovea_status open() {
+    std::string path = getEmulator();
+    if (fovea_status status = fovea_use_driver(path.c_str()))
+      return status;
+    auto library = llvm::sys::DynamicLibrary::getPermanentLibrary(path.c_str());
+    set = reinterpret_cast<decltype(set)>(
+        library.getAddressOfSymbol("foveaPTXDriverSet"));
+    assert(set && "another library of that name");
+    return FOVEA_OK;
+  }
+  bool apply(const char *name, uint64_t value) const {
+    if (set(name, value) == 0)
+      return true;
+    reportError("the emulator has no " + Twine(name) + " " + Twine(value));
+    return false;
+  }
+
+private:
+  int (*set)(const char *name, uint64_t value) = nullptr;
+};
+} // namespace
+
+/// The chip that PTX is for, as in "90"; 0 if it doesn't say.
+static unsigned getCapability(StringRef ptx) {
+  static constexpr StringLiteral kDirective(".target sm_");
+  size_t at = ptx.find(kDirective);
+  unsigned capability = 0;
+  if (at != StringRef::npos)
+    ptx.drop_front(at + kDirective.size())
+        .take_while(llvm::isDigit)
+        .getAsInteger(10, capability);
+  return capability;
+}
+
+ExitCode EmulatedBackend::run(const Workload &workload,
+                              SmallVectorImpl<HostTensor> &outputs) {
+  EmulatorSettings settings;
+  if (fovea_status status = settings.open())
+    return reportFailure(status);
+  std::string image, metadata;
+  if (!getKernel(image, metadata))
+    return kBadInput;
+  // Machine code, or no PTX at all, the driver refuses in words of its own.
+  unsigned capability = getCapability(image);
+  if (capability && !settings.apply("capability", capability))
+    return kBadInput;
+  fovea_device *opened;
+  if (fovea_status status = fovea_device_open(FOVEA_CURRENT_DEVICE, &opened))
+    return reportFailure(status);
+  std::unique_ptr<fovea_device, DeviceCloser> device(opened);
+  for (uint64_t i = 0; i < options.numSeeds; ++i) {
+    uint64_t seed = options.seed + i;
+    SmallVector<HostTensor> found;
+    if (!settings.apply("seed", seed))
+      return kBadInput;
+    if (ExitCode code = DeviceBackend::run(device.get(), image, metadata,
+                                           workload, found, nullptr)) {
+      if (options.numSeeds > 1)
+        reportError("that was with --seed=" + Twine(seed));
+      return code;
+    }
+    if (i == 0)
+      outputs.assign(found.begin(), found.end());
+    for (auto [output, first, tensor] :
+         llvm::zip(program.signature.outputs, outputs, found)) {
+      if (std::memcmp(first.data(), tensor.data(), tensor.getNumBytes()) == 0)
+        continue;
+      reportError("seeds " + Twine(options.seed) + " and " + Twine(seed) +
+                  " give different numbers in output '" + output.name + "'");
+      return kBadInput;
+    }
+  }
+  return kSuccess;
+}
+
 std::unique_ptr<Backend>
 fovea::run::createDeviceBackend(const Program &program,
                                 const Options &options) {
+  if (options.emulated)
+    return std::make_unique<EmulatedBackend>(program, options);
   return std::make_unique<DeviceBackend>(program, options);
 }

@@ -15,7 +15,7 @@ namespace fovea::run {
 
 /// The compiled kernel on a CUDA device: compiled here, or loaded from the
 /// files that the options name. With --benchmark it is timed and the result is
-/// printed.
+/// printed. With --device=ptx the device is the emulator, once for each seed.
 std::unique_ptr<Backend> createDeviceBackend(const Program &program,
                                              const Options &options);
 

@@ -36,12 +36,16 @@ cl::list<std::string> outputs("outputs", cl::CommaSeparated,
                               cl::value_desc("files"),
                               cl::desc("Where to write the outputs, in order"),
                               cl::cat(category));
-cl::opt<Level>
-    level("level", cl::desc("Level to execute; the program's own by default"),
-          cl::values(clEnumValN(Level::Attn, "attn", "what the attn ops mean"),
-                     clEnumValN(Level::Tile, "tile", "the tile program"),
-                     clEnumValN(Level::Warp, "warp", "the warp program")),
-          cl::cat(category));
+/// Levels of programs, and what is made of the last.
+enum class LevelOption { Attn, Tile, Warp, PTX };
+cl::opt<LevelOption> level(
+    "level", cl::desc("Level to execute; the program's own by default"),
+    cl::values(clEnumValN(LevelOption::Attn, "attn", "what the attn ops mean"),
+               clEnumValN(LevelOption::Tile, "tile", "the tile program"),
+               clEnumValN(LevelOption::Warp, "warp", "the warp program"),
+               clEnumValN(LevelOption::PTX, "ptx",
+                          "the PTX, as --device=ptx does")),
+    cl::cat(category));
 cl::opt<fovea::interp::Precision> precision(
     "precision", cl::desc("How floats are evaluated"),
     cl::values(clEnumValN(fovea::interp::Precision::Typed, "typed",
@@ -83,13 +87,13 @@ cl::opt<std::string> saveInputs("save-inputs", cl::value_desc("folder"),
                                 cl::cat(category));
 cl::opt<uint64_t>
     seed("seed", cl::value_desc("seed"), cl::init(0),
-         cl::desc("The order in which roles of warps run and copies land, at "
-                  "level warp"),
+         cl::desc("The order in which warps, or their roles, run and copies "
+                  "land, at levels warp and ptx"),
          cl::cat(category));
 cl::opt<uint64_t>
     numSeeds("seeds", cl::value_desc("count"), cl::init(1),
-             cl::desc("Run at level warp with so many seeds, from --seed on; "
-                      "all must give the same numbers"),
+             cl::desc("Run at level warp or ptx with so many seeds, from "
+                      "--seed on; all must give the same numbers"),
              cl::cat(category));
 cl::opt<bool> check("check",
                     cl::desc("Compare the outputs with the attn-level meaning "
@@ -133,18 +137,21 @@ cl::opt<fovea::tile::RecurrenceKind>
 cl::opt<bool> accurateTanh("accurate-tanh", cl::cat(category),
                            cl::desc("tanh within 1e-6 instead of the chip's "
                                     "approximation (off by up to 2^-16.5)"));
-enum class Device { CPU, CUDA };
+enum class Device { CPU, CUDA, PTX };
 cl::opt<Device> device(
     "device", cl::desc("Where to run"),
     cl::values(clEnumValN(Device::CPU, "cpu", "in the interpreter (default)"),
                clEnumValN(Device::CUDA, "cuda",
                           "compiled for --target, on a GPU; exit code 3 "
-                          "where there is no driver or device")),
+                          "where there is no driver or device"),
+               clEnumValN(Device::PTX, "ptx",
+                          "compiled for --target, its PTX executed on the "
+                          "CPU; needs no driver")),
     cl::init(Device::CPU), cl::cat(category));
 cl::opt<std::string>
     kernel("kernel", cl::value_desc("file"),
-           cl::desc("With --device=cuda: PTX or cubin to run instead of "
-                    "compiling the program; needs --metadata"),
+           cl::desc("With --device=cuda or ptx: PTX (or cubin, on a GPU) to "
+                    "run instead of compiling the program; needs --metadata"),
            cl::cat(category));
 cl::opt<std::string> metadata("metadata", cl::value_desc("file"),
                               cl::desc("The launch metadata of --kernel"),
@@ -237,8 +244,10 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
   options.entry = entry;
   options.inputs.assign(inputs.begin(), inputs.end());
   options.outputs.assign(outputs.begin(), outputs.end());
-  if (level.getNumOccurrences())
-    options.level = level;
+  options.emulated = device == Device::PTX || level == LevelOption::PTX;
+  options.onDevice = options.emulated || device == Device::CUDA;
+  if (level.getNumOccurrences() && level != LevelOption::PTX)
+    options.level = Level(level.getValue());
   options.precision = precision;
   if (dtype == "bf16" || dtype == "f16") {
     options.uint16Is = dtype == "bf16" ? fovea::interp::ElementKind::BF16
@@ -304,7 +313,6 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
       return std::nullopt;
     }
   }
-  options.onDevice = device == Device::CUDA;
   options.kernel = kernel;
   options.metadata = metadata;
   options.benchmark = benchmark;
@@ -313,20 +321,30 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
     reportError("--benchmark, --kernel and --metadata go with --device=cuda");
     return std::nullopt;
   }
+  if (device == Device::CUDA && options.emulated) {
+    reportError("--level=ptx does not go with --device=cuda");
+    return std::nullopt;
+  }
+  if (options.emulated && options.benchmark) {
+    reportError("--benchmark goes with --device=cuda: times of PTX on the CPU "
+                "say nothing");
+    return std::nullopt;
+  }
   if (options.kernel.empty() != options.metadata.empty()) {
     reportError("--kernel and --metadata go together");
     return std::nullopt;
   }
-  if (options.onDevice && level.getNumOccurrences()) {
+  if (options.onDevice && options.level) {
     reportError("--level is for the interpreter; it does not go with "
-                "--device=cuda");
+                "--device");
     return std::nullopt;
   }
   options.tune = tune != Tune::No;
   options.tuneDryRun = tune == Tune::DryRun;
   options.jobs = jobs;
   options.ptxas = ptxas;
-  if (tune == Tune::Yes && (!options.onDevice || scheduleTable.empty())) {
+  if (tune == Tune::Yes &&
+      (!options.onDevice || options.emulated || scheduleTable.empty())) {
     reportError("--tune goes with --device=cuda and --schedule-table; "
                 "--tune=dry-run needs neither");
     return std::nullopt;

@@ -50,8 +50,8 @@ struct Options {
   tile::RecurrenceKind recurrence = tile::kScheduleRecurrence;
   bool accurateTanh = false;
 
-  /// On a GPU instead of in the interpreter.
-  bool onDevice = false, benchmark = false;
+  /// On a GPU instead of in the interpreter; `emulated`: as PTX on the CPU.
+  bool onDevice = false, emulated = false, benchmark = false;
   /// Looks for the best schedule; `tuneDryRun`: lists what it would try.
   bool tune = false, tuneDryRun = false;
   /// For tuning: processors to compile on, and the assembler.
@@ -60,7 +60,7 @@ struct Options {
   /// Compiled files to use there; empty to compile the program.
   std::string kernel, metadata;
 
-  /// Interleavings to run at level warp: so many seeds from `seed` on.
+  /// Interleavings to run at levels warp and ptx: so many seeds from `seed` on.
   uint64_t seed = 0, numSeeds = 1;
 
   bool check = false, json = false;

@@ -74,6 +74,17 @@ FOVEA_API int fovea_metadata_version(void);
 /*===-- Devices
  * ------------------------------------------------------------===*/
 
+/**
+ * Chooses the driver: a library with the CUDA driver's functions, by its path
+ * or a name that the loader finds, instead of the system's libcuda.so.1. To be
+ * called before the first device is opened. libFoveaPTXDriver.so executes PTX
+ * on the CPU (see docs/PTX.md); what a kernel does wrong there is in
+ * fovea_last_error() of the launch. FOVEA_ERROR_NO_DRIVER if it can't be
+ * loaded, after which another may be chosen; FOVEA_ERROR_ARGUMENT if another
+ * driver is in use already.
+ */
+FOVEA_API fovea_status fovea_use_driver(const char *path);
+
 /** A CUDA device and the context that its kernels live in. */
 typedef struct fovea_device fovea_device;
 
@@ -93,6 +104,13 @@ typedef uint64_t fovea_address;
  * context. Close with fovea_device_close.
  */
 FOVEA_API fovea_status fovea_device_open(int number, fovea_device **device);
+
+/**
+ * The same on a driver of its own, beside the one that other devices have:
+ * `driver` is what fovea_use_driver takes, null for that one.
+ */
+FOVEA_API fovea_status fovea_device_open_on(const char *driver, int number,
+                                            fovea_device **device);
 
 /** Gives the device back; null is allowed. Kernels must be unloaded before. */
 FOVEA_API void fovea_device_close(fovea_device *device);

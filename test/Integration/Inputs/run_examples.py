@@ -5,6 +5,8 @@
     run_examples.py FOVEA_RUN EXAMPLES tile TARGET
     run_examples.py FOVEA_RUN EXAMPLES warp TARGET SEEDS [PART/PARTS]
         lowered to that level; every so many-th example, if there are parts
+    run_examples.py FOVEA_RUN EXAMPLES ptx TARGET SEEDS [PART/PARTS]
+        compiled and launched on the driver that executes PTX
 
 Prints a line for each example; exits with 1 if one is wrong.
 """
@@ -23,7 +25,8 @@ SPECIAL = {
     "alibi": {"capture0.0": 4},
     "gqa_decode": {"Hq": 32, "Hkv": 8, "Sq": 1},
     "documents": {"capture0.0": 2, "capture0.1": 430},
-    "logit_bias": {"capture0.0": 4, "capture0.1": 300, "capture0.2": 430},
+    # Rows of whole 16 bytes, for tensor maps.
+    "logit_bias": {"capture0.0": 4, "capture0.1": 300, "capture0.2": 432},
     "packed": {"B": 1, "N+1": 5},
     "prefix_lm": {"capture0.0": 2},
     "relative_bias": {"capture0.0": 4},

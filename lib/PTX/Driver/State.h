@@ -1,0 +1,132 @@
+//===- State.h - What the emulated driver holds ---------------------*- C++
+//-*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One device with one context. Work is done where it is asked for, before the
+// call returns: streams have nothing to order, and kernels follow one another.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_PTX_DRIVER_STATE_H
+#define FOVEA_LIB_PTX_DRIVER_STATE_H
+
+#include "fovea/PTX/Launch.h"
+#include "fovea/PTX/fovea_ptx_driver.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <chrono>
+
+// A header of C.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc11-extensions"
+#include "Driver.h"
+#pragma clang diagnostic pop
+
+// Definitions that differ from what the runtime calls do not compile.
+#define FOVEA_DECLARE(member, symbol, parameters)                              \
+  extern "C" FOVEA_PTX_DRIVER_API CUresult symbol parameters;
+FOVEA_DRIVER_FUNCTIONS(FOVEA_DECLARE)
+FOVEA_OPTIONAL_DRIVER_FUNCTIONS(FOVEA_DECLARE)
+#undef FOVEA_DECLARE
+
+/// A kernel of a module. Lives as long.
+struct CUfunc_st {
+  CUmodule module = nullptr;
+  const fovea::ptx::Kernel *kernel = nullptr;
+  /// What the host allowed.
+  uint64_t dynamicSharedBytes = 48 * 1024;
+  bool largeClusters = false;
+};
+
+struct CUmod_st {
+  std::unique_ptr<fovea::ptx::Module> module;
+  llvm::StringMap<std::unique_ptr<CUfunc_st>> functions;
+};
+
+struct CUstream_st {};
+struct CUmemPoolHandle_st {};
+
+struct CUevent_st {
+  bool recorded = false;
+  std::chrono::steady_clock::time_point time;
+};
+
+namespace fovea::ptx::driver {
+
+/// Results that the runtime has no name for.
+enum : CUresult {
+  kInvalidValue = 1,
+  kInvalidImage = 200,
+  kInvalidContext = 201,
+  kInvalidPTX = 218,
+  kInvalidHandle = 400,
+  kNotFound = 500,
+  kLaunchFailed = 719,
+  kInvalidCluster = 912,
+};
+
+/// Remembers the words for foveaPTXDriverGetReport, returns `result`. Every
+/// failing call ends here.
+CUresult fail(CUresult result, const llvm::Twine &words = "");
+CUresult fail(CUresult result, llvm::Error error);
+
+/// A chip as the driver describes it.
+struct ChipFacts {
+  unsigned capability;
+  uint32_t multiprocessors;
+  uint64_t sharedMemory;
+};
+
+/// All of it. Guarded by one lock, which a running kernel holds: memory that
+/// it uses does not go away.
+struct State {
+  std::mutex lock;
+  Device device;
+  llvm::DenseSet<CUmodule> modules;
+  llvm::DenseSet<CUfunction> functions;
+  llvm::DenseSet<CUstream> streams;
+  llvm::DenseSet<CUevent> events;
+  llvm::DenseSet<CUmemoryPool> pools;
+
+  const ChipFacts *chip;
+  uint32_t multiprocessors = 0;
+  /// Settings of launches; the rest of it is each launch's own.
+  Launch settings;
+  fovea_ptx_driver_summary summary = {};
+
+  uint32_t getMultiprocessors() const {
+    return multiprocessors ? multiprocessors : chip->multiprocessors;
+  }
+  Chip getChip() const;
+  /// Streams that were made here, and the ones that every context has.
+  bool isStream(CUstream stream) const;
+
+  /// Made at first use and never destroyed: threads may outlive statics.
+  static State &get();
+
+private:
+  State();
+};
+
+/// Whether this thread has a current context.
+bool hasContext();
+
+} // namespace fovea::ptx::driver
+
+/// Begins a call that needs a current context, and holds the lock to its end.
+#define FOVEA_ENTER(state)                                                     \
+  using namespace fovea::ptx;                                                  \
+  using namespace fovea::ptx::driver;                                          \
+  if (!hasContext())                                                           \
+    return fail(kInvalidContext, "no context is current");                     \
+  State &state = State::get();                                                 \
+  std::lock_guard<std::mutex> guard(state.lock);
+
+#endif // FOVEA_LIB_PTX_DRIVER_STATE_H

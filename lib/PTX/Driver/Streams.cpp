@@ -1,0 +1,98 @@
+//===- Streams.cpp - Streams and events of the emulated driver ------*- C++
+//-*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "State.h"
+
+using namespace fovea::ptx;
+using namespace fovea::ptx::driver;
+
+bool State::isStream(CUstream stream) const {
+  // The default stream, and by their numbers the legacy and the thread's one.
+  return reinterpret_cast<uintptr_t>(stream) <= 2 || streams.contains(stream);
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+  FOVEA_ENTER(state)
+  if (flags > CU_STREAM_NON_BLOCKING)
+    return fail(kInvalidValue, "no such flag of streams");
+  *stream = new CUstream_st;
+  state.streams.insert(*stream);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  FOVEA_ENTER(state)
+  if (!state.streams.erase(stream))
+    return fail(kInvalidHandle, "no such stream");
+  delete stream;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  FOVEA_ENTER(state)
+  return state.isStream(stream) ? CUDA_SUCCESS
+                                : fail(kInvalidHandle, "no such stream");
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, int *status) {
+  FOVEA_ENTER(state)
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return state.isStream(stream) ? CUDA_SUCCESS
+                                : fail(kInvalidHandle, "no such stream");
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
+  static thread_local int current = 0;
+  std::swap(*mode, current);
+  return CUDA_SUCCESS;
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+CUresult cuEventCreate(CUevent *event, unsigned flags) {
+  FOVEA_ENTER(state)
+  *event = new CUevent_st;
+  state.events.insert(*event);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(CUevent event) {
+  FOVEA_ENTER(state)
+  if (!state.events.erase(event))
+    return fail(kInvalidHandle, "no such event");
+  delete event;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  FOVEA_ENTER(state)
+  if (!state.events.contains(event) || !state.isStream(stream))
+    return fail(kInvalidHandle, "no such event or stream");
+  event->recorded = true;
+  event->time = std::chrono::steady_clock::now();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  FOVEA_ENTER(state)
+  return state.events.contains(event) ? CUDA_SUCCESS
+                                      : fail(kInvalidHandle, "no such event");
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
+  FOVEA_ENTER(state)
+  if (!state.events.contains(start) || !state.events.contains(end) ||
+      !start->recorded || !end->recorded)
+    return fail(kInvalidHandle, "no such event, or it was never recorded");
+  std::chrono::duration<float, std::milli> elapsed = end->time - start->time;
+  *milliseconds = elapsed.count();
+  return CUDA_SUCCESS;
+}

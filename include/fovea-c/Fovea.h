@@ -153,7 +153,8 @@ typedef struct FoveaOptions {
   const char *recurrence;
   /** The kernel that is meant, by its function's name. The only one. */
   const char *kernel;
-  /** Not 0: tanh within 1e-6, not by the chip's approximation (2^-16.5, measured). */
+  /** Not 0: tanh within 1e-6, not by the chip's approximation (2^-16.5,
+   * measured). */
   int accurate_tanh;
   /** A file of schedules that were measured (docs/Running.md). None. */
   const char *schedule_table;

@@ -213,9 +213,17 @@ DenseI64ArrayAttr ForwardEmitter::getFold() {
 
 RegionContext ForwardEmitter::makeContext(Value key) {
   bool rowsAreHeads = static_cast<bool>(kb.packedHeads);
-  return {work.batch, work.head, rowsAreHeads ? firstRow : work.row, key,
-          rowsAreHeads ? kb.packedHeads.queries : 0, queries, keys, captures,
-          rows, columns, kb.hasWideIndex,
+  return {work.batch,
+          work.head,
+          rowsAreHeads ? firstRow : work.row,
+          key,
+          rowsAreHeads ? kb.packedHeads.queries : 0,
+          queries,
+          keys,
+          captures,
+          rows,
+          columns,
+          kb.hasWideIndex,
           kb.accurateTanh};
 }
 

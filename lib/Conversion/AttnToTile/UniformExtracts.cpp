@@ -12,6 +12,7 @@
 
 #include "fovea/Analysis/IntervalOpInterface.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -110,6 +111,17 @@ FailureOr<Interval> UniformExtracts::getInterval(Value value) {
   return interval;
 }
 
+/// Whether arithmetic on indices in the block has constants beyond 32 bits, as
+/// the signs of intervals of bits.
+static bool hasWideConstants(Block &block) {
+  return llvm::any_of(block.getOps<arith::ConstantOp>(),
+                      [](arith::ConstantOp op) {
+                        auto value = dyn_cast<IntegerAttr>(op.getValue());
+                        return value && op.getType().isIndex() &&
+                               !value.getValue().isSignedIntN(32);
+                      });
+}
+
 Value UniformExtracts::emitCondition() {
   // Where heads are rows the places differ by head.
   if (extracts.empty() || context.queriesOfHead != 0)
@@ -129,5 +141,6 @@ Value UniformExtracts::emitCondition() {
     }
     places.try_emplace(extract, std::move(place));
   }
+  context.hasWideIndex |= hasWideConstants(*builder.getInsertionBlock());
   return condition;
 }

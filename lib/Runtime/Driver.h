@@ -156,7 +156,8 @@ enum {
 
 /**
  * Functions that older drivers don't have, null there: tensor maps came with
- * CUDA 12, launches with attributes with 11.8, memory pools with 11.2.
+ * CUDA 12, launches with attributes with 11.8, memory pools with 11.2, facts
+ * about parameters with 12.4.
  */
 #define FOVEA_OPTIONAL_DRIVER_FUNCTIONS(X)                                     \
   X(tensor_map_encode, cuTensorMapEncodeTiled,                                 \
@@ -172,7 +173,9 @@ enum {
     (CUmemoryPool, int, void *))                                               \
   X(mem_alloc_from_pool, cuMemAllocFromPoolAsync,                              \
     (CUdeviceptr *, size_t, CUmemoryPool, CUstream))                           \
-  X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))
+  X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))                   \
+  X(func_get_param_info, cuFuncGetParamInfo,                                   \
+    (CUfunction, size_t, size_t *, size_t *))
 
 /** What libFoveaPTXDriver has beyond a driver's functions; null elsewhere. */
 #define FOVEA_DRIVER_EXTENSIONS(X)                                             \

@@ -81,9 +81,62 @@ static fovea_status allow_cluster(const fovea_kernel *kernel) {
                      "cuFuncSetAttribute");
 }
 
-/** An entry of the module, which may use that much shared memory. */
+static size_t parameter_bytes(const fovea_parameter *p) {
+  switch (p->kind) {
+  case FOVEA_PARAMETER_TENSOR_MAP:
+    return sizeof(CUtensorMap);
+  case FOVEA_PARAMETER_SIZE:
+  case FOVEA_PARAMETER_STRIDE:
+  case FOVEA_PARAMETER_SCALAR:
+    return p->type == FOVEA_VALUE_I64 ? 8 : 4;
+  case FOVEA_PARAMETER_POINTER:
+  case FOVEA_PARAMETER_WORKSPACE:
+  case FOVEA_PARAMETER_SCRATCH:
+    break;
+  }
+  return sizeof(CUdeviceptr);
+}
+
+/**
+ * Metadata of another kernel must not make launches read what isn't there: the
+ * parameters from `first` up to `end` are the entry's, where the driver can
+ * say.
+ */
+static fovea_status check_parameters(const fovea_kernel *kernel,
+                                     const char *name, CUfunction function,
+                                     int first, int end) {
+  const fovea_driver *driver = kernel->device->driver;
+  if (!driver->func_get_param_info)
+    return FOVEA_OK;
+  size_t offset, bytes;
+  for (int i = first; i < end; ++i) {
+    size_t wanted = parameter_bytes(&kernel->metadata.parameters[i]);
+    if (driver->func_get_param_info(function, (size_t)(i - first), &offset,
+                                    &bytes) != CUDA_SUCCESS)
+      return fovea_fail(FOVEA_ERROR_LOAD,
+                        "the metadata gives kernel '%s' %d parameters, the "
+                        "image has %d",
+                        name, end - first, i - first);
+    if (bytes != wanted)
+      return fovea_fail(FOVEA_ERROR_LOAD,
+                        "parameter %d of kernel '%s' has %zu bytes in the "
+                        "metadata, %zu in the image",
+                        i - first, name, wanted, bytes);
+  }
+  if (driver->func_get_param_info(function, (size_t)(end - first), &offset,
+                                  &bytes) == CUDA_SUCCESS)
+    return fovea_fail(FOVEA_ERROR_LOAD,
+                      "the metadata gives kernel '%s' %d parameters, the image "
+                      "has more",
+                      name, end - first);
+  return FOVEA_OK;
+}
+
+/** An entry of the module, which may use that much shared memory and has the
+ * parameters from `first` up to `end`. */
 static fovea_status get_entry(const fovea_kernel *kernel, const char *name,
-                              unsigned shared_memory, CUfunction *function) {
+                              unsigned shared_memory, int first, int end,
+                              CUfunction *function) {
   const fovea_driver *driver = kernel->device->driver;
   if (driver->module_get_function(function, kernel->module, name) !=
       CUDA_SUCCESS)
@@ -91,6 +144,7 @@ static fovea_status get_entry(const fovea_kernel *kernel, const char *name,
                       "the image has no kernel named '%s', which the metadata "
                       "is for",
                       name);
+  TRY(check_parameters(kernel, name, *function, first, end));
   int bytes = (int)shared_memory, most;
   TRY(fovea_check(driver,
                   driver->device_get_attribute(
@@ -133,8 +187,12 @@ static fovea_status load_module(fovea_kernel *kernel, const void *image) {
   const fovea_metadata *m = &kernel->metadata;
   for (int i = 0; i < m->num_prologue; ++i)
     TRY(get_entry(kernel, m->prologue[i].name, m->prologue[i].shared_memory,
+                  m->prologue[i].first_parameter,
+                  i + 1 < m->num_prologue ? m->prologue[i + 1].first_parameter
+                                          : m->num_all_parameters,
                   &kernel->prologue[i]));
-  return get_entry(kernel, m->kernel, m->shared_memory, &kernel->function);
+  return get_entry(kernel, m->kernel, m->shared_memory, 0, m->num_parameters,
+                   &kernel->function);
 }
 
 fovea_status fovea_kernel_load(fovea_device *device, const void *image,

@@ -174,6 +174,22 @@ CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
               "attribute " + Twine(attribute) + " of kernels is not modelled");
 }
 
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset,
+                            size_t *bytes) {
+  FOVEA_ENTER(state)
+  if (!state.functions.contains(function))
+    return fail(kInvalidHandle, "no such kernel");
+  const Kernel &kernel = *function->kernel;
+  if (index >= kernel.parameters.size())
+    return fail(kInvalidValue, "the kernel has " +
+                                   Twine(kernel.parameters.size()) +
+                                   " parameters");
+  *offset = kernel.parameters[index].offset;
+  if (bytes)
+    *bytes = kernel.parameters[index].bytes;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
                                                      CUfunction function,
                                                      int threads,

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -111,15 +112,21 @@ FailureOr<Interval> UniformExtracts::getInterval(Value value) {
   return interval;
 }
 
-/// Whether arithmetic on indices in the block has constants beyond 32 bits, as
-/// the signs of intervals of bits.
-static bool hasWideConstants(Block &block) {
-  return llvm::any_of(block.getOps<arith::ConstantOp>(),
-                      [](arith::ConstantOp op) {
-                        auto value = dyn_cast<IntegerAttr>(op.getValue());
-                        return value && op.getType().isIndex() &&
-                               !value.getValue().isSignedIntN(32);
-                      });
+/// Whether arithmetic on indices in the block needs more than 32 bits, as
+/// intervals of bits do: their signs are constants, and bits are spread by
+/// shifts of up to 32.
+static bool needsWideIndex(Block &block) {
+  auto isWide = [](Operation &op) {
+    if (op.getNumResults() != 1 || !op.getResult(0).getType().isIndex())
+      return false;
+    APInt value;
+    if (matchPattern(&op, m_ConstantInt(&value)))
+      return !value.isSignedIntN(32);
+    return isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op) &&
+           matchPattern(op.getOperand(1), m_ConstantInt(&value)) &&
+           value.sge(32);
+  };
+  return llvm::any_of(block, isWide);
 }
 
 Value UniformExtracts::emitCondition() {
@@ -141,6 +148,6 @@ Value UniformExtracts::emitCondition() {
     }
     places.try_emplace(extract, std::move(place));
   }
-  context.hasWideIndex |= hasWideConstants(*builder.getInsertionBlock());
+  context.hasWideIndex |= needsWideIndex(*builder.getInsertionBlock());
   return condition;
 }

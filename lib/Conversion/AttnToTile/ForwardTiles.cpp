@@ -252,6 +252,9 @@ FailureOr<KeyBounds> ForwardEmitter::emitKeyBounds(Value start, Value end) {
   if (failed(bounds))
     return failure();
   for (Value &bound : *bounds) {
+    // These are right as they are, and recognised below.
+    if (bound == keys || matchPattern(bound, m_Zero()))
+      continue;
     Value positive = arith::MaxSIOp::create(b, loc, bound, kb.constant(0));
     // Unsigned, since then a bound of 0 folds.
     bound = arith::MinUIOp::create(b, loc, positive, keys);
@@ -273,13 +276,18 @@ std::pair<Value, Value> ForwardEmitter::emitHeldRows() {
 /// a mask may show more to the rows past the last one.
 SmallVector<Value, 2> ForwardEmitter::emitVisibleKeys(const KeyBounds &held) {
   OpBuilder &b = kb.builder;
+  bool startsAtFirst = matchPattern(held.lower, m_Zero());
+  bool endsAtLast = held.upper == keys;
+  if (startsAtFirst && endsAtLast)
+    return {held.lower, held.upper};
   Value end = emitHeldRows().second;
   Value exist =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, queries);
   auto choose = [&](Value bound, Value other) -> Value {
     return arith::SelectOp::create(b, loc, exist, bound, other);
   };
-  return {choose(held.lower, kb.constant(0)), choose(held.upper, keys)};
+  return {startsAtFirst ? held.lower : choose(held.lower, kb.constant(0)),
+          endsAtLast ? held.upper : choose(held.upper, keys)};
 }
 
 /// The bounds for those rows of the tile that the executing threads hold.

@@ -12,7 +12,7 @@ from conftest import ROOT
 
 FOLDER = ROOT / "test" / "Fuzz"
 #: Of drawing programs, on two cores.
-SECONDS = 12
+SECONDS = 30
 
 
 @pytest.fixture(scope="module")

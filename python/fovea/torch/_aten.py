@@ -87,18 +87,15 @@ def _add(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any])
     region = tracer.region
     alpha = kwargs.get("alpha", args[2] if len(args) > 2 else 1)
     a, b = args[:2] if name != "rsub" else (args[1], args[0])
-    if alpha != 1:
-        scaled = apply(tracer, lambda x, y: region.binary("mul", x, y), [args[1] if name != "rsub" else args[0], alpha])
-        other = tracer.symbol(scaled)
-        a, b = (a, other) if name != "rsub" else (a, other)
     operation = "add" if name == "add" else "sub"
 
-    def compute(x: Value, y: Value) -> Value:
+    # The factor is applied in the dtype that both have in common.
+    def compute(x: Value, y: Value, *factor: Value) -> Value:
         if x.type == "i1":  # booleans add up to a boolean; they can't be subtracted
             return region.binary("or", x, y)
-        return region.binary(operation, x, y)
+        return region.binary(operation, x, region.binary("mul", y, factor[0]) if factor else y)
 
-    return apply(tracer, compute, [a, b])
+    return apply(tracer, compute, [a, b] if alpha == 1 else [a, b, alpha])
 
 
 @emitter("mul", "multiply")

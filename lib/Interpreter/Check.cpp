@@ -11,6 +11,7 @@
 #include "TileSupport.h"
 
 #include <cmath>
+#include <set>
 
 using namespace mlir;
 using namespace fovea::interp;
@@ -54,7 +55,11 @@ namespace {
 class MeanError {
 public:
   /// Adds a row, whose errors are in units of its last place.
+  /// Rows with equal errors, as where rows have equal weights, are one
+  /// observation.
   void add(double error, double straightforward) {
+    if (!seen.insert({error, straightforward}).second)
+      return;
     ++rows;
     errors += error;
     plainErrors += straightforward;
@@ -80,6 +85,7 @@ private:
   static constexpr int64_t kLeastRows = 64;
   static constexpr double kFactor = 1.1, kDeviations = 4, kAbsolute = 0.01;
 
+  std::set<std::pair<double, double>> seen;
   int64_t rows = 0;
   double errors = 0, plainErrors = 0, sum = 0, squares = 0;
 };
@@ -88,8 +94,11 @@ private:
 OutputCheck fovea::interp::checkRows(const HostTensor &found,
                                      const Array &meaning,
                                      const Array &straightforward,
-                                     ElementKind weights, MayBeNaN mayBeNaN) {
+                                     ElementKind weights, double longestValue,
+                                     MayBeNaN mayBeNaN) {
   OutputCheck check;
+  double leastWeight = std::ldexp(1.0, getMinExponent(weights) + 1 -
+                                           int(getPrecisionBits(weights)));
   MeanError average;
   auto got = toDoubles(found), means = toDoubles(meaning),
        plain = toDoubles(straightforward);
@@ -122,7 +131,8 @@ OutputCheck fovea::interp::checkRows(const HostTensor &found,
     }
     double unit = getResolution(found.getKind(), weights, magnitude) *
                   std::sqrt(double(columns));
-    double bound = 3 * std::sqrt(plainError) + 2 * unit;
+    double bound =
+        3 * std::sqrt(plainError) + 2 * unit + leastWeight * longestValue;
     average.add(std::sqrt(error) / unit, std::sqrt(plainError) / unit);
     double ratio = std::sqrt(error) / bound;
     check.misplaced += misplaced;

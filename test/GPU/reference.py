@@ -172,9 +172,10 @@ def compare_means(error, base, unit):
     """What is wrong with the errors of rows on average, in units of the row's last
     place, or ""; fovea-run's rule (docs/Running.md)."""
     known = unit > 0
-    if int(known.sum()) < MEAN_ROWS:
+    # Rows with equal errors, as where rows have equal weights, are one observation.
+    error, base = torch.unique(torch.stack([error[known] / unit[known], base[known] / unit[known]], -1), dim=0).unbind(-1)
+    if len(error) < MEAN_ROWS:
         return ""
-    error, base = error[known] / unit[known], base[known] / unit[known]
     excess = error - MEAN * base
     chance = MEAN_DEVIATIONS * excess.std(unbiased=False).item() / math.sqrt(excess.numel())
     if excess.mean().item() <= chance + MEAN_ABSOLUTE:

@@ -41,10 +41,11 @@ using MayBeNaN = llvm::function_ref<bool(int64_t index)>;
 
 /// Checks rows (along the last dimension) of `found` against their meaning,
 /// with the straightforward evaluation as the measure. Weights are rounded to
-/// `weights`, which `found` may be finer than.
+/// `weights`, which `found` may be finer than; `longestValue` is the largest L2
+/// norm of a row of what they are multiplied with.
 OutputCheck checkRows(const HostTensor &found, const Array &meaning,
                       const Array &straightforward, ElementKind weights,
-                      MayBeNaN mayBeNaN);
+                      double longestValue, MayBeNaN mayBeNaN);
 
 /// Checks log-sum-exps: 1e-3 absolute plus 1e-6 relative.
 OutputCheck checkLogSumExp(const HostTensor &found, const Array &meaning);

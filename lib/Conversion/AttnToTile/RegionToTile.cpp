@@ -474,12 +474,11 @@ Value RegionToTile::asTile(Location loc, Value regionValue,
 Value RegionToTile::asTile(Location loc, Value regionValue, Value value,
                            ArrayRef<int64_t> shape, unsigned indexWidth) {
   Type element = getElementTypeOrSelf(value.getType());
-  // Scalars of type index: to the width that the op computes in.
-  if (element.isIndex()) {
-    element = builder.getIntegerType(indexWidth);
-    value = arith::IndexCastOp::create(builder, loc, element, value);
-  } else if (regionValue.getType().isIndex() &&
-             element.getIntOrFloatBitWidth() < indexWidth) {
+  if (element.isIndex())
+    return splat(loc, value,
+                 tileType(shape, builder.getIntegerType(indexWidth)));
+  if (regionValue.getType().isIndex() &&
+      element.getIntOrFloatBitWidth() < indexWidth) {
     element = builder.getIntegerType(indexWidth);
     auto narrow = cast<RankedTensorType>(value.getType());
     value = arith::ExtSIOp::create(builder, loc,
@@ -489,6 +488,17 @@ Value RegionToTile::asTile(Location loc, Value regionValue, Value value,
   if (value.getType() == type)
     return value;
   return tile::BroadcastOp::create(builder, loc, type, value);
+}
+
+Value RegionToTile::splat(Location loc, Value index, RankedTensorType type) {
+  // One for all uses in a block: the canonicalizer's time is proportional to
+  // the number of such ops and the length of the loops around them.
+  Value &tile = splats[{index, type}];
+  if (tile && tile.getParentBlock() == builder.getInsertionBlock())
+    return tile;
+  Value scalar =
+      arith::IndexCastOp::create(builder, loc, type.getElementType(), index);
+  return tile = tile::BroadcastOp::create(builder, loc, type, scalar);
 }
 
 bool RegionToTile::isNonNegative(Value regionValue) {

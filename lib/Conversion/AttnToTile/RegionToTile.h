@@ -193,6 +193,9 @@ private:
   mlir::Value asTile(mlir::Location loc, mlir::Value regionValue,
                      mlir::Value value, llvm::ArrayRef<int64_t> shape,
                      unsigned indexWidth);
+  /// A tile of the scalar `index`, as the integers that `type` has.
+  mlir::Value splat(mlir::Location loc, mlir::Value index,
+                    mlir::RankedTensorType type);
   mlir::RankedTensorType tileType(llvm::ArrayRef<int64_t> shape,
                                   mlir::Type element);
 
@@ -214,6 +217,8 @@ private:
   llvm::DenseMap<mlir::Value, CoordinateSum> coordinates;
   llvm::DenseMap<mlir::Value, ScoreForm> forms;
   llvm::DenseSet<mlir::Value> exact;
+  /// What `splat` made last.
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> splats;
 
   /// Set where diagonals are told apart.
   std::optional<RegionDependences> dependences;

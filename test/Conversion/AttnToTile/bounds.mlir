@@ -71,8 +71,11 @@ func.func @mask_only(%q: !t, %k: !t, %v: !t) -> !t {
 // CHECK: %[[SKV:.*]] = memref.dim %arg1
 // CHECK: %[[N:.*]] = memref.load %arg3[%{{.*}}] : memref<?xi32, {{.*}}>
 // CHECK: %[[FIRST:.*]] = arith.index_cast %[[N]] : i32 to index
-// CHECK: arith.maxsi %[[FIRST]], %c0
-// CHECK: arith.maxsi %[[SKV]], %c0
+// CHECK: %[[LOWER:.*]] = arith.maxsi %[[FIRST]], %c0
+// CHECK: arith.minui %[[LOWER]], %[[SKV]]
+// The length needs no limit.
+// CHECK-NOT: arith.maxsi %[[SKV]]
+// CHECK: tile.softmax_sum
 func.func @captured(%q: !t, %k: !t, %v: !t, %n: tensor<?xi32>) -> !t {
   %o = attn.forward %q, %k, %v captures(%n : tensor<?xi32>)
     kv_bounds(%b: index, %h: index, %i0: index, %i1: index, %n: tensor<?xi32>) {

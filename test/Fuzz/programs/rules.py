@@ -86,6 +86,8 @@ def check_output(found, meaning, plain, output, weights, score_error=0.0, length
 
 
 def check_mean(error, baseline, worst, score_error):
+    # Rows with equal errors, as where rows have equal weights, are one observation.
+    error, baseline = numpy.unique(numpy.stack([error, baseline], -1), axis=0).T
     if len(error) < MEAN_ROWS:
         return Verdict("", "", worst)
     difference = error - MEAN * baseline

@@ -651,19 +651,22 @@ State LoopWriter::fixed(double reference) {
       {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
       [&](Step step, ValueRange carried) {
         Value scores = scoresOf(step);
-        auto branch = scf::IfOp::create(b, rowType, mayBeFirst(step),
-                                        /*withElseRegion=*/true);
+        auto branch =
+            scf::IfOp::create(b, TypeRange{rowType, rowType}, mayBeFirst(step),
+                              /*withElseRegion=*/true);
         {
           OpBuilder::InsertionGuard insertion(b);
           b.setInsertionPointToEnd(branch.thenBlock());
           Value aligned = alignReference(reference, carried[0], scores);
-          scf::YieldOp::create(b, aligned);
-          // In loops without masks this remains.
+          scf::YieldOp::create(b, ValueRange{aligned, guard(aligned)});
+          // All rows see all of such a block, and keep the reference that they
+          // see it with. In loops without masks this remains.
           b.setInsertionPointToEnd(branch.elseBlock());
-          scf::YieldOp::create(b, carried[0]);
+          Value kept = guard(carried[0]);
+          scf::YieldOp::create(b, ValueRange{kept, kept});
         }
         Value m = branch.getResult(0);
-        Value weights = weightsOf(scores, guard(m));
+        Value weights = weightsOf(scores, branch.getResult(1));
         auto [sums, acc] = addBlock(step.j, weights, carried[1], carried[2]);
         return SmallVector<Value>{m, sums, acc};
       });

@@ -185,9 +185,9 @@ class _Indexing(TorchFunctionMode):
             return function(*args, **(kwargs or {}))
         tensor, index = args
         items = list(index) if isinstance(index, tuple) else [index]
-        if not any(isinstance(item, Symbol) for item in items):
+        if not any(isinstance(item, torch.Tensor) for item in items):
             return function(tensor, index)
-        if any(isinstance(item, (Symbol, torch.Tensor)) and item.dtype == torch.bool for item in items):
+        if any(isinstance(item, torch.Tensor) and item.dtype == torch.bool for item in items):
             fail("a tensor is indexed by a boolean in a kernel, expected integers")
         # Plain indices first; tensors then stand at the dimensions that are left for them.
         basic = tuple(slice(None) if isinstance(item, torch.Tensor) else item for item in items)

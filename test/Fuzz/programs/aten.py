@@ -177,7 +177,10 @@ class AtenRegion(Region):
     def smooth(self, depth):
         # Those that are ops of their own more often than those that are made of others.
         name, low, high, bounds, slope = self.source.choose(SMOOTH if self.source.chance(40) else SMOOTH[:6])
-        a = self.into(self.float_(depth), low, high)
+        a = self.float_(depth)
+        if name.startswith("nn.") and a.kind != "float":  # PyTorch has most of these for floats only
+            a = self.float_leaf()
+        a = self.into(a, low, high)
         error = slope * a.error + 2.0**-18
         if name.endswith(("mish", "tanhshrink", "gelu")) and not self.accurate_tanh:
             error += a.magnitude * 2.0**-10.5

@@ -19,7 +19,7 @@
 // CHECK: %[[S:.*]] = scf.if
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[J]], %[[C0]]
 // CHECK: %[[MAY:.*]] = arith.ori %[[FIRST]], %{{.*}}
-// CHECK: %[[M:.*]] = scf.if %[[MAY]] -> (tensor<16x1xf32, #tile.reg>)
+// CHECK: %[[M:.*]]:2 = scf.if %[[MAY]] -> (tensor<16x1xf32, #tile.reg>, tensor<16x1xf32, #tile.reg>)
 // CHECK:   %[[IS_OPEN:.*]] = arith.cmpf oeq, %[[OLD]], %[[OPEN]]
 // CHECK:   tile.if_any %[[IS_OPEN]] init(%[[OLD]]
 // CHECK:   %[[MOST:.*]] = tile.reduce max dim 1 %[[S]]
@@ -28,11 +28,15 @@
 // CHECK:   arith.subf %[[ABOVE]], %[[FLOOR]]
 // CHECK:   arith.cmpf oeq, %[[MOST]], %[[OPEN]]
 // CHECK:   arith.select %[[IS_OPEN]]
+// Rows that see nothing of the block stay open.
+// CHECK:   %[[NONE:.*]] = arith.cmpf oeq, %[[NEXT:.*]], %[[OPEN]]
+// CHECK:   %[[GUARDED:.*]] = arith.select %[[NONE]], %{{.*}}, %[[NEXT]]
+// CHECK:   scf.yield %[[NEXT]], %[[GUARDED]]
+// A block without a mask is seen by all rows, which keep what it was weighed with.
 // CHECK: } else {
-// CHECK:   scf.yield %[[OLD]]
-// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[M]], %[[OPEN]]
-// CHECK: %[[GUARDED:.*]] = arith.select %[[NONE]], %{{.*}}, %[[M]]
-// CHECK: %[[MINUS:.*]] = arith.negf %[[GUARDED]]
+// CHECK:   %[[KEPT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[OLD]]
+// CHECK:   scf.yield %[[KEPT]], %[[KEPT]]
+// CHECK: %[[MINUS:.*]] = arith.negf %[[M]]#1
 // CHECK: %[[OFFSET:.*]] = tile.broadcast %[[MINUS]]
 // CHECK: %[[X:.*]] = math.fma %[[S]], %[[SCALE]], %[[OFFSET]]
 // CHECK-NEXT: %[[P:.*]] = math.exp2 %[[X]]

@@ -632,6 +632,33 @@ def test_any_head_dim_in_the_graph(ours):
             assert found.stride() == expected.stride() and found.stride(1) < found.stride(2)
 
 
+def test_what_functions_hold_in_the_graph(ours):
+    """Tuples in closures, default arguments; another one is another graph."""
+    q, k, v = (torch.randn(1, 1, 16, 16) for _ in range(3))
+
+    def read(places):
+        return lambda score, b, h, i, j: score + table[tuple((i, j)[place] for place in places)]
+
+    def shifted(by):
+        def shift(j, by=(by, 0.5)):
+            return j * by[1] + by[0]
+
+        return lambda score, b, h, i, j, table=table: score + shift(j) * table[j, i]
+
+    table = torch.randn(16, 16)
+    for make, values in ((read, ((0, 1), (1, 0))), (shifted, (1.0, 2.0))):
+        torch.compiler.reset()
+        function = None
+
+        def call():
+            return ours.flex_attention(q, k, v, function, backend="interpret")
+
+        compiled = torch.compile(call, backend="eager", fullgraph=True)
+        for value in values:
+            function = make(value)
+            torch.testing.assert_close(compiled(), call())
+
+
 @pytest.mark.parametrize("level", ["attn", "tile", "warp"])
 def test_no_keys(ours, level):
     q, k, v = inputs(torch.float16, keys=0)

@@ -122,7 +122,7 @@ class _Bindings:
             if not same(scope.get(name, _ABSENT), value):
                 return False
         for function, code, defaults in self.functions:
-            if function.__code__ is not code or function.__defaults__ is not defaults:
+            if function.__code__ is not code or not same(function.__defaults__, defaults):
                 return False
         return True
 
@@ -142,7 +142,10 @@ def _look(tensor: torch.Tensor) -> Tuple[Any, ...]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    # torch.compile guards the identity of a function only where that is asked for as a number; else its code.
+    # torch.compile makes tuples anew, so that theirs is the identity of what they hold.
+    if isinstance(b, tuple):
+        return isinstance(a, tuple) and len(a) == len(b) and all([_same(x, y) for x, y in zip(a, b)])
+    # It guards the identity of a function only where that is asked for as a number; else its code.
     return id(a) == id(b) if isinstance(b, types.FunctionType) else a is b
 
 

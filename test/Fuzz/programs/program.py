@@ -193,6 +193,7 @@ def draw(source, front_end=None):
         score = score_node(form)
         region = region_class(source, dialect, sizes, captures if own is captures else Offset(captures), score,
                               form["accurate_tanh"])
+        region.lengths = extents(form)[2:]  # keys that the mask hides count, too
         node = region.scores()
         form["score_error"] = float(node.error)
         parts.append(("score_mod", ("score", *Region.arguments), region.finish(node), region.used))

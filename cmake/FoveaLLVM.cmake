@@ -41,6 +41,7 @@ if(FOVEA_SANITIZE)
   # Two checks need type information that the LLVM libraries come without.
   set(fovea_sanitize -fsanitize=${FOVEA_SANITIZE} -fno-sanitize=vptr,function -fno-sanitize-recover=all)
   add_compile_options(${fovea_sanitize} -O1 -fno-omit-frame-pointer -g1)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/StatisticsOfLLVM.h>")
   add_link_options(${fovea_sanitize})
 endif()
 

@@ -7,13 +7,14 @@ current. Tests that need a device or tool that this machine lacks are skipped.
 
 The preset asan is for memory and undefined behaviour: of the lit tests, it leaves
 out those that look at what ptxas makes of PTX that other tests compile as well,
-and it runs a slice of the fuzzers of text.
+and it runs a slice of the fuzzers, of text and of programs.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 import time
@@ -26,7 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIT_PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
 # What is not run under the sanitizers: programs are small there, and not many.
 NOT_SANITIZED = "ptxas|feature-pairs|no-spills|roles-sass|examples-(sm|tile)|packed-queries|Analysis/random"
-FUZZ_MINUTES = 3
+FUZZ_MINUTES = 2
+PROGRAM_MINUTES = 1
 LIT_SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
 
 
@@ -50,9 +52,9 @@ def banner(text):
     print(f"--- {text}", flush=True)
 
 
-def run(command):
+def run(command, environment=None):
     """Runs a command with its output shown; whether it succeeded."""
-    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL).returncode == 0
+    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment).returncode == 0
 
 
 def tool_of_build(build, name):
@@ -115,10 +117,19 @@ def run_pytest(build, totals):
         totals.add("pytest collected no tests", False)
 
 
-def run_fuzzers(build, totals):
-    """A short while of each reader; the inputs that it took are told."""
+def run_fuzzers(build, jobs, totals):
+    """A short while of each reader, and of random programs; how many there were is told."""
     totals.add("fuzz-text", run([sys.executable, "test/Fuzz/run_text.py", build, f"--minutes={FUZZ_MINUTES}",
                                  f"--finds={build / 'test' / 'finds'}"]))
+    # Python is not sanitized: it must have the sanitizer's library before it loads ours.
+    library = subprocess.run([tool_of_build(build, "CMAKE_CXX_COMPILER"),
+                              f"-print-file-name=libclang_rt.asan-{platform.machine()}.so"],
+                             capture_output=True, text=True).stdout.strip()
+    environment = {**os.environ, "LD_PRELOAD": library, "FOVEA_LIBRARY_PATH": str(build / "lib"),
+                   "ASAN_OPTIONS": f"{os.environ['ASAN_OPTIONS']}:detect_leaks=0"}
+    totals.add("fuzz programs", run([sys.executable, "test/Fuzz/run_programs.py", "fuzz", f"--minutes={PROGRAM_MINUTES}",
+                                     f"--jobs={jobs}", "--front-end=fovea", f"--keep={build / 'test' / 'finds'}"],
+                                    environment))
 
 
 def sanitize_environment():
@@ -149,8 +160,8 @@ def test_preset(preset, args, totals):
     if args.only:
         return
     if sanitized:
-        banner("fuzzers of text")
-        run_fuzzers(build, totals)
+        banner("fuzzers")
+        run_fuzzers(build, args.jobs, totals)
     else:
         banner("pytest")
         run_pytest(build, totals)

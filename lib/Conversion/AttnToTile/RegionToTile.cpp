@@ -438,10 +438,12 @@ void RegionToTile::inferRanges(Operation *op) {
     unsigned width = ConstantIntRanges::getStorageBitwidth(operand.getType());
     operands.push_back(ConstantIntRanges::maxRange(width));
   }
-  infer.inferResultRanges(operands,
-                          [&](Value value, const ConstantIntRanges &range) {
-                            ranges.insert_or_assign(value, range);
-                          });
+  infer.inferResultRanges(
+      operands, [&](Value value, const ConstantIntRanges &range) {
+        // A select of floats has one of no bits.
+        if (getElementTypeOrSelf(value.getType()).isIntOrIndex())
+          ranges.insert_or_assign(value, range);
+      });
 }
 
 /// Follows `coordinate +- scalar`.

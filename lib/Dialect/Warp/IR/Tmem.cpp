@@ -33,9 +33,9 @@ int64_t fovea::warp::getTmemColumns(MemRefType type) {
 LogicalResult TmemAllocOp::verify() {
   int64_t columns = getTmemColumns(getBuffer().getType()), first = getColumn();
   if (first < 0 || first > kTmemColumns - columns)
-    return emitOpError("columns ")
-           << first << " to " << first + columns << " are not all among the "
-           << kTmemColumns << " of tensor memory";
+    return emitOpError() << columns << " columns from column " << first
+                         << " on are not all among the " << kTmemColumns
+                         << " of tensor memory";
   return success();
 }
 
@@ -43,9 +43,8 @@ LogicalResult TmemViewOp::verify() {
   int64_t from = getFrom(), columns = getTmemColumns(getType());
   int64_t available = getTmemColumns(getSource().getType());
   if (from < 0 || from > available - columns)
-    return emitOpError("columns ")
-           << from << " to " << from + columns
-           << " are not all among the source's " << available;
+    return emitOpError() << columns << " columns from column " << from
+                         << " on are not all among the source's " << available;
   return success();
 }
 

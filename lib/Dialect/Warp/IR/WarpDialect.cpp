@@ -321,9 +321,9 @@ LogicalResult ExtractColumnsOp::verify() {
            << source << " to " << result;
   int64_t from = getFrom();
   if (from < 0 || from > source.getDimSize(1) - result.getDimSize(1))
-    return emitOpError("columns ")
-           << from << " to " << from + result.getDimSize(1)
-           << " are not all among the source's " << source.getDimSize(1);
+    return emitOpError() << result.getDimSize(1) << " columns from column "
+                         << from << " on are not all among the source's "
+                         << source.getDimSize(1);
   return success();
 }
 

@@ -334,7 +334,7 @@ func.func @f(%t: !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>) {
 // -----
 
 func.func @f(%s: tensor<64x32xf32, #tile.reg>) {
-  // expected-error@+1 {{columns -8 to 0 are not all among the source's 32}}
+  // expected-error@+1 {{8 columns from column -8 on are not all among the source's 32}}
   %0 = warp.extract_columns %s from -8 : tensor<64x32xf32, #tile.reg> to tensor<64x8xf32, #tile.reg>
   return
 }
@@ -342,7 +342,7 @@ func.func @f(%s: tensor<64x32xf32, #tile.reg>) {
 // -----
 
 func.func @f(%s: tensor<64x32xf32, #tile.reg>) {
-  // expected-error@+1 {{columns 32 to 40 are not all among the source's 32}}
+  // expected-error@+1 {{8 columns from column 32 on are not all among the source's 32}}
   %0 = warp.extract_columns %s from 32 : tensor<64x32xf32, #tile.reg> to tensor<64x8xf32, #tile.reg>
   return
 }
@@ -350,7 +350,7 @@ func.func @f(%s: tensor<64x32xf32, #tile.reg>) {
 // -----
 
 func.func @f(%s: tensor<64x32xf32, #tile.reg>) {
-  // expected-error@+1 {{columns 0 to 40 are not all among the source's 32}}
+  // expected-error@+1 {{40 columns from column 0 on are not all among the source's 32}}
   %0 = warp.extract_columns %s from 0 : tensor<64x32xf32, #tile.reg> to tensor<64x40xf32, #tile.reg>
   return
 }

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @past_the_end() {
-  // expected-error@+1 {{columns 448 to 576 are not all among the 512 of tensor memory}}
+  // expected-error@+1 {{128 columns from column 448 on are not all among the 512 of tensor memory}}
   %s = warp.tmem_alloc column(448) : memref<128x128xf32, #warp.tmem>
   return
 }
@@ -9,7 +9,7 @@ func.func @past_the_end() {
 // -----
 
 func.func @before_the_start() {
-  // expected-error@+1 {{columns -1 to 127 are not all among the 512 of tensor memory}}
+  // expected-error@+1 {{128 columns from column -1 on are not all among the 512 of tensor memory}}
   %s = warp.tmem_alloc column(-1) : memref<128x128xf32, #warp.tmem>
   return
 }
@@ -41,7 +41,7 @@ func.func @half_a_column() {
 // -----
 
 func.func @view(%s: memref<128x128xf32, #warp.tmem>) {
-  // expected-error@+1 {{columns 65 to 129 are not all among the source's 128}}
+  // expected-error@+1 {{64 columns from column 65 on are not all among the source's 128}}
   %p = warp.tmem_view %s from 65 : memref<128x128xf32, #warp.tmem> to memref<128x128xbf16, #warp.tmem>
   return
 }

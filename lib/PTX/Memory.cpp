@@ -66,6 +66,16 @@ static bool findGlobal(Warp &warp, const Inst &inst, uint64_t address,
             (in->name.empty() ? "an allocation" : "'" + in->name + "'") +
             " of " + Twine(in->size) + " bytes",
         bytes, use, lane);
+  if (!in->forbidden.empty())
+    if (auto part = in->findForbidden(offset, bytes);
+        part != in->forbidden.end())
+      return outOfBounds(warp, inst,
+                         hex(address) +
+                             ", which reaches memory that is no "
+                             "object's, from " +
+                             hex(in->address + part->first) + " to " +
+                             hex(in->address + part->second),
+                         bytes, use, lane);
   if (in->readOnly && use != Use::Read) {
     warp.fail(inst, "space", "constant memory is written", 1u << lane);
     return false;

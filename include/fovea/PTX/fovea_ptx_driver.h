@@ -15,6 +15,7 @@
 #ifndef FOVEA_PTX_FOVEA_PTX_DRIVER_H
 #define FOVEA_PTX_FOVEA_PTX_DRIVER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -51,6 +52,12 @@ FOVEA_PTX_DRIVER_API int foveaPTXDriverSet(const char *name, uint64_t value);
  * Valid until the thread's next failing call.
  */
 FOVEA_PTX_DRIVER_API int foveaPTXDriverGetReport(const char **report);
+
+/**
+ * Lets no kernel access these bytes of an allocation: what lies before and
+ * behind them are objects of their own. Holds until the allocation is freed.
+ */
+FOVEA_PTX_DRIVER_API int foveaPTXDriverForbid(uint64_t address, size_t bytes);
 
 /** What all launches of the process so far were. */
 typedef struct fovea_ptx_driver_summary {

@@ -195,7 +195,7 @@ static Step runAllocate(Warp &warp, const Inst &inst, uint32_t mask) {
                      "multiple of 4");
   if (!findBytes(warp, inst, address >> 32 ? Space::Generic : Space::Shared,
                  address, 4, Use::Write, lane, bytes) ||
-      !watch(warp, inst, bytes, 4, warp.access(inst, 1u << lane, true, false)))
+      !watch(warp, inst, bytes, 4, warp.access(inst, 1u << lane, true)))
     return Step::Fail;
   memcpy(bytes.data, &column, 4);
   memset(bytes.written, kWritten, 4);

@@ -156,6 +156,15 @@ cl::opt<std::string>
 cl::opt<std::string> metadata("metadata", cl::value_desc("file"),
                               cl::desc("The launch metadata of --kernel"),
                               cl::cat(category));
+cl::opt<bool> globalRaces(
+    "global-races",
+    cl::desc("With --device=ptx: look for unordered accesses to global memory, "
+             "not only to shared memory"),
+    cl::cat(category));
+cl::opt<std::string> trace("trace", cl::value_desc("file"),
+                           cl::desc("With --device=ptx: write who did what "
+                                    "when, as Chrome's traces are written"),
+                           cl::cat(category));
 cl::opt<bool> benchmark(
     "benchmark",
     cl::desc("With --device=cuda: time the kernel and print the median of 51 "
@@ -319,6 +328,12 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
   if (!options.onDevice && (options.benchmark || !options.kernel.empty() ||
                             !options.metadata.empty())) {
     reportError("--benchmark, --kernel and --metadata go with --device=cuda");
+    return std::nullopt;
+  }
+  options.globalRaces = globalRaces;
+  options.trace = trace;
+  if (!options.emulated && (options.globalRaces || !options.trace.empty())) {
+    reportError("--global-races and --trace go with --device=ptx");
     return std::nullopt;
   }
   if (device == Device::CUDA && options.emulated) {

@@ -52,6 +52,9 @@ struct Options {
 
   /// On a GPU instead of in the interpreter; `emulated`: as PTX on the CPU.
   bool onDevice = false, emulated = false, benchmark = false;
+  /// What the emulator looks for, and the file that it writes.
+  bool globalRaces = false;
+  std::string trace;
   /// Looks for the best schedule; `tuneDryRun`: lists what it would try.
   bool tune = false, tuneDryRun = false;
   /// For tuning: processors to compile on, and the assembler.

@@ -38,6 +38,7 @@ extern "C" {
  *   step_limit         instructions of one warp; 0: no limit
  *   host_threads       0: one for each core
  *   races              report unordered accesses (1 unless set)
+ *   global_races       report those to global memory, too (0 unless set)
  *   uninitialized      report reads of what was never written (1 unless set)
  *   equal_writes       report writes of the value that is there already, too
  *   perturb            move approximate results within their bounds
@@ -52,6 +53,12 @@ FOVEA_PTX_DRIVER_API int foveaPTXDriverSet(const char *name, uint64_t value);
  * Valid until the thread's next failing call.
  */
 FOVEA_PTX_DRIVER_API int foveaPTXDriverGetReport(const char **report);
+
+/**
+ * Writes who does what when in launches that follow to a file, in the JSON
+ * format of Chrome's traces. Null ends the file.
+ */
+FOVEA_PTX_DRIVER_API int foveaPTXDriverTrace(const char *path);
 
 /**
  * Lets no kernel access these bytes of an allocation: what lies before and

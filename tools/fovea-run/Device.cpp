@@ -483,27 +483,6 @@ public:
   /// Empty if there can't be one.
   StringRef getPath() const { return path; }
 
-  /// Shows the line that a report of the emulator names.
-  void explain(StringRef report) const {
-    size_t at = path.empty() ? StringRef::npos : report.find(path);
-    if (at == StringRef::npos)
-      return;
-    StringRef rest = report.drop_front(at + path.size());
-    unsigned number = 0;
-    if (!rest.consume_front(":") || rest.consumeInteger(10, number))
-      return;
-    auto file = readRegularFile(path);
-    if (!file)
-      return llvm::consumeError(file.takeError());
-    SmallVector<StringRef> lines;
-    (*file)->getBuffer().split(lines, '\n');
-    if (number && number <= lines.size())
-      llvm::errs() << "note: this is line " << number
-                   << " of the warp program (--line-info=FILE of fovea-compile "
-                      "writes it):\n  "
-                   << lines[number - 1].trim() << "\n";
-  }
-
 private:
   SmallString<128> path;
 };
@@ -523,6 +502,27 @@ private:
                     SmallVectorImpl<HostTensor> &outputs);
 };
 } // namespace
+
+/// Shows the op of the warp program that a report of the emulator names.
+static void showWarpOp(StringRef report) {
+  StringRef text = report.split(": note: compiled from here").first;
+  if (text.size() == report.size())
+    return;
+  StringRef line = text.rsplit('\n').second;
+  auto [front, column] = line.rsplit(':');
+  auto [path, number] = front.rsplit(':');
+  unsigned index;
+  if (number.getAsInteger(10, index) || index == 0)
+    return;
+  auto file = readRegularFile(path);
+  if (!file)
+    return llvm::consumeError(file.takeError());
+  SmallVector<StringRef> lines;
+  (*file)->getBuffer().split(lines, '\n');
+  if (index <= lines.size())
+    llvm::errs() << "note: line " << index << " of the warp program is\n  "
+                 << lines[index - 1].trim() << "\n";
+}
 
 /// The chip that PTX is for, as in "90"; 0 if it doesn't say.
 static unsigned getCapability(StringRef ptx) {
@@ -559,7 +559,7 @@ ExitCode EmulatedBackend::run(const Workload &workload,
   ExitCode code =
       runSeeds(device.get(), settings, image, metadata, workload, outputs);
   if (code)
-    warpProgram.explain(fovea_last_error());
+    showWarpOp(fovea_last_error());
   return settings.trace("") ? code : kBadInput;
 }
 

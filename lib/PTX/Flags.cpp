@@ -27,7 +27,7 @@ void Flags::observe(Warp &warp, uint64_t address, uint32_t mask, Order order,
     return;
   const uint32_t self = warp.cluster->index;
   for (const Publication &p : found->second) {
-    unsigned distance = p.cluster != self           ? InDevice
+    unsigned distance = p.cluster != self          ? InDevice
                         : p.rank != warp.cta->rank ? InCluster
                                                    : InCta;
     if (distance > p.scope || distance > scope)

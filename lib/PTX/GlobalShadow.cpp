@@ -63,8 +63,8 @@ Stamp GlobalShadow::find(const Watched &watched, uint64_t offset,
   for (uint64_t end = offset + bytes; offset < end;) {
     uint64_t page = offset / kPage, stop = std::min(end, (page + 1) * kPage);
     if (const Page *in = watched.pages[page].load())
-      if (Stamp found = in->shadow.find(offset - page * kPage, stop - offset,
-                                        reads))
+      if (Stamp found =
+              in->shadow.find(offset - page * kPage, stop - offset, reads))
         return found;
     offset = stop;
   }

@@ -217,10 +217,10 @@ static bool loadTensor(Warp &warp, const Inst &inst, const Bulk &form,
     bool fine = true;
     visitRuns(map, form, coordinates, offset, [&](const BoxRun &run) {
       Bytes from;
-      fine = fine && (!run.inside ||
-                      (findBytes(warp, inst, Space::Global, run.global,
-                                 run.bytes, Use::Read, l, from) &&
-                       watch(warp, inst, from, run.bytes, access)));
+      fine = fine &&
+             (!run.inside || (findBytes(warp, inst, Space::Global, run.global,
+                                        run.bytes, Use::Read, l, from) &&
+                              watch(warp, inst, from, run.bytes, access)));
     });
     if (!fine)
       return false;
@@ -362,8 +362,15 @@ static bool issueStore(Warp &warp, const Inst &inst, const Bulk &form,
   if (from.cta != warp.cta)
     return refuse(warp, inst, "space", l,
                   "a bulk store reads the CTA's own shared memory");
-  if (!checkWritten(warp, inst, from, bytes, address, l))
-    return false;
+  // What lies outside of the tensor goes nowhere.
+  for (const Store &store : stores) {
+    Bytes part = from;
+    part.data += store.from;
+    part.written += store.from;
+    part.offset += store.from;
+    if (!checkWritten(warp, inst, part, store.bytes, address + store.from, l))
+      return false;
+  }
   Groups &groups = warp.bulks[l];
   Access access = warp.asyncAccess(inst, 1u << l, false, warp.bulkAgent,
                                    groups.epoch, true);

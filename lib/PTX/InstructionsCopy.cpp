@@ -117,6 +117,28 @@ struct Piece {
 };
 } // namespace
 
+/// Whether a copy changes nothing: the same one is on its way, for threads that
+/// have nothing left to copy may do what others do; or its bytes are there.
+static bool isRepeated(Warp &warp, const Piece &piece, uint64_t from,
+                       unsigned bytes) {
+  auto found = warp.cta->smallCopies.find(piece.to.offset);
+  if (found != warp.cta->smallCopies.end()) {
+    const SmallCopy &last = found->second;
+    bool isSame =
+        last.bytes == piece.bytes && (!last.bytes || last.from == from);
+    bool isOnItsWay = last.work == warp.cluster->nextWork ||
+                      warp.cluster->isPending(last.work);
+    if (isOnItsWay)
+      return isSame;
+  }
+  static constexpr uint8_t kZeros[16] = {};
+  return llvm::all_of(llvm::ArrayRef(piece.to.written, bytes),
+                      [](uint8_t state) { return state == kWritten; }) &&
+         (!piece.bytes ||
+          !memcmp(piece.to.data, piece.from.data, piece.bytes)) &&
+         !memcmp(piece.to.data + piece.bytes, kZeros, bytes - piece.bytes);
+}
+
 /// Slots: target, source, [size or predicate]. flags bits: which bases are 32
 /// bits wide.
 static Step runSmallCopy(Warp &warp, const Inst &inst, uint32_t mask) {
@@ -170,6 +192,13 @@ static Step runSmallCopy(Warp &warp, const Inst &inst, uint32_t mask) {
       return false;
     Access access = warp.asyncAccess(inst, 1u << l, true, warp.copyAgent,
                                      warp.copies[l].epoch, /*async=*/false);
+    if (warp.cluster->run->launch.allowEqualWrites &&
+        isRepeated(warp, piece, from, form.bytes)) {
+      access.write = false;
+      access.stamp.equal = 1;
+    }
+    warp.cta->smallCopies[piece.to.offset] = {from, warp.cluster->nextWork,
+                                              piece.bytes};
     if (!watch(warp, inst, piece.to, form.bytes, access))
       return false;
     access.write = false;

@@ -47,7 +47,8 @@ Order fovea::ptx::takeOrder(Build &b, Order otherwise) {
 }
 
 Scope fovea::ptx::takeScope(Build &b) {
-  return llvm::StringSwitch<Scope>(b.takeOneOf({"cta", "cluster", "gpu", "sys"}))
+  return llvm::StringSwitch<Scope>(
+             b.takeOneOf({"cta", "cluster", "gpu", "sys"}))
       .Case("cta", InCta)
       .Case("cluster", InCluster)
       .Default(InDevice);

@@ -32,8 +32,10 @@ TensorAccess::TensorAccess(Warp &warp, const Inst &inst, uint16_t agent,
       warp.knowledgeOf(__builtin_ctz(warp.fragment().mask)).tensor;
   access.stamp.agent = agent;
   access.stamp.epoch = epoch;
+  access.stamp.cluster = warp.cluster->index;
   access.stamp.place = inst.index;
   access.stamp.lanes = 0;
+  access.agentsPerCta = warp.cluster->agentsPerCta;
   access.issuer = ordered ? agent : kNobody;
   access.knowledge = &knowledge;
 }
@@ -95,7 +97,22 @@ void fovea::ptx::writeCell(Cta &cta, unsigned lane, unsigned column,
 }
 
 unsigned fovea::ptx::takeCtaGroup(Build &b) {
-  return b.needOneOf({"cta_group::1", "cta_group::2"}).ends_with("2") ? 2 : 1;
+  StringRef group = b.needOneOf({"cta_group::1", "cta_group::2"});
+  for (const Instruction &other : b.function.body) {
+    if (other.opcode != "tcgen05")
+      continue;
+    auto found = llvm::find_if(other.modifiers, [](StringRef modifier) {
+      return modifier.starts_with("cta_group::");
+    });
+    if (found == other.modifiers.end())
+      continue;
+    if (*found != group)
+      b.error(
+          "all 'tcgen05' of a kernel must have the same .cta_group, found ." +
+          group + ", and ." + *found + " at line " + Twine(other.loc.line));
+    break;
+  }
+  return group.ends_with("2") ? 2 : 1;
 }
 
 bool fovea::ptx::findGroup(Warp &warp, const Inst &inst, unsigned group,

@@ -289,8 +289,16 @@ struct Warp {
 // CTAs and clusters
 //===----------------------------------------------------------------------===//
 
+/// A cp.async that was issued.
+struct SmallCopy {
+  uint64_t from, work;
+  uint32_t bytes;
+};
+
 struct Cta {
   Cluster *cluster = nullptr;
+  /// The last cp.async to a place in shared memory.
+  llvm::DenseMap<uint32_t, SmallCopy> smallCopies;
   std::array<uint32_t, 3> id{};
   uint32_t rank = 0;
   std::vector<uint8_t> shared;

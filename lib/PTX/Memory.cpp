@@ -30,7 +30,8 @@ std::string fovea::ptx::describeShared(const Cta &cta, uint32_t offset) {
 static std::string describeGlobal(const Bytes &bytes) {
   const Device::Allocation &in = *bytes.global;
   std::string text = hex(in.address + (bytes.data - in.bytes.get()));
-  return text + (in.name.empty() ? " of global memory" : " of '" + in.name + "'");
+  return text +
+         (in.name.empty() ? " of global memory" : " of '" + in.name + "'");
 }
 
 static StringRef verb(Use use) {
@@ -227,8 +228,8 @@ static bool watchPrimary(Warp &warp, const Inst &inst, const Bytes &bytes,
   const auto *watched = primary->shadow.find(bytes.global->address);
   if (!watched)
     return true;
-  Stamp with = GlobalShadow::find(*watched, bytes.data - bytes.global->bytes.get(),
-                                  count, access.write);
+  Stamp with = GlobalShadow::find(
+      *watched, bytes.data - bytes.global->bytes.get(), count, access.write);
   if (!with)
     return true;
   Run &run = *warp.cluster->run;

@@ -328,9 +328,12 @@ void Warp::splitGroups(uint32_t mask) {
 }
 
 void Warp::release(uint32_t mask, Knowledge &to) {
+  // Each thread has its own 'tcgen05.fence::after_thread_sync'.
+  Clock tensor = std::move(to.tensor);
   for (LaneGroup &group : groups)
     if (group.mask & mask)
       to.join(group.knowledge);
+  to.tensor = std::move(tensor);
   if (mask == live)
     to.known.raise(agent, epoch);
   else
@@ -361,6 +364,10 @@ void Warp::syncLanes(uint32_t mask) {
   splitGroups(mask);
   Knowledge all;
   release(mask, all);
+  // Fences of tensor memory are mostly a warp's.
+  for (const LaneGroup &group : groups)
+    if (group.mask & mask)
+      all.tensor.join(group.knowledge.tensor);
   llvm::erase_if(groups,
                  [&](const LaneGroup &group) { return group.mask & mask; });
   groups.push_back({mask, std::move(all)});
@@ -454,14 +461,13 @@ Step Warp::fail(const Inst &inst, StringRef kind, const Twine &message,
 
 /// Who an agent is.
 static std::string describeAgent(Cluster &cluster, const Stamp &stamp) {
-  static constexpr const char *kWhat[kWarpAgents] = {
-      "",
-      "a cp.async of ",
-      "a bulk copy of ",
-      "a bulk copy of ",
-      "matrix work of ",
-      "a tcgen05.ld of ",
-      "a tcgen05.st of "};
+  static constexpr const char *kWhat[kWarpAgents] = {"",
+                                                     "a cp.async of ",
+                                                     "a bulk copy of ",
+                                                     "a bulk copy of ",
+                                                     "matrix work of ",
+                                                     "a tcgen05.ld of ",
+                                                     "a tcgen05.st of "};
   // Agents are numbered as startWarp asks for them.
   uint32_t rank = stamp.agent / cluster.agentsPerCta;
   if (rank < cluster.ctas.size()) {
@@ -471,8 +477,8 @@ static std::string describeAgent(Cluster &cluster, const Stamp &stamp) {
         kWhat[kind] + ("warp " + std::to_string(in / kWarpAgents)) +
         " of CTA " + describeId(cluster.run->getCtaId(stamp.cluster, rank));
     if (kind == 0)
-      text += ", lanes " + cluster.ctas[rank].warps[in / kWarpAgents].describe(
-                               stamp.lanes);
+      text += ", lanes " +
+              cluster.ctas[rank].warps[in / kWarpAgents].describe(stamp.lanes);
     return text;
   }
   if (stamp.cluster == cluster.index)

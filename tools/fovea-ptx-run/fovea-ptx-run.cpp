@@ -75,9 +75,9 @@ static cl::opt<unsigned> hostThreads("host-threads",
 static cl::opt<bool> noRaces("no-races", cl::desc("Do not look for races"),
                              cl::cat(category));
 static cl::opt<bool>
-    globalRaces("global-races",
-                cl::desc("Look for races in global memory, too"),
-                cl::cat(category));
+    noGlobalRaces("no-global-races",
+                  cl::desc("Do not look for races in global memory"),
+                  cl::cat(category));
 static cl::opt<std::string>
     primaryName("primary",
                 cl::desc("A kernel that runs before, with the same grid and "
@@ -224,7 +224,7 @@ static int runOnce(const Module &module, const Kernel &kernel, uint64_t number,
   launch.stepLimit = steps;
   launch.hostThreads = hostThreads;
   launch.checkRaces = !noRaces;
-  launch.checkGlobalRaces = globalRaces;
+  launch.checkGlobalRaces = !noGlobalRaces;
   launch.allowEqualWrites = !equalWrites;
   launch.checkUninitialized = !allowUninitialized;
   launch.perturbApproximations = perturb;

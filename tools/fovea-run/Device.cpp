@@ -553,8 +553,7 @@ ExitCode EmulatedBackend::run(const Workload &workload,
   if (fovea_status status = fovea_device_open(FOVEA_CURRENT_DEVICE, &opened))
     return reportFailure(status);
   std::unique_ptr<fovea_device, DeviceCloser> device(opened);
-  if (!settings.apply("global_races", options.globalRaces) ||
-      !settings.trace(options.trace))
+  if (!settings.trace(options.trace))
     return kBadInput;
   ExitCode code =
       runSeeds(device.get(), settings, image, metadata, workload, outputs);

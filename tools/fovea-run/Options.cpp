@@ -156,11 +156,6 @@ cl::opt<std::string>
 cl::opt<std::string> metadata("metadata", cl::value_desc("file"),
                               cl::desc("The launch metadata of --kernel"),
                               cl::cat(category));
-cl::opt<bool> globalRaces(
-    "global-races",
-    cl::desc("With --device=ptx: look for unordered accesses to global memory, "
-             "not only to shared memory"),
-    cl::cat(category));
 cl::opt<std::string> trace("trace", cl::value_desc("file"),
                            cl::desc("With --device=ptx: write who did what "
                                     "when, as Chrome's traces are written"),
@@ -330,10 +325,9 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
     reportError("--benchmark, --kernel and --metadata go with --device=cuda");
     return std::nullopt;
   }
-  options.globalRaces = globalRaces;
   options.trace = trace;
-  if (!options.emulated && (options.globalRaces || !options.trace.empty())) {
-    reportError("--global-races and --trace go with --device=ptx");
+  if (!options.emulated && !options.trace.empty()) {
+    reportError("--trace goes with --device=ptx");
     return std::nullopt;
   }
   if (device == Device::CUDA && options.emulated) {

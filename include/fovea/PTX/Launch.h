@@ -51,7 +51,7 @@ struct Launch {
   /// Report unordered accesses to shared and tensor memory.
   bool checkRaces = true;
   /// Report unordered accesses to global memory, too.
-  bool checkGlobalRaces = false;
+  bool checkGlobalRaces = true;
   /// A write of the value that is there already is no race. (The ISA makes no
   /// exception for it; kernels in which several warps fill the same bytes with
   /// zeros rely on one.)

@@ -38,7 +38,7 @@ extern "C" {
  *   step_limit         instructions of one warp; 0: no limit
  *   host_threads       0: one for each core
  *   races              report unordered accesses (1 unless set)
- *   global_races       report those to global memory, too (0 unless set)
+ *   global_races       report those to global memory, too (1 unless set)
  *   uninitialized      report reads of what was never written (1 unless set)
  *   equal_writes       report writes of the value that is there already, too
  *   perturb            move approximate results within their bounds

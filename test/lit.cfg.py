@@ -38,6 +38,7 @@ fovea_tools = [
     "fovea-compile",
     "fovea-embed",
     "fovea-guard-test",
+    "fovea-launch",
     "fovea-lsp-server",
     "fovea-mask-test",
     "fovea-opt",

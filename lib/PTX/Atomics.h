@@ -14,12 +14,10 @@
 
 namespace fovea::ptx {
 
-/// How an access is ordered with others.
-enum class Order : uint8_t { Weak, Relaxed, Acquire, Release, Both };
-
 Space takeSpace(Build &build);
 Order takeOrder(Build &build, Order otherwise);
-void takeScope(Build &build);
+/// The device, if the instruction does not say.
+Scope takeScope(Build &build);
 /// True if an operand with a cache policy follows.
 bool takeCacheModifiers(Build &build);
 
@@ -34,10 +32,14 @@ inline uint64_t laneAddress(Warp &warp, const Inst &inst, Slot base,
 /// A strong read sees what strong writes to the place have published, a strong
 /// write publishes. A release or an acquire does so itself, others with the
 /// fences around them.
-void observe(Warp &warp, uint64_t key, uint32_t mask, Order order);
-void publish(Warp &warp, uint64_t key, uint32_t mask, Order order,
-             bool replaces);
-uint64_t keyOf(const Bytes &bytes, uint64_t address);
+struct Strong {
+  Order order = Order::Weak;
+  Scope scope = InDevice;
+};
+void observe(Warp &warp, const Bytes &bytes, uint64_t address, uint32_t mask,
+             Strong strong);
+void publish(Warp &warp, const Bytes &bytes, uint64_t address, uint32_t mask,
+             Strong strong, bool replaces);
 
 } // namespace fovea::ptx
 

@@ -128,6 +128,7 @@ static void startWarp(Warp &warp, Cta &cta, uint32_t index,
   warp.agent = cluster.newAgent();
   warp.copyAgent = cluster.newAgent();
   warp.bulkAgent = cluster.newAgent();
+  warp.bulkWriteAgent = cluster.newAgent();
   warp.matrixAgent = cluster.newAgent();
   warp.loadAgent = cluster.newAgent();
   warp.storeAgent = cluster.newAgent();
@@ -152,13 +153,12 @@ static void startWarp(Warp &warp, Cta &cta, uint32_t index,
     }
 }
 
-Cluster::Cluster(Run &run, uint64_t index) : run(&run) {
-  random.seed(run.launch.seed * 0x9e3779b97f4a7c15ull + index * 2 + 1);
-  const auto &grid = run.launch.grid, &size = run.cluster;
-  std::array<uint64_t, 2> counts{grid[0] / size[0], grid[1] / size[1]};
-  std::array<uint32_t, 3> id{uint32_t(index % counts[0]),
-                             uint32_t(index / counts[0] % counts[1]),
-                             uint32_t(index / counts[0] / counts[1])};
+Cluster::Cluster(Run &run, uint64_t number) : run(&run), index(number) {
+  random.seed(run.launch.seed * 0x9e3779b97f4a7c15ull + number * 2 + 1);
+  const auto &size = run.cluster;
+  std::array<uint32_t, 3> first = run.getCtaId(number, 0);
+  std::array<uint32_t, 3> id{first[0] / size[0], first[1] / size[1],
+                             first[2] / size[2]};
   uint32_t ctaCount = size[0] * size[1] * size[2];
   const auto &block = run.launch.block;
   uint32_t threads = block[0] * block[1] * block[2];
@@ -169,8 +169,7 @@ Cluster::Cluster(Run &run, uint64_t index) : run(&run) {
     cta.rank = rank;
     std::array<uint32_t, 3> in{rank % size[0], rank / size[0] % size[1],
                                rank / size[0] / size[1]};
-    for (int d = 0; d < 3; ++d)
-      cta.id[d] = id[d] * size[d] + in[d];
+    cta.id = run.getCtaId(number, rank);
     uint64_t bytes = kReservedShared + run.sharedBytes;
     cta.shared.resize(bytes);
     cta.written.resize(bytes);
@@ -194,6 +193,17 @@ Cluster::Cluster(Run &run, uint64_t index) : run(&run) {
     }
   }
   barrier.arrived.resize(uint64_t(warps) * ctaCount);
+  agentsPerCta = warps * kWarpAgents;
+  if (Trace *trace = run.launch.trace)
+    for (Cta &cta : ctas) {
+      uint64_t process = run.getTraceProcess(cta);
+      trace->nameProcess(process, run.kernel.name + " (" + Twine(cta.id[0]) +
+                                      "," + Twine(cta.id[1]) + "," +
+                                      Twine(cta.id[2]) + ")");
+      for (Warp &warp : cta.warps)
+        trace->nameThread(process, warp.index, "warp " + Twine(warp.index));
+    }
+  gridAgent = newAgent();
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,7 +265,7 @@ uint64_t Cluster::issue(Warp &warp, const Inst &inst, StringRef what,
   item.after.assign(after.begin(), after.end());
   item.what = what.str();
   pending[item.number] = true;
-  trace(&warp, inst.index, "issues " + what + " #" + Twine(item.number));
+  trace(item, /*begins=*/true);
   work.push_back(std::move(item));
   return work.back().number;
 }
@@ -277,7 +287,7 @@ bool Cluster::finishWork(size_t index) {
   Work item = std::move(work[index]);
   work[index] = std::move(work.back());
   work.pop_back();
-  trace(item.warp, item.place, "ends " + item.what + " #" + Twine(item.number));
+  trace(item, /*begins=*/false);
   bool fine = item.finish();
   pending.erase(item.number);
   if (!fine)
@@ -285,15 +295,11 @@ bool Cluster::finishWork(size_t index) {
   return fine;
 }
 
-void Cluster::trace(const Warp *warp, uint32_t place, const Twine &what) {
-  llvm::raw_ostream *os = run->launch.trace;
-  if (!os)
-    return;
-  std::lock_guard<std::mutex> lock(run->mutex);
-  const auto &id = warp->cta->id;
-  *os << time << " cta " << id[0] << ',' << id[1] << ',' << id[2] << " warp "
-      << warp->index << " line " << run->locate(place).line << ' ' << what
-      << '\n';
+void Cluster::trace(const Work &item, bool begins) {
+  if (Trace *trace = run->launch.trace)
+    trace->addWork(run->getTraceProcess(*item.warp->cta), item.warp->index,
+                   item.what, item.number, begins, time,
+                   run->getPlace(item.place));
 }
 
 //===----------------------------------------------------------------------===//
@@ -324,7 +330,7 @@ bool Cluster::isReady(Warp &warp, Fragment &fragment) {
   return true;
 }
 
-static std::string describeWait(Warp &warp, const Fragment &fragment) {
+std::string fovea::ptx::describeWait(Warp &warp, const Fragment &fragment) {
   const Wait &wait = fragment.wait;
   Cta &cta = *warp.cta;
   switch (wait.kind) {

@@ -130,6 +130,32 @@ llvm::Error Device::setWritten(uint64_t address, uint64_t size, bool written) {
   return llvm::Error::success();
 }
 
+std::map<uint64_t, uint64_t>::const_iterator
+Device::Allocation::findForbidden(uint64_t offset, uint64_t size) const {
+  // The parts are disjoint: the last one that begins before the end.
+  auto after = forbidden.lower_bound(offset + size);
+  if (after == forbidden.begin() || std::prev(after)->second <= offset)
+    return forbidden.end();
+  return std::prev(after);
+}
+
+llvm::Error Device::forbid(uint64_t address, uint64_t size) {
+  llvm::Expected<Allocation *> found = check(address, size, "forbids");
+  if (!found)
+    return found.takeError();
+  Allocation &in = **found;
+  uint64_t begin = address - in.address, end = begin + size;
+  for (auto other = in.findForbidden(begin, size); other != in.forbidden.end();
+       other = in.findForbidden(begin, end - begin)) {
+    begin = std::min(begin, other->first);
+    end = std::max(end, other->second);
+    in.forbidden.erase(other);
+  }
+  if (size)
+    in.forbidden[begin] = end;
+  return llvm::Error::success();
+}
+
 llvm::Expected<uint64_t> Device::countUnwritten(uint64_t address,
                                                 uint64_t size) const {
   llvm::Expected<Allocation *> found = check(address, size, "asks for");

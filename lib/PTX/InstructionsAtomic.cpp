@@ -36,7 +36,7 @@ enum class Rmw : uint8_t {
 
 struct Atomic {
   Space space = Space::Generic;
-  Order order = Order::Relaxed;
+  Strong strong;
   Rmw rmw = Rmw::Add;
   Type type;
   /// red has no result; vectors have several elements, atomic one by one.
@@ -164,12 +164,11 @@ static Step runAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
                    at) ||
         !checkWritten(warp, inst, at, bytes * a.count, address, l))
       return false;
-    Access access = warp.access(inst, 1u << l, true, true);
+    Access access = warp.access(inst, 1u << l, true, a.strong.scope);
     if (!watch(warp, inst, at, bytes * a.count, access))
       return false;
-    uint64_t key = keyOf(at, address);
-    observe(warp, key, 1u << l, a.order);
-    publish(warp, key, 1u << l, a.order, false);
+    observe(warp, at, address, 1u << l, a.strong);
+    publish(warp, at, address, 1u << l, a.strong, false);
     for (unsigned n = 0; n < a.count; ++n) {
       uint64_t x = readLane(warp, sources[n], bits, l);
       uint64_t with =
@@ -224,8 +223,8 @@ static void buildAtomic(Build &b) {
   if (b.hasModifier("async"))
     return b.error("'red.async' is not modelled");
   bool hint = b.take("L2::cache_hint");
-  a.order = takeOrder(b, Order::Relaxed);
-  takeScope(b);
+  a.strong.order = takeOrder(b, Order::Relaxed);
+  a.strong.scope = takeScope(b);
   a.space = takeSpace(b);
   StringRef name = b.needOneOf(
       {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});

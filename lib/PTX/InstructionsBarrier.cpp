@@ -339,11 +339,22 @@ static void buildSetRegisters(Build &b) {
 static Step runNothing(Warp &, const Inst &, uint32_t) { return Step::Next; }
 static Step runYield(Warp &, const Inst &, uint32_t) { return Step::Yield; }
 
-/// Kernels run one after the other here: what was before has ended.
+/// The grid before has ended when this one runs, but only those who wait know.
+static Step runGridWait(Warp &warp, const Inst &, uint32_t mask) {
+  warp.acquireAgent(mask, warp.cluster->gridAgent, 1, /*lanewise=*/false);
+  return Step::Next;
+}
+
+static Step runLaunchDependents(Warp &warp, const Inst &, uint32_t) {
+  warp.cluster->run->launchedDependents = true;
+  return Step::Next;
+}
+
 static void buildGridDependency(Build &b) {
-  b.needOneOf({"wait", "launch_dependents"});
+  bool waits = b.needOneOf({"wait", "launch_dependents"}) == "wait";
   b.expectOperands(0, 0);
-  b.set(runNothing);
+  b.code.launchesDependents |= !waits;
+  b.set(waits ? runGridWait : runLaunchDependents);
 }
 
 static void buildSleep(Build &b) {

@@ -150,6 +150,19 @@ static bool findLandings(Warp &warp, const Inst &inst, const Bulk &form,
   return true;
 }
 
+static bool watchesGlobal(const Warp &warp) {
+  const Run &run = *warp.cluster->run;
+  return run.footprint || run.launch.primary;
+}
+
+/// Who waits at the mbarrier knows that the source was read.
+static Access readingAccess(Warp &warp, const Inst &inst,
+                            llvm::ArrayRef<Landing> landings, unsigned l) {
+  const Landing &first = landings.front();
+  Mbarrier *m = first.barrierCta->findMbarrier(first.barrier);
+  return warp.asyncAccess(inst, 1u << l, false, m->agent, m->phase + 1, true);
+}
+
 /// Writes what came to all targets, and counts it at their mbarriers.
 static bool land(Warp &warp, const Inst &inst, llvm::ArrayRef<Landing> landings,
                  llvm::ArrayRef<uint8_t> bytes) {
@@ -198,6 +211,20 @@ static bool loadTensor(Warp &warp, const Inst &inst, const Bulk &form,
   std::vector<Landing> landings;
   if (!findLandings(warp, inst, form, bytes, l, landings))
     return false;
+  // What it comes after is what comes before now, not before it ends.
+  if (watchesGlobal(warp)) {
+    Access access = readingAccess(warp, inst, landings, l);
+    bool fine = true;
+    visitRuns(map, form, coordinates, offset, [&](const BoxRun &run) {
+      Bytes from;
+      fine = fine &&
+             (!run.inside || (findBytes(warp, inst, Space::Global, run.global,
+                                        run.bytes, Use::Read, l, from) &&
+                              watch(warp, inst, from, run.bytes, access)));
+    });
+    if (!fine)
+      return false;
+  }
   Warp *self = &warp;
   const Inst *where = &inst;
   const Bulk *f = &form;
@@ -251,14 +278,8 @@ static bool loadBulk(Warp &warp, const Inst &inst, const Bulk &form,
   std::vector<Landing> landings;
   if (!findLandings(warp, inst, form, bytes, l, landings))
     return false;
-  if (form.fromShared) {
-    // Who waits at the mbarrier knows that the source was read.
-    Mbarrier *m = landings[0].barrierCta->findMbarrier(landings[0].barrier);
-    Access access =
-        warp.asyncAccess(inst, 1u << l, false, m->agent, m->phase + 1, true);
-    if (!watch(warp, inst, from, bytes, access))
-      return false;
-  }
+  if (!watch(warp, inst, from, bytes, readingAccess(warp, inst, landings, l)))
+    return false;
   Warp *self = &warp;
   const Inst *where = &inst;
   const Bulk *f = &form;
@@ -315,6 +336,24 @@ static bool storeNow(Warp &warp, const Inst &inst, const Bulk &form,
   return true;
 }
 
+/// Who waits for the group knows that it has written.
+static bool watchStores(Warp &warp, const Inst &inst, const Bulk &form,
+                        llvm::ArrayRef<Store> stores, unsigned l) {
+  if (!watchesGlobal(warp))
+    return true;
+  Access access = warp.asyncAccess(inst, 1u << l, true, warp.bulkWriteAgent,
+                                   warp.bulks[l].epoch, true);
+  // Reductions are atomic.
+  access.stamp.strong = form.reduces;
+  access.stamp.scope = InDevice;
+  return llvm::all_of(stores, [&](const Store &store) {
+    Bytes to;
+    return findBytes(warp, inst, Space::Global, store.global, store.bytes,
+                     form.reduces ? Use::Both : Use::Write, l, to) &&
+           watch(warp, inst, to, store.bytes, access);
+  });
+}
+
 /// Two pieces of work: one reads shared memory, the other writes.
 static bool issueStore(Warp &warp, const Inst &inst, const Bulk &form,
                        TensorDataType type, const Bytes &from, uint64_t bytes,
@@ -323,12 +362,20 @@ static bool issueStore(Warp &warp, const Inst &inst, const Bulk &form,
   if (from.cta != warp.cta)
     return refuse(warp, inst, "space", l,
                   "a bulk store reads the CTA's own shared memory");
-  if (!checkWritten(warp, inst, from, bytes, address, l))
-    return false;
+  // What lies outside of the tensor goes nowhere.
+  for (const Store &store : stores) {
+    Bytes part = from;
+    part.data += store.from;
+    part.written += store.from;
+    part.offset += store.from;
+    if (!checkWritten(warp, inst, part, store.bytes, address + store.from, l))
+      return false;
+  }
   Groups &groups = warp.bulks[l];
   Access access = warp.asyncAccess(inst, 1u << l, false, warp.bulkAgent,
                                    groups.epoch, true);
-  if (!watch(warp, inst, from, bytes, access))
+  if (!watch(warp, inst, from, bytes, access) ||
+      !watchStores(warp, inst, form, stores, l))
     return false;
   Warp *self = &warp;
   const Inst *where = &inst;

@@ -38,7 +38,8 @@ static uint64_t findPending(Cluster &cluster, Groups &groups, uint64_t keep,
 /// Waits until at most `keep` groups of each lane are under way. What the
 /// others did is known then.
 static Step waitGroups(Warp &warp, uint32_t mask, std::array<Groups, 32> &all,
-                       uint16_t agent, uint64_t keep, bool reads) {
+                       llvm::ArrayRef<uint16_t> agents, uint64_t keep,
+                       bool reads) {
   Fragment &f = warp.fragment();
   uint64_t pending = 0;
   allLanes(mask, [&](unsigned l) {
@@ -65,8 +66,9 @@ static Step waitGroups(Warp &warp, uint32_t mask, std::array<Groups, 32> &all,
         lanes |= 1u << l;
     });
     left &= ~lanes;
-    if (epoch)
-      warp.acquireAgent(lanes, agent, epoch, lanes != warp.live);
+    for (uint16_t agent : agents)
+      if (epoch)
+        warp.acquireAgent(lanes, agent, epoch, lanes != warp.live);
   }
   if (!reads)
     forLanes(mask, [&](unsigned l) {
@@ -89,8 +91,11 @@ static Step runWaitGroup(Warp &warp, const Inst &inst, uint32_t mask) {
   auto &all = bulk ? warp.bulks : warp.copies;
   if ((inst.flags & 4) && warp.fragment().wait.kind != Wait::Groups)
     forLanes(mask, [&](unsigned l) { all[l].commit(); });
-  return waitGroups(warp, mask, all, bulk ? warp.bulkAgent : warp.copyAgent,
-                    inst.imm, inst.flags & 2);
+  bool reads = inst.flags & 2;
+  llvm::SmallVector<uint16_t, 2> agents{bulk ? warp.bulkAgent : warp.copyAgent};
+  if (bulk && !reads)
+    agents.push_back(warp.bulkWriteAgent);
+  return waitGroups(warp, mask, all, agents, inst.imm, reads);
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,6 +116,28 @@ struct Piece {
   uint32_t bytes;
 };
 } // namespace
+
+/// Whether a copy changes nothing: the same one is on its way, for threads that
+/// have nothing left to copy may do what others do; or its bytes are there.
+static bool isRepeated(Warp &warp, const Piece &piece, uint64_t from,
+                       unsigned bytes) {
+  auto found = warp.cta->smallCopies.find(piece.to.offset);
+  if (found != warp.cta->smallCopies.end()) {
+    const SmallCopy &last = found->second;
+    bool isSame =
+        last.bytes == piece.bytes && (!last.bytes || last.from == from);
+    bool isOnItsWay = last.work == warp.cluster->nextWork ||
+                      warp.cluster->isPending(last.work);
+    if (isOnItsWay)
+      return isSame;
+  }
+  static constexpr uint8_t kZeros[16] = {};
+  return llvm::all_of(llvm::ArrayRef(piece.to.written, bytes),
+                      [](uint8_t state) { return state == kWritten; }) &&
+         (!piece.bytes ||
+          !memcmp(piece.to.data, piece.from.data, piece.bytes)) &&
+         !memcmp(piece.to.data + piece.bytes, kZeros, bytes - piece.bytes);
+}
 
 /// Slots: target, source, [size or predicate]. flags bits: which bases are 32
 /// bits wide.
@@ -165,7 +192,17 @@ static Step runSmallCopy(Warp &warp, const Inst &inst, uint32_t mask) {
       return false;
     Access access = warp.asyncAccess(inst, 1u << l, true, warp.copyAgent,
                                      warp.copies[l].epoch, /*async=*/false);
+    if (warp.cluster->run->launch.allowEqualWrites &&
+        isRepeated(warp, piece, from, form.bytes)) {
+      access.write = false;
+      access.stamp.equal = 1;
+    }
+    warp.cta->smallCopies[piece.to.offset] = {from, warp.cluster->nextWork,
+                                              piece.bytes};
     if (!watch(warp, inst, piece.to, form.bytes, access))
+      return false;
+    access.write = false;
+    if (piece.bytes && !watch(warp, inst, piece.from, piece.bytes, access))
       return false;
     pieces->push_back(piece);
     return true;

@@ -302,7 +302,7 @@ static bool locateRows(Warp &warp, const Inst &inst, const MatrixAccess &m,
     }
     if (!m.store && !checkWritten(warp, inst, row, m.rowBytes, address, l))
       return false;
-    Access access = warp.access(inst, 1u << l, m.store, false);
+    Access access = warp.access(inst, 1u << l, m.store);
     // Rows that are loaded go to all lanes: each knows that they were read.
     if (!m.store)
       access.stamp.lanes = 0;

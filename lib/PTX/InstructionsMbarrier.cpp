@@ -78,7 +78,7 @@ Mbarrier *fovea::ptx::findMbarrier(Warp &warp, const Inst &inst, Space space,
               1u << lane);
     return nullptr;
   }
-  Access access = warp.access(inst, 1u << lane, false, false);
+  Access access = warp.access(inst, 1u << lane, false);
   const Stamp &init = m->initialized;
   bool own = init.agent == warp.agent && init.lanes == (1u << lane);
   if (bytes.cta->shadow && !own && !access.knowledge->known.covers(init)) {
@@ -183,7 +183,7 @@ static Step runInit(Warp &warp, const Inst &inst, uint32_t mask) {
                 1u << l);
       return false;
     }
-    Access access = warp.access(inst, 1u << l, true, false);
+    Access access = warp.access(inst, 1u << l, true);
     if (!watch(warp, inst, bytes, 8, access))
       return false;
     memset(bytes.written, kMbarrier, 8);

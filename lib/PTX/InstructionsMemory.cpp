@@ -46,8 +46,12 @@ Order fovea::ptx::takeOrder(Build &b, Order otherwise) {
       .Default(otherwise);
 }
 
-void fovea::ptx::takeScope(Build &b) {
-  b.takeOneOf({"cta", "cluster", "gpu", "sys"});
+Scope fovea::ptx::takeScope(Build &b) {
+  return llvm::StringSwitch<Scope>(
+             b.takeOneOf({"cta", "cluster", "gpu", "sys"}))
+      .Case("cta", InCta)
+      .Case("cluster", InCluster)
+      .Default(InDevice);
 }
 
 /// What concerns caches alone. A policy is an operand more.
@@ -60,30 +64,31 @@ bool fovea::ptx::takeCacheModifiers(Build &b) {
   return b.take("L2::cache_hint");
 }
 
-void fovea::ptx::observe(Warp &warp, uint64_t key, uint32_t mask, Order order) {
-  auto found = warp.cluster->flags.find(key);
-  if (found == warp.cluster->flags.end())
-    return;
-  if (order == Order::Acquire || order == Order::Both)
-    warp.acquire(mask, found->second);
-  else
-    warp.seen.join(found->second);
+/// Places in shared memory go by offset and rank; clusters share those in
+/// global memory.
+template <class F>
+static void withFlags(Warp &warp, const Bytes &bytes, uint64_t address,
+                      F visit) {
+  if (bytes.cta)
+    return visit(warp.cluster->flags,
+                 uint64_t(bytes.cta->rank) << kRankShift | bytes.offset);
+  Run &run = *warp.cluster->run;
+  std::lock_guard<std::mutex> lock(run.flagsMutex);
+  visit(run.flags, address);
 }
 
-void fovea::ptx::publish(Warp &warp, uint64_t key, uint32_t mask, Order order,
-                         bool replaces) {
-  Knowledge &flag = warp.cluster->flags[key];
-  if (replaces)
-    flag = Knowledge();
-  flag.join(warp.fenced);
-  if (order == Order::Release || order == Order::Both)
-    warp.release(mask, flag);
+void fovea::ptx::observe(Warp &warp, const Bytes &bytes, uint64_t address,
+                         uint32_t mask, Strong strong) {
+  withFlags(warp, bytes, address, [&](Flags &flags, uint64_t key) {
+    flags.observe(warp, key, mask, strong.order, strong.scope);
+  });
 }
 
-uint64_t fovea::ptx::keyOf(const Bytes &bytes, uint64_t address) {
-  return bytes.cta ? kSharedWindow | uint64_t(bytes.cta->rank) << kRankShift |
-                         bytes.offset
-                   : address;
+void fovea::ptx::publish(Warp &warp, const Bytes &bytes, uint64_t address,
+                         uint32_t mask, Strong strong, bool replaces) {
+  withFlags(warp, bytes, address, [&](Flags &flags, uint64_t key) {
+    flags.publish(warp, key, mask, strong.order, strong.scope, replaces);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,11 +98,15 @@ uint64_t fovea::ptx::keyOf(const Bytes &bytes, uint64_t address) {
 namespace {
 struct Transfer {
   Space space = Space::Generic;
-  Order order = Order::Weak;
+  Strong strong;
   /// Bytes of an element in memory and in its register.
   unsigned bytes = 0, registerBytes = 0, count = 1;
   bool isSigned = false;
-  bool mbarriers = false;
+
+  std::optional<Scope> scopeIfStrong() const {
+    return strong.order == Order::Weak ? std::nullopt
+                                       : std::optional(strong.scope);
+  }
 };
 } // namespace
 
@@ -143,10 +152,10 @@ static bool locate(Warp &warp, const Inst &inst, const Transfer &t,
 /// Watches an access of one lane. A write of `value` may change nothing.
 static bool watchLane(Warp &warp, const Inst &inst, const Transfer &t,
                       const Bytes &bytes, const uint8_t *value, unsigned lane) {
-  if (!bytes.cta || !bytes.cta->shadow)
+  if (!isWatched(warp, bytes))
     return true;
   unsigned total = t.bytes * t.count;
-  Access access = warp.access(inst, 1u << lane, value, t.order != Order::Weak);
+  Access access = warp.access(inst, 1u << lane, value, t.scopeIfStrong());
   if (value && warp.cluster->run->launch.allowEqualWrites &&
       !memcmp(value, bytes.data, total) &&
       llvm::all_of(llvm::ArrayRef(bytes.written, total),
@@ -171,8 +180,8 @@ static Step runLoad(Warp &warp, const Inst &inst, uint32_t mask) {
     if (!locate(warp, inst, t, address, Use::Read, l, bytes) ||
         !watchLane(warp, inst, t, bytes, nullptr, l))
       return false;
-    if (t.order != Order::Weak)
-      observe(warp, keyOf(bytes, address), 1u << l, t.order);
+    if (t.scopeIfStrong())
+      observe(warp, bytes, address, 1u << l, t.strong);
     if (t.bytes == 4 && t.registerBytes == 4) {
       for (unsigned n = 0; n < t.count; ++n)
         memcpy(warp.at<uint32_t>(inst.ops[n]) + l, bytes.data + 4 * n, 4);
@@ -207,8 +216,8 @@ static Step runStore(Warp &warp, const Inst &inst, uint32_t mask) {
     memcpy(bytes.data, value, t.bytes * t.count);
     if (bytes.written)
       memset(bytes.written, kWritten, t.bytes * t.count);
-    if (t.order != Order::Weak)
-      publish(warp, keyOf(bytes, address), 1u << l, t.order, true);
+    if (t.scopeIfStrong())
+      publish(warp, bytes, address, 1u << l, t.strong, true);
     return true;
   });
   return fine ? Step::Next : Step::Fail;
@@ -217,8 +226,8 @@ static Step runStore(Warp &warp, const Inst &inst, uint32_t mask) {
 static bool takeTransfer(Build &b, Transfer &t, Type &type) {
   bool uniform = b.take("unified");
   (void)uniform;
-  t.order = takeOrder(b, Order::Weak);
-  takeScope(b);
+  t.strong.order = takeOrder(b, Order::Weak);
+  t.strong.scope = takeScope(b);
   t.space = takeSpace(b);
   b.take("nc");
   StringRef vector = b.takeOneOf({"v2", "v4", "v8"});
@@ -325,10 +334,9 @@ static void buildStore(Build &b) {
 
 static Step runNothing(Warp &, const Inst &, uint32_t) { return Step::Next; }
 
-static Step runFence(Warp &warp, const Inst &, uint32_t mask) {
-  warp.fenced = Knowledge();
-  warp.release(mask, warp.fenced);
-  warp.acquire(mask, warp.seen);
+/// flags: the scope.
+static Step runFence(Warp &warp, const Inst &inst, uint32_t mask) {
+  warp.fences.fence(warp, mask, Scope(inst.flags));
   return Step::Next;
 }
 
@@ -354,6 +362,7 @@ static void buildFence(Build &b) {
   if (b.take("mbarrier_init")) {
     b.need("release");
     b.need("cluster");
+    b.inst.flags = InCluster;
     return b.set(runInitFence);
   }
   if (b.take("proxy")) {
@@ -363,13 +372,13 @@ static void buildFence(Build &b) {
     return b.set(kind == "alias" ? runNothing : runProxyFence);
   }
   b.takeOneOf({"sc", "acq_rel", "acquire", "release"});
-  takeScope(b);
+  b.inst.flags = takeScope(b);
   b.set(runFence);
 }
 
 static void buildMembar(Build &b) {
   b.expectOperands(0, 0);
-  b.needOneOf({"cta", "gl", "sys"});
+  b.inst.flags = b.needOneOf({"cta", "gl", "sys"}) == "cta" ? InCta : InDevice;
   b.set(runFence);
 }
 

@@ -32,8 +32,10 @@ TensorAccess::TensorAccess(Warp &warp, const Inst &inst, uint16_t agent,
       warp.knowledgeOf(__builtin_ctz(warp.fragment().mask)).tensor;
   access.stamp.agent = agent;
   access.stamp.epoch = epoch;
+  access.stamp.cluster = warp.cluster->index;
   access.stamp.place = inst.index;
   access.stamp.lanes = 0;
+  access.agentsPerCta = warp.cluster->agentsPerCta;
   access.issuer = ordered ? agent : kNobody;
   access.knowledge = &knowledge;
 }
@@ -95,7 +97,22 @@ void fovea::ptx::writeCell(Cta &cta, unsigned lane, unsigned column,
 }
 
 unsigned fovea::ptx::takeCtaGroup(Build &b) {
-  return b.needOneOf({"cta_group::1", "cta_group::2"}).ends_with("2") ? 2 : 1;
+  StringRef group = b.needOneOf({"cta_group::1", "cta_group::2"});
+  for (const Instruction &other : b.function.body) {
+    if (other.opcode != "tcgen05")
+      continue;
+    auto found = llvm::find_if(other.modifiers, [](StringRef modifier) {
+      return modifier.starts_with("cta_group::");
+    });
+    if (found == other.modifiers.end())
+      continue;
+    if (*found != group)
+      b.error(
+          "all 'tcgen05' of a kernel must have the same .cta_group, found ." +
+          group + ", and ." + *found + " at line " + Twine(other.loc.line));
+    break;
+  }
+  return group.ends_with("2") ? 2 : 1;
 }
 
 bool fovea::ptx::findGroup(Warp &warp, const Inst &inst, unsigned group,
@@ -195,7 +212,7 @@ static Step runAllocate(Warp &warp, const Inst &inst, uint32_t mask) {
                      "multiple of 4");
   if (!findBytes(warp, inst, address >> 32 ? Space::Generic : Space::Shared,
                  address, 4, Use::Write, lane, bytes) ||
-      !watch(warp, inst, bytes, 4, warp.access(inst, 1u << lane, true, false)))
+      !watch(warp, inst, bytes, 4, warp.access(inst, 1u << lane, true)))
     return Step::Fail;
   memcpy(bytes.data, &column, 4);
   memset(bytes.written, kWritten, 4);

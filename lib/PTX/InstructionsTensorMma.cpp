@@ -102,6 +102,20 @@ static TensorMemoryPlace at(uint32_t address, TensorMemoryPlace place) {
   return place;
 }
 
+/// Scales of `rows` rows, `perCta` of them in each CTA.
+static bool watchScales(TensorAccess &access, const Product &p,
+                        uint32_t address, unsigned id, unsigned rows,
+                        unsigned perCta) {
+  for (unsigned row = 0; row < rows; ++row)
+    for (unsigned chunk = 0; chunk < p.chunks; ++chunk) {
+      TensorMemoryPlace from =
+          at(address, getScalePlace(p.chunks, id, row % perCta, chunk));
+      if (!access.touch(*p.ctas[row / perCta], from.lane, from.column, false))
+        return false;
+    }
+  return true;
+}
+
 static bool watchTensor(Warp &warp, const Inst &inst, const Product &p) {
   const InstructionDescriptor &i = p.descriptor;
   TensorAccess access(warp, inst, warp.matrixAgent, warp.matrices.epoch, true);
@@ -112,16 +126,16 @@ static bool watchTensor(Warp &warp, const Inst &inst, const Product &p) {
       if (!access.touchLanes(*p.ctas[to.cta], to.lane, 4, to.column, true))
         return false;
     }
-  if (!p.fromTensor)
-    return true;
-  for (unsigned row = 0; row < i.m; row += 4)
+  for (unsigned row = 0; p.fromTensor && row < i.m; row += 4)
     for (unsigned k = 0; k < i.k; ++k) {
       TensorMemoryPlace from = at(p.a, getOperandAPlace(p.layout, i, row, k));
       if (!from.bit && !access.touchLanes(*p.ctas[from.cta], from.lane, 4,
                                           from.column, false))
         return false;
     }
-  return true;
+  return !p.scaled ||
+         (watchScales(access, p, p.scaleA, i.scaleAId, i.m, i.m / p.group) &&
+          watchScales(access, p, p.scaleB, i.scaleBId, i.n, i.n));
 }
 
 static bool readShared(Warp &warp, const Inst &inst, const Cta &cta,

@@ -10,16 +10,19 @@
 #ifndef FOVEA_LIB_PTX_MACHINE_H
 #define FOVEA_LIB_PTX_MACHINE_H
 
-#include "Order.h"
+#include "Flags.h"
+#include "GlobalShadow.h"
 #include "Program.h"
 
 #include "fovea/PTX/Launch.h"
+#include "fovea/PTX/Trace.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <random>
 
 namespace fovea::ptx {
@@ -116,6 +119,9 @@ struct Work {
 // Warps
 //===----------------------------------------------------------------------===//
 
+/// Agents of a warp. They are numbered warp by warp, CTA by CTA.
+inline constexpr unsigned kWarpAgents = 7;
+
 /// Lanes of a warp that are at the same place.
 struct Fragment {
   uint32_t pc = 0, mask = 0;
@@ -123,7 +129,9 @@ struct Fragment {
   int32_t join = -1;
   uint32_t joinPc = kNoTarget;
   Wait wait;
-  uint64_t turns = 0;
+  /// For the trace: the turn in which it began to wait, or 0; for what.
+  uint64_t waitsSince = 0;
+  std::string waitsFor;
 };
 
 /// Where the parts of a fragment meet again.
@@ -169,10 +177,10 @@ struct Warp {
   const uint8_t *constants = nullptr;
   uint32_t index = 0;
   uint32_t live = 0, started = 0;
-  /// Agents: the warp, its cp.async, its bulk groups, its wgmma.
-  uint16_t agent = 0, copyAgent = 0, bulkAgent = 0, matrixAgent = 0;
-  /// tcgen05.ld and tcgen05.st.
-  uint16_t loadAgent = 0, storeAgent = 0;
+  /// Agents: the warp, its cp.async, its bulk groups (what they read in shared
+  /// memory, and the rest), its wgmma, its tcgen05.ld and tcgen05.st.
+  uint16_t agent = 0, copyAgent = 0, bulkAgent = 0, bulkWriteAgent = 0,
+           matrixAgent = 0, loadAgent = 0, storeAgent = 0;
   uint32_t epoch = 1;
   std::vector<Fragment> fragments;
   std::vector<Join> joins;
@@ -203,8 +211,9 @@ struct Warp {
   std::vector<std::pair<uint16_t, uint32_t>> tensorDone;
   /// Where the last access to global memory was.
   const Device::Allocation *lastAllocation = nullptr;
-  /// What the last fence published, and what strong reads since then saw.
-  Knowledge fenced, seen;
+  /// What watches accesses to an allocation, by its address.
+  llvm::SmallDenseMap<uint64_t, GlobalShadow::Watched *, 8> watched;
+  Fences fences;
   /// The cluster barrier's phase that each lane has arrived at, less one.
   std::array<uint64_t, 32> clusterArrivals{};
   /// Its number in the cluster.
@@ -227,6 +236,7 @@ struct Warp {
   Fragment &fragment() { return fragments[current]; }
   /// Runs up to `budget` instructions of one fragment. False: an error.
   bool run(uint64_t budget);
+  bool execute(uint64_t budget);
   /// Whether some fragment can go on (and chooses it).
   bool choose();
   bool isDone() const { return !live; }
@@ -265,7 +275,8 @@ struct Warp {
   Step race(const Inst &inst, Conflict conflict, const Stamp &with,
             const Access &access, const llvm::Twine &where);
   /// An access of the lanes through the generic proxy.
-  Access access(const Inst &inst, uint32_t lanes, bool write, bool strong);
+  Access access(const Inst &inst, uint32_t lanes, bool write,
+                std::optional<Scope> strong = std::nullopt);
   /// One of an agent that they start.
   Access asyncAccess(const Inst &inst, uint32_t lanes, bool write,
                      uint16_t agent, uint32_t epoch, bool async);
@@ -278,8 +289,16 @@ struct Warp {
 // CTAs and clusters
 //===----------------------------------------------------------------------===//
 
+/// A cp.async that was issued.
+struct SmallCopy {
+  uint64_t from, work;
+  uint32_t bytes;
+};
+
 struct Cta {
   Cluster *cluster = nullptr;
+  /// The last cp.async to a place in shared memory.
+  llvm::DenseMap<uint32_t, SmallCopy> smallCopies;
   std::array<uint32_t, 3> id{};
   uint32_t rank = 0;
   std::vector<uint8_t> shared;
@@ -324,6 +343,8 @@ struct ClusterBarrier {
 
 struct Cluster {
   Run *run = nullptr;
+  /// Its number in the grid.
+  uint32_t index = 0;
   std::deque<Cta> ctas;
   std::vector<Warp *> running;
   std::vector<Work> work;
@@ -333,9 +354,12 @@ struct Cluster {
   ClusterBarrier barrier;
   std::mt19937_64 random;
   uint16_t nextAgent = 0;
+  /// The end of the grid before this one.
+  uint16_t gridAgent = 0;
+  uint16_t agentsPerCta = 0;
   uint64_t time = 0;
-  /// Publications of strong writes, by address.
-  llvm::DenseMap<uint64_t, Knowledge> flags;
+  /// Strong accesses to shared memory.
+  Flags flags;
   bool failed = false;
 
   /// Sets up the cluster of that linear index.
@@ -357,6 +381,8 @@ struct Cluster {
     return rank < ctas.size() ? &ctas[rank] : nullptr;
   }
   uint16_t newAgent() { return nextAgent++; }
+  /// That asynchronous work began, or ended.
+  void trace(const Work &item, bool begins);
 
   // Barriers.
   void completeBarrier(Cta &cta, Barrier &barrier);
@@ -367,7 +393,6 @@ struct Cluster {
   std::string arrive(Mbarrier &mbarrier, uint32_t count);
   std::string addTransactions(Mbarrier &mbarrier, int64_t bytes);
   std::string settle(Mbarrier &mbarrier);
-  void trace(const Warp *warp, uint32_t place, const llvm::Twine &what);
 };
 
 /// One launch.
@@ -384,12 +409,26 @@ struct Run {
   std::mutex mutex;
   std::vector<Diagnostic> errors;
   std::atomic<bool> stop{false};
+  /// Strong accesses to global memory.
+  std::mutex flagsMutex;
+  Flags flags;
+  /// Who accessed global memory; null if nobody wants to know.
+  std::shared_ptr<Footprint> footprint;
+  /// In the trace, the first CTA.
+  uint64_t traceProcess = 0;
+  /// Some thread has let the next grid start.
+  std::atomic<bool> launchedDependents{false};
   std::atomic<uint64_t> warpInstructions{0}, threadInstructions{0};
 
   Run(Device &device, const Module &module, const Launch &launch,
       const Code &code);
   void report(Diagnostic diagnostic);
   Location locate(uint32_t place) const;
+  uint64_t getTraceProcess(const Cta &cta) const;
+  /// Where an instruction stands, for the trace.
+  llvm::json::Object getPlace(uint32_t place) const;
+  /// The CTA of a cluster.
+  std::array<uint32_t, 3> getCtaId(uint32_t cluster, uint32_t rank) const;
   Diagnostic makeDiagnostic(uint32_t place, llvm::StringRef kind,
                             const llvm::Twine &message) const;
   void addNote(Diagnostic &diagnostic, uint32_t place,
@@ -406,6 +445,8 @@ struct Bytes {
   /// Shared memory: whose, and where. Null for other spaces.
   Cta *cta = nullptr;
   uint32_t offset = 0;
+  /// Global memory: of which allocation. Null for other spaces.
+  const Device::Allocation *global = nullptr;
 };
 
 enum class Use : uint8_t { Read, Write, Both };
@@ -420,9 +461,12 @@ bool findBytes(Warp &warp, const Inst &inst, Space space, uint64_t address,
 /// Reports bytes that are read and were never written.
 bool checkWritten(Warp &warp, const Inst &inst, const Bytes &bytes,
                   uint64_t count, uint64_t address, unsigned lane);
-/// Watches an access to shared memory.
+/// Watches an access to shared or global memory.
+bool isWatched(const Warp &warp, const Bytes &bytes);
 bool watch(Warp &warp, const Inst &inst, const Bytes &bytes, uint64_t count,
            const Access &access);
+/// "waits at barrier 1: 32 of 64 threads have arrived".
+std::string describeWait(Warp &warp, const Fragment &fragment);
 /// "shared memory of CTA 1 at 0x420".
 std::string describeShared(const Cta &cta, uint32_t offset);
 

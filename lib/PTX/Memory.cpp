@@ -26,6 +26,14 @@ std::string fovea::ptx::describeShared(const Cta &cta, uint32_t offset) {
   return text;
 }
 
+/// "0x1000000120 of global memory".
+static std::string describeGlobal(const Bytes &bytes) {
+  const Device::Allocation &in = *bytes.global;
+  std::string text = hex(in.address + (bytes.data - in.bytes.get()));
+  return text +
+         (in.name.empty() ? " of global memory" : " of '" + in.name + "'");
+}
+
 static StringRef verb(Use use) {
   return use == Use::Read ? "reads" : use == Use::Write ? "writes" : "updates";
 }
@@ -66,6 +74,16 @@ static bool findGlobal(Warp &warp, const Inst &inst, uint64_t address,
             (in->name.empty() ? "an allocation" : "'" + in->name + "'") +
             " of " + Twine(in->size) + " bytes",
         bytes, use, lane);
+  if (!in->forbidden.empty())
+    if (auto part = in->findForbidden(offset, bytes);
+        part != in->forbidden.end())
+      return outOfBounds(warp, inst,
+                         hex(address) +
+                             ", which reaches memory that is no "
+                             "object's, from " +
+                             hex(in->address + part->first) + " to " +
+                             hex(in->address + part->second),
+                         bytes, use, lane);
   if (in->readOnly && use != Use::Read) {
     warp.fail(inst, "space", "constant memory is written", 1u << lane);
     return false;
@@ -73,6 +91,7 @@ static bool findGlobal(Warp &warp, const Inst &inst, uint64_t address,
   result.data = in->bytes.get() + offset;
   result.written = in->written.get() + offset;
   result.cta = nullptr;
+  result.global = in;
   return true;
 }
 
@@ -101,6 +120,7 @@ static bool findShared(Warp &warp, const Inst &inst, uint64_t address,
   result.data = cta->shared.data() + offset;
   result.written = cta->written.data() + offset;
   result.cta = cta;
+  result.global = nullptr;
   result.offset = offset;
   return true;
 }
@@ -147,6 +167,7 @@ bool fovea::ptx::findBytes(Warp &warp, const Inst &inst, Space space,
     result.data = cta.local.data() + at;
     result.written = cta.localWritten.data() + at;
     result.cta = nullptr;
+    result.global = nullptr;
     return true;
   }
   case Space::Param: {
@@ -164,6 +185,7 @@ bool fovea::ptx::findBytes(Warp &warp, const Inst &inst, Space space,
     result.data = const_cast<uint8_t *>(all.data()) + address;
     result.written = nullptr;
     result.cta = nullptr;
+    result.global = nullptr;
     return true;
   }
   }
@@ -190,17 +212,73 @@ bool fovea::ptx::checkWritten(Warp &warp, const Inst &inst, const Bytes &bytes,
   return true;
 }
 
+/// Global memory: against the grid before this one, if that may still run.
+static bool watchPrimary(Warp &warp, const Inst &inst, const Bytes &bytes,
+                         uint64_t count, const Access &access) {
+  const Footprint *primary = warp.cluster->run->launch.primary.get();
+  if (!primary)
+    return true;
+  Stamp end;
+  end.agent = warp.cluster->gridAgent;
+  end.cluster = warp.cluster->index;
+  end.epoch = 1;
+  end.lanes = access.issuerLanes;
+  if (access.knowledge->known.covers(end))
+    return true;
+  const auto *watched = primary->shadow.find(bytes.global->address);
+  if (!watched)
+    return true;
+  Stamp with = GlobalShadow::find(
+      *watched, bytes.data - bytes.global->bytes.get(), count, access.write);
+  if (!with)
+    return true;
+  Run &run = *warp.cluster->run;
+  Diagnostic diagnostic = run.makeDiagnostic(
+      inst.index, "race",
+      Twine(access.write ? "this writes " : "this reads ") + Twine(count) +
+          " bytes at " + describeGlobal(bytes) + ", which kernel '" +
+          primary->kernel +
+          "' accesses; this kernel may start before that one has ended, and no "
+          "'griddepcontrol.wait' comes before this");
+  diagnostic.notes.push_back({"the access of '" + primary->kernel + "'",
+                              primary->file, primary->places[with.place]});
+  run.report(std::move(diagnostic));
+  warp.cluster->failed = true;
+  return false;
+}
+
+bool fovea::ptx::isWatched(const Warp &warp, const Bytes &bytes) {
+  if (bytes.cta)
+    return bytes.cta->shadow != nullptr;
+  const Run &run = *warp.cluster->run;
+  return bytes.global && (run.footprint || run.launch.primary);
+}
+
 bool fovea::ptx::watch(Warp &warp, const Inst &inst, const Bytes &bytes,
                        uint64_t count, const Access &access) {
-  if (!bytes.cta || !bytes.cta->shadow)
+  if (!isWatched(warp, bytes))
     return true;
   Stamp with;
-  Conflict conflict =
-      bytes.cta->shadow->touch(bytes.offset, count, access, with);
+  Conflict conflict = Conflict::None;
+  if (bytes.cta) {
+    conflict = bytes.cta->shadow->touch(bytes.offset, count, access, with);
+  } else {
+    if (!watchPrimary(warp, inst, bytes, count, access))
+      return false;
+    Footprint *footprint = warp.cluster->run->footprint.get();
+    if (!footprint)
+      return true;
+    GlobalShadow::Watched *&watched = warp.watched[bytes.global->address];
+    if (!watched)
+      watched = &footprint->shadow.watch(*bytes.global);
+    conflict = GlobalShadow::touch(
+        *watched, bytes.data - bytes.global->bytes.get(), count, access, with);
+  }
   if (conflict == Conflict::None)
     return true;
   warp.race(inst, conflict, with, access,
             Twine(count) + " bytes at " +
-                describeShared(*bytes.cta, bytes.offset));
+                (bytes.cta ? describeShared(*bytes.cta, bytes.offset)
+                           : describeGlobal(bytes)));
   return false;
 }

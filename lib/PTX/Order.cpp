@@ -56,14 +56,65 @@ bool Clock::coversByLanes(const Stamp &stamp) const {
   return !lanes;
 }
 
-Shadow::Shadow(uint64_t bytes)
-    : granules((bytes + 15) / 16), splits(granules.size()) {}
+void Knowledge::learn(uint32_t cluster, const Clock &other,
+                      const Clock &otherVisible) {
+  for (Foreign &entry : foreign)
+    if (entry.cluster == cluster) {
+      entry.known.join(other);
+      entry.visible.join(otherVisible);
+      return;
+    }
+  foreign.push_back({cluster, other, otherVisible});
+}
+
+const Clock *Knowledge::find(uint32_t cluster) const {
+  for (const Foreign &entry : foreign)
+    if (entry.cluster == cluster)
+      return &entry.known;
+  return nullptr;
+}
+
+bool Knowledge::shows(const Stamp &stamp, uint32_t self) const {
+  if (stamp.cluster == self)
+    return visible.covers(stamp);
+  return llvm::any_of(foreign, [&](const Foreign &entry) {
+    return entry.cluster == stamp.cluster && entry.visible.covers(stamp);
+  });
+}
+
+void Knowledge::join(uint32_t self, uint32_t from, const Knowledge &other) {
+  if (self == from)
+    return join(other);
+  learn(from, other.known, other.visible);
+  for (const Foreign &entry : other.foreign) {
+    if (entry.cluster != self) {
+      learn(entry.cluster, entry.known, entry.visible);
+      continue;
+    }
+    known.join(entry.known);
+    visible.join(entry.visible);
+  }
+}
+
+Shadow::Shadow(uint64_t bytes, bool bounded)
+    : bounded(bounded), granules((bytes + 15) / 16), splits(granules.size()) {}
 
 /// Whether the access comes after `earlier` in the order of one lane's
 /// instructions. What ends later than its instruction is in no such order.
 static bool isInOrder(const Stamp &earlier, const Access &access) {
   return earlier.agent == access.issuer &&
+         earlier.cluster == access.stamp.cluster &&
          !(earlier.lanes & ~access.issuerLanes);
+}
+
+/// The scope that two strong accesses must have not to race.
+static unsigned getDistance(const Stamp &earlier, const Access &access) {
+  const Stamp &now = access.stamp;
+  if (earlier.cluster != now.cluster)
+    return InDevice;
+  return earlier.agent / access.agentsPerCta == now.agent / access.agentsPerCta
+             ? InCta
+             : InCluster;
 }
 
 static Conflict compare(const Stamp &earlier, bool earlierWrites,
@@ -71,12 +122,14 @@ static Conflict compare(const Stamp &earlier, bool earlierWrites,
   const Stamp &now = access.stamp;
   if (earlier.bytes && now.bytes && !(earlier.bytes & now.bytes))
     return Conflict::None;
-  if (earlier.strong && now.strong)
+  if (earlier.strong && now.strong &&
+      std::min(earlier.scope, now.scope) >= getDistance(earlier, access))
     return Conflict::None;
-  if (!isInOrder(earlier, access) && !access.knowledge->known.covers(earlier))
+  if (!isInOrder(earlier, access) &&
+      !access.knowledge->covers(earlier, now.cluster))
     return Conflict::Unordered;
   bool crosses = earlierWrites && !earlier.async && now.async;
-  return !crosses || access.knowledge->visible.covers(earlier)
+  return !crosses || access.knowledge->shows(earlier, now.cluster)
              ? Conflict::None
              : Conflict::Proxy;
 }
@@ -130,7 +183,10 @@ Conflict Shadow::touchCell(Cell &cell, uint64_t key, const Access &access,
   Stamp *free = nullptr;
   for (Stamp &read : cell.reads) {
     if (read.agent == access.stamp.agent && read.epoch == access.stamp.epoch &&
-        read.async == access.stamp.async && read.equal == access.stamp.equal) {
+        read.cluster == access.stamp.cluster &&
+        read.async == access.stamp.async && read.equal == access.stamp.equal &&
+        read.strong == access.stamp.strong &&
+        read.scope == access.stamp.scope) {
       read.lanes |= access.stamp.lanes;
       if (read.bytes)
         read.bytes = access.stamp.bytes ? read.bytes | access.stamp.bytes : 0;
@@ -140,6 +196,8 @@ Conflict Shadow::touchCell(Cell &cell, uint64_t key, const Access &access,
                   compare(read, false, access) == Conflict::None))
       free = &read;
   }
+  if (!free && bounded)
+    free = &cell.reads[access.stamp.cluster % Cell::kReads];
   if (free) {
     *free = access.stamp;
     return Conflict::None;
@@ -213,6 +271,23 @@ Conflict Shadow::touch(uint64_t offset, uint64_t bytes, const Access &access,
     }
   }
   return Conflict::None;
+}
+
+Stamp Shadow::find(uint64_t offset, uint64_t bytes, bool reads) const {
+  Stamp result;
+  auto look = [&](const Cell &cell) {
+    if (cell.write)
+      result = cell.write;
+    for (const Stamp &read : cell.reads)
+      // Writes of equal values are kept as reads.
+      if (read && (reads || read.equal))
+        result = read;
+  };
+  for (uint64_t at = offset & ~uint64_t(3); at < offset + bytes; at += 4) {
+    uint64_t g = at / 16;
+    look(splits[g] ? words[splits[g] - 1 + at % 16 / 4] : granules[g]);
+  }
+  return result;
 }
 
 void Shadow::forget(uint64_t offset, uint64_t bytes) {

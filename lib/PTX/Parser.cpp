@@ -132,6 +132,14 @@ bool Parser::parseModule() {
   while (token.kind != Token::End)
     if (!parseTopLevel())
       return false;
+  // Files may be named behind their lines.
+  for (size_t n = 1; n < syntax.sources.size(); ++n) {
+    uint64_t file = sourceFiles[n - 1];
+    if (file < files.size() && !files[file].empty())
+      syntax.sources[n] = files[file] + syntax.sources[n];
+    else
+      syntax.sources[n].clear();
+  }
   return true;
 }
 
@@ -241,12 +249,12 @@ bool Parser::parseLoc() {
     return false;
   while (token.kind != Token::End && token.loc.line == line)
     advance();
-  std::string name = file < files.size() ? files[file] : "";
   source = 0;
-  if (name.empty() || !sourceLine)
+  if (!sourceLine)
     return true;
   source = syntax.sources.size();
-  syntax.sources.push_back(name + ":" + std::to_string(sourceLine) + ":" +
+  sourceFiles.push_back(file);
+  syntax.sources.push_back(":" + std::to_string(sourceLine) + ":" +
                            std::to_string(column));
   return true;
 }

@@ -100,6 +100,8 @@ private:
   Function *function = nullptr;
   std::vector<Scope> scopes;
   std::vector<std::string> files;
+  /// Of each source but the first, the number of its file.
+  std::vector<uint64_t> sourceFiles;
   uint32_t source = 0;
 };
 

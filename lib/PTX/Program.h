@@ -80,6 +80,8 @@ struct Code {
   std::vector<std::shared_ptr<void>> data;
   /// Some instructions hold registers after they were issued.
   bool holdsRegisters = false;
+  /// Some instruction lets the next grid start before this one has ended.
+  bool launchesDependents = false;
 };
 
 struct Program {

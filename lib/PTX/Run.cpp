@@ -36,6 +36,32 @@ Location Run::locate(uint32_t place) const {
   return place < body.size() ? body[place].loc : code.function->kernel.loc;
 }
 
+std::array<uint32_t, 3> Run::getCtaId(uint32_t number, uint32_t rank) const {
+  std::array<uint32_t, 3> result{};
+  for (int d = 0; d < 3; ++d) {
+    uint32_t clusters = launch.grid[d] / cluster[d];
+    result[d] = number % clusters * cluster[d] + rank % cluster[d];
+    number /= clusters;
+    rank /= cluster[d];
+  }
+  return result;
+}
+
+uint64_t Run::getTraceProcess(const Cta &cta) const {
+  return traceProcess + cta.id[0] +
+         uint64_t(launch.grid[0]) *
+             (cta.id[1] + uint64_t(launch.grid[1]) * cta.id[2]);
+}
+
+llvm::json::Object Run::getPlace(uint32_t place) const {
+  const Syntax &syntax = module.getProgram().syntax;
+  const auto &body = code.function->body;
+  llvm::json::Object result{{"line", locate(place).line}};
+  if (place < body.size() && !syntax.sources[body[place].source].empty())
+    result["source"] = syntax.sources[body[place].source];
+  return result;
+}
+
 Diagnostic Run::makeDiagnostic(uint32_t place, StringRef kind,
                                const Twine &message) const {
   const Syntax &syntax = module.getProgram().syntax;
@@ -228,6 +254,14 @@ llvm::Error fovea::ptx::run(Device &device, const Module &module,
   unsigned threads = launch.hostThreads ? launch.hostThreads
                                         : std::thread::hardware_concurrency();
   threads = std::max<uint64_t>(1, std::min<uint64_t>(threads, clusters));
+  if (launch.checkRaces &&
+      (launch.checkGlobalRaces || code->launchesDependents)) {
+    run.footprint = std::make_shared<Footprint>();
+    run.footprint->kernel = launch.kernel;
+    run.footprint->file = module.getProgram().syntax.file;
+  }
+  if (launch.trace)
+    run.traceProcess = launch.trace->startLaunch(product(launch.grid));
   std::atomic<uint64_t> next{0};
   std::vector<std::thread> pool;
   for (unsigned n = 1; n < threads; ++n)
@@ -239,6 +273,11 @@ llvm::Error fovea::ptx::run(Device &device, const Module &module,
     summary->warpInstructions = run.warpInstructions;
     summary->threadInstructions = run.threadInstructions;
     summary->ctas = product(launch.grid);
+    if (run.launchedDependents && run.footprint) {
+      for (const Instruction &instruction : code->function->body)
+        run.footprint->places.push_back(instruction.loc);
+      summary->footprint = std::move(run.footprint);
+    }
   }
   if (!run.errors.empty())
     return llvm::make_error<Report>(std::move(run.errors));

@@ -40,8 +40,38 @@ static bool watchRegisters(Warp &warp, const Inst &inst) {
 }
 
 bool Warp::run(uint64_t budget) {
+  Run &run = *cluster->run;
+  if (!run.launch.trace)
+    return execute(budget);
+  llvm::json::Object details = run.getPlace(fragments[current].pc);
+  uint64_t before = steps;
+  bool fine = execute(budget);
+  details["instructions"] = steps - before;
+  run.launch.trace->addSpan(run.getTraceProcess(*cta), index, "run", "runs",
+                            cluster->time, 1, std::move(details));
+  return fine;
+}
+
+/// For the trace: the fragment goes on waiting at the instruction, or has ended
+/// its wait there.
+static void traceWait(Warp &warp, const Inst &inst, bool waits) {
+  Fragment &f = warp.fragment();
+  uint64_t now = warp.cluster->time;
+  if (waits && !f.waitsSince) {
+    f.waitsSince = now;
+    f.waitsFor = describeWait(warp, f);
+  } else if (!waits && f.waitsSince) {
+    Run &run = *warp.cluster->run;
+    run.launch.trace->addSpan(run.getTraceProcess(*warp.cta), warp.index,
+                              "wait", f.waitsFor, f.waitsSince,
+                              now - f.waitsSince, run.getPlace(inst.index));
+    f.waitsSince = 0;
+  }
+}
+
+bool Warp::execute(uint64_t budget) {
   const Inst *insts = code->insts.data();
-  bool tracked = code->holdsRegisters;
+  bool tracked = code->holdsRegisters, traced = cluster->run->launch.trace;
   uint64_t limit = cluster->run->launch.stepLimit;
   for (; budget; --budget) {
     Fragment &f = fragments[current];
@@ -73,6 +103,8 @@ bool Warp::run(uint64_t budget) {
       return false;
     switch (inst.run(*this, inst, mask)) {
     case Step::Next:
+      if (traced)
+        traceWait(*this, inst, /*waits=*/false);
       ++f.pc;
       break;
     case Step::Jump:
@@ -80,6 +112,8 @@ bool Warp::run(uint64_t budget) {
         return true;
       break;
     case Step::Wait:
+      if (traced)
+        traceWait(*this, inst, /*waits=*/true);
       return true;
     case Step::Yield:
       ++f.pc;
@@ -294,9 +328,12 @@ void Warp::splitGroups(uint32_t mask) {
 }
 
 void Warp::release(uint32_t mask, Knowledge &to) {
+  // Each thread has its own 'tcgen05.fence::after_thread_sync'.
+  Clock tensor = std::move(to.tensor);
   for (LaneGroup &group : groups)
     if (group.mask & mask)
       to.join(group.knowledge);
+  to.tensor = std::move(tensor);
   if (mask == live)
     to.known.raise(agent, epoch);
   else
@@ -327,6 +364,10 @@ void Warp::syncLanes(uint32_t mask) {
   splitGroups(mask);
   Knowledge all;
   release(mask, all);
+  // Fences of tensor memory are mostly a warp's.
+  for (const LaneGroup &group : groups)
+    if (group.mask & mask)
+      all.tensor.join(group.knowledge.tensor);
   llvm::erase_if(groups,
                  [&](const LaneGroup &group) { return group.mask & mask; });
   groups.push_back({mask, std::move(all)});
@@ -337,7 +378,7 @@ void Warp::fenceProxy(uint32_t mask) {
   for (LaneGroup &group : groups) {
     if (!(group.mask & mask))
       continue;
-    group.knowledge.visible.join(group.knowledge.known);
+    group.knowledge.showAll();
     if (group.mask == live)
       group.knowledge.visible.raise(agent, epoch);
     else
@@ -346,23 +387,27 @@ void Warp::fenceProxy(uint32_t mask) {
   ++epoch;
 }
 
-Access Warp::access(const Inst &inst, uint32_t lanes, bool write, bool strong) {
+Access Warp::access(const Inst &inst, uint32_t lanes, bool write,
+                    std::optional<Scope> strong) {
   Access result;
   result.stamp.agent = agent;
   result.stamp.epoch = epoch;
   result.stamp.lanes = lanes;
   result.stamp.place = inst.index;
-  result.stamp.strong = strong;
+  result.stamp.cluster = cluster->index;
+  result.stamp.strong = strong.has_value();
+  result.stamp.scope = strong.value_or(InCta);
   result.write = write;
   result.issuer = agent;
   result.issuerLanes = lanes;
+  result.agentsPerCta = cluster->agentsPerCta;
   result.knowledge = &knowledgeOf(__builtin_ctz(lanes));
   return result;
 }
 
 Access Warp::asyncAccess(const Inst &inst, uint32_t lanes, bool write,
                          uint16_t which, uint32_t when, bool async) {
-  Access result = access(inst, lanes, write, false);
+  Access result = access(inst, lanes, write);
   result.stamp.agent = which;
   result.stamp.epoch = when;
   result.stamp.async = async;
@@ -416,30 +461,35 @@ Step Warp::fail(const Inst &inst, StringRef kind, const Twine &message,
 
 /// Who an agent is.
 static std::string describeAgent(Cluster &cluster, const Stamp &stamp) {
-  for (Cta &cta : cluster.ctas) {
-    for (Warp &warp : cta.warps) {
-      std::string name = "warp " + std::to_string(warp.index) + " of CTA " +
-                         describeId(cta.id);
-      if (stamp.agent == warp.agent)
-        return name + ", lanes " + warp.describe(stamp.lanes);
-      if (stamp.agent == warp.copyAgent)
-        return "a cp.async of " + name;
-      if (stamp.agent == warp.bulkAgent)
-        return "a bulk copy of " + name;
-      if (stamp.agent == warp.matrixAgent)
-        return "matrix work of " + name;
-      if (stamp.agent == warp.loadAgent)
-        return "a tcgen05.ld of " + name;
-      if (stamp.agent == warp.storeAgent)
-        return "a tcgen05.st of " + name;
-    }
-    for (auto &[offset, mbarrier] : cta.mbarriers)
-      if (mbarrier->agent == stamp.agent)
-        return "work that completes at the mbarrier at " +
-               describeShared(cta, offset) + " in phase " +
-               std::to_string(stamp.epoch - 1);
+  static constexpr const char *kWhat[kWarpAgents] = {"",
+                                                     "a cp.async of ",
+                                                     "a bulk copy of ",
+                                                     "a bulk copy of ",
+                                                     "matrix work of ",
+                                                     "a tcgen05.ld of ",
+                                                     "a tcgen05.st of "};
+  // Agents are numbered as startWarp asks for them.
+  uint32_t rank = stamp.agent / cluster.agentsPerCta;
+  if (rank < cluster.ctas.size()) {
+    uint32_t in = stamp.agent % cluster.agentsPerCta;
+    unsigned kind = in % kWarpAgents;
+    std::string text =
+        kWhat[kind] + ("warp " + std::to_string(in / kWarpAgents)) +
+        " of CTA " + describeId(cluster.run->getCtaId(stamp.cluster, rank));
+    if (kind == 0)
+      text += ", lanes " +
+              cluster.ctas[rank].warps[in / kWarpAgents].describe(stamp.lanes);
+    return text;
   }
-  return "asynchronous work";
+  if (stamp.cluster == cluster.index)
+    for (Cta &cta : cluster.ctas)
+      for (auto &[offset, mbarrier] : cta.mbarriers)
+        if (mbarrier->agent == stamp.agent)
+          return "work that completes at the mbarrier at " +
+                 describeShared(cta, offset) + " in phase " +
+                 std::to_string(stamp.epoch - 1);
+  return "asynchronous work of CTA " +
+         describeId(cluster.run->getCtaId(stamp.cluster, 0));
 }
 
 Step Warp::race(const Inst &inst, Conflict conflict, const Stamp &with,

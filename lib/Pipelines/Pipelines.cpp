@@ -18,6 +18,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -108,7 +109,15 @@ void fovea::buildWarpToNVVMPipeline(OpPassManager &pm) {
 void fovea::buildToNVVMPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   buildToWarpPipeline(pm, options);
+  if (options.lineInfo.empty())
+    return buildWarpToNVVMPipeline(pm);
+  LocationSnapshotOptions snapshot;
+  snapshot.fileName = options.lineInfo;
+  pm.addPass(createLocationSnapshot(snapshot));
   buildWarpToNVVMPipeline(pm);
+  LLVM::DIScopeForLLVMFuncOpPassOptions scopes;
+  scopes.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;
+  pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(scopes));
 }
 
 void fovea::registerPipelines() {

@@ -179,7 +179,8 @@ enum {
 
 /** What libFoveaPTXDriver has beyond a driver's functions; null elsewhere. */
 #define FOVEA_DRIVER_EXTENSIONS(X)                                             \
-  X(get_report, foveaPTXDriverGetReport, (const char **))
+  X(get_report, foveaPTXDriverGetReport, (const char **))                      \
+  X(forbid, foveaPTXDriverForbid, (CUdeviceptr, size_t))
 
 typedef struct fovea_driver {
 #define FOVEA_MEMBER(member, symbol, parameters) CUresult(*member) parameters;

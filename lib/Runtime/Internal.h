@@ -21,6 +21,14 @@ __attribute__((format(printf, 2, 3)))
 #endif
 fovea_status fovea_fail(fovea_status status, const char *format, ...);
 
+/**
+ * Bytes behind each workspace and each scratch memory that no kernel may
+ * access. None on a driver that can't forbid it: there they lie close together.
+ */
+static inline uint64_t fovea_red_zone(const fovea_driver *driver) {
+  return driver->forbid ? 256 : 0;
+}
+
 /** Passes a failure on. */
 #define TRY(call)                                                              \
   do {                                                                         \
@@ -152,8 +160,10 @@ struct fovea_launch {
   fovea_kernel *kernel;
   unsigned grid[3];
   unsigned prologue_grids[FOVEA_MAX_PROLOGUE][3];
-  /** Where in the launch's memory each scratch begins; bytes of all. */
-  int64_t scratch_offsets[FOVEA_MAX_SCRATCH], scratch_bytes;
+  /** Where in the launch's memory each scratch begins and ends; bytes of all.
+   */
+  int64_t scratch_offsets[FOVEA_MAX_SCRATCH], scratch_ends[FOVEA_MAX_SCRATCH],
+      scratch_bytes;
   uint64_t *values;
   CUtensorMap *maps;
   void **arguments;

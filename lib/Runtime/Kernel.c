@@ -60,8 +60,11 @@ static fovea_status make_memory(fovea_kernel *kernel) {
     TRY(fovea_alloc_zeroed(kernel->device, FOVEA_NOTHING_BYTES,
                            &kernel->nothing));
   if (m->num_workspaces > 0)
-    TRY(fovea_workspaces_create(kernel->device, m->workspace_bytes,
-                                &kernel->workspaces));
+    TRY(fovea_workspaces_create(
+        kernel->device,
+        m->workspace_bytes +
+            m->num_workspaces * (int64_t)fovea_red_zone(kernel->device->driver),
+        &kernel->workspaces));
   if (m->num_scratch > 0)
     TRY(fovea_scratch_open(kernel->device, m->kernel));
   return FOVEA_OK;

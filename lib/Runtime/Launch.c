@@ -332,6 +332,8 @@ static fovea_status pack_scratch(const call *c, fovea_launch *launch) {
                       m->scratch[i].name, (long long)bytes,
                       (long long)FOVEA_MAX_SCRATCH_BYTES);
     launch->scratch_offsets[i] = launch->scratch_bytes;
+    launch->scratch_ends[i] = launch->scratch_bytes + bytes;
+    bytes += (int64_t)fovea_red_zone(c->kernel->device->driver);
     launch->scratch_bytes +=
         (bytes + FOVEA_SCRATCH_ALIGNMENT - 1) & -FOVEA_SCRATCH_ALIGNMENT;
   }

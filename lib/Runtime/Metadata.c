@@ -382,6 +382,7 @@ static fovea_status read_workspace(reader *r, int object, fovea_parameter *p) {
     return FAIL("'bytes' of a workspace must be in [1, %d], found %lld",
                 FOVEA_MAX_WORKSPACE_BYTES, (long long)bytes);
   p->offset = out->workspace_bytes;
+  p->bytes = (int)bytes;
   out->workspace_bytes +=
       ((int)bytes + FOVEA_WORKSPACE_ALIGNMENT - 1) & -FOVEA_WORKSPACE_ALIGNMENT;
   if (out->workspace_bytes > FOVEA_MAX_WORKSPACE_BYTES ||

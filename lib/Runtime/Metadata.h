@@ -88,8 +88,8 @@ typedef struct fovea_parameter {
   int dim;
   /** The index of a tensor map. */
   int map;
-  /** Where in its launch's slot a workspace begins. */
-  int offset;
+  /** Where in its launch's slot a workspace begins, and how large it is. */
+  int offset, bytes;
 } fovea_parameter;
 
 /** How a tensor map shows its tensor: host dimensions, innermost first. */

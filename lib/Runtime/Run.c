@@ -72,6 +72,45 @@ static fovea_status submit_prologue(const fovea_launch *launch, CUstream stream,
   return FOVEA_OK;
 }
 
+/** Lets kernels access none of the bytes from `begin` to `end`. */
+static fovea_status forbid(const fovea_driver *driver, CUdeviceptr begin,
+                           CUdeviceptr end) {
+  return driver->forbid
+             ? fovea_check(driver, driver->forbid(begin, end - begin),
+                           "foveaPTXDriverForbid")
+             : FOVEA_OK;
+}
+
+/**
+ * The address of the kernel's `number`th workspace in its launch's slot.
+ */
+static fovea_status place_workspace(const fovea_kernel *kernel,
+                                    const fovea_parameter *p, int number,
+                                    CUdeviceptr slot, CUdeviceptr *result) {
+  const fovea_driver *driver = kernel->device->driver;
+  const CUdeviceptr mask = FOVEA_WORKSPACE_ALIGNMENT - 1;
+  uint64_t zone = fovea_red_zone(driver);
+  *result = slot + (unsigned)p->offset + (unsigned)number * zone;
+  CUdeviceptr end = *result + (unsigned)p->bytes;
+  return forbid(driver, end, ((end + mask) & ~mask) + zone);
+}
+
+/** The addresses of scratch memories in those of a launch. */
+static fovea_status place_scratch(const fovea_launch *launch, CUdeviceptr base,
+                                  CUdeviceptr *result) {
+  const fovea_kernel *kernel = launch->kernel;
+  int count = kernel->metadata.num_scratch;
+  for (int i = 0; i < count; ++i) {
+    int64_t next =
+        i + 1 < count ? launch->scratch_offsets[i + 1] : launch->scratch_bytes;
+    result[i] = base + (CUdeviceptr)launch->scratch_offsets[i];
+    TRY(forbid(kernel->device->driver,
+               base + (CUdeviceptr)launch->scratch_ends[i],
+               base + (CUdeviceptr)next));
+  }
+  return FOVEA_OK;
+}
+
 /**
  * Submits with memory of this run's own. The launch stays as it is: other
  * threads may run it at the same time.
@@ -81,29 +120,32 @@ static fovea_status submit_with_memory(const fovea_launch *launch,
   const fovea_kernel *kernel = launch->kernel;
   const fovea_metadata *m = &kernel->metadata;
   void *arguments[FOVEA_MAX_PARAMETERS];
-  CUdeviceptr slot, base, workspaces[FOVEA_MAX_WORKSPACES],
-      scratch[FOVEA_MAX_SCRATCH];
+  CUdeviceptr slot = 0, base = 0, workspaces[FOVEA_MAX_WORKSPACES],
+              scratch[FOVEA_MAX_SCRATCH];
   if (kernel->workspaces)
     TRY(fovea_workspaces_take(kernel->workspaces, stream, &slot));
   if (m->num_scratch > 0)
     TRY(fovea_scratch_alloc(kernel->device, launch->scratch_bytes, stream,
                             &base));
-  for (int i = 0; i < m->num_scratch; ++i)
-    scratch[i] = base + (CUdeviceptr)launch->scratch_offsets[i];
+  fovea_status status = place_scratch(launch, base, scratch);
   for (int i = 0, workspace = 0; i < m->num_all_parameters; ++i) {
     const fovea_parameter *p = &m->parameters[i];
     arguments[i] = given[i];
     if (p->kind == FOVEA_PARAMETER_SCRATCH) {
       arguments[i] = &scratch[p->index];
     } else if (p->kind == FOVEA_PARAMETER_WORKSPACE) {
-      workspaces[workspace] = slot + (unsigned)p->offset;
-      arguments[i] = &workspaces[workspace++];
+      arguments[i] = &workspaces[workspace];
+      if (status == FOVEA_OK)
+        status =
+            place_workspace(kernel, p, workspace, slot, &workspaces[workspace]);
+      ++workspace;
     }
   }
   /* Only behind a kernel of its own prologue: others may have ended their
      writes later than they let this one start. */
   int count = 0;
-  fovea_status status = submit_prologue(launch, stream, arguments, &count);
+  if (status == FOVEA_OK)
+    status = submit_prologue(launch, stream, arguments, &count);
   if (status == FOVEA_OK)
     status = submit(launch, stream, arguments, m->overlapped && count > 0);
   if (m->num_scratch == 0)

@@ -85,6 +85,27 @@ def test_kernels_compute_it(ours, role, name, level):
     check((o.float(), lse), expected, 5e-3)
 
 
+@pytest.mark.parametrize("backend", ["ptx", "ptx:sm_80"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_ptx_computes_it(ours, backend, dtype):
+    q, k, v = inputs(dtype)
+    expected, _ = eager(q.float(), k.float(), v.float(), variants.SCORES["alibi"])
+    found = ours.flex_attention(q, k, v, variants.SCORES["alibi"], enable_gqa=True, return_lse=True, backend=backend)
+    check([one.float() for one in found], expected, 5e-3 if dtype == torch.float16 else 4e-2)
+    expected, _ = eager(q.float(), k.float(), v.float(), mask_mod=variants.MASKS["document_causal"])
+    o = ours.flex_attention(q, k, v, block_mask=variants.MASKS["document_causal"], enable_gqa=True, backend=backend)
+    check([o.float()], expected, 5e-3 if dtype == torch.float16 else 4e-2)
+    assert o.dtype == dtype
+
+
+def test_ptx_takes_what_kernels_take(ours):
+    q, k, v = inputs(torch.float32)
+    with pytest.raises(NotImplementedError, match="query is of torch.float32"):
+        ours.flex_attention(q, k, v, enable_gqa=True, backend="ptx")
+    with pytest.raises(ValueError, match="backend must be .* ptx:sm_80"):
+        ours.flex_attention(q, k, v, enable_gqa=True, backend="ptx:sm_70")
+
+
 def test_clamped_distances_beside_other_terms(ours):
     """Far from the diagonal a block reads one element; what is made of it is the block's."""
     def score(score, b, h, q_idx, kv_idx):

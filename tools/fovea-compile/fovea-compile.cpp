@@ -73,6 +73,11 @@ static llvm::cl::opt<std::string> scheduleTable(
     llvm::cl::desc("Schedules that were measured, as fovea-run --tune writes "
                    "them; fields of --schedule go first"),
     llvm::cl::value_desc("file"), llvm::cl::cat(category));
+static llvm::cl::opt<std::string> lineInfo(
+    "line-info",
+    llvm::cl::desc("Write the warp program to this file; PTX then says of each "
+                   "instruction by which line of it it was made (.loc)"),
+    llvm::cl::value_desc("file"), llvm::cl::cat(category));
 static llvm::cl::opt<bool>
     accurateTanh("accurate-tanh",
                  llvm::cl::desc("tanh within 1e-6 instead of the chip's "
@@ -206,6 +211,7 @@ static std::optional<Product> produce(ModuleOp module, TimingScope &timing) {
   options.scheduleTable = scheduleTable;
   options.recurrence = recurrence;
   options.accurateTanh = accurateTanh;
+  options.lineInfo = lineInfo;
   options.withoutMaskOptimizations.assign(withoutMaskOptimizations.begin(),
                                           withoutMaskOptimizations.end());
   if (emitKind != Emit::PTX && emitKind != Emit::Cubin) {

@@ -10,6 +10,7 @@
 #include "Arguments.h"
 
 #include "fovea/PTX/Launch.h"
+#include "fovea/PTX/Trace.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -73,6 +74,15 @@ static cl::opt<unsigned> hostThreads("host-threads",
                                      cl::cat(category));
 static cl::opt<bool> noRaces("no-races", cl::desc("Do not look for races"),
                              cl::cat(category));
+static cl::opt<bool>
+    noGlobalRaces("no-global-races",
+                  cl::desc("Do not look for races in global memory"),
+                  cl::cat(category));
+static cl::opt<std::string>
+    primaryName("primary",
+                cl::desc("A kernel that runs before, with the same grid and "
+                         "arguments, and beside whose end this one may start"),
+                cl::cat(category));
 static cl::opt<bool>
     equalWrites("report-equal-writes",
                 cl::desc("Writes of what is there already race too"),
@@ -185,7 +195,7 @@ static int expect(Device &device, llvm::ArrayRef<Argument> all, StringRef text,
 
 /// One run on fresh memory.
 static int runOnce(const Module &module, const Kernel &kernel, uint64_t number,
-                   bool last, llvm::raw_ostream *trace) {
+                   bool last, Trace *trace) {
   Device device;
   std::vector<Argument> all;
   for (const auto *list : {&memory, &arguments})
@@ -214,6 +224,7 @@ static int runOnce(const Module &module, const Kernel &kernel, uint64_t number,
   launch.stepLimit = steps;
   launch.hostThreads = hostThreads;
   launch.checkRaces = !noRaces;
+  launch.checkGlobalRaces = !noGlobalRaces;
   launch.allowEqualWrites = !equalWrites;
   launch.checkUninitialized = !allowUninitialized;
   launch.perturbApproximations = perturb;
@@ -223,6 +234,13 @@ static int runOnce(const Module &module, const Kernel &kernel, uint64_t number,
                launch.parameters))
     return complain(std::move(error));
   Summary summary;
+  if (!primaryName.empty()) {
+    Launch before = launch;
+    before.kernel = primaryName;
+    if (llvm::Error error = run(device, module, before, &summary))
+      return complain(std::move(error));
+    launch.primary = std::move(summary.footprint);
+  }
   auto start = std::chrono::steady_clock::now();
   if (llvm::Error error = run(device, module, launch, &summary))
     return complain(std::move(error));
@@ -281,14 +299,16 @@ int main(int argc, char **argv) {
                  << '\n';
     return 2;
   }
-  std::unique_ptr<llvm::raw_fd_ostream> trace;
+  std::unique_ptr<llvm::raw_fd_ostream> traceStream;
+  std::unique_ptr<Trace> trace;
   if (!traceFile.empty()) {
     std::error_code error;
-    trace = std::make_unique<llvm::raw_fd_ostream>(traceFile, error);
+    traceStream = std::make_unique<llvm::raw_fd_ostream>(traceFile, error);
     if (error) {
       llvm::errs() << "error: " << traceFile << ": " << error.message() << '\n';
       return 2;
     }
+    trace = std::make_unique<Trace>(*traceStream);
   }
   for (uint64_t n = 0; n < seeds; ++n)
     if (int code =

@@ -113,10 +113,13 @@ public:
 
 protected:
   /// The kernel's PTX (or machine code) and metadata, compiled or read.
-  bool getKernel(std::string &image, std::string &metadata) const;
+  /// `lineInfo` is where to write the warp program, or empty.
+  bool getKernel(std::string &image, std::string &metadata,
+                 StringRef lineInfo = "") const;
 
 private:
-  bool compile(std::string &image, std::string &metadata) const;
+  bool compile(std::string &image, std::string &metadata,
+               StringRef lineInfo) const;
   void printBenchmark(ArrayRef<float> milliseconds,
                       const Workload &workload) const;
 
@@ -124,19 +127,11 @@ protected:
   const Program &program;
   const Options &options;
 };
-
-/// The same on a device that executes the PTX here: once for each seed, all
-/// with the same outputs.
-class EmulatedBackend : public DeviceBackend {
-public:
-  using DeviceBackend::DeviceBackend;
-  ExitCode run(const Workload &workload,
-               SmallVectorImpl<HostTensor> &outputs) override;
-};
 } // namespace
 
 /// Compiles the entry alone; diagnostics say why it fails.
-bool DeviceBackend::compile(std::string &image, std::string &metadata) const {
+bool DeviceBackend::compile(std::string &image, std::string &metadata,
+                            StringRef lineInfo) const {
   OwningOpRef<ModuleOp> module = program.module.get().clone();
   if (program.function)
     for (auto other :
@@ -145,6 +140,7 @@ bool DeviceBackend::compile(std::string &image, std::string &metadata) const {
         other.erase();
   CompileOptions compileOptions;
   setCompileOptions(options, compileOptions);
+  compileOptions.lineInfo = lineInfo.str();
   auto kernels = compileToPTX(*module, compileOptions);
   if (failed(kernels))
     return false;
@@ -169,9 +165,10 @@ static bool readFile(StringRef path, std::string &text) {
   return true;
 }
 
-bool DeviceBackend::getKernel(std::string &image, std::string &metadata) const {
+bool DeviceBackend::getKernel(std::string &image, std::string &metadata,
+                              StringRef lineInfo) const {
   if (options.kernel.empty())
-    return compile(image, metadata);
+    return compile(image, metadata, lineInfo);
   return readFile(options.kernel, image) &&
          readFile(options.metadata, metadata);
 }
@@ -445,7 +442,9 @@ public:
     auto library = llvm::sys::DynamicLibrary::getPermanentLibrary(path.c_str());
     set = reinterpret_cast<decltype(set)>(
         library.getAddressOfSymbol("foveaPTXDriverSet"));
-    assert(set && "another library of that name");
+    setTrace = reinterpret_cast<decltype(setTrace)>(
+        library.getAddressOfSymbol("foveaPTXDriverTrace"));
+    assert(set && setTrace && "another library of that name");
     return FOVEA_OK;
   }
   bool apply(const char *name, uint64_t value) const {
@@ -454,11 +453,76 @@ public:
     reportError("the emulator has no " + Twine(name) + " " + Twine(value));
     return false;
   }
+  /// An empty path ends the trace.
+  bool trace(const std::string &path) const {
+    if (setTrace(path.empty() ? nullptr : path.c_str()) == 0)
+      return true;
+    reportError("cannot write '" + path + "'");
+    return false;
+  }
 
 private:
   int (*set)(const char *name, uint64_t value) = nullptr;
+  int (*setTrace)(const char *path) = nullptr;
+};
+
+/// The warp program that PTX was made from, in a file that the PTX names, for
+/// as long as this lives.
+class WarpProgram {
+public:
+  WarpProgram() {
+    if (llvm::sys::fs::createTemporaryFile("fovea-warp", "mlir", path))
+      path.clear();
+  }
+  ~WarpProgram() {
+    if (!path.empty())
+      llvm::sys::fs::remove(path);
+  }
+  WarpProgram(const WarpProgram &) = delete;
+  WarpProgram &operator=(const WarpProgram &) = delete;
+  /// Empty if there can't be one.
+  StringRef getPath() const { return path; }
+
+private:
+  SmallString<128> path;
+};
+
+/// The same on a device that executes the PTX here: once for each seed, all
+/// with the same outputs.
+class EmulatedBackend : public DeviceBackend {
+public:
+  using DeviceBackend::DeviceBackend;
+  ExitCode run(const Workload &workload,
+               SmallVectorImpl<HostTensor> &outputs) override;
+
+private:
+  ExitCode runSeeds(fovea_device *device, const EmulatorSettings &settings,
+                    StringRef image, StringRef metadata,
+                    const Workload &workload,
+                    SmallVectorImpl<HostTensor> &outputs);
 };
 } // namespace
+
+/// Shows the op of the warp program that a report of the emulator names.
+static void showWarpOp(StringRef report) {
+  StringRef text = report.split(": note: compiled from here").first;
+  if (text.size() == report.size())
+    return;
+  StringRef line = text.rsplit('\n').second;
+  auto [front, column] = line.rsplit(':');
+  auto [path, number] = front.rsplit(':');
+  unsigned index;
+  if (number.getAsInteger(10, index) || index == 0)
+    return;
+  auto file = readRegularFile(path);
+  if (!file)
+    return llvm::consumeError(file.takeError());
+  SmallVector<StringRef> lines;
+  (*file)->getBuffer().split(lines, '\n');
+  if (index <= lines.size())
+    llvm::errs() << "note: line " << index << " of the warp program is\n  "
+                 << lines[index - 1].trim() << "\n";
+}
 
 /// The chip that PTX is for, as in "90"; 0 if it doesn't say.
 static unsigned getCapability(StringRef ptx) {
@@ -478,7 +542,8 @@ ExitCode EmulatedBackend::run(const Workload &workload,
   if (fovea_status status = settings.open())
     return reportFailure(status);
   std::string image, metadata;
-  if (!getKernel(image, metadata))
+  WarpProgram warpProgram;
+  if (!getKernel(image, metadata, warpProgram.getPath()))
     return kBadInput;
   // Machine code, or no PTX at all, the driver refuses in words of its own.
   unsigned capability = getCapability(image);
@@ -488,13 +553,27 @@ ExitCode EmulatedBackend::run(const Workload &workload,
   if (fovea_status status = fovea_device_open(FOVEA_CURRENT_DEVICE, &opened))
     return reportFailure(status);
   std::unique_ptr<fovea_device, DeviceCloser> device(opened);
+  if (!settings.trace(options.trace))
+    return kBadInput;
+  ExitCode code =
+      runSeeds(device.get(), settings, image, metadata, workload, outputs);
+  if (code)
+    showWarpOp(fovea_last_error());
+  return settings.trace("") ? code : kBadInput;
+}
+
+ExitCode EmulatedBackend::runSeeds(fovea_device *device,
+                                   const EmulatorSettings &settings,
+                                   StringRef image, StringRef metadata,
+                                   const Workload &workload,
+                                   SmallVectorImpl<HostTensor> &outputs) {
   for (uint64_t i = 0; i < options.numSeeds; ++i) {
     uint64_t seed = options.seed + i;
     SmallVector<HostTensor> found;
     if (!settings.apply("seed", seed))
       return kBadInput;
-    if (ExitCode code = DeviceBackend::run(device.get(), image, metadata,
-                                           workload, found, nullptr)) {
+    if (ExitCode code = DeviceBackend::run(device, image, metadata, workload,
+                                           found, nullptr)) {
       if (options.numSeeds > 1)
         reportError("that was with --seed=" + Twine(seed));
       return code;

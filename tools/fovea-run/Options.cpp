@@ -156,6 +156,10 @@ cl::opt<std::string>
 cl::opt<std::string> metadata("metadata", cl::value_desc("file"),
                               cl::desc("The launch metadata of --kernel"),
                               cl::cat(category));
+cl::opt<std::string> trace("trace", cl::value_desc("file"),
+                           cl::desc("With --device=ptx: write who did what "
+                                    "when, as Chrome's traces are written"),
+                           cl::cat(category));
 cl::opt<bool> benchmark(
     "benchmark",
     cl::desc("With --device=cuda: time the kernel and print the median of 51 "
@@ -319,6 +323,11 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
   if (!options.onDevice && (options.benchmark || !options.kernel.empty() ||
                             !options.metadata.empty())) {
     reportError("--benchmark, --kernel and --metadata go with --device=cuda");
+    return std::nullopt;
+  }
+  options.trace = trace;
+  if (!options.emulated && !options.trace.empty()) {
+    reportError("--trace goes with --device=ptx");
     return std::nullopt;
   }
   if (device == Device::CUDA && options.emulated) {

@@ -52,6 +52,8 @@ struct Options {
 
   /// On a GPU instead of in the interpreter; `emulated`: as PTX on the CPU.
   bool onDevice = false, emulated = false, benchmark = false;
+  /// What the emulator writes, or empty.
+  std::string trace;
   /// Looks for the best schedule; `tuneDryRun`: lists what it would try.
   bool tune = false, tuneDryRun = false;
   /// For tuning: processors to compile on, and the assembler.

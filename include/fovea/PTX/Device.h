@@ -34,7 +34,13 @@ public:
     std::unique_ptr<uint8_t[]> written;
     /// Constant memory: kernels may not write there.
     bool readOnly = false;
+    /// Parts that no kernel may access: begin and end, from its address on.
+    std::map<uint64_t, uint64_t> forbidden;
     std::string name;
+
+    /// The forbidden part that the bytes reach, or end().
+    std::map<uint64_t, uint64_t>::const_iterator
+    findForbidden(uint64_t offset, uint64_t size) const;
   };
 
   Device();
@@ -53,6 +59,9 @@ public:
   llvm::Error fill(uint64_t address, uint8_t value, uint64_t size);
   /// Makes bytes count as written, whatever they hold, or as never written.
   llvm::Error setWritten(uint64_t address, uint64_t size, bool written);
+  /// Lets no kernel access the bytes: what lies around them are objects of
+  /// their own. Holds as long as the allocation.
+  llvm::Error forbid(uint64_t address, uint64_t size);
   /// Bytes in the range that were never written.
   llvm::Expected<uint64_t> countUnwritten(uint64_t address,
                                           uint64_t size) const;

@@ -14,6 +14,9 @@
 
 namespace fovea::ptx {
 
+struct Footprint;
+class Trace;
+
 /// Chip facts that a launch depends on.
 struct Chip {
   uint32_t multiprocessors = 4;
@@ -47,15 +50,21 @@ struct Launch {
   bool checkUninitialized = true;
   /// Report unordered accesses to shared and tensor memory.
   bool checkRaces = true;
+  /// Report unordered accesses to global memory, too.
+  bool checkGlobalRaces = true;
   /// A write of the value that is there already is no race. (The ISA makes no
   /// exception for it; kernels in which several warps fill the same bytes with
   /// zeros rely on one.)
   bool allowEqualWrites = true;
+  /// What the grid before this one did, if this one may start before that one
+  /// has ended: Summary::footprint of the other. What the two access counts as
+  /// unordered until 'griddepcontrol.wait'.
+  std::shared_ptr<const Footprint> primary;
   /// Moves results of approximate functions within the bound that the ISA
   /// states, by the seed; otherwise they are correctly rounded.
   bool perturbApproximations = false;
-  /// Who did what when, as text lines. Null: not written.
-  llvm::raw_ostream *trace = nullptr;
+  /// Who did what when. Null: not written.
+  Trace *trace = nullptr;
   Chip chip;
 };
 
@@ -64,6 +73,9 @@ struct Summary {
   /// Instructions of warps and of threads.
   uint64_t warpInstructions = 0, threadInstructions = 0;
   uint64_t ctas = 0;
+  /// What the grid accessed, if it let the next one start and races are
+  /// watched.
+  std::shared_ptr<const Footprint> footprint;
 };
 
 /// Runs the kernel to its end. An Error is a Report: what the kernel, or the

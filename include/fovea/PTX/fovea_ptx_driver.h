@@ -15,6 +15,7 @@
 #ifndef FOVEA_PTX_FOVEA_PTX_DRIVER_H
 #define FOVEA_PTX_FOVEA_PTX_DRIVER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -37,6 +38,7 @@ extern "C" {
  *   step_limit         instructions of one warp; 0: no limit
  *   host_threads       0: one for each core
  *   races              report unordered accesses (1 unless set)
+ *   global_races       report those to global memory, too (1 unless set)
  *   uninitialized      report reads of what was never written (1 unless set)
  *   equal_writes       report writes of the value that is there already, too
  *   perturb            move approximate results within their bounds
@@ -51,6 +53,18 @@ FOVEA_PTX_DRIVER_API int foveaPTXDriverSet(const char *name, uint64_t value);
  * Valid until the thread's next failing call.
  */
 FOVEA_PTX_DRIVER_API int foveaPTXDriverGetReport(const char **report);
+
+/**
+ * Writes who does what when in launches that follow to a file, in the JSON
+ * format of Chrome's traces. Null ends the file.
+ */
+FOVEA_PTX_DRIVER_API int foveaPTXDriverTrace(const char *path);
+
+/**
+ * Lets no kernel access these bytes of an allocation: what lies before and
+ * behind them are objects of their own. Holds until the allocation is freed.
+ */
+FOVEA_PTX_DRIVER_API int foveaPTXDriverForbid(uint64_t address, size_t bytes);
 
 /** What all launches of the process so far were. */
 typedef struct fovea_ptx_driver_summary {

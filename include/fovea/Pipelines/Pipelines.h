@@ -43,6 +43,10 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::desc("tanh within 1e-6 instead of the chip's approximation, "
                      "which is off by up to 2^-16.5 of the result"),
       llvm::cl::init(false)};
+  Option<std::string> lineInfo{
+      *this, "line-info",
+      llvm::cl::desc("File to write the warp program to; PTX then says of each "
+                     "instruction by which line of it it was made")};
   Option<tile::RecurrenceKind> recurrence{
       *this, "recurrence", llvm::cl::desc("Algorithm of the softmax loop"),
       llvm::cl::init(tile::kScheduleRecurrence), tile::recurrenceValues()};

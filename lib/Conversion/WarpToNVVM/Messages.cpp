@@ -194,8 +194,18 @@ static void lowerFinish(warp::FinishWorkOp op, Value counters, Value leader) {
                                        emitGridSize(b, loc));
   auto reset = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false);
   OpBuilder inside = reset.getThenBodyBuilder();
-  LLVM::StoreOp::create(inside, loc, emitI64(inside, loc, 0), counters,
-                        /*alignment=*/kCounterBytes);
+  // Each as the atomics of the other CTAs access it: nothing else orders it
+  // with them.
+  constexpr int64_t bytes = kCounterBytes / 2;
+  for (int32_t n : {0, 1})
+    LLVM::StoreOp::create(
+        inside, loc, emitI32(inside, loc, 0),
+        LLVM::GEPOp::create(inside, loc, counters.getType(),
+                            inside.getI32Type(), counters,
+                            ArrayRef<LLVM::GEPArg>{n}),
+        /*alignment=*/bytes, /*isVolatile=*/false, /*isNonTemporal=*/false,
+        /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic,
+        /*syncscope=*/"device");
   op.erase();
 }
 

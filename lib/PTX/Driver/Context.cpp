@@ -98,6 +98,8 @@ static bool apply(State &state, StringRef name, uint64_t value) {
   }
   if (name == "races")
     return setFlag(settings.checkRaces, value);
+  if (name == "global_races")
+    return setFlag(settings.checkGlobalRaces, value);
   if (name == "uninitialized")
     return setFlag(settings.checkUninitialized, value);
   if (name == "equal_writes") {
@@ -122,6 +124,25 @@ int foveaPTXDriverSet(const char *name, uint64_t value) {
   state.multiprocessors = multiprocessors;
   return fail(kInvalidValue, "there is no setting '" + Twine(name) +
                                  "' with the value " + Twine(value));
+}
+
+int foveaPTXDriverTrace(const char *path) {
+  State &state = State::get();
+  std::lock_guard<std::mutex> guard(state.lock);
+  state.settings.trace = nullptr;
+  state.trace.reset();
+  state.traceStream.reset();
+  if (!path)
+    return CUDA_SUCCESS;
+  std::error_code error;
+  auto stream = std::make_unique<llvm::raw_fd_ostream>(path, error);
+  if (error)
+    return fail(kInvalidValue,
+                "cannot write '" + Twine(path) + "': " + error.message());
+  state.traceStream = std::move(stream);
+  state.trace = std::make_unique<Trace>(*state.traceStream);
+  state.settings.trace = state.trace.get();
+  return CUDA_SUCCESS;
 }
 
 int foveaPTXDriverGetReport(const char **result) {

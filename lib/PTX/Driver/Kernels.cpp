@@ -206,13 +206,16 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Attributes that matter here. That a kernel may start before the one before
-/// it has ended does not: kernels follow one another.
-static CUresult takeAttributes(const CUlaunchConfig &config, Launch &launch) {
+/// The cluster, and whether the kernel may start before the one before it has
+/// ended.
+static CUresult takeAttributes(const CUlaunchConfig &config, Launch &launch,
+                               bool &overlaps) {
   for (unsigned i = 0; i < config.num_attributes; ++i) {
     const CUlaunchAttribute &attribute = config.attributes[i];
-    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+      overlaps = attribute.value.programmatic_stream_serialization;
       continue;
+    }
     if (attribute.id != kClusterDimension)
       return fail(kInvalidValue, "attribute " + Twine(attribute.id) +
                                      " of launches is not modelled");
@@ -257,8 +260,11 @@ static CUresult launchKernel(State &state, const CUlaunchConfig &config,
   launch.block = {config.block_x, config.block_y, config.block_z};
   launch.dynamicSharedBytes = config.shared_memory;
   launch.chip = state.getChip();
-  if (CUresult result = takeAttributes(config, launch))
+  bool overlaps = false;
+  if (CUresult result = takeAttributes(config, launch, overlaps))
     return result;
+  if (overlaps)
+    launch.primary = state.footprints.lookup(config.stream);
   if (CUresult result = checkAllowed(*function, launch))
     return result;
   launch.parameters.resize(kernel.parameterBytes);
@@ -268,6 +274,7 @@ static CUresult launchKernel(State &state, const CUlaunchConfig &config,
   Summary summary;
   llvm::Error error =
       run(state.device, *function->module->module, launch, &summary);
+  state.footprints[config.stream] = std::move(summary.footprint);
   ++state.summary.launches;
   state.summary.ctas += summary.ctas;
   state.summary.warp_instructions += summary.warpInstructions;

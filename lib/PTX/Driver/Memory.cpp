@@ -62,6 +62,11 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes,
   return finish(state.device.fill(to, value, bytes));
 }
 
+int foveaPTXDriverForbid(uint64_t address, size_t bytes) {
+  FOVEA_ENTER(state)
+  return finish(state.device.forbid(address, bytes));
+}
+
 //===----------------------------------------------------------------------===//
 // Pools
 //===----------------------------------------------------------------------===//

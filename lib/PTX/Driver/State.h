@@ -16,10 +16,12 @@
 #define FOVEA_LIB_PTX_DRIVER_STATE_H
 
 #include "fovea/PTX/Launch.h"
+#include "fovea/PTX/Trace.h"
 #include "fovea/PTX/fovea_ptx_driver.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
 
@@ -100,6 +102,12 @@ struct State {
   /// Settings of launches; the rest of it is each launch's own.
   Launch settings;
   fovea_ptx_driver_summary summary = {};
+  /// What the last kernel of each stream accessed, if the next may start before
+  /// its end.
+  llvm::DenseMap<CUstream, std::shared_ptr<const Footprint>> footprints;
+  /// Where settings.trace goes.
+  std::unique_ptr<llvm::raw_fd_ostream> traceStream;
+  std::unique_ptr<Trace> trace;
 
   uint32_t getMultiprocessors() const {
     return multiprocessors ? multiprocessors : chip->multiprocessors;

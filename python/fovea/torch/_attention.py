@@ -74,7 +74,9 @@ def flex_attention(
         hints for its own kernels; they are ignored.
     backend
         "cuda"; "interpret" runs on tensors in host memory, slowly, for tests
-        (also at a level: "interpret:tile", "interpret:warp"), float32 as well.
+        (also at a level: "interpret:tile", "interpret:warp"), float32 as well;
+        "ptx" executes the PTX for sm_90a (or "ptx:sm_80") on the CPU and checks
+        it, see ``Kernel.interpret``.
 
     Returns the output (batch, heads, queries, value_head_dim), of query's dtype,
     alone or with the log-sum-exp (or AuxOutput). A query without keys gives 0,

@@ -11,8 +11,10 @@ from ._derivatives import check_derivatives
 
 #: What ``kernel_options`` may hold of Fovea's; PyTorch's own are hints for its kernels, and are ignored.
 _OPTIONS = ("schedule", "recurrence")
-#: Where the interpreter runs a program, by the backend's name.
-LEVELS = {"interpret": "attn", "interpret:attn": "attn", "interpret:tile": "tile", "interpret:warp": "warp"}
+#: As what a program runs on the CPU, by the backend's name: at a level in the
+#: interpreter, or as the PTX for a chip.
+LEVELS = {"interpret": "attn", "interpret:attn": "attn", "interpret:tile": "tile", "interpret:warp": "warp",
+          "ptx": "ptx:sm_90a", "ptx:sm_80": "ptx:sm_80", "ptx:sm_90a": "ptx:sm_90a"}
 
 
 def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gqa: bool, backend: str) -> None:
@@ -35,7 +37,8 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
             raise NotImplementedError(
                 f"query is on {query.device}, kernels run on CUDA; backend=\"interpret\" runs the reference on the CPU")
     else:
-        kinds += (torch.float32,)
+        if not backend.startswith("ptx"):
+            kinds += (torch.float32,)
         if query.device.type != "cpu":
             raise ValueError(f"backend=\"{backend}\" runs on the CPU, found query on {query.device}")
     if query.dtype not in kinds:

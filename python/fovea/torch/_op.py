@@ -312,7 +312,8 @@ def _signed(tensor: torch.Tensor) -> torch.Tensor:
 
 def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
               ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    """The op on the CPU: the program at a level, on its way to sm_80."""
+    """The op on the CPU: the program at a level, on its way to sm_80, or the PTX for a
+    chip."""
     named: Dict[str, Any] = {f"capture{index}": _signed(tensor.reshape(1) if not tensor.dim() else tensor)
                              for index, tensor in enumerate(call.captures)}
     named.update(zip(BLOCK_LISTS, call.blocks))
@@ -321,7 +322,13 @@ def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call:
     options = {"target": "sm_80", "schedule": call.schedule, "recurrence": call.recurrence, "kernel": None}
     spec = _spec(call.program)
     spec = Spec(spec.name, spec.mlir, (), spec.located or spec.mlir, spec.file)
-    results = _kernel._interpret(spec, options, {"q": query, "k": key, "v": value, **named}, call.level, False, 0)
+    named.update(q=query, k=key, v=value)
+    level, _, target = call.level.partition(":")
+    if level == "ptx":
+        kernel = _kernel.compile(spec, target, schedule=call.schedule, recurrence=call.recurrence)
+        results = kernel.interpret(level=level, **named)
+    else:
+        results = _kernel._interpret(spec, options, named, level, False, 0)
     made = outputs(query, value, call.lse)
     for one, result in zip(made, results if call.lse else (results,)):
         assert one is not None

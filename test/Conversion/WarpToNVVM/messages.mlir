@@ -6,7 +6,6 @@
 // CHECK: gpu.func @f(%[[COUNTERS:.*]]: !llvm.ptr<1>)
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
-// CHECK-DAG: %[[Z64:.*]] = arith.constant 0 : i64
 
 // One lane takes a number, behind those that the CTAs start with, the others get
 // it from there (they bring zeros), and one lane sends it. The last CTA to finish
@@ -26,7 +25,9 @@
 // CHECK: %[[COUNT:.*]] = arith.addi %[[DONE]], %[[C1]] : i32
 // CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[COUNT]], %[[GRID]] : i32
 // CHECK: scf.if %[[LAST]] {
-// CHECK-NEXT: llvm.store %[[Z64]], %[[COUNTERS]] {alignment = 8 : i64} : i64, !llvm.ptr<1>
+// CHECK-NEXT: llvm.store %{{.*}}, %[[COUNTERS]] atomic syncscope("device") monotonic {alignment = 4 : i64} : i32, !llvm.ptr<1>
+// CHECK-NEXT: %[[ENDED:.*]] = llvm.getelementptr %[[COUNTERS]][1]
+// CHECK-NEXT: llvm.store %{{.*}}, %[[ENDED]] atomic syncscope("device") monotonic {alignment = 4 : i64} : i32, !llvm.ptr<1>
 
 // Barriers 1 and 2 pass the turn on; the second group gives the first one its
 // first turn. What is received is the same in all lanes.

@@ -15,43 +15,9 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
 
 import fovea_runtime  # noqa: E402
+from numpy_tensors import Tensor, from_bf16, to_bf16  # noqa: E402
 
 BATCH, HEADS, QUERIES, KEYS, SEEDS = 1, 2, 70, 70, 3
-NAMES = {np.dtype(np.uint16): "bfloat16", np.dtype(np.float32): "float32"}
-
-
-def to_bf16(values):
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-
-
-def from_bf16(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-class Tensor:
-    """An array in device memory, with what fovea_runtime.pack asks a tensor for."""
-
-    def __init__(self, runtime, array, written=True):
-        self.runtime, self.array, self.address = runtime, array, ctypes.c_uint64()
-        self.shape, self.dtype = array.shape, NAMES[array.dtype]
-        runtime.call("fovea_memory_alloc", runtime.device, ctypes.c_size_t(array.nbytes), ctypes.byref(self.address))
-        if written:
-            runtime.call("fovea_memory_write", runtime.device, self.address, *self.host())
-
-    def host(self):
-        return ctypes.c_void_p(self.array.ctypes.data), ctypes.c_size_t(self.array.nbytes)
-
-    def data_ptr(self):
-        return self.address.value
-
-    def stride(self):
-        return tuple(step // self.array.itemsize for step in self.array.strides)
-
-    def read(self):
-        pointer, size = self.host()
-        self.runtime.call("fovea_memory_read", self.runtime.device, pointer, self.address, size)
-        return self.array
 
 
 def attention(q, k, v, causal, real, weights):

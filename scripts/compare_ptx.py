@@ -4,7 +4,8 @@ programs: all examples and the whole grid of kernels that the GPU tests run.
     python scripts/compare_ptx.py OLD/bin/fovea-compile build/bin/fovea-compile
     python scripts/compare_ptx.py OLD NEW --filter 'causal|alibi' --show 2
 
-For changes that must not change generated code. Prints the programs whose text
+For changes that must not change generated code. With `--cache FOLDER` what the old
+compiler makes is kept there, by its binary, and not made again. Prints the programs whose text
 differs, how many lines do, and ends with `N equal, N different, N failed`; the
 exit code is 1 unless all are equal. Debug locations and comments don't count.
 """
@@ -12,6 +13,8 @@ exit code is 1 unless all are equal. Debug locations and comments don't count.
 import argparse
 import concurrent.futures
 import difflib
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -55,11 +58,27 @@ def compile_with(compiler, program, target, options):
         return significant(ptx.read_text()), metadata.read_text().splitlines()
 
 
+def compile_once(cache, identity, *job):
+    """As `compile_with`, but looks into the folder `cache` first, if there is one."""
+    if not cache:
+        return compile_with(*job)
+    _, program, target, options = job
+    key = hashlib.sha256(json.dumps([identity, program, target, options]).encode()).hexdigest()
+    file = cache / f"{key}.json"
+    if not file.exists():
+        # Others may look for the file at the same time.
+        with tempfile.NamedTemporaryFile("w", dir=cache, delete=False) as text:
+            json.dump(compile_with(*job), text)
+        os.replace(text.name, file)
+    return json.loads(file.read_text())
+
+
 def compare(job):
     """The difference's lines, empty if there is none; or None where one of the
     compilers failed and the other didn't."""
-    old, new, program, target, options = job
-    (old_ptx, old_rest), (new_ptx, new_rest) = (compile_with(tool, program, target, options) for tool in (old, new))
+    cache, identity, old, new, *job = job
+    old_ptx, old_rest = compile_once(cache, identity, old, *job)
+    new_ptx, new_rest = compile_with(new, *job)
     if (old_ptx is None) != (new_ptx is None):
         return None
     if old_ptx is None:
@@ -79,10 +98,15 @@ def main():
     parser.add_argument("--filter", default="", help="regular expression that names must have a match of")
     parser.add_argument("--quick", action="store_true", help="head dims 64 and 128 only")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N differences")
+    parser.add_argument("--cache", type=pathlib.Path, metavar="FOLDER", help="keep what the old compiler makes there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
+    identity = ""
+    if args.cache:
+        args.cache.mkdir(parents=True, exist_ok=True)
+        identity = hashlib.sha256(args.old.read_bytes()).hexdigest()
     work = [
-        (name, target, (args.old.resolve(), args.new.resolve(), text, target, options))
+        (name, target, (args.cache, identity, args.old.resolve(), args.new.resolve(), text, target, options))
         for name, text, options in programs(args.filter, args.quick)
         for target in kernels.parse_targets(args.target)
     ]

@@ -109,10 +109,13 @@ static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
 
 int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
                                         ScheduleAttr schedule) {
+  auto getStages = [&](StringRef name) {
+    return schedule.getStream(StringAttr::get(schedule.getContext(), name))
+        .stages;
+  };
   return getSharedBytes(
-      problem, schedule.getTileM(), schedule.getTileN(),
-      schedule.getQueryStages(), schedule.getKeyDepth(), schedule.getStages(),
-      schedule.getSumByDot(), schedule.getScoreStages(),
+      problem, schedule.getTileM(), schedule.getTileN(), getStages("q"),
+      getStages("k"), getStages("v"), schedule.getSumByDot(), schedule.getScoreStages(),
       getScoreLoops(schedule.getRecurrence()), schedule.getOutputStages());
 }
 

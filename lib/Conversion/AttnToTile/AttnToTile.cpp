@@ -274,7 +274,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
       /*prologue=*/ArrayAttr(),
       contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents),
-      /*overlapped=*/UnitAttr());
+      /*overlapped=*/UnitAttr(), /*roles=*/ArrayAttr());
   if (kb.sequenceOrder)
     buildSequenceOrder(kb, abi);
   if (!kb.summaries.empty())

@@ -103,7 +103,7 @@ Value BlockSummaries::emitColumns(OpBuilder &b, Location loc, Value summary,
   Value value = tile::LoadOp::create(
       b, loc, tileOf(type.getElementType()), summary,
       getPlace(b, loc, largest, others, number), /*limit=*/Value(),
-      ArrayRef<int64_t>{-1, type.getRank() - 1});
+      ArrayRef<int64_t>{-1, type.getRank() - 1}, b.getStringAttr("summary"));
   return type.getElementType() == element
              ? value
              : arith::TruncIOp::create(b, loc, tileOf(element), value)
@@ -255,7 +255,8 @@ void SummaryEmitter::emitGroup(Value number) {
         others.push_back(indices[other]);
     SmallVector<Value> place = getPlace(b, loc, isLargest, others, firstBlock);
     tile::StoreOp::create(b, loc, extremes, summary, place,
-                          ArrayRef<int64_t>{int64_t(place.size()) - 1, -1});
+                          ArrayRef<int64_t>{int64_t(place.size()) - 1, -1},
+                          b.getStringAttr("summary"));
   }
 }
 

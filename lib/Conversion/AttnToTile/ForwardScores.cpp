@@ -169,10 +169,10 @@ FailureOr<double> ForwardEmitter::emitScores(Region &scores) {
   Value key = block.getArgument(0), partial = block.getArgument(1);
   // Keys past the last one are no concern: their scores are hidden.
   Value keyTile = kb.loadHead(k, memoryBatch, keyHead, toMemory(firstKey, key),
-                              0, columns, headDim);
-  Value products = tile::DotOp::create(b, loc, queryTile, keyTile,
-                                       kb.splat(rows, columns, 0.0),
-                                       /*transposeB=*/true);
+                              0, columns, headDim, /*limit=*/Value(), "k");
+  Value products = tile::DotOp::create(
+      b, loc, queryTile, keyTile, kb.splat(rows, columns, 0.0),
+      /*transposeB=*/true, b.getStringAttr("s"));
   double scale = 1.0;
   FailureOr<Value> score = emitScore(invariant, key, products, scale);
   if (succeeded(score))

@@ -32,17 +32,19 @@ void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
     output = arith::TruncFOp::create(
         b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
   SmallVector<Value> at = getRowPlace();
-  auto store = [&](Value value, Value target, ValueRange at, int64_t column) {
+  auto store = [&](StringRef name, Value value, Value target, ValueRange at,
+                   int64_t column) {
     DenseI64ArrayAttr dims = b.getDenseI64ArrayAttr({getRowDim(), column});
-    tile::StoreOp::create(b, loc, value, target, at, rowLimit, dims, getFold());
+    tile::StoreOp::create(b, loc, value, target, at, rowLimit, dims, getFold(),
+                          b.getStringAttr(name));
   };
-  store(output, o, at, 3);
+  store("out", output, o, at, 3);
   if (!lse)
     return;
   Value logSum = finish.getLse();
   if (Value common = emitCommonScore())
     logSum = arith::AddFOp::create(b, loc, logSum, common);
-  store(logSum, lse, ValueRange(at).drop_back(), -1);
+  store("lse", logSum, lse, ValueRange(at).drop_back(), -1);
 }
 
 /// The sum over the blocks that are visited.
@@ -61,7 +63,7 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
         b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
         visited->getCount(), visited->getMasked(), visited->getInits(),
         ValueRange(), columns, factor,
-        /*descending=*/false);
+        /*descending=*/false, b.getStringAttr("o"));
     Block &visit = sum.getVisit().emplaceBlock();
     visit.addArgument(b.getIndexType(), loc);
     for (Value init : visited->getInits())
@@ -73,7 +75,7 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
     sum = tile::SoftmaxSumOp::create(
         b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
         Value(), Value(), ValueRange(), visible, columns, factor,
-        /*descending=*/schedule.isSpecialized());
+        /*descending=*/schedule.isSpecialized(), b.getStringAttr("o"));
   }
   sum.getScores().takeBody(scores);
   Block &values = sum.getValues().emplaceBlock();
@@ -82,7 +84,7 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
   // Their values have weight 0, and 0 * NaN is NaN: they are made zero.
   Value valueTile = kb.loadHead(v, memoryBatch, keyHead,
                                 toMemory(firstKey, values.getArgument(0)), 0,
-                                columns, valueHeadDim, keyLimit);
+                                columns, valueHeadDim, keyLimit, "v");
   tile::YieldOp::create(b, loc, valueTile);
   b.setInsertionPoint(sum);
   if (op.getDropoutAttr())
@@ -127,7 +129,8 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
     return failure();
   queryTile = tile::LoadOp::create(
       b, loc, kb.tileType(rows, headDim, element), q, getRowPlace(),
-      /*limit=*/Value(), b.getDenseI64ArrayAttr({getRowDim(), 3}), getFold());
+      /*limit=*/Value(), b.getDenseI64ArrayAttr({getRowDim(), 3}), getFold(),
+      b.getStringAttr("q"));
   FailureOr<tile::SoftmaxSumOp> sum = emitSum();
   if (failed(sum))
     return failure();

@@ -59,7 +59,7 @@ Value KernelBuilder::splat(int64_t rows, int64_t columns, double value) {
 
 Value KernelBuilder::loadHead(Value memref, Value batch, Value head, Value row,
                               int64_t column, int64_t rows, int64_t columns,
-                              Value limit) {
+                              Value limit, StringRef name) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<Value> indices = {batch, head, row};
   SmallVector<int64_t> dims = {2, -1};
@@ -69,7 +69,8 @@ Value KernelBuilder::loadHead(Value memref, Value batch, Value head, Value row,
   }
   return tile::LoadOp::create(builder, getLoc(),
                               tileType(rows, columns, type.getElementType()),
-                              memref, indices, limit, dims);
+                              memref, indices, limit, dims,
+                              builder.getStringAttr(name));
 }
 
 std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,

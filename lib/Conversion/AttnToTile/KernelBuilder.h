@@ -87,7 +87,8 @@ struct KernelBuilder {
   /// Loads a tile of one head: rows from `row`, columns from `column`.
   mlir::Value loadHead(mlir::Value memref, mlir::Value batch, mlir::Value head,
                        mlir::Value row, int64_t column, int64_t rows,
-                       int64_t columns, mlir::Value limit = {});
+                       int64_t columns, mlir::Value limit,
+                       llvm::StringRef name);
 
   /// One item of work: a tile of rows.
   struct Work {

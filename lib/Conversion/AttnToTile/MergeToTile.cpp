@@ -25,9 +25,10 @@ static SmallVector<Value, 3> loadState(KernelBuilder &kb, Value output,
                                        int64_t columns) {
   OpBuilder &b = kb.builder;
   Location loc = kb.getLoc();
-  Value m = kb.loadHead(lse, work.batch, work.head, work.row, 0, rows, 1);
+  Value m = kb.loadHead(lse, work.batch, work.head, work.row, 0, rows, 1,
+                        /*limit=*/Value(), "part_lse");
   Value acc = kb.loadHead(output, work.batch, work.head, work.row, column, rows,
-                          columns);
+                          columns, /*limit=*/Value(), "part");
   RankedTensorType accType = kb.tileType(rows, columns, b.getF32Type());
   if (acc.getType() != accType)
     acc = arith::ExtFOp::create(b, loc, accType, acc);
@@ -77,11 +78,12 @@ FailureOr<tile::ScheduleAttr> fovea::buildMerge(KernelBuilder &kb,
           b, loc, kb.tileType(kRows, kColumns, type.getElementType()), result);
     SmallVector<Value> at = {work.batch, work.head, work.row,
                              kb.constant(column)};
-    tile::StoreOp::create(b, loc, result, output, at, ArrayRef<int64_t>{2, 3});
+    tile::StoreOp::create(b, loc, result, output, at, ArrayRef<int64_t>{2, 3},
+                          b.getStringAttr("out"));
     if (column == 0 && op.getLse())
       tile::StoreOp::create(b, loc, finish.getLse(), kb.resultArgument(1),
                             ValueRange(at).drop_back(),
-                            ArrayRef<int64_t>{2, -1});
+                            ArrayRef<int64_t>{2, -1}, b.getStringAttr("lse"));
   }
   kb.endWork();
   ScheduleFields fields;

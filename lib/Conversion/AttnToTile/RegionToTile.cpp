@@ -623,8 +623,14 @@ Value RegionToTile::loadBox(Location loc, Value source, ArrayRef<Value> first,
   SmallVector<int64_t, 2> shape = {dims[0] == -1 ? 1 : context.rows,
                                    dims[1] == -1 ? 1 : context.columns};
   Type element = cast<MemRefType>(source.getType()).getElementType();
+  // A block of each tensor that scores are made of is a stream of its own.
+  StringAttr name;
+  const Value *capture = llvm::find(context.captures, source);
+  if (dims[0] != -1 && dims[1] != -1 && capture != context.captures.end())
+    name = builder.getStringAttr("score." +
+                                 Twine(capture - context.captures.begin()));
   return tile::LoadOp::create(builder, loc, tileType(shape, element), source,
-                              first, /*limit=*/Value(), dims);
+                              first, /*limit=*/Value(), dims, name);
 }
 
 Value RegionToTile::loadInside(Location loc, Value source,

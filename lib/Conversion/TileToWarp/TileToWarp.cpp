@@ -33,15 +33,16 @@ private:
   /// The buffer that holds what `load` reads, copied where the load stands. Of
   /// `ctas` CTAs each keeps a part of its rows.
   Value getBuffer(tile::LoadOp load, int64_t ctas = 1);
-  LogicalResult convert(tile::DotOp dot, bool queryInRegisters);
-  /// A box that is added to scores comes through a buffer, as keys do.
-  void convertScoreBox(tile::LoadOp load);
+  LogicalResult convert(tile::DotOp dot);
+  /// A box that no dot reads comes through a buffer all the same.
+  void convertStaged(tile::LoadOp load);
   /// The dot with ones becomes more columns of the product that it stands
   /// beside.
   LogicalResult convertSum(tile::DotOp sum, tile::DotOp product);
   /// The kernel's block of ones for products with `right`.
   Value getOnes(Location loc, MemRefType right, int64_t columns);
 
+  tile::ScheduleAttr schedule;
   bool specialized = false;
   int64_t cluster = 1;
   llvm::DenseMap<Operation *, Value> buffers;
@@ -108,15 +109,16 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   warp::CopyOp::create(builder, load.getLoc(), load.getSource(),
                        load.getIndices(), limit,
                        /*condition=*/Value(), buffer, load.getDims(),
-                       load.getFoldAttr(), /*async=*/false);
+                       load.getFoldAttr(), /*async=*/false, load.getNameAttr());
   if (limit != load.getLimit())
     emitZeroRows(builder, load, buffer);
   ++numBuffers;
   return buffer;
 }
 
-/// A block of 16-bit elements that the copy engine can bring.
-static bool isScoreBox(tile::LoadOp load) {
+/// Whether the copy engine can bring what the op loads, and threads read it
+/// from there: a block of 16-bit elements.
+static bool canStage(tile::LoadOp load) {
   RankedTensorType tile = load.getResult().getType();
   auto source = cast<MemRefType>(load.getSource().getType());
   int64_t rank = source.getRank();
@@ -127,7 +129,7 @@ static bool isScoreBox(tile::LoadOp load) {
          strides.back() == 1;
 }
 
-void TileToWarpPass::convertScoreBox(tile::LoadOp load) {
+void TileToWarpPass::convertStaged(tile::LoadOp load) {
   // Its rows are those of the product that it is added to.
   Value buffer = getBuffer(load, cluster);
   OpBuilder builder(load);
@@ -136,7 +138,7 @@ void TileToWarpPass::convertScoreBox(tile::LoadOp load) {
   load.replaceAllUsesWith(local);
 }
 
-LogicalResult TileToWarpPass::convert(tile::DotOp dot, bool queryInRegisters) {
+LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
   auto b = dot.getB().getDefiningOp<tile::LoadOp>();
   if (!b)
     return dot.emitError("second operand of a dot must be loaded from memory");
@@ -145,7 +147,7 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot, bool queryInRegisters) {
   if (auto a = left.getDefiningOp<tile::LoadOp>()) {
     // The CTAs of a cluster part the rows of a product.
     left = getBuffer(a, cluster);
-    if (queryInRegisters) {
+    if (schedule.getDot(dot.getNameAttr()).aInRegisters) {
       Value &fragment = fragments[a];
       if (!fragment) {
         OpBuilder builder(a);
@@ -158,7 +160,8 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot, bool queryInRegisters) {
   OpBuilder builder(dot);
   auto converted =
       warp::DotOp::create(builder, dot.getLoc(), left, right, dot.getAcc(),
-                          dot.getTransposeB(), /*async=*/false);
+                          dot.getTransposeB(), /*async=*/false,
+                          dot.getNameAttr());
   dot.replaceAllUsesWith(converted.getResult());
   dot.erase();
   return success();
@@ -204,7 +207,9 @@ LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
       b, loc, joined, ValueRange{product.getAcc(), sum.getAcc()});
   auto converted = warp::DotOp::create(b, loc, product.getA(), right, acc,
                                        getOnes(loc, rightType, more),
-                                       /*transposeB=*/false, /*async=*/false);
+                                       /*transposeA=*/false,
+                                       /*transposeB=*/false, /*async=*/false,
+                                       product.getNameAttr());
   auto replace = [&](tile::DotOp dot, int64_t from) {
     b.setInsertionPoint(dot);
     Value part = warp::ExtractColumnsOp::create(
@@ -227,9 +232,9 @@ void TileToWarpPass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
-  specialized = abi.getSchedule().isSpecialized();
-  cluster = abi.getSchedule().getCluster();
-  bool queryInRegisters = abi.getSchedule().getQueryInRegisters();
+  schedule = abi.getSchedule();
+  specialized = schedule.isSpecialized();
+  cluster = schedule.getCluster();
   SmallVector<tile::DotOp> dots, sums;
   getOperation().walk([&](tile::DotOp dot) {
     if (findProduct(dot))
@@ -240,13 +245,13 @@ void TileToWarpPass::runOnOperation() {
       return signalPassFailure();
   getOperation().walk([&](tile::DotOp dot) { dots.push_back(dot); });
   for (tile::DotOp dot : dots)
-    if (failed(convert(dot, queryInRegisters)))
+    if (failed(convert(dot)))
       return signalPassFailure();
-  if (abi.getSchedule().getScoreStages() != 0)
-    getOperation().walk([&](tile::LoadOp load) {
-      if (!buffers.contains(load) && isScoreBox(load))
-        convertScoreBox(load);
-    });
+  getOperation().walk([&](tile::LoadOp load) {
+    if (!buffers.contains(load) && canStage(load) &&
+        schedule.getStream(load.getNameAttr()).isStaged)
+      convertStaged(load);
+  });
   for (auto [load, buffer] : buffers)
     if (load->use_empty())
       load->erase();

@@ -24,7 +24,7 @@
 // CHECK: memref.load %[[FC]][%c0, %c0, %[[QB]]]
 // CHECK: %[[FULL:.*]] = arith.muli %{{.*}}, %c4
 // CHECK: %[[COUNT:.*]] = arith.addi %[[MASKED]], %[[FULL]]
-// CHECK: tile.softmax_sum blocks %[[COUNT]] masked(%[[MASKED]]) step 32
+// CHECK: tile.softmax_sum "o" blocks %[[COUNT]] masked(%[[MASKED]]) step 32
 // CHECK-NEXT: visit(%[[N:.*]]: index) {
 // CHECK-NEXT:   %[[SLOT:.*]] = arith.divui %[[N]], %c4
 // CHECK-NEXT:   %[[INSIDE:.*]] = arith.minui %[[SLOT]], %[[PLAST]]
@@ -58,7 +58,7 @@
 // ROLES: %[[COUNT:.*]] = arith.maxsi %[[ALL]], %c1
 // ROLES: %[[NONE:.*]] = arith.cmpi eq, %[[ALL]], %c0
 // ROLES: %[[LEAST:.*]] = arith.select %[[NONE]], %[[KB]], %c0
-// ROLES: tile.softmax_sum blocks %[[COUNT]]
+// ROLES: tile.softmax_sum "o" blocks %[[COUNT]]
 // ROLES: arith.maxui %{{.*}}, %[[LEAST]]
 func.func @both(%q: !t, %k: !t, %v: !t, %pc: tensor<?x2x?xi32>, %pi: tensor<?x2x?x?xi32>, %fc: tensor<1x1x?xi32>, %fi: tensor<1x1x?x?xi32>) -> !t {
   %o = attn.forward %q, %k, %v
@@ -72,7 +72,7 @@ func.func @both(%q: !t, %k: !t, %v: !t, %pc: tensor<?x2x?xi32>, %pi: tensor<?x2x
 
 // Without full blocks, all are masked, and nothing asks which are.
 // CHECK-LABEL: gpu.module @masked_module
-// CHECK: tile.softmax_sum blocks %[[COUNT:.*]] masked(%[[COUNT]])
+// CHECK: tile.softmax_sum "o" blocks %[[COUNT:.*]] masked(%[[COUNT]])
 // CHECK: scores(
 // CHECK-NEXT: tile.load
 // CHECK-NOT: scf.if

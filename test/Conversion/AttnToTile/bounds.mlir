@@ -32,7 +32,7 @@ func.func @bounds(%q: !t, %k: !t, %v: !t) -> !t {
   // CHECK: %[[FH_BLOCK:.*]] = arith.divui %[[FH_IN]], %c32
   // CHECK: %[[FH:.*]] = arith.muli %[[FH_BLOCK]], %c32
   // CHECK: %[[FULL_UPPER:.*]] = arith.maxsi %[[FH]], %[[FULL_LOWER]]
-  // CHECK: tile.softmax_sum %[[LOWER]] to %[[HI_IN]] step 32 full(%[[FULL_LOWER]], %[[FULL_UPPER]])
+  // CHECK: tile.softmax_sum "o" %[[LOWER]] to %[[HI_IN]] step 32 full(%[[FULL_LOWER]], %[[FULL_UPPER]])
   %o = attn.forward %q, %k, %v
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %keep = arith.cmpi sge, %i, %j : index
@@ -56,7 +56,7 @@ func.func @bounds(%q: !t, %k: !t, %v: !t) -> !t {
 // CHECK: arith.divui %[[ZERO]], %c32
 // CHECK: arith.ceildivui %[[ZERO]], %c32
 // CHECK: arith.divui %[[ZERO]], %c32
-// CHECK: tile.softmax_sum %{{.*}} to %[[SKV]] step 32
+// CHECK: tile.softmax_sum "o" %{{.*}} to %[[SKV]] step 32
 func.func @mask_only(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
     mask_mod(%b: index, %h: index, %i: index, %j: index) {

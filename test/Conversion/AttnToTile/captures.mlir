@@ -14,17 +14,17 @@ func.func @extracts(%q: !t, %k: !t, %v: !t, %slopes: tensor<4xf32>, %bias: tenso
       %slope = tensor.extract %slopes[%h] : tensor<4xf32>
       // Unit steps along rows and columns: a box, from where it starts.
       // CHECK: %[[ROW:.*]] = arith.addi %[[I:.*]], %{{.*}} : index
-      // CHECK: tile.load %arg4[%[[H]], %[[ROW]], %[[J]]] dims [1, 2] : memref<4x?x?xf32, {{.*}} to tensor<64x32xf32, #tile.reg>
+      // CHECK: tile.load {{("[^"]+" )?}}%arg4[%[[H]], %[[ROW]], %[[J]]] dims [1, 2] : memref<4x?x?xf32, {{.*}} to tensor<64x32xf32, #tile.reg>
       %row = arith.addi %i, %c5 : index
       %full = tensor.extract %bias[%h, %row, %j] : tensor<4x?x?xf32>
       // Rows and columns of the tile may be swapped in memory.
-      // CHECK: tile.load %arg4[%[[H]], %[[J]], %[[I]]] dims [2, 1]
+      // CHECK: tile.load {{("[^"]+" )?}}%arg4[%[[H]], %[[J]], %[[I]]] dims [2, 1]
       %swapped = tensor.extract %bias[%h, %j, %i] : tensor<4x?x?xf32>
       // CHECK: %[[FIRST:.*]] = arith.subi %[[J]], %{{.*}} : index
-      // CHECK: tile.load %arg5[%[[FIRST]]] dims [-1, 0] : {{.*}} to tensor<1x32xi32, #tile.reg>
+      // CHECK: tile.load {{("[^"]+" )?}}%arg5[%[[FIRST]]] dims [-1, 0] : {{.*}} to tensor<1x32xi32, #tile.reg>
       %column = arith.subi %j, %c5 : index
       %id = tensor.extract %ids[%column] : tensor<?xi32>
-      // CHECK: tile.load %arg5[%[[I]]] dims [0, -1] : {{.*}} to tensor<64x1xi32, #tile.reg>
+      // CHECK: tile.load {{("[^"]+" )?}}%arg5[%[[I]]] dims [0, -1] : {{.*}} to tensor<64x1xi32, #tile.reg>
       %rowId = tensor.extract %ids[%i] : tensor<?xi32>
       // Loaded, scaled or reversed coordinates are gathered, and one that counts
       // twice. Distances are, for each diagonal.

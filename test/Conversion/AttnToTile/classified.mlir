@@ -23,7 +23,7 @@
 // CHECK:   math.ctpop %[[ALL1]]
 // CHECK: %[[MASKED:.*]] = arith.index_cast %[[SUMS]]#0 : i32 to index
 // CHECK: %[[COUNT:.*]] = arith.maxsi %{{.*}}, %c1
-// CHECK: tile.softmax_sum blocks %[[COUNT]] masked(%[[MASKED]]) init(%c0_i32, %[[SOME0]] : i32, i32) step 64
+// CHECK: tile.softmax_sum "o" blocks %[[COUNT]] masked(%[[MASKED]]) init(%c0_i32, %[[SOME0]] : i32, i32) step 64
 // CHECK-NEXT: visit(%[[N:.*]]: index, %[[NUMBER:.*]]: i32, %[[BITS:.*]]: i32) {
 // CHECK:        %[[RESTARTS:.*]] = arith.cmpi eq, %[[N]], %[[MASKED]]
 // CHECK:        arith.select %[[RESTARTS]], %c0_i32, %[[NUMBER]]
@@ -35,10 +35,10 @@
 // CHECK:        math.cttz
 // CHECK:        tile.yield %{{.*}}, %{{.*}}, %{{.*}} : index, i32, i32
 // DEFAULT-LABEL: gpu.func @f
-// DEFAULT: tile.softmax_sum blocks
+// DEFAULT: tile.softmax_sum "o" blocks
 // RANGE-LABEL: gpu.func @f
 // RANGE-NOT: tile.ballot
-// RANGE: tile.softmax_sum %c0
+// RANGE: tile.softmax_sum "o" %c0
 func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
     mask_mod(%b: index, %h: index, %i: index, %j: index) {

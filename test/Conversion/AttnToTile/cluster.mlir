@@ -10,7 +10,7 @@
 // CHECK-SAME: cluster(2)
 // CHECK: gpu.func @dense
 // CHECK: arith.ceildivui %{{.*}}, %c256
-// CHECK: tile.load %{{.*}} to tensor<256x256xbf16, #tile.reg>
+// CHECK: tile.load {{("[^"]+" )?}}%{{.*}} to tensor<256x256xbf16, #tile.reg>
 !t = tensor<?x?x?x256xbf16>
 func.func @dense(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v : !t, !t, !t -> !t

@@ -28,11 +28,11 @@ func.func @dense(%q: !qt, %k: !kt, %v: !kt) -> (!qt, tensor<2x4x?xf32>) {
   // CHECK: %[[BLOCKS:.*]] = arith.divui %[[SKV]], %{{.*}}
   // CHECK: %[[WHOLE:.*]] = arith.muli %[[BLOCKS]], %{{.*}}
   // CHECK: %[[FULL:.*]] = arith.maxsi %[[WHOLE]], %[[FIRST:.*]] : index
-  // CHECK: %[[QT:.*]] = tile.load %[[Q]][%[[BATCH]], %[[HEAD]], %[[ROW]], %{{.*}}] dims [2, 3] : {{.*}} to tensor<64x32xbf16, #tile.reg>
-  // CHECK: %[[M:.*]], %[[L:.*]], %[[ACC:.*]] = tile.softmax_sum %{{.*}} to %[[SKV]] step 32 full(%[[FIRST]], %[[FULL]]) scale(0.176776692)
+  // CHECK: %[[QT:.*]] = tile.load "q" %[[Q]][%[[BATCH]], %[[HEAD]], %[[ROW]], %{{.*}}] dims [2, 3] : {{.*}} to tensor<64x32xbf16, #tile.reg>
+  // CHECK: %[[M:.*]], %[[L:.*]], %[[ACC:.*]] = tile.softmax_sum "o" %{{.*}} to %[[SKV]] step 32 full(%[[FIRST]], %[[FULL]]) scale(0.176776692)
   // CHECK-NEXT: scores(%[[J:.*]]: index, %[[PARTIAL:.*]]: i1)
-  // CHECK: %[[KT:.*]] = tile.load %[[K]][%[[BATCH]], %[[KV_HEAD]], %[[J]], %{{.*}}] dims [2, 3] : {{.*}} to tensor<32x32xbf16, #tile.reg>
-  // CHECK: %[[S:.*]] = tile.dot %[[QT]], %[[KT]], %{{.*}} transpose_b
+  // CHECK: %[[KT:.*]] = tile.load "k" %[[K]][%[[BATCH]], %[[KV_HEAD]], %[[J]], %{{.*}}] dims [2, 3] : {{.*}} to tensor<32x32xbf16, #tile.reg>
+  // CHECK: %[[S:.*]] = tile.dot "s" %[[QT]], %[[KT]], %{{.*}} transpose_b
   // CHECK: %[[MASKED:.*]] = scf.if %[[PARTIAL]]
   // CHECK: %[[KEYS:.*]] = arith.index_cast %[[SKV]] : index to i32
   // CHECK: %[[LIMITS:.*]] = tile.broadcast %[[KEYS]] : i32 to tensor<1x32xi32, #tile.reg>
@@ -45,12 +45,12 @@ func.func @dense(%q: !qt, %k: !kt, %v: !kt) -> (!qt, tensor<2x4x?xf32>) {
   // CHECK: scf.yield %[[S]]
   // CHECK: tile.yield %[[MASKED]]
   // CHECK: values(%[[JV:.*]]: index)
-  // CHECK: %[[VT:.*]] = tile.load %[[V]][%[[BATCH]], %[[KV_HEAD]], %[[JV]], %{{.*}}] dims [2, 3]
+  // CHECK: %[[VT:.*]] = tile.load "v" %[[V]][%[[BATCH]], %[[KV_HEAD]], %[[JV]], %{{.*}}] dims [2, 3]
   // CHECK: tile.yield %[[VT]]
   // CHECK: %[[OUT:.*]], %[[LOG:.*]] = tile.softmax_finish %[[M]], %[[L]], %[[ACC]]
   // CHECK: %[[NARROW:.*]] = arith.truncf %[[OUT]] : {{.*}} to tensor<64x32xbf16, #tile.reg>
-  // CHECK: tile.store %[[NARROW]], %[[O]][%[[BATCH]], %[[HEAD]], %[[ROW]], %{{.*}}] dims [2, 3]
-  // CHECK: tile.store %[[LOG]], %[[LSE]][%[[BATCH]], %[[HEAD]], %[[ROW]]] dims [2, -1]
+  // CHECK: tile.store "out" %[[NARROW]], %[[O]][%[[BATCH]], %[[HEAD]], %[[ROW]], %{{.*}}] dims [2, 3]
+  // CHECK: tile.store "lse" %[[LOG]], %[[LSE]][%[[BATCH]], %[[HEAD]], %[[ROW]]] dims [2, -1]
   // CHECK-NEXT: }
   // CHECK-NEXT: gpu.return
   %o, %lse = attn.forward %q, %k, %v : !qt, !kt, !kt -> !qt, tensor<2x4x?xf32>
@@ -61,7 +61,7 @@ func.func @dense(%q: !qt, %k: !kt, %v: !kt) -> (!qt, tensor<2x4x?xf32>) {
 // CHECK-LABEL: gpu.func @no_lse
 // CHECK: %[[OUT:.*]], %{{.*}} = tile.softmax_finish
 // CHECK-NOT: arith.truncf
-// CHECK: tile.store %[[OUT]],
+// CHECK: tile.store "out" %[[OUT]],
 // CHECK-NEXT: }
   // CHECK-NEXT: gpu.return
 func.func @no_lse(%q: !qt, %k: !kt, %v: !kt) -> tensor<2x4x?x32xf32> {

@@ -9,10 +9,10 @@ func.func @grouped(%q: tensor<1x?x?x16xf16>, %k: tensor<1x?x?x16xf16>, %v: tenso
   // CHECK: arith.remui
   // CHECK: %[[HEAD:.*]] = arith.remui
   // CHECK: %[[KV_HEAD:.*]] = arith.divui %[[HEAD]], %[[GROUP]]
-  // CHECK: tile.load %arg0[%{{.*}}, %[[HEAD]],
-  // CHECK: tile.load %arg1[%{{.*}}, %[[KV_HEAD]],
-  // CHECK: tile.load %arg2[%{{.*}}, %[[KV_HEAD]],
-  // CHECK: tile.store {{.*}}, %arg3[%{{.*}}, %[[HEAD]],
+  // CHECK: tile.load {{("[^"]+" )?}}%arg0[%{{.*}}, %[[HEAD]],
+  // CHECK: tile.load {{("[^"]+" )?}}%arg1[%{{.*}}, %[[KV_HEAD]],
+  // CHECK: tile.load {{("[^"]+" )?}}%arg2[%{{.*}}, %[[KV_HEAD]],
+  // CHECK: tile.store {{("[^"]+" )?}}{{.*}}, %arg3[%{{.*}}, %[[HEAD]],
   %o = attn.forward %q, %k, %v : tensor<1x?x?x16xf16>, tensor<1x?x?x16xf16>, tensor<1x?x?x16xf16> -> tensor<1x?x?x16xf16>
   return %o : tensor<1x?x?x16xf16>
 }
@@ -28,8 +28,8 @@ func.func @grouped(%q: tensor<1x?x?x16xf16>, %k: tensor<1x?x?x16xf16>, %v: tenso
 // CHECK-SAME: %arg0: memref<2x8x?x16xf16, strided<[?, ?, ?, 1]>>
 func.func @bshd(%q: !s, %k: !s, %v: !s) -> !s {
   // CHECK: memref.dim %arg0, %c2
-  // CHECK: tile.load %arg0[%[[B:[a-z0-9_]+]], %[[H:[a-z0-9_]+]], %[[ROW:[a-z0-9_]+]], %{{.*}}] dims [2, 3]
-  // CHECK: tile.store {{.*}}, %arg3[%[[B]], %[[H]], %[[ROW]], %{{.*}}] dims [2, 3]
+  // CHECK: tile.load {{("[^"]+" )?}}%arg0[%[[B:[a-z0-9_]+]], %[[H:[a-z0-9_]+]], %[[ROW:[a-z0-9_]+]], %{{.*}}] dims [2, 3]
+  // CHECK: tile.store {{("[^"]+" )?}}{{.*}}, %arg3[%[[B]], %[[H]], %[[ROW]], %{{.*}}] dims [2, 3]
   %o = attn.forward %q, %k, %v layout(bshd) : !s, !s, !s -> !s
   return %o : !s
 }

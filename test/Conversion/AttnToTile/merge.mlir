@@ -7,17 +7,17 @@
 // CHECK-SAME: %[[O0:[a-z0-9]+]]: memref<2x4x?x16xf32{{[^%]*}}%[[O1:[a-z0-9]+]]: memref<2x4x?x16xf32{{[^%]*}}%[[L0:[a-z0-9]+]]: memref<2x4x?xf32{{[^%]*}}%[[L1:[a-z0-9]+]]: memref<2x4x?xf32{{[^%]*}}%[[O:[a-z0-9]+]]: memref<2x4x?x16xbf16{{[^%]*}}%[[LSE:[a-z0-9]+]]:
 func.func @merge(%o0: tensor<2x4x?x16xf32>, %l0: tensor<2x4x?xf32>, %o1: tensor<2x4x?x16xf32>, %l1: tensor<2x4x?xf32>)
     -> (tensor<2x4x?x16xbf16>, tensor<2x4x?xf32>) {
-  // CHECK: %[[M0:.*]] = tile.load %[[L0]][{{.*}}] dims [2, -1] : {{.*}} to tensor<[[ROWS:[0-9]+]]x1xf32, #tile.reg>
-  // CHECK: %[[A0:.*]] = tile.load %[[O0]][{{.*}}] dims [2, 3]
+  // CHECK: %[[M0:.*]] = tile.load {{("[^"]+" )?}}%[[L0]][{{.*}}] dims [2, -1] : {{.*}} to tensor<[[ROWS:[0-9]+]]x1xf32, #tile.reg>
+  // CHECK: %[[A0:.*]] = tile.load {{("[^"]+" )?}}%[[O0]][{{.*}}] dims [2, 3]
   // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %[[M0]], %{{.*}}
   // CHECK: arith.select
-  // CHECK: %[[M1:.*]] = tile.load %[[L1]]
-  // CHECK: %[[A1:.*]] = tile.load %[[O1]]
+  // CHECK: %[[M1:.*]] = tile.load {{("[^"]+" )?}}%[[L1]]
+  // CHECK: %[[A1:.*]] = tile.load {{("[^"]+" )?}}%[[O1]]
   // CHECK: %[[M:.*]], %[[L:.*]], %[[ACC:.*]] = tile.softmax_merge
   // CHECK: %[[OUT:.*]], %[[LOG:.*]] = tile.softmax_finish %[[M]], %[[L]], %[[ACC]]
   // CHECK: %[[NARROW:.*]] = arith.truncf %[[OUT]]
-  // CHECK: tile.store %[[NARROW]], %[[O]]
-  // CHECK: tile.store %[[LOG]], %[[LSE]]
+  // CHECK: tile.store {{("[^"]+" )?}}%[[NARROW]], %[[O]]
+  // CHECK: tile.store {{("[^"]+" )?}}%[[LOG]], %[[LSE]]
   %o, %lse = attn.merge (%o0, %l0), (%o1, %l1)
     : tensor<2x4x?x16xf32>, tensor<2x4x?xf32> -> tensor<2x4x?x16xbf16>, tensor<2x4x?xf32>
   return %o, %lse : tensor<2x4x?x16xbf16>, tensor<2x4x?xf32>

@@ -16,16 +16,16 @@
 // CHECK: %[[FIRST:.*]] = arith.muli %[[KEYHEAD]], %c4
 // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %
 // CHECK: %[[END:.*]] = arith.addi %[[FIRST]], %c4
-// CHECK: tile.load %arg0[%{{.*}}, %[[ROW]], %c0{{.*}}, %c0{{.*}}] dims [1, 3]
+// CHECK: tile.load {{("[^"]+" )?}}%arg0[%{{.*}}, %[[ROW]], %c0{{.*}}, %c0{{.*}}] dims [1, 3]
 // CHECK: tile.softmax_sum
-// CHECK: tile.load %arg1[%{{.*}}, %[[KEYHEAD]], %{{.*}}, %{{.*}}] dims [2, 3]
+// CHECK: tile.load {{("[^"]+" )?}}%arg1[%{{.*}}, %[[KEYHEAD]], %{{.*}}, %{{.*}}] dims [2, 3]
 // score_mod sees a head in each row, and query 0.
 // CHECK: arith.index_cast %[[ROW]] : index to i32
-// CHECK: tile.load %arg3[%[[ROW]]] dims [0, -1] : {{.*}} to tensor<64x1xf32, #tile.reg>
-// CHECK: tile.load %arg4[%[[ROW]]] dims [0, -1] : {{.*}} to tensor<64x1xf32, #tile.reg>
+// CHECK: tile.load {{("[^"]+" )?}}%arg3[%[[ROW]]] dims [0, -1] : {{.*}} to tensor<64x1xf32, #tile.reg>
+// CHECK: tile.load {{("[^"]+" )?}}%arg4[%[[ROW]]] dims [0, -1] : {{.*}} to tensor<64x1xf32, #tile.reg>
 // CHECK: tile.softmax_finish {{.*}} sink(
-// CHECK: tile.store %{{.*}}, %arg5[%{{.*}}, %[[ROW]], %{{.*}}, %{{.*}}] limit(%[[END]]) dims [1, 3]
-// CHECK: tile.store %{{.*}}, %arg6[%{{.*}}, %[[ROW]], %{{.*}}] limit(%[[END]]) dims [1, -1]
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %arg5[%{{.*}}, %[[ROW]], %{{.*}}, %{{.*}}] limit(%[[END]]) dims [1, 3]
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %arg6[%{{.*}}, %[[ROW]], %{{.*}}] limit(%[[END]]) dims [1, -1]
 func.func @rows(%q: !q, %k: !k, %slopes: tensor<8xf32>, %sinks: tensor<8xf32>) -> (!q, tensor<?x8x1xf32>) {
   %o, %lse = attn.forward %q, %k, %k sinks(%sinks : tensor<8xf32>) captures(%slopes : tensor<8xf32>)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %sl: tensor<8xf32>) {
@@ -44,7 +44,7 @@ func.func @rows(%q: !q, %k: !k, %slopes: tensor<8xf32>, %sinks: tensor<8xf32>) -
 
 // Nothing is shared.
 // CHECK-LABEL: gpu.func @own_keys
-// CHECK: tile.load %arg0{{.*}} dims [2, 3]
+// CHECK: tile.load {{("[^"]+" )?}}%arg0{{.*}} dims [2, 3]
 !q = tensor<?x8x1x64xbf16>
 func.func @own_keys(%q: !q, %k: tensor<?x8x?x64xbf16>) -> !q {
   %o = attn.forward %q, %k, %k : !q, tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16> -> !q
@@ -55,7 +55,7 @@ func.func @own_keys(%q: !q, %k: tensor<?x8x?x64xbf16>) -> !q {
 
 // Random numbers go by queries.
 // CHECK-LABEL: gpu.func @dropped
-// CHECK: tile.load %arg0{{.*}} dims [2, 3]
+// CHECK: tile.load {{("[^"]+" )?}}%arg0{{.*}} dims [2, 3]
 !q = tensor<?x8x1x64xbf16>
 !k = tensor<?x2x?x64xbf16>
 func.func @dropped(%q: !q, %k: !k, %s: i64) -> !q {
@@ -67,7 +67,7 @@ func.func @dropped(%q: !q, %k: !k, %s: i64) -> !q {
 
 // Heads that see different keys have no bounds in common.
 // CHECK-LABEL: gpu.func @bounds_by_head
-// CHECK: tile.load %arg0{{.*}} dims [2, 3]
+// CHECK: tile.load {{("[^"]+" )?}}%arg0{{.*}} dims [2, 3]
 !q = tensor<?x8x1x64xbf16>
 !k = tensor<?x2x?x64xbf16>
 func.func @bounds_by_head(%q: !q, %k: !k) -> !q {
@@ -98,13 +98,13 @@ func.func @bounds_by_head(%q: !q, %k: !k) -> !q {
 // CHECK: %[[IN:.*]] = arith.divui %{{.*}}, %c4
 // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[IN]]
 // CHECK: %[[END:.*]] = arith.addi %[[FIRST]], %c4
-// CHECK: tile.load %arg0[%{{.*}}, %[[ROW]], %c0{{.*}}, %c0{{.*}}] dims [1, 3] fold [2, 4]
+// CHECK: tile.load {{("[^"]+" )?}}%arg0[%{{.*}}, %[[ROW]], %c0{{.*}}, %c0{{.*}}] dims [1, 3] fold [2, 4]
 // CHECK: %[[IOTA:.*]] = tile.iota dim 0
 // CHECK: arith.divui %[[IOTA]], %{{.*}} : tensor<64x1xi32, #tile.reg>
 // CHECK: arith.remui %[[IOTA]], %{{.*}} : tensor<64x1xi32, #tile.reg>
 // CHECK: tile.gather %arg3[%{{.*}}] : {{.*}} to tensor<64x1xf32, #tile.reg>
-// CHECK: tile.store %{{.*}}, %arg4[%{{.*}}, %[[ROW]], %{{.*}}, %{{.*}}] limit(%[[END]]) dims [1, 3] fold [2, 4]
-// CHECK: tile.store %{{.*}}, %arg5[%{{.*}}, %[[ROW]], %{{.*}}] limit(%[[END]]) dims [1, -1] fold [2, 4]
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %arg4[%{{.*}}, %[[ROW]], %{{.*}}, %{{.*}}] limit(%[[END]]) dims [1, 3] fold [2, 4]
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %arg5[%{{.*}}, %[[ROW]], %{{.*}}] limit(%[[END]]) dims [1, -1] fold [2, 4]
 !q = tensor<?x8x3x64xbf16>
 !k = tensor<?x2x?x64xbf16>
 func.func @few(%q: !q, %k: !k, %sinks: tensor<8xf32>) -> (!q, tensor<?x8x3xf32>) {
@@ -137,7 +137,7 @@ func.func @large(%q: !q, %k: !k) -> !q {
 
 // Tiles have enough rows.
 // CHECK-LABEL: gpu.func @many
-// CHECK: tile.load %arg0{{.*}} dims [2, 3] :
+// CHECK: tile.load {{("[^"]+" )?}}%arg0{{.*}} dims [2, 3] :
 !q = tensor<?x8x17x128xbf16>
 !k = tensor<?x1x?x128xbf16>
 func.func @many(%q: !q, %k: !k) -> !q {

@@ -32,12 +32,12 @@
 // CHECK: %[[ENDQ:.*]] = arith.addi %[[FIRSTQ]], %[[QUERIES]]
 // CHECK: %[[ENDK:.*]] = arith.addi %[[FIRSTK]], %[[KEYS]]
 // CHECK: %[[AT:.*]] = arith.addi %[[FIRSTQ]], %[[ROW]]
-// CHECK: tile.load %arg0[%c0, %{{.*}}, %[[AT]], %c0] dims [2, 3]
-// CHECK: tile.softmax_sum %{{.*}} to %[[KEYS]]
-// CHECK: tile.load %arg1[%c0, %{{.*}}, %{{.*}}, %c0] dims [2, 3]
-// CHECK: tile.load %arg2[%c0, %{{.*}}, %{{.*}}, %c0] limit(%[[ENDK]]) dims [2, 3]
-// CHECK: tile.store %{{.*}}, %arg5[%c0, %{{.*}}, %[[AT]], %c0] limit(%[[ENDQ]]) dims [2, 3]
-// CHECK: tile.store %{{.*}}, %arg6[%c0, %{{.*}}, %[[AT]]] limit(%[[ENDQ]]) dims [2, -1]
+// CHECK: tile.load {{("[^"]+" )?}}%arg0[%c0, %{{.*}}, %[[AT]], %c0] dims [2, 3]
+// CHECK: tile.softmax_sum "o" %{{.*}} to %[[KEYS]]
+// CHECK: tile.load {{("[^"]+" )?}}%arg1[%c0, %{{.*}}, %{{.*}}, %c0] dims [2, 3]
+// CHECK: tile.load {{("[^"]+" )?}}%arg2[%c0, %{{.*}}, %{{.*}}, %c0] limit(%[[ENDK]]) dims [2, 3]
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %arg5[%c0, %{{.*}}, %[[AT]], %c0] limit(%[[ENDQ]]) dims [2, 3]
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %arg6[%c0, %{{.*}}, %[[AT]]] limit(%[[ENDQ]]) dims [2, -1]
 func.func @packed(%q: !q, %k: !k, %v: !k, %cuq: !n, %cuk: !n) -> (!q, tensor<1x4x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v packed(%cuq, %cuk : !n, !n) : !q, !k, !k -> !q, tensor<1x4x?xf32>
   return %o, %lse : !q, tensor<1x4x?xf32>

@@ -11,7 +11,7 @@
 // CHECK-SAME: score_stages = 2
 // CHECK-SAME: #tile.tensor<"capture0", read, tensor<4x?x?xbf16>, {{.*}}, 16>
 // CHECK: gpu.func @bias({{.*}}, %arg3: memref<4x?x?xbf16, strided<[?, ?, 1]>>,
-// CHECK: tile.load %arg3{{.*}} dims [1, 2]
+// CHECK: tile.load {{("[^"]+" )?}}%arg3{{.*}} dims [1, 2]
 // OFF-LABEL: tile.abi @bias
 // OFF-NOT: score_stages
 // OFF-SAME: #tile.tensor<"capture0", read, tensor<4x?x?xbf16>, {{.*}}, 2>
@@ -63,7 +63,7 @@ func.func @others(%q: !t, %k: !t, %v: !t, %x: tensor<?x?xf32>, %y: tensor<?x?xbf
 // CHECK: %[[REST:.*]] = arith.divui %[[ITEM]], %c4
 // CHECK: %[[TILE:.*]] = arith.remui %[[REST]], %{{.*}}
 // CHECK: %[[H:.*]] = arith.divui %[[REST]], %{{.*}}
-// CHECK: tile.load %arg0[%[[B]], %[[H]],
+// CHECK: tile.load {{("[^"]+" )?}}%arg0[%[[B]], %[[H]],
 func.func @shared(%q: tensor<4x2x512x128xbf16>, %k: tensor<4x2x512x128xbf16>, %v: tensor<4x2x512x128xbf16>,
                   %bias: tensor<2x512x512xbf16>) -> tensor<4x2x512x128xbf16> {
   %o = attn.forward %q, %k, %v captures(%bias : tensor<2x512x512xbf16>)

@@ -18,7 +18,7 @@
 // CHECK:         tile.await_prologue
 // CHECK:         %[[Q:.*]] = memref.load %{{.*}}[%c1, %{{.*}}, %{{.*}}] : memref<2x3x?xi32>
 // CHECK:         arith.trunci %[[Q]] : i32 to i1
-// CHECK:         %[[K:.*]] = tile.load %{{.*}}[%c0, %{{.*}}, %{{.*}}] dims [-1, 2] : memref<2x3x?xi32> to tensor<1x32xi32, #tile.reg>
+// CHECK:         %[[K:.*]] = tile.load {{("[^"]+" )?}}%{{.*}}[%c0, %{{.*}}, %{{.*}}] dims [-1, 2] : memref<2x3x?xi32> to tensor<1x32xi32, #tile.reg>
 // CHECK:         arith.trunci %[[K]] : tensor<1x32xi32, #tile.reg> to tensor<1x32xi1, #tile.reg>
 // CHECK:         tile.ballot
 
@@ -44,13 +44,13 @@
 // CHECK:           arith.select %[[IN]], %[[WORDS]], %[[MOST]]
 // CHECK:           arith.select %[[IN]], %[[WORDS]], %[[LEAST]]
 // CHECK:         tile.reduce min dim 1
-// CHECK:         tile.store %{{.*}}, %[[S0]][%c0, {{.*}}] dims [2, -1]
+// CHECK:         tile.store {{("[^"]+" )?}}%{{.*}}, %[[S0]][%c0, {{.*}}] dims [2, -1]
 // CHECK:         tile.reduce max dim 1
-// CHECK:         tile.store %{{.*}}, %[[S0]][%c1, {{.*}}] dims [2, -1]
+// CHECK:         tile.store {{("[^"]+" )?}}%{{.*}}, %[[S0]][%c1, {{.*}}] dims [2, -1]
 // CHECK:       }
 // CHECK:       %[[NEXT:.*]] = arith.subi %[[ITEM]], %[[COUNT]]
 // CHECK:       arith.cmpi ult, %[[NEXT]]
-// CHECK:         tile.store %{{.*}}, %[[S1]]
+// CHECK:         tile.store {{("[^"]+" )?}}%{{.*}}, %[[S1]]
 
 // NONE-NOT: summaries
 // NONE-NOT: scratch

@@ -41,7 +41,7 @@
 // CHECK-NEXT: %[[ROW:.*]] = arith.muli %[[TILE]], %c64
 // CHECK-NEXT: %[[HEAD:.*]] = arith.remui %[[REST]], %c4
 // CHECK-NEXT: %[[BATCH:.*]] = arith.divui %[[REST]], %c4
-// CHECK: tile.load %{{.*}}[%[[BATCH]], %[[HEAD]], %[[ROW]], %c0]
+// CHECK: tile.load {{("[^"]+" )?}}%{{.*}}[%[[BATCH]], %[[HEAD]], %[[ROW]], %c0]
 func.func @even(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
   return %o : !t

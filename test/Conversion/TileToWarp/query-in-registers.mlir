@@ -3,11 +3,11 @@
 // The schedule asks for queries in registers: read once, where they were loaded.
 
 // CHECK-LABEL: gpu.func @f
-// CHECK: warp.copy %{{.*}} to %[[Q:.*]] : {{.*}} to memref<64x64xbf16
+// CHECK: warp.copy {{("[^"]+" )?}}%{{.*}} to %[[Q:.*]] : {{.*}} to memref<64x64xbf16
 // CHECK-NEXT: %[[FRAGMENT:.*]] = warp.local_load %[[Q]] : {{.*}} to tensor<64x64xbf16, #tile.reg>
 // CHECK-NOT: warp.local_load
-// CHECK: warp.dot %[[FRAGMENT]], %{{.*}} transpose_b : tensor<64x64xbf16, #tile.reg>
-// CHECK: warp.dot %[[FRAGMENT]], %{{.*}} transpose_b
+// CHECK: warp.dot {{("[^"]+" )?}}%[[FRAGMENT]], %{{.*}} transpose_b : tensor<64x64xbf16, #tile.reg>
+// CHECK: warp.dot {{("[^"]+" )?}}%[[FRAGMENT]], %{{.*}} transpose_b
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 1>)
@@ -20,8 +20,8 @@ gpu.module @m {
     %o0 = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg>
     %q = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x64xbf16, #tile.reg>
     %kt = tile.load %k[%n, %c0] limit(%n) dims [0, 1] : !memory to tensor<32x64xbf16, #tile.reg>
-    %s = tile.dot %q, %kt, %s0 transpose_b : tensor<64x64xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
-    %t = tile.dot %q, %kt, %s transpose_b : tensor<64x64xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
+    %s = tile.dot "s" %q, %kt, %s0 transpose_b : tensor<64x64xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
+    %t = tile.dot "s" %q, %kt, %s transpose_b : tensor<64x64xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
     %p = arith.truncf %t : tensor<64x32xf32, #tile.reg> to tensor<64x32xbf16, #tile.reg>
     %o = tile.dot %p, %kt, %o0 : tensor<64x32xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
     gpu.return

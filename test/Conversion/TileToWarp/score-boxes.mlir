@@ -3,15 +3,15 @@
 // What is added to scores comes through a ring of its own and is read into
 // registers from there; a tensor without unit stride is read as it is.
 // CHECK-LABEL: gpu.func @f
-// CHECK: %[[RING:.*]] = warp.pipeline : !warp.pipeline<3>
+// CHECK: %[[RING:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<3>
 // CHECK: warp.producer_acquire %[[RING]]
-// CHECK: warp.copy async %arg0
+// CHECK: warp.copy async {{("[^"]+" )?}}%arg0
 // CHECK: warp.producer_commit %[[RING]]
 // CHECK: warp.consumer_wait %[[RING]]
 // CHECK: %[[STAGE:.*]] = warp.stage %{{.*}} : memref<3x128x64xbf16, #warp.shared<panel = 64>>
 // CHECK: %[[X:.*]] = warp.local_load %[[STAGE]]
 // CHECK: warp.consumer_release %[[RING]]
-// CHECK: %[[Y:.*]] = tile.load %arg1
+// CHECK: %[[Y:.*]] = tile.load {{("[^"]+" )?}}%arg1
 // CHECK: arith.addf %[[X]], %[[Y]]
 !a = memref<?x?xbf16, strided<[?, 1]>>
 !b = memref<?x?xbf16, strided<[?, ?]>>
@@ -25,8 +25,8 @@ gpu.module @m {
     %c64 = arith.constant 64 : index
     %c256 = arith.constant 256 : index
     scf.for %j = %c0 to %c256 step %c64 {
-      %x = tile.load %a[%c0, %j] dims [0, 1] : !a to tensor<128x64xbf16, #tile.reg>
-      %y = tile.load %b[%c0, %j] dims [0, 1] : !b to tensor<128x64xbf16, #tile.reg>
+      %x = tile.load "score.0" %a[%c0, %j] dims [0, 1] : !a to tensor<128x64xbf16, #tile.reg>
+      %y = tile.load "score.1" %b[%c0, %j] dims [0, 1] : !b to tensor<128x64xbf16, #tile.reg>
       %sum = arith.addf %x, %y : tensor<128x64xbf16, #tile.reg>
       tile.store %sum, %b[%c0, %j] dims [0, 1] : tensor<128x64xbf16, #tile.reg>, !b
     }
@@ -51,7 +51,7 @@ gpu.module @m {
     %c64 = arith.constant 64 : index
     %c256 = arith.constant 256 : index
     scf.for %j = %c0 to %c256 step %c64 {
-      %x = tile.load %a[%c0, %j] dims [0, 1] : !a to tensor<256x64xbf16, #tile.reg>
+      %x = tile.load "score.0" %a[%c0, %j] dims [0, 1] : !a to tensor<256x64xbf16, #tile.reg>
       %sum = arith.addf %x, %x : tensor<256x64xbf16, #tile.reg>
       tile.store %sum, %a[%c0, %j] dims [0, 1] : tensor<256x64xbf16, #tile.reg>, !a
     }

@@ -590,6 +590,9 @@ LogicalResult AbiOp::verify() {
     if (failed(verifyContents(*this, contents, sizes)))
       return failure();
   }
+  if (ArrayAttr roles = getRolesAttr())
+    if (failed(detail::verifyRoles(roles, [&] { return emitOpError(); })))
+      return failure();
   AffineMap grid = getGrid();
   if (grid.getNumDims() != 0 || grid.getNumSymbols() != getGridSizes().size() ||
       grid.getNumResults() != 1)

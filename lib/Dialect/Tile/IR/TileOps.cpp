@@ -14,6 +14,8 @@
 using namespace mlir;
 using namespace fovea::tile;
 
+#include "fovea/Dialect/Tile/IR/TileOpInterfaces.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "fovea/Dialect/Tile/IR/TileOps.cpp.inc"
 
@@ -665,6 +667,11 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   int64_t step;
   double scale;
   bool isDescending = false;
+  StringAttr name;
+  if (OptionalParseResult parsed = parser.parseOptionalAttribute(
+          name, getNameAttrName(result.name), result.attributes);
+      parsed.has_value() && failed(*parsed))
+    return failure();
   bool isVisiting = succeeded(parser.parseOptionalKeyword("blocks"));
   if (isVisiting ? parseVisits(parser, step, operands, initTypes)
                  : parseRange(parser, step, isDescending, operands))
@@ -723,6 +730,8 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 
 void SoftmaxSumOp::print(OpAsmPrinter &p) {
+  if (getNameAttr())
+    p << ' ' << getNameAttr();
   if (isVisiting()) {
     p << " blocks " << getCount() << " masked(" << getMasked() << ')';
     if (!getInits().empty())
@@ -757,7 +766,7 @@ void SoftmaxSumOp::print(OpAsmPrinter &p) {
   p << " ";
   p.printOptionalAttrDict((*this)->getAttrs(),
                           {getStepAttrName(), getScaleAttrName(),
-                           getDescendingAttrName(),
+                           getDescendingAttrName(), getNameAttrName(),
                            getOperandSegmentSizesAttrName()});
   p << " : " << getM().getType() << ", " << getAcc().getType();
 }

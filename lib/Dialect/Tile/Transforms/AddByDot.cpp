@@ -126,11 +126,10 @@ struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
       getOperation().emitError("kernel has no 'tile.abi' beside it");
       return signalPassFailure();
     }
-    if (!abi.getSchedule().getAddByDot())
-      return;
     SmallVector<DotOp> dots;
     getOperation().walk([&](DotOp dot) {
-      if (matchPattern(dot.getAcc(), m_AnyZeroFloat()))
+      if (abi.getSchedule().getDot(dot.getNameAttr()).addsToSummand &&
+          matchPattern(dot.getAcc(), m_AnyZeroFloat()))
         dots.push_back(dot);
     });
     for (DotOp dot : dots) {

@@ -126,6 +126,11 @@ private:
   /// and rounded to the type of the values.
   Value accumulate(Value j, Value weights, Value acc);
 
+  /// The name of sums by a dot: a part of the product's.
+  StringAttr getSumName() {
+    StringAttr name = op.getNameAttr();
+    return name ? b.getStringAttr(name.getValue() + ".sum") : name;
+  }
   /// The weights in the type of the values.
   Value roundWeights(Value weights);
   /// The sums that the loop carries, and one block's weights. By a dot, all
@@ -139,7 +144,7 @@ private:
                                   type.getElementType()),
                          1.0);
     return DotOp::create(b, sumsType, rounded, ones, sums,
-                         /*transposeB=*/false);
+                         /*transposeB=*/false, getSumName());
   }
   /// The sums with a block's weights, and the accumulator with their products.
   /// A sum by dot joins the product, behind the copy of the values.
@@ -348,7 +353,7 @@ Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
   weights = roundWeights(weights);
   Value values = inlineRegion(op.getValues(), {j});
   return DotOp::create(b, accType, weights, values, acc,
-                       /*transposeB=*/false);
+                       /*transposeB=*/false, op.getNameAttr());
 }
 
 State LoopWriter::threePass() {

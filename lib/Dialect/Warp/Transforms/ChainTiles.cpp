@@ -37,9 +37,9 @@ struct ChainTilesPass : warp::impl::WarpChainTilesBase<ChainTilesPass> {
 /// work.
 class Round {
 public:
-  /// `scoresFirst`: the next tile's scores are issued before the product.
-  Round(scf::WhileOp loop, bool scoresFirst)
-      : loop(loop), scoresFirst(scoresFirst) {}
+  /// With `chain = 1` the next tile's first dot is issued before the product.
+  Round(scf::WhileOp loop, tile::ScheduleAttr schedule)
+      : loop(loop), schedule(schedule), scoresFirst(schedule.getChain() == 1) {}
 
   /// Fails if the round has another form.
   LogicalResult analyze();
@@ -59,6 +59,7 @@ private:
   void emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail);
 
   scf::WhileOp loop;
+  tile::ScheduleAttr schedule;
   bool scoresFirst;
   scf::ForOp blocks;
   /// The head up to the first scores' issue, and the rest.
@@ -91,9 +92,12 @@ LogicalResult Round::findParts() {
     bool isHead = op.isBeforeInBlock(blocks);
     (isHead ? head : tail).push_back(&op);
     auto dot = dyn_cast<DotOp>(op);
-    if (dot && dot.getAsync() && isHead)
+    if (!dot || !dot.getAsync())
+      continue;
+    bool isAhead = schedule.getDot(dot.getNameAttr()).ahead != 0;
+    if (isAhead && isHead)
       scores = dot;
-    if (dot && dot.getAsync() && !isHead && !product)
+    if (!isAhead && !isHead && !product)
       product = dot;
   }
   if (!scores || !product)
@@ -269,7 +273,7 @@ void ChainTilesPass::runOnOperation() {
       loops.push_back(loop);
   });
   for (scf::WhileOp loop : loops) {
-    Round round(loop, abi.getSchedule().getChain() == 1);
+    Round round(loop, abi.getSchedule());
     if (failed(round.analyze()))
       continue;
     round.rotate();

@@ -62,7 +62,7 @@ static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
   warp::CopyOp::create(b, loc, copy.getSource(), indices,
                        limit ? mapping.lookupOrDefault(limit) : Value(),
                        condition, target, copy.getDims(), copy.getFoldAttr(),
-                       /*async=*/true);
+                       /*async=*/true, copy.getNameAttr());
   warp::ProducerCommitOp::create(b, loc, stream.pipeline, state.stage,
                                  state.phase);
 }
@@ -94,7 +94,7 @@ FailureOr<Stream> InsertAsyncCopiesPass::makeStream(warp::CopyOp copy,
       b, alloc.getLoc(), getStagedType(type, stages), IntegerAttr());
   stream.pipeline = warp::PipelineOp::create(
       b, alloc.getLoc(), warp::PipelineType::get(&getContext(), stages),
-      IntegerAttr());
+      IntegerAttr(), copy.getNameAttr());
   ++numPipelines;
   return stream;
 }

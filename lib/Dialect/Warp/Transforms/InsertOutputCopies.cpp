@@ -29,8 +29,8 @@ static constexpr int64_t kWarpRows = 16;
 static constexpr int64_t kCopyBytes = 16, kMostDims = 5;
 
 namespace {
-/// A ring of buffers that queries come in.
-struct QueryRing {
+/// The ring of buffers that a stream comes in.
+struct StreamRing {
   Value buffer, pipeline;
 };
 
@@ -40,7 +40,7 @@ struct InsertOutputCopiesPass
 
 private:
   void useOwnBuffer(ArrayRef<tile::StoreOp> stores, int64_t ctas);
-  void useQueryBuffer(ArrayRef<tile::StoreOp> stores);
+  void useStreamBuffer(ArrayRef<tile::StoreOp> stores, StringRef stream);
   void replace(tile::StoreOp store, Value buffer);
 };
 } // namespace
@@ -72,11 +72,12 @@ static bool canCopy(tile::StoreOp store, tile::AbiOp abi) {
 void InsertOutputCopiesPass::replace(tile::StoreOp store, Value buffer) {
   OpBuilder b(store);
   Location loc = store.getLoc();
-  LocalStoreOp::create(b, loc, store.getValue(), buffer);
+  LocalStoreOp::create(b, loc, store.getValue(), buffer, store.getNameAttr());
   FenceStoresOp::create(b, loc, buffer);
   CopyOutOp::create(b, loc, buffer, store.getTarget(), store.getIndices(),
                     store.getDimsAttr(), store.getFoldAttr(),
-                    /*async=*/b.getUnitAttr(), /*add=*/UnitAttr());
+                    /*async=*/b.getUnitAttr(), /*add=*/UnitAttr(),
+                    store.getNameAttr());
   store.erase();
   ++numCopies;
 }
@@ -110,23 +111,19 @@ void InsertOutputCopiesPass::useOwnBuffer(ArrayRef<tile::StoreOp> stores,
     CopyOutWaitOp::create(b, buffer.getLoc(), buffer, /*written=*/true);
 }
 
-/// The ring that dots have their first operand in, if tiles of `type` fit.
-static QueryRing findQueries(gpu::GPUFuncOp kernel, MemRefType type) {
-  QueryRing ring;
-  kernel.walk([&](DotOp dot) {
-    auto stage = dot.getA().getDefiningOp<StageOp>();
-    if (stage && stage.getType() == type)
-      ring.buffer = stage.getBuffer();
-  });
-  if (!ring.buffer)
-    return {};
+/// The ring of the stream with that name, if tiles of `type` fit its stages.
+static StreamRing findRing(gpu::GPUFuncOp kernel, StringRef name,
+                           RankedTensorType type) {
+  StreamRing ring;
   kernel.walk([&](CopyOp copy) {
     auto stage = copy.getTarget().getDefiningOp<StageOp>();
-    if (!stage || stage.getBuffer() != ring.buffer)
+    if (copy.getName() != name || !stage ||
+        stage.getType().getShape() != type.getShape() ||
+        stage.getType().getElementType() != type.getElementType())
       return;
     for (Operation *op = copy->getPrevNode(); op; op = op->getPrevNode())
       if (auto acquire = dyn_cast<ProducerAcquireOp>(op)) {
-        ring.pipeline = acquire.getPipeline();
+        ring = {stage.getBuffer(), acquire.getPipeline()};
         return;
       }
   });
@@ -135,7 +132,7 @@ static QueryRing findQueries(gpu::GPUFuncOp kernel, MemRefType type) {
 
 /// The release of a stage that comes before the op, but after which no other
 /// round starts before it.
-static ConsumerReleaseOp findRelease(QueryRing ring, Operation *op) {
+static ConsumerReleaseOp findRelease(StreamRing ring, Operation *op) {
   ConsumerReleaseOp found;
   for (Operation *user : ring.pipeline.getUsers()) {
     auto release = dyn_cast<ConsumerReleaseOp>(user);
@@ -148,18 +145,15 @@ static ConsumerReleaseOp findRelease(QueryRing ring, Operation *op) {
   return found;
 }
 
-/// Scores are done where the query's stage is released: the output goes there,
-/// and the release behind it.
-void InsertOutputCopiesPass::useQueryBuffer(ArrayRef<tile::StoreOp> stores) {
+/// Nobody reads the stream's stage any more where it is released: the output
+/// goes there, and the release behind it.
+void InsertOutputCopiesPass::useStreamBuffer(ArrayRef<tile::StoreOp> stores,
+                                             StringRef stream) {
   llvm::MapVector<Operation *, Operation *> ends;
   llvm::SetVector<Value> written;
   for (tile::StoreOp store : stores) {
-    // The CTAs of a cluster part queries as they part outputs.
-    RankedTensorType tile = store.getValue().getType();
-    QueryRing ring;
-    for (int64_t ctas : {1, 2})
-      if (!ring.pipeline)
-        ring = findQueries(getOperation(), getBufferType(tile, ctas));
+    StreamRing ring =
+        findRing(getOperation(), stream, store.getValue().getType());
     if (!ring.pipeline)
       continue;
     ConsumerReleaseOp release = findRelease(ring, store);
@@ -198,16 +192,16 @@ void InsertOutputCopiesPass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
-  tile::ScheduleAttr schedule = abi.getSchedule();
-  if (schedule.getOutput() != tile::OutputPath::Tma)
-    return;
-  SmallVector<tile::StoreOp> stores;
+  // By the stream whose buffer they go through.
+  llvm::MapVector<StringRef, SmallVector<tile::StoreOp>> stores;
   getOperation().walk([&](tile::StoreOp store) {
-    if (canCopy(store, abi))
-      stores.push_back(store);
+    tile::StorePlan plan = abi.getSchedule().getStore(store.getNameAttr());
+    if (plan.isCopied && canCopy(store, abi))
+      stores[plan.over].push_back(store);
   });
-  if (schedule.getOutputStages() != 0)
-    useOwnBuffer(stores, schedule.getCluster());
-  else
-    useQueryBuffer(stores);
+  for (auto &[over, group] : stores)
+    if (over.empty())
+      useOwnBuffer(group, abi.getSchedule().getCluster());
+    else
+      useStreamBuffer(group, over);
 }

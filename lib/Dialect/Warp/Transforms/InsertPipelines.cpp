@@ -32,25 +32,6 @@ private:
 };
 } // namespace
 
-/// Buffers of a copy, by who reads it: a dot's first operand is a query, a
-/// second operand that is stored transposed is a key; what is read into
-/// registers goes to scores.
-static int64_t getDepth(ArrayRef<Operation *> readers, Value buffer,
-                        tile::ScheduleAttr schedule) {
-  for (Operation *reader : readers) {
-    if (isa<warp::ZeroRowsOp>(reader))
-      continue;
-    if (isa<warp::LocalLoadOp>(reader) && schedule.getScoreStages() != 0)
-      return schedule.getScoreStages();
-    auto dot = dyn_cast<warp::DotOp>(reader);
-    if (!dot || dot.getA() == buffer)
-      return schedule.getQueryStages();
-    if (dot.getTransposeB())
-      return schedule.getKeyDepth();
-  }
-  return schedule.getStages();
-}
-
 /// Loops around `op`, the outermost first.
 static SmallVector<Operation *> getLoops(Operation *op) {
   SmallVector<Operation *> loops;
@@ -119,7 +100,7 @@ LogicalResult InsertPipelinesPass::convert(warp::CopyOp copy,
     return first->emitError("reads a buffer before the copy that fills it");
 
   Location loc = copy.getLoc();
-  int64_t stages = getDepth(readers, alloc.getBuffer(), schedule);
+  int64_t stages = schedule.getStream(copy.getNameAttr()).stages;
   // A buffer lives as long as the CTA; its ring is carried through all loops
   // around the copy, so it starts outside of them.
   IRRewriter b(&getContext());
@@ -130,7 +111,8 @@ LogicalResult InsertPipelinesPass::convert(warp::CopyOp copy,
       b, loc, getStagedType(alloc.getBuffer().getType(), stages),
       IntegerAttr());
   Value pipeline = warp::PipelineOp::create(
-      b, loc, warp::PipelineType::get(&getContext(), stages), IntegerAttr());
+      b, loc, warp::PipelineType::get(&getContext(), stages), IntegerAttr(),
+      copy.getNameAttr());
   Value zero = makeI32(b, loc, 0);
   RingState state = {zero, zero};
   SmallVector<Operation *> loops = getLoops(copy);
@@ -146,7 +128,7 @@ LogicalResult InsertPipelinesPass::convert(warp::CopyOp copy,
   Value target = makeStageView(b, loc, buffer, state.stage);
   warp::CopyOp::create(b, loc, copy.getSource(), copy.getIndices(),
                        copy.getLimit(), Value(), target, copy.getDims(),
-                       copy.getFoldAttr(), /*async=*/true);
+                       copy.getFoldAttr(), /*async=*/true, copy.getNameAttr());
   warp::ProducerCommitOp::create(b, loc, pipeline, state.stage, state.phase);
   b.setInsertionPoint(first);
   warp::ConsumerWaitOp::create(b, loc, pipeline, state.stage, state.phase);

@@ -37,12 +37,13 @@ struct OverlapDotsPass : warp::impl::WarpOverlapDotsBase<OverlapDotsPass> {
 
 /// What one iteration of a loop does, in the order of the pipelined loop.
 ///
-/// Early dots depend on no other dot of their iteration, late dots have what
-/// was computed from an early one as their register operand. Stage 0 is
+/// Early dots are those that the schedule issues a block ahead; they depend on
+/// no other dot of their iteration. Late dots are the others. Stage 0 is
 /// everything up to the late dots, stage 1 the late dots with their copies.
 class TwoStages {
 public:
-  explicit TwoStages(scf::ForOp loop) : loop(loop) {}
+  TwoStages(scf::ForOp loop, tile::ScheduleAttr schedule)
+      : loop(loop), schedule(schedule) {}
 
   /// Fails if there is nothing to overlap.
   LogicalResult analyze();
@@ -65,6 +66,7 @@ private:
   void findAfterLate();
 
   scf::ForOp loop;
+  tile::ScheduleAttr schedule;
   SmallVector<DotOp> early, late;
   llvm::SetVector<Operation *> lateRoots, firstStage;
   /// Ops of stage 0 that use what stage 1 of the last iteration gave.
@@ -81,6 +83,11 @@ static Value getBuffer(Value operand) {
   if (auto stage = operand.getDefiningOp<StageOp>())
     return stage.getBuffer();
   return operand;
+}
+
+/// Whether the schedule issues the dot a block before the others of its loop.
+static bool isAhead(DotOp dot, tile::ScheduleAttr schedule) {
+  return schedule.getDot(dot.getNameAttr()).ahead != 0;
 }
 
 static DotWaitOp getWait(DotOp dot) {
@@ -225,7 +232,7 @@ LogicalResult TwoStages::analyze() {
     DotWaitOp wait = getWait(dot);
     if (!wait || wait->getBlock() != loop.getBody())
       return failure();
-    (tile::isRegisterTile(dot.getA().getType()) ? late : early).push_back(dot);
+    (isAhead(dot, schedule) ? early : late).push_back(dot);
   }
   if (early.empty() || late.empty())
     return failure();
@@ -296,7 +303,8 @@ static DotWaitOp makeAsync(DotOp dot) {
   OpBuilder b(dot);
   auto issued =
       DotOp::create(b, dot.getLoc(), dot.getA(), dot.getB(), dot.getAcc(),
-                    dot.getOnes(), dot.getTransposeB(), /*async=*/true);
+                    dot.getOnes(), dot.getTransposeA(), dot.getTransposeB(),
+                    /*async=*/true, dot.getNameAttr());
   auto wait = DotWaitOp::create(b, dot.getLoc(), issued.getResult(),
                                 ValueRange(), ValueRange());
   dot.getResult().replaceAllUsesWith(wait.getResult());
@@ -310,7 +318,8 @@ static void makeSync(DotWaitOp wait) {
   OpBuilder b(issued);
   auto dot = DotOp::create(b, issued.getLoc(), issued.getA(), issued.getB(),
                            issued.getAcc(), issued.getOnes(),
-                           issued.getTransposeB(), /*async=*/false);
+                           issued.getTransposeA(), issued.getTransposeB(),
+                           /*async=*/false, issued.getNameAttr());
   wait.getResult().replaceAllUsesWith(dot.getResult());
   wait.erase();
   issued.erase();
@@ -383,13 +392,13 @@ static void countAhead(scf::ForOp loop) {
     behind->erase();
 }
 
-static LogicalResult overlap(scf::ForOp loop) {
+static LogicalResult overlap(scf::ForOp loop, tile::ScheduleAttr schedule) {
   SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
   SmallVector<DotWaitOp> waits;
   for (DotOp dot : dots)
     if (!dot.getAsync())
       waits.push_back(makeAsync(dot));
-  TwoStages stages(loop);
+  TwoStages stages(loop, schedule);
   auto leaveAlone = [&] {
     for (DotWaitOp wait : waits)
       makeSync(wait);
@@ -450,18 +459,16 @@ void OverlapDotsPass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
-  if (!abi.getSchedule().getOverlap())
-    return;
+  tile::ScheduleAttr schedule = abi.getSchedule();
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) {
-    bool hasRegisterOperand =
-        llvm::any_of(loop.getBody()->getOps<DotOp>(), [](DotOp dot) {
-          return tile::isRegisterTile(dot.getA().getType());
-        });
-    if (hasRegisterOperand && runsOnce(loop))
+    bool hasAhead = llvm::any_of(
+        loop.getBody()->getOps<DotOp>(),
+        [&](DotOp dot) { return isAhead(dot, schedule); });
+    if (hasAhead && runsOnce(loop))
       loops.push_back(loop);
   });
   for (scf::ForOp loop : loops)
-    if (succeeded(overlap(loop)))
+    if (succeeded(overlap(loop, schedule)))
       ++numOverlapped;
 }

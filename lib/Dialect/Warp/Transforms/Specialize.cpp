@@ -177,7 +177,8 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
     channel.mailbox = MailboxOp::create(
         b, loc, MailboxType::get(&getContext(), kWorkSlots), IntegerAttr());
     channel.pipeline = PipelineOp::create(
-        b, loc, PipelineType::get(&getContext(), kWorkSlots), IntegerAttr());
+        b, loc, PipelineType::get(&getContext(), kWorkSlots), IntegerAttr(),
+        StringAttr());
     captures.insert(channel.mailbox);
     captures.insert(channel.pipeline);
   }

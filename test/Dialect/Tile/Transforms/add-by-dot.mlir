@@ -24,17 +24,17 @@ gpu.module @kernels {
 
     // The dot moves behind what it starts from.
     // CHECK:      %[[SQUARE:.*]] = arith.mulf %[[BIAS]], %[[BIAS]]
-    // CHECK-NEXT: %[[A:.*]] = tile.dot %[[K]], %[[K]], %[[SQUARE]]
-    // CHECK-NEXT: tile.store %[[A]]
-    %s0 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    // CHECK-NEXT: %[[A:.*]] = tile.dot "s" %[[K]], %[[K]], %[[SQUARE]]
+    // CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[A]]
+    %s0 = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
     %square = arith.mulf %bias, %bias : !score
     %x0 = arith.addf %square, %s0 : !score
     tile.store %x0, %O[%c0, %c0] dims [0, 1] : !score, !wide
 
     // CHECK:      %[[PRODUCT:.*]] = arith.mulf %[[BIAS]], %[[ONE]]
-    // CHECK-NEXT: %[[B:.*]] = tile.dot %[[K]], %[[K]], %[[PRODUCT]]
-    // CHECK-NEXT: tile.store %[[B]]
-    %s1 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    // CHECK-NEXT: %[[B:.*]] = tile.dot "s" %[[K]], %[[K]], %[[PRODUCT]]
+    // CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[B]]
+    %s1 = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
     %x1 = math.fma %bias, %one, %s1 : !score
     tile.store %x1, %O[%c0, %c0] dims [0, 1] : !score, !wide
 
@@ -44,9 +44,9 @@ gpu.module @kernels {
     // CHECK-NEXT: } else {
     // CHECK-NEXT:   scf.yield %[[ONE]]
     // CHECK-NEXT: }
-    // CHECK-NEXT: %[[C:.*]] = tile.dot %[[K]], %[[K]], %[[ADDEND]]
-    // CHECK-NEXT: tile.store %[[C]]
-    %s2 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    // CHECK-NEXT: %[[C:.*]] = tile.dot "s" %[[K]], %[[K]], %[[ADDEND]]
+    // CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[C]]
+    %s2 = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
     %x2 = scf.if %cond -> !score {
       %x = math.fma %bias, %one, %s2 : !score
       scf.yield %x : !score
@@ -58,24 +58,24 @@ gpu.module @kernels {
 
     // What starts elsewhere, is used twice, is a factor, or is needed by itself
     // in one branch stays.
-    // CHECK:      tile.dot %[[K]], %[[K]], %[[ONE]]
+    // CHECK:      tile.dot {{("[^"]+" )?}}%[[K]], %[[K]], %[[ONE]]
     // CHECK-NEXT: arith.addf
-    %s3 = tile.dot %k, %k, %one : !operand, !operand, !score
+    %s3 = tile.dot "s" %k, %k, %one : !operand, !operand, !score
     %x3 = arith.addf %s3, %bias : !score
     tile.store %x3, %O[%c0, %c0] dims [0, 1] : !score, !wide
-    // CHECK:      tile.dot %[[K]], %[[K]], %[[ZERO]]
+    // CHECK:      tile.dot {{("[^"]+" )?}}%[[K]], %[[K]], %[[ZERO]]
     // CHECK-NEXT: arith.addf
-    %s4 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %s4 = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
     %x4 = arith.addf %s4, %s4 : !score
     tile.store %x4, %O[%c0, %c0] dims [0, 1] : !score, !wide
-    // CHECK:      tile.dot %[[K]], %[[K]], %[[ZERO]]
+    // CHECK:      tile.dot {{("[^"]+" )?}}%[[K]], %[[K]], %[[ZERO]]
     // CHECK-NEXT: math.fma
-    %s5 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %s5 = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
     %x5 = math.fma %s5, %one, %bias : !score
     tile.store %x5, %O[%c0, %c0] dims [0, 1] : !score, !wide
-    // CHECK:      tile.dot %[[K]], %[[K]], %[[ZERO]]
+    // CHECK:      tile.dot {{("[^"]+" )?}}%[[K]], %[[K]], %[[ZERO]]
     // CHECK-NEXT: scf.if
-    %s6 = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %s6 = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
     %x6 = scf.if %cond -> !score {
       %x = arith.addf %s6, %bias : !score
       scf.yield %x : !score
@@ -105,7 +105,7 @@ gpu.module @kernels {
     %bias = tile.load %O[%n, %c0] dims [0, 1] : !wide to !score
     // CHECK: tile.dot
     // CHECK-NEXT: arith.addf
-    %s = tile.dot %k, %k, %zero : !operand, !operand, !score
+    %s = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
     %x = arith.addf %s, %bias : !score
     tile.store %x, %O[%c0, %c0] dims [0, 1] : !score, !wide
     gpu.return

@@ -11,7 +11,7 @@
 // CHECK: %[[FIRST:.*]] = gpu.block_id x
 // CHECK-NEXT: warp.consumer_wait %[[QP]][%[[ZERO]],
 // CHECK-NEXT: %[[Q0:.*]] = warp.stage %[[QS]][%[[ZERO]]]
-// CHECK-NEXT: %[[I0:.*]] = warp.dot async %[[Q0]], %[[K]]
+// CHECK-NEXT: %[[I0:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q0]], %[[K]]
 // CHECK-NEXT: %[[S0:.*]] = warp.dot_wait %[[I0]]
 // CHECK-NEXT: %[[P0:.*]] = arith.truncf %[[S0]]
 // CHECK-NEXT: %[[UB0:.*]] = arith.addi %[[FIRST]],
@@ -29,9 +29,9 @@
 // The next tile's scores are issued, then this one's product.
 // CHECK-NEXT: warp.consumer_wait %[[QP]][%[[ROUNDS]],
 // CHECK-NEXT: %[[Q1:.*]] = warp.stage %[[QS]][%[[ROUNDS]]]
-// CHECK-NEXT: %[[I1:.*]] = warp.dot async %[[Q1]], %[[K]]
+// CHECK-NEXT: %[[I1:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q1]], %[[K]]
 // CHECK-NEXT: warp.consumer_wait %[[VP]]
-// CHECK-NEXT: %[[I2:.*]] = warp.dot async %[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
+// CHECK-NEXT: %[[I2:.*]] = warp.dot async {{("[^"]+" )?}}%[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
 // CHECK-NEXT: %[[S1:.*]] = warp.dot_wait %[[I1]]
 // CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[S1]]
 // CHECK-NEXT: %[[UB1:.*]] = arith.addi %[[NEXT]],
@@ -39,16 +39,16 @@
 // CHECK-NEXT: %[[O:.*]] = warp.dot_wait %[[I2]]
 // CHECK-NEXT: warp.consumer_release %[[VP]]
 // CHECK-NEXT: %[[ROUNDED:.*]] = arith.truncf %[[O]]
-// CHECK-NEXT: tile.store %[[ROUNDED]], %{{.*}}[%[[ITEM]],
+// CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[ROUNDED]], %{{.*}}[%[[ITEM]],
 // CHECK-NEXT: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB1]], %[[P1]]
 // The last tile has no next one.
 // CHECK-NEXT: } else {
 // CHECK-NEXT: warp.consumer_wait %[[VP]]
-// CHECK-NEXT: %[[I3:.*]] = warp.dot async %[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
+// CHECK-NEXT: %[[I3:.*]] = warp.dot async {{("[^"]+" )?}}%[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
 // CHECK-NEXT: warp.dot_wait %[[I3]]
 // CHECK-NEXT: warp.consumer_release %[[VP]]
 // CHECK-NEXT: arith.truncf
-// CHECK-NEXT: tile.store %{{.*}}[%[[ITEM]],
+// CHECK-NEXT: tile.store {{("[^"]+" )?}}%{{.*}}[%[[ITEM]],
 // Nobody reads what it leaves: no tile that the round began with is kept.
 // CHECK-NEXT: %[[UNREAD:.*]] = arith.constant dense<0.000000e+00> : tensor<128x64xbf16, #tile.reg>
 // CHECK-NEXT: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB]], %[[UNREAD]]
@@ -75,19 +75,19 @@ gpu.module @m {
     %qs = warp.alloc : !queries
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %qp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %qp = warp.pipeline "q" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %first = gpu.block_id x
     %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
       %q = warp.stage %qs[%round] : !queries to !query
-      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       %p = arith.truncf %s : !scores to !weights
       %ub = arith.addi %item, %c1 : index
       %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
-        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %i1 = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
         %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
         %p1 = arith.truncf %s1 : !scores to !weights
         %o1 = warp.dot_wait %i2 : !warp.pending<!out>
@@ -95,7 +95,7 @@ gpu.module @m {
       }
       warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %i3 = warp.dot async %b#0, %v, %b#1 : !weights, !buffer, !out
+      %i3 = warp.dot async "o" %b#0, %v, %b#1 : !weights, !buffer, !out
       %o3 = warp.dot_wait %i3 : !warp.pending<!out>
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
@@ -142,19 +142,19 @@ gpu.module @m {
     %qs = warp.alloc : !queries
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %qp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %qp = warp.pipeline "q" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %first = gpu.block_id x
     %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
       %q = warp.stage %qs[%round] : !queries to !query
-      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       %p = arith.truncf %s : !scores to !weights
       %ub = arith.addi %item, %c1 : index
       %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
-        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %i1 = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
         %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
         %p1 = arith.truncf %s1 : !scores to !weights
         %o1 = warp.dot_wait %i2 : !warp.pending<!out>
@@ -162,7 +162,7 @@ gpu.module @m {
       }
       warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %i3 = warp.dot async %b#0, %v, %b#1 : !weights, !buffer, !out
+      %i3 = warp.dot async "o" %b#0, %v, %b#1 : !weights, !buffer, !out
       %o3 = warp.dot_wait %i3 : !warp.pending<!out>
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
@@ -209,24 +209,24 @@ gpu.module @m {
     %qs = warp.alloc : !queries
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %qp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %qp = warp.pipeline "q" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %first = gpu.block_id x
     %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
       %q = warp.stage %qs[%round] : !queries to !query
-      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %p = arith.truncf %s : !scores to !weights
       %ub = arith.addi %item, %c1 : index
       %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
-        %s1 = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
-        %o1 = warp.dot %w, %v, %acc : !weights, !buffer, !out
+        %s1 = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %o1 = warp.dot "o" %w, %v, %acc : !weights, !buffer, !out
         %p1 = arith.truncf %s1 : !scores to !weights
         scf.yield %p1, %o1 : !weights, !out
       }
       warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %o3 = warp.dot %b#0, %v, %b#1 : !weights, !buffer, !out
+      %o3 = warp.dot "o" %b#0, %v, %b#1 : !weights, !buffer, !out
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
       tile.store %o, %g[%item, %c0] dims [0, 1] : tensor<128x32xbf16, #tile.reg>, !memory
@@ -272,20 +272,20 @@ gpu.module @m {
     %qs = warp.alloc : !queries
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %qp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %qp = warp.pipeline "q" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %first = gpu.block_id x
     %flags = memref.alloca(%n) : memref<?xindex>
     %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
       %q = warp.stage %qs[%round] : !queries to !query
-      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       %p = arith.truncf %s : !scores to !weights
       %ub = arith.addi %item, %c1 : index
       %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
-        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %i1 = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
         %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
         %p1 = arith.truncf %s1 : !scores to !weights
         %o1 = warp.dot_wait %i2 : !warp.pending<!out>
@@ -293,7 +293,7 @@ gpu.module @m {
       }
       warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %i3 = warp.dot async %b#0, %v, %b#1 : !weights, !buffer, !out
+      %i3 = warp.dot async "o" %b#0, %v, %b#1 : !weights, !buffer, !out
       %o3 = warp.dot_wait %i3 : !warp.pending<!out>
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
@@ -341,18 +341,18 @@ gpu.module @m {
     %qs = warp.alloc : !queries
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %qp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %qp = warp.pipeline "q" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %first = gpu.block_id x
     %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
       %q = warp.stage %qs[%round] : !queries to !query
-      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %p = arith.truncf %s : !scores to !weights
       %ub = arith.addi %item, %c1 : index
       %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
-        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %i1 = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
         %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
         %p1 = arith.truncf %s1 : !scores to !weights
         %o1 = warp.dot_wait %i2 : !warp.pending<!out>
@@ -360,7 +360,7 @@ gpu.module @m {
       }
       warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %i3 = warp.dot async %b#0, %v, %b#1 : !weights, !buffer, !out
+      %i3 = warp.dot async "o" %b#0, %v, %b#1 : !weights, !buffer, !out
       %o3 = warp.dot_wait %i3 : !warp.pending<!out>
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>
@@ -407,27 +407,27 @@ gpu.module @m {
     %qs = warp.alloc : !queries
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %qp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %qp = warp.pipeline "q" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %first = gpu.block_id x
     %r:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       warp.consumer_wait %qp[%round, %z] : !warp.pipeline<2>
       %q = warp.stage %qs[%round] : !queries to !query
-      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       %p = arith.truncf %s : !scores to !weights
       %ub = arith.addi %item, %c1 : index
       %b:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
-        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %i1 = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
         %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
         %p1 = arith.truncf %s1 : !scores to !weights
         %o1 = warp.dot_wait %i2 : !warp.pending<!out>
         scf.yield %p1, %o1 : !weights, !out
       }
       %b2:2 = scf.for %j = %c1 to %ub step %c1 iter_args(%w = %p, %acc = %zo) -> (!weights, !out) {
-        %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-        %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+        %i1 = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
+        %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
         %s1 = warp.dot_wait %i1 : !warp.pending<!scores>
         %p1 = arith.truncf %s1 : !scores to !weights
         %o1 = warp.dot_wait %i2 : !warp.pending<!out>
@@ -435,7 +435,7 @@ gpu.module @m {
       }
       warp.consumer_release %qp[%round, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %i3 = warp.dot async %b#0, %v, %b#1 : !weights, !buffer, !out
+      %i3 = warp.dot async "o" %b#0, %v, %b#1 : !weights, !buffer, !out
       %o3 = warp.dot_wait %i3 : !warp.pending<!out>
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       %o = arith.truncf %o3 : !out to tensor<128x32xbf16, #tile.reg>

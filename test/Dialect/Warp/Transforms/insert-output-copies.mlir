@@ -8,17 +8,17 @@
 // CHECK-NEXT: %[[B:.*]] = warp.alloc : memref<128x80xbf16, #warp.shared<panel = 64>>
 // CHECK: scf.for
 // CHECK-NEXT: warp.copy_out_wait %[[B]] :
-// CHECK-NEXT: warp.local_store %[[X:.*]] to %[[B]]
+// CHECK-NEXT: warp.local_store {{("[^"]+" )?}}%[[X:.*]] to %[[B]]
 // CHECK-NEXT: warp.fence_stores %[[B]]
-// CHECK-NEXT: warp.copy_out async %[[B]] to %[[O]][%[[I]], %[[I]], %{{.*}}] dims [1, 2] :
+// CHECK-NEXT: warp.copy_out async {{("[^"]+" )?}}%[[B]] to %[[O]][%[[I]], %[[I]], %{{.*}}] dims [1, 2] :
 // CHECK-NEXT: warp.copy_out_wait %[[B]] :
-// CHECK-NEXT: warp.local_store %[[X]] to %[[B]]
+// CHECK-NEXT: warp.local_store {{("[^"]+" )?}}%[[X]] to %[[B]]
 // CHECK-NEXT: warp.fence_stores %[[B]]
-// CHECK-NEXT: warp.copy_out async %[[B]] to %[[O]]{{.*}} fold [0, 8] :
-// CHECK-NEXT: tile.store {{.*}} limit
-// CHECK-NEXT: tile.store {{.*}} fold [0, 32]
-// CHECK-NEXT: tile.store {{.*}} tensor<128x80xf32
-// CHECK-NEXT: tile.store {{.*}}, %[[U]]
+// CHECK-NEXT: warp.copy_out async {{("[^"]+" )?}}%[[B]] to %[[O]]{{.*}} fold [0, 8] :
+// CHECK-NEXT: tile.store {{("[^"]+" )?}}{{.*}} limit
+// CHECK-NEXT: tile.store {{("[^"]+" )?}}{{.*}} fold [0, 32]
+// CHECK-NEXT: tile.store {{("[^"]+" )?}}{{.*}} tensor<128x80xf32
+// CHECK-NEXT: tile.store {{("[^"]+" )?}}{{.*}}, %[[U]]
 // CHECK-NEXT: }
 // CHECK-NEXT: warp.copy_out_wait written %[[B]] :
 // CHECK-NEXT: gpu.return
@@ -38,12 +38,12 @@ gpu.module @m {
     %x = arith.constant dense<1.0> : !x
     %y = arith.constant dense<1.0> : !y
     scf.for %j = %c0 to %i step %c1 {
-      tile.store %x, %o[%i, %i, %c0] dims [1, 2] : !x, !o
-      tile.store %x, %o[%i, %i, %c0] dims [1, 2] fold [0, 8] : !x, !o
-      tile.store %x, %o[%i, %i, %c0] limit(%i) dims [1, 2] : !x, !o
-      tile.store %x, %o[%i, %i, %c0] dims [1, 2] fold [0, 32] : !x, !o
-      tile.store %y, %e[%i, %c0] dims [0, 1] : !y, !e
-      tile.store %x, %u[%i, %c0] dims [0, 1] : !x, !u
+      tile.store "out" %x, %o[%i, %i, %c0] dims [1, 2] : !x, !o
+      tile.store "out" %x, %o[%i, %i, %c0] dims [1, 2] fold [0, 8] : !x, !o
+      tile.store "out" %x, %o[%i, %i, %c0] limit(%i) dims [1, 2] : !x, !o
+      tile.store "out" %x, %o[%i, %i, %c0] dims [1, 2] fold [0, 32] : !x, !o
+      tile.store "out" %y, %e[%i, %c0] dims [0, 1] : !y, !e
+      tile.store "out" %x, %u[%i, %c0] dims [0, 1] : !x, !u
     }
     gpu.return
   }
@@ -56,17 +56,17 @@ gpu.module @m {
 // CHECK-LABEL: gpu.func @query(
 // CHECK: %[[Q:.*]] = warp.alloc
 // CHECK: scf.for
-// CHECK: %[[S:.*]] = warp.dot %
+// CHECK: %[[S:.*]] = warp.dot {{("[^"]+" )?}}%
 // CHECK-NEXT: scf.if
 // CHECK: %[[V1:.*]] = warp.stage %[[Q]][%[[STAGE:.*]]] :
-// CHECK-NEXT: warp.local_store %{{.*}} to %[[V1]]
+// CHECK-NEXT: warp.local_store {{("[^"]+" )?}}%{{.*}} to %[[V1]]
 // CHECK-NEXT: warp.fence_stores %[[V1]]
-// CHECK-NEXT: warp.copy_out async %[[V1]]
+// CHECK-NEXT: warp.copy_out async {{("[^"]+" )?}}%[[V1]]
 // CHECK-NEXT: } else {
 // CHECK: %[[V2:.*]] = warp.stage %[[Q]][%[[STAGE]]] :
-// CHECK-NEXT: warp.local_store %{{.*}} to %[[V2]]
+// CHECK-NEXT: warp.local_store {{("[^"]+" )?}}%{{.*}} to %[[V2]]
 // CHECK-NEXT: warp.fence_stores %[[V2]]
-// CHECK-NEXT: warp.copy_out async %[[V2]]
+// CHECK-NEXT: warp.copy_out async {{("[^"]+" )?}}%[[V2]]
 // CHECK-NEXT: }
 // CHECK-NEXT: warp.copy_out_wait %[[Q]] :
 // CHECK-NEXT: warp.consumer_release %{{.*}}[%[[STAGE]], %{{.*}}]
@@ -88,23 +88,23 @@ gpu.module @m {
     %z = arith.constant 0 : i32
     %zero = arith.constant dense<0.0> : !s
     %qs = warp.alloc : memref<2x128x64xbf16, #warp.shared<panel = 64>>
-    %p = warp.pipeline : !warp.pipeline<2>
+    %p = warp.pipeline "q" : !warp.pipeline<2>
     %k = warp.alloc : memref<64x64xbf16, #warp.shared<panel = 64>>
     scf.for %j = %c0 to %i step %c1 {
       %r = arith.index_cast %j : index to i32
       warp.producer_acquire %p[%r, %z] : !warp.pipeline<2>
       %q = warp.stage %qs[%r] : memref<2x128x64xbf16, #warp.shared<panel = 64>> to !q
-      warp.copy async %o[%i, %c0] dims [0, 1] to %q : !o to !q
+      warp.copy async "q" %o[%i, %c0] dims [0, 1] to %q : !o to !q
       warp.producer_commit %p[%r, %z] : !warp.pipeline<2>
       warp.consumer_wait %p[%r, %z] : !warp.pipeline<2>
-      %s = warp.dot %q, %k, %zero : !q, memref<64x64xbf16, #warp.shared<panel = 64>>, !s
+      %s = warp.dot "s" %q, %k, %zero : !q, memref<64x64xbf16, #warp.shared<panel = 64>>, !s
       warp.consumer_release %p[%r, %z] : !warp.pipeline<2>
       scf.if %c {
         %x = arith.truncf %s : !s to !x
-        tile.store %x, %o[%i, %c0] dims [0, 1] : !x, !o
+        tile.store "out" %x, %o[%i, %c0] dims [0, 1] : !x, !o
       } else {
         %x = arith.constant dense<0.0> : !x
-        tile.store %x, %o[%i, %c0] dims [0, 1] : !x, !o
+        tile.store "out" %x, %o[%i, %c0] dims [0, 1] : !x, !o
       }
     }
     gpu.return
@@ -125,7 +125,7 @@ gpu.module @m {
   gpu.func @direct(%o: memref<?x64xbf16>) kernel {
     %c0 = arith.constant 0 : index
     %x = arith.constant dense<1.0> : !x
-    tile.store %x, %o[%c0, %c0] dims [0, 1] : !x, memref<?x64xbf16>
+    tile.store "out" %x, %o[%c0, %c0] dims [0, 1] : !x, memref<?x64xbf16>
     gpu.return
   }
 }

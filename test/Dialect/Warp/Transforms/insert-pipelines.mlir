@@ -6,15 +6,15 @@
 // CHECK-LABEL: gpu.func @rings
 // CHECK-SAME: %[[K:.*]]: memref
 // CHECK: %[[QS:.*]] = warp.alloc : memref<2x128x32xbf16
-// CHECK: %[[QP:.*]] = warp.pipeline : !warp.pipeline<2>
+// CHECK: %[[QP:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<2>
 // CHECK: %[[KS:.*]] = warp.alloc : memref<4x64x32xbf16
-// CHECK: %[[KP:.*]] = warp.pipeline : !warp.pipeline<4>
+// CHECK: %[[KP:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<4>
 // CHECK: %[[VS:.*]] = warp.alloc : memref<3x64x32xbf16
-// CHECK: %[[VP:.*]] = warp.pipeline : !warp.pipeline<3>
+// CHECK: %[[VP:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<3>
 // CHECK: scf.while (%{{.*}} = %{{.*}}, %[[QSTAGE:.*]] = %{{.*}}, %[[QPHASE:.*]] = %{{.*}}, %[[KSTAGE0:.*]] = %{{.*}}, %[[KPHASE0:.*]] = %{{.*}}, %[[VSTAGE0:.*]] = %{{.*}}, %[[VPHASE0:.*]] = %{{.*}})
 // CHECK: warp.producer_acquire %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
 // CHECK-NEXT: %[[QIN:.*]] = warp.stage %[[QS]][%[[QSTAGE]]]
-// CHECK-NEXT: warp.copy async %[[K]][{{.*}}] limit(%{{.*}}) dims [0, 1] to %[[QIN]]
+// CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%[[K]][{{.*}}] limit(%{{.*}}) dims [0, 1] to %[[QIN]]
 // CHECK-NEXT: warp.producer_commit %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
 // The loop's use of it is in the loop over blocks: wait before, release behind.
 // CHECK-NEXT: warp.consumer_wait %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
@@ -23,7 +23,7 @@
 // CHECK: warp.producer_acquire %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
 // CHECK: warp.producer_commit %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
 // CHECK: warp.consumer_wait %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
-// CHECK: warp.dot %[[QOUT]], %{{.*}} transpose_b
+// CHECK: warp.dot {{("[^"]+" )?}}%[[QOUT]], %{{.*}} transpose_b
 // CHECK-NEXT: warp.consumer_release %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
 // CHECK: warp.producer_acquire %[[VP]][%[[VSTAGE]], %[[VPHASE]]]
 // CHECK: warp.producer_commit %[[VP]]
@@ -40,7 +40,7 @@
 // CHECK: scf.yield %{{.*}}, %[[STAGE]], %[[PHASE]],
 // CHECK: warp.consumer_release %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
 // CHECK: scf.condition(%{{.*}}) %{{.*}}, %{{.*}}, %{{.*}}, %[[BLOCKS]]#1, %[[BLOCKS]]#2, %[[BLOCKS]]#3, %[[BLOCKS]]#4
-// CHECK-NOT: warp.copy %
+// CHECK-NOT: warp.copy {{("[^"]+" )?}}%
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !query = memref<128x32xbf16, #warp.shared<panel = 32>>
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
@@ -57,13 +57,13 @@ gpu.module @m {
     %bk = warp.alloc : !buffer
     %bv = warp.alloc : !buffer
     %last = scf.while (%item = %c0) : (index) -> (index) {
-      warp.copy %k[%item, %c0] limit(%n) dims [0, 1] to %bq : !memory to !query
+      warp.copy "q" %k[%item, %c0] limit(%n) dims [0, 1] to %bq : !memory to !query
       %o = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %zo) -> (tensor<128x32xf32, #tile.reg>) {
-        warp.copy %k[%j, %c0] dims [0, 1] to %bk : !memory to !buffer
-        %s = warp.dot %bq, %bk, %zs transpose_b : !query, !buffer, tensor<128x64xf32, #tile.reg>
+        warp.copy "k" %k[%j, %c0] dims [0, 1] to %bk : !memory to !buffer
+        %s = warp.dot "s" %bq, %bk, %zs transpose_b : !query, !buffer, tensor<128x64xf32, #tile.reg>
         %p = arith.truncf %s : tensor<128x64xf32, #tile.reg> to tensor<128x64xbf16, #tile.reg>
-        warp.copy %k[%j, %c0] dims [0, 1] to %bv : !memory to !buffer
-        %r = warp.dot %p, %bv, %acc : tensor<128x64xbf16, #tile.reg>, !buffer, tensor<128x32xf32, #tile.reg>
+        warp.copy "v" %k[%j, %c0] dims [0, 1] to %bv : !memory to !buffer
+        %r = warp.dot "o" %p, %bv, %acc : tensor<128x64xbf16, #tile.reg>, !buffer, tensor<128x32xf32, #tile.reg>
         scf.yield %r : tensor<128x32xf32, #tile.reg>
       }
       %next = arith.addi %item, %c64 : index
@@ -83,7 +83,7 @@ gpu.module @m {
 // changes.
 // CHECK-LABEL: gpu.func @inner
 // CHECK: warp.alloc : memref<1x64x32xbf16
-// CHECK-NEXT: %[[P:.*]] = warp.pipeline : !warp.pipeline<1>
+// CHECK-NEXT: %[[P:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<1>
 // CHECK: scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[PHASE:.*]] = %{{.*}}) -> (i32, i32)
 // CHECK-NOT: warp.alloc
 // CHECK: warp.producer_acquire %[[P]][%[[STAGE]], %[[PHASE]]]
@@ -100,7 +100,7 @@ gpu.module @m {
     %c64 = arith.constant 64 : index
     scf.for %j = %c0 to %n step %c64 {
       %b = warp.alloc : !buffer
-      warp.copy %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
+      warp.copy "k" %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
       %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
     }
     gpu.return
@@ -127,7 +127,7 @@ gpu.module @m {
   gpu.func @straight(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
     %b = warp.alloc : !buffer
-    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    warp.copy "k" %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
     %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
     gpu.return
   }
@@ -138,7 +138,7 @@ gpu.module @m {
 // Without roles, 'warp-insert-async-copies' has done it.
 // CHECK-LABEL: gpu.func @no_roles
 // CHECK-NOT: warp.pipeline
-// CHECK: warp.copy %
+// CHECK: warp.copy {{("[^"]+" )?}}%
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
 gpu.module @m {
@@ -148,7 +148,7 @@ gpu.module @m {
   gpu.func @no_roles(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
     %b = warp.alloc : !buffer
-    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    warp.copy "k" %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
     %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
     gpu.return
   }

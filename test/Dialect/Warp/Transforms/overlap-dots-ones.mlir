@@ -7,8 +7,8 @@
 // CHECK: warp.dot async
 // CHECK-NOT: warp.concat_columns
 // CHECK: %[[R:.*]]:{{[0-9]+}} = scf.for {{.*}} iter_args({{.*}}%[[ACC:[a-z0-9]+]] = %[[ZEROS]]
-// CHECK: %[[SCORES:.*]] = warp.dot async {{.*}} transpose_b
-// CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async %{{.*}}, %{{.*}}, %[[ACC]] ones(
+// CHECK: %[[SCORES:.*]] = warp.dot async {{("[^"]+" )?}}{{.*}} transpose_b
+// CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %[[ACC]] ones(
 // CHECK-NEXT: warp.dot_wait %[[SCORES]]
 // CHECK: %[[OL:.*]] = warp.dot_wait %[[PRODUCT]]
 // CHECK-NEXT: %[[O:.*]] = warp.extract_columns %[[OL]] from 0
@@ -17,7 +17,7 @@
 // CHECK-NEXT: %[[LS:.*]] = arith.mulf %[[L]],
 // CHECK-NEXT: %[[NEXT:.*]] = warp.concat_columns %[[OS]], %[[LS]]
 // CHECK: scf.yield {{.*}}%[[NEXT]]
-// CHECK: %[[END:.*]] = warp.dot async %[[R]]#{{[0-9]+}}, %{{.*}}, %[[R]]#{{[0-9]+}} ones(
+// CHECK: %[[END:.*]] = warp.dot async {{("[^"]+" )?}}%[[R]]#{{[0-9]+}}, %{{.*}}, %[[R]]#{{[0-9]+}} ones(
 // CHECK-NEXT: warp.dot_wait %[[END]]
 !query = memref<128x32xbf16, #warp.shared<panel = 32>>
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
@@ -44,7 +44,7 @@ gpu.module @m {
     %ones = warp.ones : !ones
     %ub = arith.maxsi %n, %c1 : index
     %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%acc = %zo, %sum = %zl) -> (!out, !sums) {
-      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %top = tile.reduce max dim 1 %s : !scores to !rows
       %p = arith.truncf %s : !scores to !weights
       %fo = tile.broadcast %top : !rows to !out
@@ -52,7 +52,7 @@ gpu.module @m {
       %os = arith.mulf %acc, %fo : !out
       %ls = arith.mulf %sum, %fl : !sums
       %both = warp.concat_columns %os, %ls : !out, !sums to !both
-      %ol = warp.dot %p, %v, %both ones(%ones : !ones) : !weights, !buffer, !both
+      %ol = warp.dot "o" %p, %v, %both ones(%ones : !ones) : !weights, !buffer, !both
       %o = warp.extract_columns %ol from 0 : !both to !out
       %l = warp.extract_columns %ol from 32 : !both to !sums
       scf.yield %o, %l : !out, !sums
@@ -67,7 +67,7 @@ gpu.module @m {
 // CHECK-LABEL: gpu.func @alone
 // CHECK: scf.for
 // CHECK-NOT: warp.dot_wait
-// CHECK: warp.dot %{{.*}}, %{{.*}}, %{{.*}} ones(%{{.*}} : memref<16x8xbf16
+// CHECK: warp.dot {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} ones(%{{.*}} : memref<16x8xbf16
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
 !ones = memref<16x8xbf16, #warp.shared<panel = 32>>
 !weights = tensor<128x64xbf16, #tile.reg>
@@ -85,7 +85,7 @@ gpu.module @m {
     %ones = warp.ones : !ones
     %ub = arith.maxsi %n, %c1 : index
     %r = scf.for %j = %c0 to %ub step %c1 iter_args(%acc = %zero) -> (!both) {
-      %next = warp.dot %p, %v, %acc ones(%ones : !ones) : !weights, !buffer, !both
+      %next = warp.dot "o" %p, %v, %acc ones(%ones : !ones) : !weights, !buffer, !both
       scf.yield %next : !both
     }
     gpu.return

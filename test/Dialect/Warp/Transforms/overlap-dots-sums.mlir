@@ -8,7 +8,7 @@
 // CHECK: %[[P0:.*]] = arith.truncf %[[E0]]
 // CHECK: %[[L0:.*]] = tile.reduce add dim 1 %[[E0]]
 // CHECK: scf.for {{.*}} -> (tensor<128x8xf32, #tile.reg>, tensor<128x32xf32, #tile.reg>, tensor<128x64xbf16, #tile.reg>) {
-// CHECK: %[[PRODUCT:.*]] = warp.dot async %{{.*}} : tensor<128x64xbf16
+// CHECK: %[[PRODUCT:.*]] = warp.dot async {{("[^"]+" )?}}%{{.*}} : tensor<128x64xbf16
 // CHECK: %[[E:.*]] = math.exp2
 // CHECK: arith.truncf %[[E]]
 // CHECK: tile.reduce add dim 1 %[[E]]
@@ -34,23 +34,23 @@ gpu.module @m {
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %ub = arith.maxsi %n, %c1 : index
     %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%l = %zl, %acc = %zo) -> (!sums, !out) {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
-      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
       %e = math.exp2 %s : !scores
       %p = arith.truncf %e : !scores to !weights
       warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
       warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %o = warp.dot %p, %v, %acc : !weights, !buffer, !out
+      %o = warp.dot "o" %p, %v, %acc : !weights, !buffer, !out
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       %part = tile.reduce add dim 1 %e : !scores to !sums
       %l2 = arith.addf %l, %part : !sums

@@ -3,19 +3,19 @@
 // Rows of a late product's operand become zero after the wait for it and ahead
 // of the product, wherever that moves.
 // CHECK-LABEL: gpu.func @f
-// CHECK: warp.dot async {{.*}} transpose_b
+// CHECK: warp.dot async {{("[^"]+" )?}}{{.*}} transpose_b
 // CHECK: scf.for
-// CHECK: warp.dot async {{.*}} transpose_b
+// CHECK: warp.dot async {{("[^"]+" )?}}{{.*}} transpose_b
 // CHECK: warp.consumer_wait %[[VP:[0-9]+]]
 // CHECK: scf.if
 // CHECK-NEXT: warp.zero_rows %[[V:[0-9]+]] from
-// CHECK: warp.dot async %{{.*}}, %[[V]], %{{.*}} : tensor
+// CHECK: warp.dot async {{("[^"]+" )?}}%{{.*}}, %[[V]], %{{.*}} : tensor
 // CHECK: warp.dot_wait
 // CHECK: scf.yield
 // CHECK: warp.consumer_wait %[[VP]]
 // CHECK: scf.if
 // CHECK-NEXT: warp.zero_rows %[[V]] from
-// CHECK: warp.dot async %{{.*}}, %[[V]], %{{.*}} : tensor
+// CHECK: warp.dot async {{("[^"]+" )?}}%{{.*}}, %[[V]], %{{.*}} : tensor
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !query = memref<128x32xbf16, #warp.shared<panel = 32>>
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
@@ -36,20 +36,20 @@ gpu.module @m {
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %ub = arith.maxsi %n, %c1 : index
     %end = scf.for %j = %c0 to %ub step %c1 iter_args(%acc = %zo) -> (!out) {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
-      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
       %e = math.exp2 %s : !scores
       %p = arith.truncf %e : !scores to !weights
       warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
       warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
       %from = arith.subi %n, %j : index
@@ -57,7 +57,7 @@ gpu.module @m {
       scf.if %ragged {
         warp.zero_rows %v from %from : !buffer
       }
-      %o = warp.dot %p, %v, %acc : !weights, !buffer, !out
+      %o = warp.dot "o" %p, %v, %acc : !weights, !buffer, !out
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       scf.yield %o : !out
     }

@@ -13,7 +13,7 @@
 // CHECK: %[[UB:.*]] = arith.maxsi
 // CHECK: warp.producer_acquire %[[KP]]
 // CHECK: warp.consumer_wait %[[KP]]
-// CHECK-NEXT: %[[FIRST:.*]] = warp.dot async %[[Q]], %[[K]], %{{.*}} transpose_b
+// CHECK-NEXT: %[[FIRST:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q]], %[[K]], %{{.*}} transpose_b
 // CHECK-NEXT: %[[S0:.*]] = warp.dot_wait %[[FIRST]]
 // CHECK-NEXT: warp.consumer_release %[[KP]]
 // CHECK-NEXT: %[[M0:.*]] = tile.reduce max dim 1 %[[S0]]
@@ -25,15 +25,15 @@
 // This block's scores are issued, then the last one's product.
 // CHECK: %[[LAST:.*]] = arith.subi %[[J]], %[[C1]] : index
 // CHECK-NEXT: warp.producer_acquire %[[KP]]
-// CHECK-NEXT: warp.copy async %{{.*}}[%[[J]], %{{.*}}] dims [0, 1] to %[[K]]
+// CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[J]], %{{.*}}] dims [0, 1] to %[[K]]
 // CHECK-NEXT: warp.producer_commit %[[KP]]
 // CHECK-NEXT: warp.consumer_wait %[[KP]]
-// CHECK-NEXT: %[[SCORES:.*]] = warp.dot async %[[Q]], %[[K]]
+// CHECK-NEXT: %[[SCORES:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q]], %[[K]]
 // CHECK-NEXT: warp.producer_acquire %[[VP]]
-// CHECK-NEXT: warp.copy async %{{.*}}[%[[LAST]], %{{.*}}] dims [0, 1] to %[[V]]
+// CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[LAST]], %{{.*}}] dims [0, 1] to %[[V]]
 // CHECK-NEXT: warp.producer_commit %[[VP]]
 // CHECK-NEXT: warp.consumer_wait %[[VP]]
-// CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async %[[P]], %[[V]], %[[ACC]]
+// CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async {{("[^"]+" )?}}%[[P]], %[[V]], %[[ACC]]
 // Softmax runs under the product.
 // CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[SCORES]]
 // CHECK-NEXT: warp.consumer_release %[[KP]]
@@ -49,10 +49,10 @@
 // CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %[[O]],
 // CHECK-NEXT: scf.yield %[[M1]], %[[P1]], %[[SCALED]]
 // The last block's product.
-// CHECK: warp.copy async %{{.*}} to %[[V]]
+// CHECK: warp.copy async {{("[^"]+" )?}}%{{.*}} to %[[V]]
 // CHECK-NEXT: warp.producer_commit %[[VP]]
 // CHECK-NEXT: warp.consumer_wait %[[VP]]
-// CHECK-NEXT: %[[END:.*]] = warp.dot async %[[R]]#1, %[[V]], %[[R]]#2
+// CHECK-NEXT: %[[END:.*]] = warp.dot async {{("[^"]+" )?}}%[[R]]#1, %[[V]], %[[R]]#2
 // CHECK-NEXT: warp.dot_wait %[[END]]
 // CHECK-NEXT: warp.consumer_release %[[VP]]
 // CHECK-NEXT: gpu.return
@@ -77,15 +77,15 @@ gpu.module @m {
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %ub = arith.maxsi %n, %c1 : index
     %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
-      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
       %top = tile.reduce max dim 1 %s : !scores to !rows
       %m2 = arith.maximumf %m, %top : !rows
@@ -95,10 +95,10 @@ gpu.module @m {
       %fb = tile.broadcast %f : !rows to !out
       %scaled = arith.mulf %acc, %fb : !out
       warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
       warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      %o = warp.dot "o" %p, %v, %scaled : !weights, !buffer, !out
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       scf.yield %m2, %o : !rows, !out
     }
@@ -112,8 +112,8 @@ gpu.module @m {
 // CHECK-LABEL: gpu.func @may_be_empty
 // CHECK-NOT: warp.dot async
 // CHECK: scf.for
-// CHECK: warp.dot %{{.*}} transpose_b
-// CHECK: warp.dot %
+// CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
+// CHECK: warp.dot {{("[^"]+" )?}}%
 // CHECK: scf.yield
 // CHECK-NOT: warp.dot
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -137,14 +137,14 @@ gpu.module @m {
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %r:2 = scf.for %j = %c0 to %n step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
-      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
       %top = tile.reduce max dim 1 %s : !scores to !rows
       %m2 = arith.maximumf %m, %top : !rows
@@ -154,10 +154,10 @@ gpu.module @m {
       %fb = tile.broadcast %f : !rows to !out
       %scaled = arith.mulf %acc, %fb : !out
       warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
       warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      %o = warp.dot "o" %p, %v, %scaled : !weights, !buffer, !out
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       scf.yield %m2, %o : !rows, !out
     }
@@ -171,8 +171,8 @@ gpu.module @m {
 // CHECK-LABEL: gpu.func @not_wanted
 // CHECK-NOT: warp.dot async
 // CHECK: scf.for
-// CHECK: warp.dot %{{.*}} transpose_b
-// CHECK: warp.dot %
+// CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
+// CHECK: warp.dot {{("[^"]+" )?}}%
 // CHECK: scf.yield
 // CHECK-NOT: warp.dot
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -196,15 +196,15 @@ gpu.module @m {
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %ub = arith.maxsi %n, %c1 : index
     %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
-      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
       %top = tile.reduce max dim 1 %s : !scores to !rows
       %m2 = arith.maximumf %m, %top : !rows
@@ -214,10 +214,10 @@ gpu.module @m {
       %fb = tile.broadcast %f : !rows to !out
       %scaled = arith.mulf %acc, %fb : !out
       warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
       warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      %o = warp.dot "o" %p, %v, %scaled : !weights, !buffer, !out
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       scf.yield %m2, %o : !rows, !out
     }
@@ -231,8 +231,8 @@ gpu.module @m {
 // CHECK-LABEL: gpu.func @only_late
 // CHECK-NOT: warp.dot async
 // CHECK: scf.for
-// CHECK: warp.dot %{{.*}} transpose_b
-// CHECK: warp.dot %
+// CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
+// CHECK: warp.dot {{("[^"]+" )?}}%
 // CHECK: scf.yield
 // CHECK-NOT: warp.dot
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -256,12 +256,12 @@ gpu.module @m {
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %ub = arith.maxsi %n, %c1 : index
     %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
       %p0 = arith.truncf %acc : !out to tensor<128x32xbf16, #tile.reg>
@@ -275,10 +275,10 @@ gpu.module @m {
       %fb = tile.broadcast %f : !rows to !out
       %scaled = arith.mulf %acc, %fb : !out
       warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
       warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      %o = warp.dot "o" %p, %v, %scaled : !weights, !buffer, !out
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       scf.yield %m2, %o : !rows, !out
     }
@@ -292,8 +292,8 @@ gpu.module @m {
 // CHECK-LABEL: gpu.func @depends
 // CHECK-NOT: warp.dot async
 // CHECK: scf.for
-// CHECK: warp.dot %{{.*}} transpose_b
-// CHECK: warp.dot %
+// CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
+// CHECK: warp.dot {{("[^"]+" )?}}%
 // CHECK: scf.yield
 // CHECK-NOT: warp.dot
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -317,17 +317,17 @@ gpu.module @m {
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %ub = arith.maxsi %n, %c1 : index
     %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
       %l = tile.reduce add dim 1 %acc : !out to !rows
       %start = tile.broadcast %l : !rows to !scores
-      %s = warp.dot %q, %k, %start transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %start transpose_b : !query, !buffer, !scores
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
       %top = tile.reduce max dim 1 %s : !scores to !rows
       %m2 = arith.maximumf %m, %top : !rows
@@ -337,10 +337,10 @@ gpu.module @m {
       %fb = tile.broadcast %f : !rows to !out
       %scaled = arith.mulf %acc, %fb : !out
       warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
       warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      %o = warp.dot "o" %p, %v, %scaled : !weights, !buffer, !out
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       scf.yield %m2, %o : !rows, !out
     }
@@ -354,7 +354,7 @@ gpu.module @m {
 // CHECK-LABEL: gpu.func @carried
 // CHECK: scf.for
 // CHECK: warp.dot async
-// CHECK: warp.dot %
+// CHECK: warp.dot {{("[^"]+" )?}}%
 // CHECK: scf.yield
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !query = memref<128x32xbf16, #warp.shared<panel = 32>>
@@ -377,15 +377,15 @@ gpu.module @m {
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %ub = arith.maxsi %n, %c1 : index
-    %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+    %i = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
     %t:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%acc = %zo, %x = %i) -> (!out, !warp.pending<!scores>) {
       %s = warp.dot_wait %x : !warp.pending<!scores>
       %p = arith.truncf %s : !scores to !weights
-      %y = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-      %o = warp.dot %p, %v, %acc : !weights, !buffer, !out
+      %y = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %o = warp.dot "o" %p, %v, %acc : !weights, !buffer, !out
       scf.yield %o, %y : !out, !warp.pending<!scores>
     }
     %last = warp.dot_wait %t#1 : !warp.pending<!scores>
@@ -424,15 +424,15 @@ gpu.module @m {
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %c3 = arith.constant 3 : index
     %r:2 = scf.for %j = %c0 to %c3 step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
-      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
       %top = tile.reduce max dim 1 %s : !scores to !rows
       %m2 = arith.maximumf %m, %top : !rows
@@ -442,10 +442,10 @@ gpu.module @m {
       %fb = tile.broadcast %f : !rows to !out
       %scaled = arith.mulf %acc, %fb : !out
       warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
       warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      %o = warp.dot "o" %p, %v, %scaled : !weights, !buffer, !out
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       scf.yield %m2, %o : !rows, !out
     }
@@ -491,15 +491,15 @@ gpu.module @m {
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline : !warp.pipeline<2>
-    %vp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %c3 = arith.constant 3 : index
     %r:2 = scf.for %j = %c0 to %c3 step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
-      %s = warp.dot %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %s = warp.dot "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
       %top = tile.reduce max dim 1 %s : !scores to !rows
       %m2 = arith.maximumf %m, %top : !rows
@@ -509,10 +509,10 @@ gpu.module @m {
       %fb = tile.broadcast %f : !rows to !out
       %scaled = arith.mulf %acc, %fb : !out
       warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
-      warp.copy async %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
       warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %o = warp.dot %p, %v, %scaled : !weights, !buffer, !out
+      %o = warp.dot "o" %p, %v, %scaled : !weights, !buffer, !out
       warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
       %d = arith.divf %o, %fb : !out
       scf.yield %m2, %d : !rows, !out

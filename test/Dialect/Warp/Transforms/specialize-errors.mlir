@@ -27,7 +27,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     cf.br ^end
   ^end:
     gpu.return
@@ -53,7 +53,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     // expected-error@+1 {{the next work number is fetched in the loop over work only}}
     %w = warp.next_work %z : index
     gpu.return
@@ -79,7 +79,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %first = gpu.block_id x
     %same = arith.cmpi eq, %n, %c1 : index
     %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
@@ -88,11 +88,11 @@ gpu.module @m {
       %j = arith.addi %item, %c1 : index
       warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%stage] : !staged to !buffer
-      warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%stage] : !staged to !buffer
-      %i = warp.dot async %q, %k, %acc transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
       %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
@@ -134,7 +134,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     scf.for %again = %c0 to %n step %c1 {
       %first = gpu.block_id x
       %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
@@ -143,11 +143,11 @@ gpu.module @m {
         %j = arith.addi %item, %c1 : index
         warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
         %to = warp.stage %ks[%stage] : !staged to !buffer
-        warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+        warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
         warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
         warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
         %k = warp.stage %ks[%stage] : !staged to !buffer
-        %i = warp.dot async %q, %k, %acc transpose_b : !query, !buffer, !scores
+        %i = warp.dot async "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
         %s = warp.dot_wait %i : !warp.pending<!scores>
         warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
         %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
@@ -185,7 +185,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %first = gpu.block_id x
     %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       %stage = arith.andi %round, %one : i32
@@ -193,11 +193,11 @@ gpu.module @m {
       %j = arith.addi %item, %c1 : index
       warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%stage] : !staged to !buffer
-      warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%stage] : !staged to !buffer
-      %i = warp.dot async %q, %k, %acc transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
       %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
@@ -235,7 +235,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %first = gpu.block_id x
     %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       %stage = arith.andi %round, %one : i32
@@ -243,11 +243,11 @@ gpu.module @m {
       %j = arith.addi %item, %c1 : index
       warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%stage] : !staged to !buffer
-      warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%stage] : !staged to !buffer
-      %i = warp.dot async %q, %k, %acc transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
       %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
@@ -284,7 +284,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %first = gpu.block_id x
     %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       %stage = arith.andi %round, %one : i32
@@ -292,11 +292,11 @@ gpu.module @m {
       %j = arith.addi %item, %c1 : index
       warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%stage] : !staged to !buffer
-      warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%stage] : !staged to !buffer
-      %i = warp.dot async %q, %k, %acc transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
       %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
@@ -334,7 +334,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %first = gpu.block_id x
     %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       // expected-error@+1 {{'warp.alloc' op must stand outside of loops and branches to be shared by roles}}
@@ -344,11 +344,11 @@ gpu.module @m {
       %j = arith.addi %item, %c1 : index
       warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%stage] : !staged to !buffer
-      warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%stage] : !staged to !buffer
-      %i = warp.dot async %q, %k, %acc transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
       %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
@@ -384,7 +384,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %some = arith.cmpi ult, %c1, %n : index
     scf.if %some {
       // expected-error@+1 {{'warp.pipeline' op must stand outside of loops and branches to be shared by roles}}
@@ -414,16 +414,16 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     // expected-error@+1 {{a role can't be given a part of this op}}
     %w = scf.while (%j = %c0) : (index) -> index {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%z] : !staged to !buffer
-      warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%z] : !staged to !buffer
-      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
       %more = arith.cmpi ult, %j, %n : index
@@ -457,17 +457,17 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %m = warp.mailbox : !warp.mailbox<2>
     // expected-error@+1 {{one role needs a result that another one has}}
     %j = warp.receive %m[%z] : !warp.mailbox<2>
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%z] : !staged to !buffer
-      warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%z] : !staged to !buffer
-      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
     gpu.return
@@ -495,7 +495,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     gpu.return
   }
 }

@@ -17,7 +17,7 @@
 // CHECK-NEXT: warp.send %[[WIDE]] to %[[FIRST:.*]][%[[STAGE]]]
 // CHECK-NEXT: warp.send %[[PART]] to %[[SECOND:.*]][%[[STAGE]]]
 // CHECK-NEXT: warp.stage
-// CHECK-NEXT: warp.copy async %{{.*}}[%[[PART]], %{{.*}}]
+// CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[PART]], %{{.*}}]
 // CHECK-NOT: warp.send
 // CHECK: role @compute
 // CHECK-NOT: memref.load
@@ -33,11 +33,11 @@
 // CHECK-NOT: warp.receive
 // CHECK: %[[A:.*]] = arith.index_cast %[[COUNT]] : i32 to index
 // CHECK: %[[B:.*]] = arith.index_cast %[[MORE]] : i32 to index
-// CHECK: tile.store %{{.*}}, %{{.*}}[%[[A]],
-// CHECK: tile.store %{{.*}}, %{{.*}}[%[[B]],
-// CHECK: tile.store %{{.*}}, %{{.*}}[%[[PART]],
-// CHECK: tile.store %{{.*}}, %{{.*}}[%[[HELD]],
-// CHECK: tile.store %{{.*}}, %{{.*}}[%[[EIGHTH]],
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %{{.*}}[%[[A]],
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %{{.*}}[%[[B]],
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %{{.*}}[%[[PART]],
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %{{.*}}[%[[HELD]],
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %{{.*}}[%[[EIGHTH]],
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
@@ -56,7 +56,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%stage = %z) -> i32 {
       %first, %rows = tile.held_rows tensor<128x1xf32, #warp.wgmma<groups = 2>>
       %held = arith.divui %first, %n : index
@@ -66,11 +66,11 @@ gpu.module @m {
       %part = arith.divui %j, %n : index
       warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%stage] : !staged to !buffer
-      warp.copy async %g[%part, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%part, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%stage] : !staged to !buffer
-      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
       %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>

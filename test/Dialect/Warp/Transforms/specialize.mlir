@@ -17,7 +17,7 @@
 // CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}) -> (i32) {
 // CHECK-NEXT: warp.producer_acquire %[[P]][%[[STAGE]], %{{.*}}]
 // CHECK-NEXT: %[[SLOT:.*]] = warp.stage %[[TO]][%[[STAGE]]]
-// CHECK-NEXT: warp.copy async %[[FROM]][%[[J]], %{{.*}}] dims [0, 1] to %[[SLOT]]
+// CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%[[FROM]][%[[J]], %{{.*}}] dims [0, 1] to %[[SLOT]]
 // CHECK-NEXT: warp.producer_commit %[[P]][%[[STAGE]], %{{.*}}]
 // CHECK-NEXT: %[[NEXT:.*]] = arith.xori %[[STAGE]],
 // CHECK-NEXT: scf.yield %[[NEXT]] : i32
@@ -29,14 +29,14 @@
 // CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[STAGE:.*]] = %{{.*}}) -> (tensor<{{.*}}>, i32) {
 // CHECK-NEXT: warp.consumer_wait %[[P]][%[[STAGE]], %{{.*}}]
 // CHECK-NEXT: %[[SLOT:.*]] = warp.stage %[[FROM]][%[[STAGE]]]
-// CHECK-NEXT: %[[I:.*]] = warp.dot async %[[LEFT]], %[[SLOT]], %[[ACC]]
+// CHECK-NEXT: %[[I:.*]] = warp.dot async {{("[^"]+" )?}}%[[LEFT]], %[[SLOT]], %[[ACC]]
 // CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[I]]
 // CHECK-NEXT: warp.consumer_release %[[P]][%[[STAGE]], %{{.*}}]
 // CHECK-NEXT: %[[NEXT:.*]] = arith.xori %[[STAGE]],
 // CHECK-NEXT: scf.yield %[[S]], %[[NEXT]]
 // CHECK-NEXT: }
 // CHECK-NEXT: %[[O:.*]] = arith.truncf %[[R]]#0
-// CHECK-NEXT: tile.store %[[O]], %[[OUT]]
+// CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[O]], %[[OUT]]
 // CHECK-NEXT: warp.return
 // CHECK-NEXT: }
 // CHECK-NEXT: gpu.return
@@ -57,15 +57,15 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %r:2 = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zs, %stage = %z) -> (!scores, i32) {
       warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%stage] : !staged to !buffer
-      warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%stage] : !staged to !buffer
-      %i = warp.dot async %q, %k, %acc transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
       %next = arith.xori %stage, %one : i32
@@ -83,7 +83,7 @@ gpu.module @m {
 // the round's end, and sends it to the other.
 // CHECK-LABEL: gpu.func @work
 // CHECK: %[[MAIL:.*]] = warp.mailbox : !warp.mailbox<2>
-// CHECK-NEXT: %[[RING:.*]] = warp.pipeline : !warp.pipeline<2>
+// CHECK-NEXT: %[[RING:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<2>
 // CHECK-NEXT: warp.specialize captures({{.*}}, %[[MAIL]], %[[RING]] :
 // CHECK-NEXT: role @load
 // CHECK-NEXT: ^bb0({{.*}}, %[[BOX:.*]]: !warp.mailbox<2>, %[[P:.*]]: !warp.pipeline<2>):
@@ -96,7 +96,7 @@ gpu.module @m {
 // CHECK-NEXT: warp.send %[[W]] to %[[BOX]][%[[SLOT]]]
 // CHECK-NEXT: warp.producer_commit %[[P]][%[[SLOT]], %[[PHASE]]]
 // CHECK: %[[ROW:.*]] = arith.addi %[[ITEM]],
-// CHECK: warp.copy async %{{.*}}[%[[ROW]],
+// CHECK: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[ROW]],
 // CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[W]],
 // CHECK-NEXT: scf.condition(%[[MORE]]) %[[W]],
 // CHECK: warp.finish_work
@@ -105,7 +105,7 @@ gpu.module @m {
 // CHECK-NEXT: ^bb0({{.*}}, %[[BOX:.*]]: !warp.mailbox<2>, %[[P:.*]]: !warp.pipeline<2>):
 // CHECK: scf.while (%[[ITEM:.*]] = %{{.*}}, %[[ROUND:.*]] = %{{.*}}) : (index, i32) -> (index, i32)
 // CHECK-NOT: warp.copy
-// CHECK: tile.store %{{.*}}, %{{.*}}[%[[ITEM]],
+// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %{{.*}}[%[[ITEM]],
 // CHECK: warp.consumer_wait %[[P]][%[[SLOT:.*]], %[[PHASE:.*]]]
 // CHECK-NEXT: %[[W:.*]] = warp.receive %[[BOX]][%[[SLOT]]]
 // CHECK-NEXT: warp.consumer_release %[[P]][%[[SLOT]], %[[PHASE]]]
@@ -131,7 +131,7 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %first = gpu.block_id x
     %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       %stage = arith.andi %round, %one : i32
@@ -139,11 +139,11 @@ gpu.module @m {
       %j = arith.addi %item, %c1 : index
       warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%stage] : !staged to !buffer
-      warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%stage] : !staged to !buffer
-      %i = warp.dot async %q, %k, %acc transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
       %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
@@ -194,16 +194,16 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %some = arith.cmpi ult, %c1, %n : index
     %x:2 = scf.if %some -> (!scores, i32) {
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%z] : !staged to !buffer
-      warp.copy async %g[%c0, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%c0, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%z] : !staged to !buffer
-      %i = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
       scf.yield %s, %one : !scores, i32
@@ -246,15 +246,15 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
-    %kp = warp.pipeline : !warp.pipeline<2>
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %r:2 = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zs, %stage = %z) -> (!scores, i32) {
       warp.producer_acquire %kp[%stage, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%stage] : !staged to !buffer
-      warp.copy async %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
       warp.producer_commit %kp[%stage, %z] : !warp.pipeline<2>
       warp.consumer_wait %kp[%stage, %z] : !warp.pipeline<2>
       %k = warp.stage %ks[%stage] : !staged to !buffer
-      %i = warp.dot async %q, %k, %acc transpose_b : !query, !buffer, !scores
+      %i = warp.dot async "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
       %next = arith.xori %stage, %one : i32

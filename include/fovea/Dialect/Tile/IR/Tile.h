@@ -58,6 +58,40 @@ struct BoxDims {
   }
 };
 
+/// What a schedule says of a stream: boxes that come from memory one after the
+/// other.
+struct StreamPlan {
+  /// Buffers of a ring that roles share.
+  int64_t stages = 1;
+  /// Whether it comes through shared memory even if no dot reads it there.
+  bool isStaged = false;
+};
+
+/// What a schedule says of a dot.
+struct DotPlan {
+  /// A first operand that is loaded is kept in registers.
+  bool aInRegisters = false;
+  /// Blocks by which its loop issues it early.
+  int64_t ahead = 0;
+  /// The matrix units add what its result is added to.
+  bool addsToSummand = false;
+};
+
+/// What a schedule says of a store.
+struct StorePlan {
+  /// Through shared memory, by the copy engine.
+  bool isCopied = false;
+  /// The stream whose buffer it goes through; empty: one of its own.
+  llvm::StringRef over;
+};
+
+namespace detail {
+llvm::LogicalResult verifyName(mlir::Operation *op);
+llvm::LogicalResult
+verifyRoles(mlir::ArrayAttr roles,
+            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+} // namespace detail
+
 /// Checks the `fold` of a box of `rows` rows, dims being valid.
 llvm::LogicalResult verifyFold(mlir::Operation *op, mlir::MemRefType memref,
                                llvm::ArrayRef<int64_t> dims,
@@ -69,6 +103,7 @@ llvm::LogicalResult verifyFold(mlir::Operation *op, mlir::MemRefType memref,
 #include "fovea/Dialect/Tile/IR/TileEnums.h.inc"
 
 #include "fovea/Dialect/Tile/IR/TileAttrInterfaces.h.inc"
+#include "fovea/Dialect/Tile/IR/TileOpInterfaces.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "fovea/Dialect/Tile/IR/TileAttrs.h.inc"

@@ -117,10 +117,33 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     bool isSpecialized() const { return getProducerRegisters() != 0; }
     /// Queries that a cluster works on at a time.
     int64_t getClusterRows() const { return getTileM() * getCluster(); }
-    /// Buffers of K.
-    int64_t getKeyDepth() const {
-      return getKeyStages() ? getKeyStages() : getStages();
-    }
+    /// What it says of the stream, dot or store with a name, which may be null:
+    /// the one place that knows which names its fields speak of.
+    ::fovea::tile::StreamPlan getStream(::mlir::StringAttr name) const;
+    ::fovea::tile::DotPlan getDot(::mlir::StringAttr name) const;
+    ::fovea::tile::StorePlan getStore(::mlir::StringAttr name) const;
+  }];
+}
+
+def Tile_RoleAttr : Tile_Attr<"Role", "role"> {
+  let summary = "a group of warps, and what it is responsible for";
+  let description = [{
+    `warps` warps, a multiple of four or less than four, whose threads may use
+    `registers` registers, run what has one of the names in `owns`: they fill
+    these streams, issue these dots, make these stores. All else follows from
+    that (`warp-specialize`). A name has one owner.
+
+    Example: `#tile.role<"load", warps = 4, registers = 24, owns = ["q", "k", "v"]>`
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "int64_t":$warps,
+                        "int64_t":$registers, "::mlir::ArrayAttr":$owns);
+  let assemblyFormat = [{
+    `<` $name `,` `warps` `=` $warps `,` `registers` `=` $registers `,`
+    `owns` `=` $owns `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool ownsName(::mlir::StringAttr name) const;
   }];
 }
 

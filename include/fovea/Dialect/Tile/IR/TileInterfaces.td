@@ -56,4 +56,19 @@ def ConstraintAttrInterface : AttrInterface<"ConstraintAttrInterface"> {
   ];
 }
 
+def NamedOpInterface : OpInterface<"NamedOpInterface"> {
+  let cppNamespace = "::fovea::tile";
+  let description = [{
+    An op that a kernel's schedule and roles can speak of. Its name is a plain
+    string: of a stream (all ops that fill one flow of boxes have one name), of a
+    dot, or of a store. Who writes a tile program names what it writes; passes
+    that replace an op hand its name on. A name says nothing about values:
+    without names a program computes the same.
+  }];
+  let methods = [
+    InterfaceMethod<"The name, or null.", "::mlir::StringAttr", "getNameAttr">
+  ];
+  let verify = [{ return ::fovea::tile::detail::verifyName($_op); }];
+}
+
 #endif // FOVEA_DIALECT_TILE_IR_TILEINTERFACES_TD

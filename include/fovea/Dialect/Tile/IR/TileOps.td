@@ -42,6 +42,11 @@ def Tile_AbiOp : Tile_Op<"abi", [
     the host may start this one before the last of them has ended: the kernel
     waits for it itself. `warp-to-nvvm` says so where it has emitted that wait.
 
+    `roles` lists #tile.role attributes: which warps run which part of the
+    kernel, once `warp-specialize` parts it. Without them a schedule with
+    `producer_registers` has two: `load`, which fills the streams that come from
+    memory, and `compute`, which does the rest.
+
     `constraints` are of sizes, and checked at every launch. `contents` are of
     integers in tensors, which a host would have to wait for: on request.
 
@@ -67,7 +72,8 @@ def Tile_AbiOp : Tile_Op<"abi", [
                        DefaultValuedOptionalAttr<I64Attr, "1">:$cluster,
                        OptionalAttr<FlatSymbolRefArrayAttr>:$prologue,
                        OptionalAttr<ArrayAttr>:$contents,
-                       UnitAttr:$overlapped);
+                       UnitAttr:$overlapped,
+                       OptionalAttr<ArrayAttr>:$roles);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
@@ -76,7 +82,7 @@ def Tile_AbiOp : Tile_Op<"abi", [
     (`persistent` `(` $persistent^ `)`)? (`cluster` `(` $cluster^ `)`)?
     (`prologue` `(` $prologue^ `)`)? (`overlapped` $overlapped^)?
     (`constraints` `(` $constraints^ `)`)?
-    (`contents` `(` $contents^ `)`)? attr-dict
+    (`contents` `(` $contents^ `)`)? (`roles` `(` $roles^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -293,7 +299,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 }
 
 def Tile_LoadOp : Tile_Op<"load", [
-    AttrSizedOperandSegments,
+    AttrSizedOperandSegments, NamedOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "reads a box of a memref into a tile";
   let description = [{
@@ -309,7 +315,7 @@ def Tile_LoadOp : Tile_Op<"load", [
     Example:
 
     ```mlir
-    %k = tile.load %K[%b, %h, %j, %c0] limit(%n) dims [2, 3]
+    %k = tile.load "k" %K[%b, %h, %j, %c0] limit(%n) dims [2, 3]
       : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> to tensor<64x64xbf16, #tile.reg>
     // 16 heads of 4 queries each.
     %q = tile.load %Q[%b, %h, %c0, %c0] dims [1, 3] fold [2, 4]
@@ -318,22 +324,24 @@ def Tile_LoadOp : Tile_Op<"load", [
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
                        Optional<Index>:$limit, DenseI64ArrayAttr:$dims,
-                       OptionalAttr<DenseI64ArrayAttr>:$fold);
+                       OptionalAttr<DenseI64ArrayAttr>:$fold,
+                       OptionalAttr<StrAttr>:$name);
   let results = (outs Tile_AnyTile:$result);
   let builders = [OpBuilder<(ins "::mlir::Type":$result,
                                 "::mlir::Value":$source,
                                 "::mlir::ValueRange":$indices,
                                 "::mlir::Value":$limit,
-                                "::llvm::ArrayRef<int64_t>":$dims), [{
+                                "::llvm::ArrayRef<int64_t>":$dims,
+                                CArg<"::mlir::StringAttr", "{}">:$name), [{
     build($_builder, $_state, result, source, indices, limit,
           $_builder.getDenseI64ArrayAttr(dims),
-          /*fold=*/::mlir::DenseI64ArrayAttr());
+          /*fold=*/::mlir::DenseI64ArrayAttr(), name);
   }]>];
   let extraClassDeclaration = [{
     BoxDims getBoxDims() { return {getDims(), getFold()}; }
   }];
   let assemblyFormat = [{
-    $source `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims
+    ($name^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims
     (`fold` $fold^)? attr-dict `:` type($source) `to` type($result)
   }];
   let hasVerifier = 1;
@@ -393,7 +401,7 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
 }
 
 def Tile_StoreOp : Tile_Op<"store", [
-    AttrSizedOperandSegments,
+    AttrSizedOperandSegments, NamedOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "writes a tile into a box of a memref";
   let description = [{
@@ -404,33 +412,36 @@ def Tile_StoreOp : Tile_Op<"store", [
     Example:
 
     ```mlir
-    tile.store %o, %O[%b, %h, %i, %c0] limit(%end) dims [2, 3]
+    tile.store "out" %o, %O[%b, %h, %i, %c0] limit(%end) dims [2, 3]
       : tensor<128x64xbf16, #tile.reg>, memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
     ```
   }];
   let arguments = (ins Tile_AnyTile:$value, AnyMemRef:$target,
                        Variadic<Index>:$indices, Optional<Index>:$limit,
                        DenseI64ArrayAttr:$dims,
-                       OptionalAttr<DenseI64ArrayAttr>:$fold);
+                       OptionalAttr<DenseI64ArrayAttr>:$fold,
+                       OptionalAttr<StrAttr>:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
                                 "::mlir::Value":$target,
                                 "::mlir::ValueRange":$indices,
-                                "::llvm::ArrayRef<int64_t>":$dims), [{
+                                "::llvm::ArrayRef<int64_t>":$dims,
+                                CArg<"::mlir::StringAttr", "{}">:$name), [{
     build($_builder, $_state, value, target, indices,
           /*limit=*/::mlir::Value(), $_builder.getDenseI64ArrayAttr(dims),
-          /*fold=*/::mlir::DenseI64ArrayAttr());
+          /*fold=*/::mlir::DenseI64ArrayAttr(), name);
   }]>];
   let extraClassDeclaration = [{
     BoxDims getBoxDims() { return {getDims(), getFold()}; }
   }];
   let assemblyFormat = [{
-    $value `,` $target `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims
-    (`fold` $fold^)? attr-dict `:` type($value) `,` type($target)
+    ($name^)? $value `,` $target `[` $indices `]` (`limit` `(` $limit^ `)`)?
+    `dims` $dims (`fold` $fold^)? attr-dict `:` type($value) `,` type($target)
   }];
   let hasVerifier = 1;
 }
 
-def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
+def Tile_DotOp : Tile_Op<"dot", [
+    Pure, NamedOpInterface, AllTypesMatch<["acc", "result"]>]> {
   let summary = "matrix product, added to an accumulator";
   let description = [{
     `result = acc + a * b`, with `a` of `MxK` and `b` of `KxN`, or `NxK` with
@@ -440,15 +451,15 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     Example:
 
     ```mlir
-    %s = tile.dot %q, %k, %zero transpose_b
+    %s = tile.dot "s" %q, %k, %zero transpose_b
       : tensor<128x64xbf16, #tile.reg>, tensor<64x64xbf16, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
   }];
   let arguments = (ins Tile_AnyTile:$a, Tile_AnyTile:$b, Tile_F32Tile:$acc,
-                       UnitAttr:$transposeB);
+                       UnitAttr:$transposeB, OptionalAttr<StrAttr>:$name);
   let results = (outs Tile_F32Tile:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_b` $transposeB^)? attr-dict
+    ($name^)? $a `,` $b `,` $acc (`transpose_b` $transposeB^)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;
@@ -511,7 +522,8 @@ def Tile_BallotOp : Tile_Op<"ballot", [Pure]> {
 }
 
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
-    SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+    SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments,
+    NamedOpInterface]> {
   let summary = "weighted sum of value rows under a softmax";
   let description = [{
     With `s = scale * scores(j)` over all blocks `j = lower, lower + step, ...`
@@ -530,7 +542,7 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     key is asked: `full_upper` must not lie inside a block. Masked elements are
     -inf, and so may be elements for which `s * log2(e)` overflows. `values`
     gets the block's first key and yields the `NxDv` tile of values; the weights
-    are rounded to its element type before the product.
+    are rounded to its element type before the product, whose dot is named `name`.
     `weights`, optional, gets the block's first key and `exp(s - m)` and yields
     the weights for `acc`, for dropout; `l` does not see it. `scale` is positive.
 
@@ -571,7 +583,7 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     Example:
 
     ```mlir
-    %m, %l, %acc = tile.softmax_sum %lb to %ub step 64 full(%fb, %fe) scale(0.125)
+    %m, %l, %acc = tile.softmax_sum "o" %lb to %ub step 64 full(%fb, %fe) scale(0.125)
       scores(%j: index, %partial: i1) {
         ...
         tile.yield %s : tensor<128x64xf32, #tile.reg>
@@ -586,7 +598,8 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
                        Optional<Index>:$fullLower, Optional<Index>:$fullUpper,
                        Optional<Index>:$count, Optional<Index>:$masked,
                        Variadic<AnyType>:$inits, Variadic<Index>:$visible,
-                       I64Attr:$step, F32Attr:$scale, UnitAttr:$descending);
+                       I64Attr:$step, F32Attr:$scale, UnitAttr:$descending,
+                       OptionalAttr<StrAttr>:$name);
   let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
   let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
                         AnyRegion:$weights, AnyRegion:$visit);

@@ -10,6 +10,7 @@
 #define FOVEA_DIALECT_WARP_IR_WARPOPS_TD
 
 include "fovea/Dialect/Tile/IR/TileBase.td"
+
 include "fovea/Dialect/Warp/IR/WarpAttrs.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -79,7 +80,8 @@ def Warp_StageOp : Warp_Op<"stage", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Warp_CopyOp : Warp_OpWithEffects<"copy", [AttrSizedOperandSegments]> {
+def Warp_CopyOp : Warp_OpWithEffects<"copy", [
+    AttrSizedOperandSegments, NamedOpInterface]> {
   let summary = "copies a box of global memory to shared memory";
   let description = [{
     Reads as `tile.load` does: rows and columns of the buffer run along the
@@ -96,7 +98,7 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [AttrSizedOperandSegments]> {
     Example:
 
     ```mlir
-    warp.copy async %K[%b, %h, %j, %c0] limit(%n) dims [2, 3] to %k0
+    warp.copy async "k" %K[%b, %h, %j, %c0] limit(%n) dims [2, 3] to %k0
       : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> to memref<64x128xbf16, #warp.shared<panel = 64>>
     ```
   }];
@@ -104,12 +106,12 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [AttrSizedOperandSegments]> {
                        Optional<Index>:$limit, Optional<I1>:$condition,
                        Warp_SharedBuffer:$target, DenseI64ArrayAttr:$dims,
                        OptionalAttr<DenseI64ArrayAttr>:$fold,
-                       UnitAttr:$async);
+                       UnitAttr:$async, OptionalAttr<StrAttr>:$name);
   let extraClassDeclaration = [{
     tile::BoxDims getBoxDims() { return {getDims(), getFold()}; }
   }];
   let assemblyFormat = [{
-    (`async` $async^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)?
+    (`async` $async^)? ($name^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)?
     (`if` `(` $condition^ `)`)? `dims` $dims (`fold` $fold^)? `to` $target
     attr-dict `:` type($source) `to` type($target)
   }];
@@ -156,11 +158,12 @@ def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
 }
 
 def Warp_DotOp : Warp_OpWithEffects<"dot", [
+    NamedOpInterface,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "matrix product with operands in shared memory";
   let description = [{
     As `tile.dot`, with `b`, and `a` if it is no register tile, read from shared
-    memory.
+    memory. With `transpose_a` the buffer `a` is of `KxM`.
 
     With `async` the product is only issued: operands in shared memory may be
     read, and `a` and `acc` in registers used up, at any time until the result's
@@ -174,7 +177,7 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
     Example:
 
     ```mlir
-    %t = warp.dot async %q, %k0, %zero transpose_b
+    %t = warp.dot async "s" %q, %k0, %zero transpose_b
       : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<64x64xbf16, #warp.shared<panel = 64>>,
         tensor<128x64xf32, #warp.wgmma<groups = 2>>
     %s = warp.dot_wait %t : !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>
@@ -183,19 +186,23 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
   let arguments = (ins AnyTypeOf<[Tile_AnyTile, Warp_SharedBuffer]>:$a,
                        Warp_SharedBuffer:$b, Tile_F32Tile:$acc,
                        Optional<Warp_SharedBuffer>:$ones,
-                       UnitAttr:$transposeB, UnitAttr:$async);
+                       UnitAttr:$transposeA, UnitAttr:$transposeB,
+                       UnitAttr:$async,
+                       OptionalAttr<StrAttr>:$name);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    (`async` $async^)? $a `,` $b `,` $acc (`transpose_b` $transposeB^)?
+    (`async` $async^)? ($name^)? $a `,` $b `,` $acc
+    (`transpose_a` $transposeA^)? (`transpose_b` $transposeB^)?
     (`ones` `(` $ones^ `:` type($ones) `)`)?
     attr-dict `:` type($a) `,` type($b) `,` type($acc)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b,
                                 "::mlir::Value":$acc, "bool":$transposeB,
-                                "bool":$async),
+                                "bool":$async,
+                                CArg<"::mlir::StringAttr", "{}">:$name),
                             [{
-    build($_builder, $_state, a, b, acc, /*ones=*/::mlir::Value(), transposeB,
-          async);
+    build($_builder, $_state, a, b, acc, /*ones=*/::mlir::Value(),
+          /*transposeA=*/false, transposeB, async, name);
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -293,10 +300,11 @@ def Warp_ConcatColumnsOp : Warp_Op<"concat_columns", [Pure]> {
   let hasFolder = 1;
 }
 
-def Warp_PipelineOp : Warp_Op<"pipeline"> {
+def Warp_PipelineOp : Warp_Op<"pipeline", [NamedOpInterface]> {
   let summary = "makes a pipeline";
   let description = [{
-    All stages are empty at first. `offset`, in bytes from the start of the
+    All stages are empty at first. `name` is the stream's whose boxes fill them:
+    the role that owns it acquires and commits. `offset`, in bytes from the start of the
     CTA's dynamic shared memory, is where roles keep its barriers (a full and an
     empty one for each stage), chosen by `warp-allocate-shared-memory`; a
     pipeline whose producer and consumer are the same threads needs none.
@@ -304,13 +312,15 @@ def Warp_PipelineOp : Warp_Op<"pipeline"> {
     Example:
 
     ```mlir
-    %p = warp.pipeline : !warp.pipeline<2>
+    %p = warp.pipeline "k" : !warp.pipeline<2>
     ```
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<StrAttr>:$name);
   let results = (outs Res<Warp_PipelineType, "", [MemAlloc]>:$pipeline);
   let assemblyFormat = [{
-    (`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($pipeline))
+    ($name^)? (`offset` `(` $offset^ `)`)? attr-dict
+    `:` qualified(type($pipeline))
   }];
 }
 

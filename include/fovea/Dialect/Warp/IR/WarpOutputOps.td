@@ -11,7 +11,7 @@
 
 include "fovea/Dialect/Warp/IR/WarpTmemOps.td"
 
-def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store"> {
+def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
   let summary = "writes a register tile to a shared buffer";
   let description = [{
     In a role of several warp groups each writes the rows that it holds. These
@@ -27,12 +27,13 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store"> {
     Example:
 
     ```mlir
-    warp.local_store %o to %buffer : tensor<128x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<panel = 64>>
+    warp.local_store "out" %o to %buffer : tensor<128x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<panel = 64>>
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$value, Warp_SharedBuffer:$target);
+  let arguments = (ins Tile_AnyTile:$value, Warp_SharedBuffer:$target,
+                       OptionalAttr<StrAttr>:$name);
   let assemblyFormat = [{
-    $value `to` $target attr-dict `:` type($value) `,` type($target)
+    ($name^)? $value `to` $target attr-dict `:` type($value) `,` type($target)
   }];
   let hasVerifier = 1;
 }
@@ -53,7 +54,7 @@ def Warp_FenceStoresOp : Warp_OpWithEffects<"fence_stores"> {
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
 }
 
-def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out"> {
+def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [NamedOpInterface]> {
   let summary = "copies a shared buffer to a box of global memory";
   let description = [{
     The reverse of `warp.copy`: what lies outside the memref is not written. In
@@ -70,19 +71,20 @@ def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out"> {
     Example:
 
     ```mlir
-    warp.copy_out async %buffer to %O[%b, %h, %i, %c0] dims [2, 3]
+    warp.copy_out async "out" %buffer to %O[%b, %h, %i, %c0] dims [2, 3]
       : memref<128x64xbf16, #warp.shared<panel = 64>> to memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
     ```
   }];
   let arguments = (ins Warp_SharedBuffer:$source, AnyMemRef:$target,
                        Variadic<Index>:$indices, DenseI64ArrayAttr:$dims,
                        OptionalAttr<DenseI64ArrayAttr>:$fold,
-                       UnitAttr:$async, UnitAttr:$add);
+                       UnitAttr:$async, UnitAttr:$add,
+                       OptionalAttr<StrAttr>:$name);
   let extraClassDeclaration = [{
     tile::BoxDims getBoxDims() { return {getDims(), getFold()}; }
   }];
   let assemblyFormat = [{
-    (`async` $async^)? (`add` $add^)? $source `to` $target `[` $indices `]`
+    (`async` $async^)? (`add` $add^)? ($name^)? $source `to` $target `[` $indices `]`
     `dims` $dims (`fold` $fold^)? attr-dict
     `:` type($source) `to` type($target)
   }];

@@ -75,7 +75,7 @@ def Warp_TmemLoadOp : Warp_OpWithEffects<"tmem_load"> {
   let hasVerifier = 1;
 }
 
-def Warp_TmemStoreOp : Warp_OpWithEffects<"tmem_store"> {
+def Warp_TmemStoreOp : Warp_OpWithEffects<"tmem_store", [NamedOpInterface]> {
   let summary = "writes a register tile to tensor memory";
   let description = [{
     Belongs to the stage that the role acquired last and has not committed; a
@@ -84,12 +84,13 @@ def Warp_TmemStoreOp : Warp_OpWithEffects<"tmem_store"> {
     Example:
 
     ```mlir
-    warp.tmem_store %x to %p : tensor<128x128xbf16, #tile.reg>, memref<128x128xbf16, #warp.tmem>
+    warp.tmem_store "p" %x to %p : tensor<128x128xbf16, #tile.reg>, memref<128x128xbf16, #warp.tmem>
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$value, Warp_TmemBuffer:$target);
+  let arguments = (ins Tile_AnyTile:$value, Warp_TmemBuffer:$target,
+                       OptionalAttr<StrAttr>:$name);
   let assemblyFormat = [{
-    $value `to` $target attr-dict `:` type($value) `,` type($target)
+    ($name^)? $value `to` $target attr-dict `:` type($value) `,` type($target)
   }];
   let hasVerifier = 1;
 }
@@ -98,7 +99,7 @@ def Warp_TmemStoreOp : Warp_OpWithEffects<"tmem_store"> {
 // Dots in memory form
 //===----------------------------------------------------------------------===//
 
-def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into"> {
+def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into", [NamedOpInterface]> {
   let summary = "asynchronous matrix product into tensor memory";
   let description = [{
     Issues `acc = a * b`, or `acc += a * b` where `accumulate` holds, with `b`
@@ -113,7 +114,7 @@ def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into"> {
     Example:
 
     ```mlir
-    warp.dot_into %q, %k, %s accumulate(%false) transpose_b
+    warp.dot_into "s" %q, %k, %s accumulate(%false) transpose_b
       : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<128x64xbf16, #warp.shared<panel = 64>>,
         memref<128x128xf32, #warp.tmem>
     warp.commit_after_dots %scores[%stage, %phase] : !warp.pipeline<2>
@@ -121,9 +122,10 @@ def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into"> {
   }];
   let arguments = (ins AnyTypeOf<[Warp_TmemBuffer, Warp_SharedBuffer]>:$a,
                        Warp_SharedBuffer:$b, Warp_TmemBuffer:$acc,
-                       I1:$accumulate, UnitAttr:$transposeB);
+                       I1:$accumulate, UnitAttr:$transposeB,
+                       OptionalAttr<StrAttr>:$name);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc `accumulate` `(` $accumulate `)`
+    ($name^)? $a `,` $b `,` $acc `accumulate` `(` $accumulate `)`
     (`transpose_b` $transposeB^)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc)
   }];

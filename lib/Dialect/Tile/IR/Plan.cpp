@@ -1,0 +1,124 @@
+//===- Plan.cpp - What a schedule says of names -----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The schedule's fields are worded in queries, keys and values. This is the one
+// place that knows which names these are; passes ask for a stream, a dot or a
+// store by the name that it has, whatever the program computes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace fovea::tile;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// Words of letters, digits and underscores, with dots between them.
+LogicalResult fovea::tile::detail::verifyName(Operation *op) {
+  StringAttr name = cast<NamedOpInterface>(op).getNameAttr();
+  if (!name)
+    return success();
+  SmallVector<StringRef> words;
+  name.getValue().split(words, '.');
+  auto isWord = [](StringRef word) {
+    return !word.empty() && llvm::all_of(word, [](char c) {
+      return llvm::isAlnum(c) || c == '_';
+    });
+  };
+  if (llvm::all_of(words, isWord))
+    return success();
+  return op->emitOpError("name must be words of letters, digits and "
+                         "underscores with dots between them, found ")
+         << name;
+}
+
+/// A name's first word: what the parts of a family have in common.
+static StringRef getFamily(StringAttr name) {
+  return name ? name.getValue().split('.').first : StringRef();
+}
+
+//===----------------------------------------------------------------------===//
+// Streams, dots, stores
+//===----------------------------------------------------------------------===//
+
+StreamPlan ScheduleAttr::getStream(StringAttr name) const {
+  StringRef family = getFamily(name);
+  if (family == "q")
+    return {getQueryStages(), false};
+  if (family == "k" && getKeyStages() != 0)
+    return {getKeyStages(), false};
+  if (family == "score" && getScoreStages() != 0)
+    return {getScoreStages(), true};
+  return {getStages(), false};
+}
+
+DotPlan ScheduleAttr::getDot(StringAttr name) const {
+  if (getFamily(name) != "s")
+    return {};
+  return {getQueryInRegisters() != 0, getOverlap(), getAddByDot() != 0};
+}
+
+StorePlan ScheduleAttr::getStore(StringAttr name) const {
+  if (getFamily(name) != "out" || getOutput() != OutputPath::Tma)
+    return {};
+  return {true, getOutputStages() != 0 ? "" : "q"};
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+bool RoleAttr::ownsName(StringAttr name) const {
+  return name && llvm::is_contained(getOwns(), name);
+}
+
+LogicalResult RoleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               StringRef name, int64_t warps, int64_t registers,
+                               ArrayAttr owns) {
+  if (name.empty())
+    return emitError() << "a role needs a name";
+  for (Attribute owned : owns)
+    if (!isa<StringAttr>(owned))
+      return emitError() << "role '" << name << "' owns names, found " << owned;
+  if (warps < 1 || registers < 1)
+    return emitError() << "role '" << name
+                       << "' must have warps and registers, found " << warps
+                       << " and " << registers;
+  return success();
+}
+
+LogicalResult
+fovea::tile::detail::verifyRoles(ArrayAttr roles,
+                                 function_ref<InFlightDiagnostic()> emitError) {
+  llvm::StringMap<StringRef> owners;
+  llvm::StringSet<> names;
+  for (Attribute attr : roles) {
+    auto role = dyn_cast<RoleAttr>(attr);
+    if (!role)
+      return emitError() << "expected #tile.role attributes, found " << attr;
+    if (!names.insert(role.getName()).second)
+      return emitError() << "two roles are named '" << role.getName() << "'";
+    for (StringRef owned : role.getOwns().getAsValueRange<StringAttr>()) {
+      auto [owner, isNew] = owners.try_emplace(owned, role.getName());
+      if (!isNew)
+        return emitError() << "roles '" << owner->second << "' and '"
+                           << role.getName() << "' both own \"" << owned
+                           << "\"";
+    }
+  }
+  if (roles.empty())
+    return emitError() << "expected at least one role";
+  return success();
+}

@@ -26,6 +26,7 @@ python = venv_python if os.path.exists(venv_python) else config.python_executabl
 config.substitutions.insert(0, ("%python", python))
 config.substitutions.append(("%examples", os.path.join(config.fovea_src_root, "examples")))
 config.substitutions.append(("%fovea_src", config.fovea_src_root))
+config.substitutions.append(("%fovea_obj", config.fovea_obj_root))
 config.substitutions.append(("%plugin", os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)))
 config.substitutions.append(("%fovea_lib", os.path.join(config.fovea_lib_dir, "libFovea.so")))
 config.substitutions.append(("%runtime_lib", os.path.join(config.fovea_lib_dir, "libFoveaRuntime.so")))

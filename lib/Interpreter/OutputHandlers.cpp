@@ -28,6 +28,44 @@ static PendingDot *findReader(Agent &writer, const Slot &slot) {
   return nullptr;
 }
 
+/// `rows` of `tile` over `contents`, which may be none.
+static RuntimeValue replaceRows(const RuntimeValue &contents,
+                                const RuntimeValue &tile, warp::HeldRows rows) {
+  const Array &from = tile.getArray(),
+              &base = contents ? contents.getArray() : from;
+  auto result = std::make_shared<Array>(from.getShape(), from.getStorage());
+  int64_t columns = from.getShape()[1];
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    std::copy_n(base.data<T>(), base.getNumElements(), result->data<T>());
+    std::copy_n(from.data<T>() + rows.first * columns, rows.count * columns,
+                result->data<T>() + rows.first * columns);
+  });
+  return RuntimeValue::array(std::move(result));
+}
+
+/// Fills the rows that one warp group among several has in a stage.
+static LogicalResult fillRows(warp::LocalStoreOp op, Agent &agent, Slot &slot,
+                              warp::HeldRows rows) {
+  Frame &frame = agent.frame;
+  StageUse use = getAcquired(agent);
+  if (PendingDot *dot = findReader(agent, slot)) {
+    frame.fail(op) << "overwrites shared memory that an asynchronous dot may "
+                      "still read";
+    frame.note(dot->op) << "the dot";
+    return failure();
+  }
+  if (failed(claimRows(op, agent, slot, use)))
+    return failure();
+  const RuntimeValue &tile = frame.get(op.getValue());
+  slot.contents = replaceRows(slot.contents, tile, rows);
+  llvm::erase_if(slot.filled, [&](const FilledRows &filled) {
+    return filled.party == agent.party;
+  });
+  slot.filled.push_back({agent.party, use, tile});
+  return success();
+}
+
 /// Stores the rows of one warp group among several.
 static LogicalResult storeRows(warp::LocalStoreOp op, Agent &agent,
                                Slot &slot) {
@@ -59,13 +97,20 @@ static LogicalResult executeLocalStore(Operation *op, Frame &frame) {
   Agent &agent = **found;
   Slot &slot = getView(frame, store.getTarget()).getSlot();
   MemRefType type = store.getTarget().getType();
-  if (warp::getHeldRows(agent.party, type).count != type.getDimSize(0)) {
+  warp::HeldRows rows = warp::getHeldRows(agent.party, type);
+  bool isPart = rows.count != type.getDimSize(0);
+  if (isPart && getAcquired(agent)) {
+    if (failed(fillRows(store, agent, slot, rows)))
+      return failure();
+  } else if (isPart) {
     if (failed(storeRows(store, agent, slot)))
       return failure();
   } else {
     if (failed(claim(op, agent, slot, getAcquired(agent), WriteKind::Store)))
       return failure();
     slot.contents = frame.get(store.getValue());
+    slot.filled.clear();
+    slot.filled.push_back({agent.party, slot.use, slot.contents});
   }
   slot.fence(agent.party);
   slot.unfenced.push_back({agent.party, op});

@@ -59,7 +59,8 @@ static LogicalResult executeAcquire(Operation *op, Frame &frame) {
   if (failed(verb))
     return failure();
   StageUse use;
-  warp::Outcome outcome = verb->pipeline.acquire(verb->index, verb->phase, use);
+  warp::Outcome outcome =
+      verb->pipeline.acquire((*agent)->party, verb->index, verb->phase, use);
   if (!outcome.isDone())
     return settle(op, **agent, outcome);
   (*agent)->acquired.push_back({use, op});
@@ -81,8 +82,9 @@ FailureOr<Signal> fovea::interp::commitStage(Operation *op, Agent &agent) {
                    << ", which it has not acquired";
     return failure();
   }
-  if (failed(
-          settle(op, agent, verb->pipeline.commit(found->first, verb->phase))))
+  if (failed(settle(
+          op, agent,
+          verb->pipeline.commit(agent.party, found->first, verb->phase))))
     return failure();
   // What is handed over is shown.
   for (Slot *slot : agent.unfenced)
@@ -90,7 +92,7 @@ FailureOr<Signal> fovea::interp::commitStage(Operation *op, Agent &agent) {
       slot->fence(agent.party);
   agent.acquired.erase(found);
   agent.synchronised = true;
-  return Signal{&verb->pipeline, verb->index, std::nullopt};
+  return Signal{&verb->pipeline, verb->index, agent.party, /*releases=*/false};
 }
 
 static LogicalResult executeCommit(Operation *op, Frame &frame) {
@@ -160,7 +162,7 @@ FailureOr<Signal> fovea::interp::releaseStage(Operation *op, Agent &agent,
       return failure();
     }
   agent.synchronised = true;
-  return Signal{&verb->pipeline, verb->index, agent.party};
+  return Signal{&verb->pipeline, verb->index, agent.party, /*releases=*/true};
 }
 
 static LogicalResult executeRelease(Operation *op, Frame &frame) {

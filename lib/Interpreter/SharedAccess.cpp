@@ -189,3 +189,19 @@ LogicalResult fovea::interp::claim(Operation *op, Agent &agent, Slot &slot,
   slot.unfenced.clear();
   return success();
 }
+
+LogicalResult fovea::interp::claimRows(Operation *op, Agent &agent, Slot &slot,
+                                       StageUse use) {
+  if (slot.use == use)
+    return success();
+  if (failed(checkCopiesOut(op, agent, slot, /*ofAgentOnly=*/false)) ||
+      (slot.use && failed(checkStageWrite(op, agent, slot, WriteKind::Copy))))
+    return failure();
+  slot.contents = RuntimeValue();
+  slot.use = use;
+  slot.writer = op;
+  slot.writingParty = agent.party;
+  slot.readers.clear();
+  slot.stored.clear();
+  return success();
+}

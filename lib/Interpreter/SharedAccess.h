@@ -39,6 +39,11 @@ llvm::LogicalResult checkChangeInPlace(mlir::Operation *op, Agent &agent,
 llvm::LogicalResult claim(mlir::Operation *op, Agent &agent, Slot &slot,
                           StageUse use, WriteKind kind);
 
+/// The same for the rows that the agent, one warp group among several, fills of
+/// an acquired stage: the others may still read back theirs.
+llvm::LogicalResult claimRows(mlir::Operation *op, Agent &agent, Slot &slot,
+                              StageUse use);
+
 /// Checks that no copy out, of the agent or of anybody, may still read what the
 /// slot holds.
 llvm::LogicalResult checkCopiesOut(mlir::Operation *op, Agent &agent,

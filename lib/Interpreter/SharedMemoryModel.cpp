@@ -13,15 +13,22 @@ using namespace fovea;
 using namespace fovea::interp;
 
 void Signal::apply() const {
-  if (consumer)
-    pipeline->announceRelease(*consumer, stage);
+  if (releases)
+    pipeline->announceRelease(party, stage);
   else
-    pipeline->announceCommit(stage);
+    pipeline->announceCommit(party, stage);
 }
 
 const StoredRows *Slot::findStored(const Party &party) const {
   for (const StoredRows &rows : stored)
     if (rows.party == party)
+      return &rows;
+  return nullptr;
+}
+
+const FilledRows *Slot::findFilled(const Party &party) const {
+  for (const FilledRows &rows : filled)
+    if (rows.party == party && rows.use.isFilledBy(party))
       return &rows;
   return nullptr;
 }

@@ -31,6 +31,15 @@ struct StoredRows {
   mlir::Operation *writer;
 };
 
+/// Rows of a stage that one warp group filled: it may read them back until it
+/// acquires the stage again, whatever the others do.
+struct FilledRows {
+  Party party;
+  StageUse use;
+  /// A whole tile, of which the rows count.
+  RuntimeValue tile;
+};
+
 /// One place in shared memory that is written and read as a whole: a stage of
 /// a buffer, a slot of a mailbox, or a column of tensor memory.
 struct Slot {
@@ -45,12 +54,15 @@ struct Slot {
   /// Who read the contents, if no pipeline orders reads and writes.
   llvm::SmallVector<Party, 2> readers;
   llvm::SmallVector<StoredRows, 0> stored;
+  llvm::SmallVector<FilledRows, 0> filled;
   /// The last stores of those who have not shown them to units that run on
   /// their own.
   llvm::SmallVector<std::pair<Party, mlir::Operation *>, 0> unfenced;
 
   /// What the party stored over the contents; null if it did not.
   const StoredRows *findStored(const Party &party) const;
+  /// What the party filled and may read back; null if there is nothing.
+  const FilledRows *findFilled(const Party &party) const;
   /// The party's last store, if it is not shown yet.
   mlir::Operation *findUnfenced(const Party &party) const;
   /// The party's stores are shown.
@@ -113,8 +125,9 @@ public:
 struct Signal {
   warp::PipelineRounds *pipeline;
   int64_t stage;
-  /// The consumer that releases the stage; none: the producer commits it.
-  std::optional<Party> consumer;
+  /// Who commits or releases it.
+  Party party;
+  bool releases;
   void apply() const;
 };
 

@@ -197,6 +197,19 @@ static std::shared_ptr<Array> appendOnes(Frame &frame, const Array &left,
   return result;
 }
 
+static std::shared_ptr<Array> transpose(const Array &array) {
+  int64_t rows = array.getShape()[0], columns = array.getShape()[1];
+  int64_t shape[] = {columns, rows};
+  auto result = std::make_shared<Array>(shape, array.getStorage());
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        result->data<T>()[c * rows + r] = array.data<T>()[r * columns + c];
+  });
+  return result;
+}
+
 static LogicalResult executeDot(Operation *op, Frame &frame) {
   auto dot = cast<warp::DotOp>(op);
   FailureOr<Agent *> agent = getAgent(op, frame);
@@ -210,14 +223,18 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
       operands.push_back(&frame.getArray(operand));
       continue;
     }
-    FailureOr<const Array *> array = readBuffer(op, **agent, operand);
     Slot &slot = getView(frame, operand).getSlot();
+    bool ofOwnRows = operand != dot.getB() && !dot.getTransposeA();
+    const FilledRows *filled =
+        ofOwnRows ? slot.findFilled((*agent)->party) : nullptr;
+    FailureOr<const Array *> array =
+        filled ? &filled->tile.getArray() : readBuffer(op, **agent, operand);
     if (failed(array) || failed(checkFenced(op, **agent, slot)))
       return failure();
     operands.push_back(*array);
     slots.push_back(&slot);
     // Of the first operand only the warp group's own rows count.
-    if (operand == dot.getB()) {
+    if (!ofOwnRows) {
       if (!slot.stored.empty())
         return frame.fail(op) << "reads rows that other warp groups stored";
       continue;
@@ -234,6 +251,11 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
     wide = appendOnes(frame, *operands[1], **ones,
                       dot.getOnes().getType().getElementType());
     operands[1] = wide.get();
+  }
+  std::shared_ptr<Array> turned;
+  if (dot.getTransposeA()) {
+    turned = transpose(*operands[0]);
+    operands[0] = turned.get();
   }
   // Operands can't change before the wait, or that is reported; so it does not
   // matter when they are read.

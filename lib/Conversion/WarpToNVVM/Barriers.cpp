@@ -72,6 +72,7 @@ private:
   LogicalResult addProducer(Operation *user, const Role *role);
   void addConsumer(Operation *user, const Role *role);
   bool isShared();
+  void lowerCommit(warp::ProducerCommitOp commit);
   void lowerRelease(warp::ConsumerReleaseOp release);
   LogicalResult lowerAcquire(warp::ProducerAcquireOp acquire);
   Value emitFull(OpBuilder &b, Location loc, Value stage);
@@ -91,10 +92,10 @@ private:
 } // namespace
 
 LogicalResult RolePipeline::addProducer(Operation *user, const Role *role) {
-  if (!role->isSingleWarp)
+  if (!role->isSingleWarp && shared)
     return user->emitOpError("role '")
            << role->name.getValue()
-           << "' fills a pipeline and must do nothing else";
+           << "' copies for all CTAs of a cluster and must do nothing else";
   if (producer && producer != role)
     return user->emitOpError("role '")
            << role->name.getValue() << "' fills a pipeline that role '"
@@ -148,8 +149,8 @@ bool RolePipeline::isShared() {
   return false;
 }
 
-/// The producer arrives once; consumers with one thread of each warp, at the
-/// producers of all CTAs that they keep waiting.
+/// A producer of one warp arrives once, others and consumers with one thread of
+/// each warp, the latter at the producers of all CTAs that they keep waiting.
 void RolePipeline::emitSetup() {
   OpBuilder b(roles.endOfSetup);
   Location loc = op.getLoc();
@@ -161,7 +162,8 @@ void RolePipeline::emitSetup() {
             {barrier, emitI32(b, loc, count)});
   };
   for (int64_t stage = 0; stage < stages; ++stage)
-    initialize(emitFull(b, loc, emitI32(b, loc, stage)), 1);
+    initialize(emitFull(b, loc, emitI32(b, loc, stage)),
+               producer->isSingleWarp ? 1 : producer->warps);
   for (int64_t stage = 0; stage < stages; ++stage)
     initialize(emitEmpty(b, loc, emitI32(b, loc, stage)),
                std::max<int64_t>(releases, 1));
@@ -212,6 +214,10 @@ LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
   emitWait(b, loc, emitEmpty(b, loc, acquire.getStage()), before);
   if (filling->copies.empty())
     return success();
+  if (!producer->isSingleWarp)
+    return acquire.emitOpError("role '")
+           << producer->name.getValue()
+           << "' fills a pipeline by copies and must do nothing else";
   int64_t bytes = 0;
   for (warp::CopyOp copy : filling->copies)
     if (shared !=
@@ -232,6 +238,23 @@ LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
     if (failed(copies.lower(copy, full, leader, roles)))
       return failure();
   return success();
+}
+
+/// What a warp's threads stored, the units that run on their own see before the
+/// warp says so.
+void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
+  if (ofCopies.contains(commit))
+    return;
+  OpBuilder b(commit);
+  Location loc = commit.getLoc();
+  if (!producer->isSingleWarp) {
+    NVVM::FenceProxyOp::create(
+        b, loc, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
+    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+  }
+  emitArrive(b, loc, emitFull(b, loc, commit.getStage()), producer->leader);
 }
 
 /// At this CTA's empty barrier and, where they copy for it, at all others' of
@@ -264,9 +287,7 @@ LogicalResult RolePipeline::lowerUsers() {
     OpBuilder b(user);
     Location loc = user->getLoc();
     if (auto commit = dyn_cast<warp::ProducerCommitOp>(user)) {
-      if (!ofCopies.contains(user))
-        emitArrive(b, loc, emitFull(b, loc, commit.getStage()),
-                   producer->leader);
+      lowerCommit(commit);
     } else if (auto wait = dyn_cast<warp::ConsumerWaitOp>(user)) {
       emitWait(b, loc, emitFull(b, loc, wait.getStage()), wait.getPhase());
     } else if (auto release = dyn_cast<warp::ConsumerReleaseOp>(user)) {

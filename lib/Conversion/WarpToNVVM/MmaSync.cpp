@@ -205,6 +205,8 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     return op.emitError("mma.sync multiplies f16 or bf16, found ") << element;
   if (op.getOnes())
     return op.emitOpError("mma.sync has no columns of ones");
+  if (op.getTransposeA())
+    return op.emitOpError("mma.sync reads no transposed first operand");
   int64_t warps = layout.getWarps();
   int64_t m = accType.getDimSize(0), n = accType.getDimSize(1),
           k = left.getDimSize(1);

@@ -40,6 +40,7 @@ public:
 
 private:
   FailureOr<const Role *> getRole(Operation *op);
+  bool isReadBack(warp::FenceStoresOp fence);
   LogicalResult check(warp::CopyOutOp op, const Role &role);
   void emitCopies(warp::CopyOutOp op, const Role &role, SharedView view,
                   Value map);
@@ -84,15 +85,38 @@ static void emitMeetWarp(OpBuilder &b, Location loc) {
   NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
 }
 
+/// Whether dots that follow read the stage that the role has stored: each warp
+/// of a group reads what the others stored.
+bool OutputLowering::isReadBack(warp::FenceStoresOp fence) {
+  auto getStage = [](Value memref) -> std::pair<Value, Value> {
+    if (auto stage = memref.getDefiningOp<warp::StageOp>())
+      return {stage.getBuffer(), stage.getStage()};
+    return {memref, Value()};
+  };
+  WalkResult walk = kernel.walk([&](warp::DotOp dot) {
+    Operation *place = fence->getBlock()->findAncestorOpInBlock(*dot);
+    return place && fence->isBeforeInBlock(place) &&
+                   getStage(dot.getA()) == getStage(fence.getBuffer())
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
 LogicalResult OutputLowering::lower(warp::FenceStoresOp op) {
-  if (failed(getRole(op)))
+  FailureOr<const Role *> role = getRole(op);
+  if (failed(role))
     return failure();
   OpBuilder b(op);
   NVVM::FenceProxyOp::create(
       b, op.getLoc(), NVVM::ProxyKind::async_shared,
       NVVM::SharedSpaceAttr::get(b.getContext(),
                                  NVVM::SharedSpace::shared_cta));
-  emitMeetWarp(b, op.getLoc());
+  // A dot reads what all warps of its group stored.
+  if (!isReadBack(op))
+    emitMeetWarp(b, op.getLoc());
+  else if (failed(barriers.emit(b, op, **role)))
+    return failure();
   op.erase();
   return success();
 }

@@ -78,9 +78,9 @@ struct PanelWalk {
 /// The PTX of one product, and its operands by number.
 class ProductText {
 public:
-  ProductText(int64_t columns, Type element, bool transposeB)
+  ProductText(int64_t columns, Type element, bool transposeA, bool transposeB)
       : columns(columns), type(element.isBF16() ? "bf16" : "f16"),
-        transposeB(transposeB) {}
+        transposeA(transposeA), transposeB(transposeB) {}
 
   std::string get(int64_t steps, bool startsAtZero, int64_t words,
                   const PanelWalk *left, const PanelWalk &right) const;
@@ -90,7 +90,7 @@ private:
 
   int64_t columns;
   StringRef type;
-  bool transposeB;
+  bool transposeA, transposeB;
 };
 
 struct WgmmaDotLowering : OpConversionPattern<warp::DotOp> {
@@ -176,7 +176,10 @@ std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
     add("b", rightAt, right);
     text += shape + " {" + list(0, registers) + "}, " + first + ", b, " +
             (startsAtZero && step == 0 ? "z" : "o") + ", 1, 1" +
-            (left ? ", 0" : "") + (transposeB ? ", 0" : ", 1") + ";\n\t";
+            (!left        ? ""
+             : transposeA ? ", 1"
+                          : ", 0") +
+            (transposeB ? ", 0" : ", 1") + ";\n\t";
   }
   return text + "wgmma.commit_group.sync.aligned;\n\t}";
 }
@@ -197,11 +200,14 @@ FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(role->leader);
     Value address = emitSharedAddress(b, loc, *view->buffer.getOffset());
+    // A warp group's rows: rows of the buffer, or columns, a panel of them.
+    int64_t ofGroup = walk.sumAlongColumns ? kRows * walk.getRowBytes()
+                                           : walk.getPanelBytes();
     if (isLeft)
       address = arith::AddIOp::create(
           b, loc, address,
           arith::MulIOp::create(b, loc, role->emitGroup(b, loc),
-                                emitI32(b, loc, kRows * walk.getRowBytes())));
+                                emitI32(b, loc, ofGroup)));
     Value units = arith::ShRUIOp::create(b, loc, address, emitI32(b, loc, 4));
     // In a cluster the upper bits of an address say which CTA's it is.
     units = arith::AndIOp::create(b, loc, units, emitI32(b, loc, kAddressMask));
@@ -294,6 +300,12 @@ static LogicalResult checkPanels(warp::DotOp op, MemRefType type) {
   return success();
 }
 
+/// What a product sums over.
+static int64_t getSum(warp::DotOp op) {
+  return cast<ShapedType>(op.getA().getType())
+      .getDimSize(op.getTransposeA() ? 0 : 1);
+}
+
 LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   const Role *role = roles.getRole(op);
   if (!role || role->isSingleWarp)
@@ -308,16 +320,22 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   if (!element.isF16() && !element.isBF16())
     return op.emitOpError("wgmma multiplies f16 or bf16, found ") << element;
   int64_t columns = op.getTileType().getDimSize(1);
-  int64_t sum = cast<ShapedType>(op.getA().getType()).getDimSize(1);
+  int64_t sum = getSum(op);
   if (op.getTileType().getDimSize(0) != kRows * layout.getGroups() ||
       columns % 8 != 0 || columns > kMostColumns || sum % kStep != 0)
     return op.emitOpError("wgmma needs ")
            << kRows << " rows a warp group, a multiple of 8 columns up to "
            << kMostColumns << " and a sum over a multiple of " << kStep
            << ", found " << op.getTileType() << " and a sum over " << sum;
-  if (auto left = dyn_cast<MemRefType>(op.getA().getType()))
+  if (auto left = dyn_cast<MemRefType>(op.getA().getType())) {
     if (failed(checkPanels(op, left)))
       return failure();
+    int64_t panel = cast<warp::SharedAttr>(left.getMemorySpace()).getPanel();
+    if (op.getTransposeA() && panel != kRows)
+      return op.emitOpError("wgmma reads a transposed first operand in panels "
+                            "of ")
+             << kRows << " columns, found " << left;
+  }
   if (op.getOnes() && op.getOnes().getType().getDimSize(0) < kStep)
     return op.emitOpError("wgmma needs ")
            << kStep << " rows of ones, found " << op.getOnes().getType();
@@ -372,9 +390,9 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   }
   std::optional<PanelWalk> left;
   int64_t words = 0;
-  int64_t sum = cast<ShapedType>(op.getA().getType()).getDimSize(1);
+  int64_t sum = getSum(op);
   if (auto memref = dyn_cast<MemRefType>(op.getA().getType())) {
-    left = getWalk(memref, /*sumAlongColumns=*/true);
+    left = getWalk(memref, /*sumAlongColumns=*/!op.getTransposeA());
     FailureOr<Value> descriptor =
         emitDescriptor(rewriter, op, op.getA(), *left, /*isLeft=*/true);
     if (failed(descriptor))
@@ -403,7 +421,7 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   append(constraints, "~{memory}");
 
   ProductText text(columns, op.getB().getType().getElementType(),
-                   op.getTransposeB());
+                   op.getTransposeA(), op.getTransposeB());
   SmallVector<Type> types(registers, rewriter.getF32Type());
   SmallVector<Value> results =
       emitAsm(rewriter, loc,

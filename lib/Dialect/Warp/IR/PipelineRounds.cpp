@@ -23,8 +23,8 @@ static constexpr int64_t kGroupWarps = 4;
 
 int64_t warp::countGroups(SpecializeOp op, unsigned role) {
   WalkResult walk = op.getRoles()[role].walk([](Operation *nested) {
-    return isa<ProducerAcquireOp, ProducerCommitOp, CopyOp, SendOp, FetchWorkOp,
-               FinishWorkOp, NextWorkOp, DotIntoOp, TmemStoreOp>(nested)
+    return isa<CopyOp, SendOp, FetchWorkOp, FinishWorkOp, NextWorkOp, DotIntoOp,
+               TmemStoreOp>(nested)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
@@ -72,6 +72,29 @@ HeldRows warp::getHeldRows(const Party &party, MemRefType buffer) {
   return {party.group * (rows / groups), rows / groups};
 }
 
+bool warp::readsOwnRows(OpOperand &operand) {
+  auto dot = dyn_cast<DotOp>(operand.getOwner());
+  return dot && !dot.getTransposeA() && operand == dot.getAMutable();
+}
+
+ProducerState &StageState::getProducer(const Party &party) {
+  for (auto &[other, state] : producers)
+    if (other == party)
+      return state;
+  return producers.emplace_back(party, ProducerState()).second;
+}
+
+bool StageState::hasFilled(const Party &party, int64_t round) const {
+  for (auto &[other, state] : producers)
+    if (other == party)
+      return state.acquired == round + 1 && state.handedOver == round + 1;
+  return false;
+}
+
+bool StageUse::isFilledBy(const Party &party) const {
+  return pipeline && pipeline->stages[stage].hasFilled(party, round);
+}
+
 ConsumerState &StageState::getConsumer(const Party &party) {
   for (auto &[other, state] : consumers)
     if (other == party)
@@ -103,12 +126,14 @@ Outcome PipelineRounds::addUsers(Value value, Region *region) {
         .note(op, "the pipeline");
   if (acquire)
     producer = party;
-  if (!consumes)
-    return {};
   int64_t groups = countGroups(party);
   for (party.group = 0; party.group < groups; ++party.group)
-    for (StageState &stage : stages)
-      stage.getConsumer(party);
+    for (StageState &stage : stages) {
+      if (acquire)
+        stage.getProducer(party);
+      if (consumes)
+        stage.getConsumer(party);
+    }
   return {};
 }
 
@@ -169,8 +194,9 @@ std::string PipelineRounds::describeMissing(int64_t stage,
   return text;
 }
 
-Outcome PipelineRounds::acquire(int64_t stage, int64_t phase, StageUse &use) {
-  StageState &state = stages[stage];
+Outcome PipelineRounds::acquire(const Party &producer, int64_t stage,
+                                int64_t phase, StageUse &use) {
+  ProducerState &state = stages[stage].getProducer(producer);
   if (state.acquired > state.handedOver)
     return Outcome::wrong(
         formatv("acquires stage {0} again without having committed it", stage));
@@ -188,10 +214,11 @@ Outcome PipelineRounds::acquire(int64_t stage, int64_t phase, StageUse &use) {
   return {};
 }
 
-Outcome PipelineRounds::commit(const StageUse &use, int64_t phase) {
+Outcome PipelineRounds::commit(const Party &producer, const StageUse &use,
+                               int64_t phase) {
   Outcome outcome = checkPhase(use.stage, phase, use.round);
   if (outcome.isDone())
-    ++stages[use.stage].handedOver;
+    ++stages[use.stage].getProducer(producer).handedOver;
   return outcome;
 }
 
@@ -233,8 +260,8 @@ Outcome PipelineRounds::release(const Party &consumer, int64_t stage,
   return outcome;
 }
 
-void PipelineRounds::announceCommit(int64_t stage) {
-  ++stages[stage].committed;
+void PipelineRounds::announceCommit(const Party &producer, int64_t stage) {
+  ++stages[stage].getProducer(producer).committed;
   update(stage);
 }
 
@@ -244,8 +271,12 @@ void PipelineRounds::announceRelease(const Party &consumer, int64_t stage) {
 
 void PipelineRounds::update(int64_t stage) {
   StageState &state = stages[stage];
-  if (state.copiesInFlight == 0)
-    state.full = state.committed;
+  if (state.copiesInFlight != 0 || state.producers.empty())
+    return;
+  int64_t full = state.producers.front().second.committed;
+  for (auto &[party, producer] : state.producers)
+    full = std::min(full, producer.committed);
+  state.full = full;
 }
 
 //===----------------------------------------------------------------------===//

@@ -282,7 +282,13 @@ LogicalResult DotOp::verify() {
            << a << " and " << b;
   int64_t k = b.getDimSize(getTransposeB() ? 1 : 0),
           n = b.getDimSize(getTransposeB() ? 0 : 1);
-  if (a.getDimSize(1) != k || acc.getDimSize(0) != a.getDimSize(0) ||
+  if (getTransposeA() && tile::isRegisterTile(a))
+    return emitOpError("reads a transposed first operand from shared memory "
+                       "only, found ")
+           << a;
+  int64_t rows = a.getDimSize(getTransposeA() ? 1 : 0),
+          depth = a.getDimSize(getTransposeA() ? 0 : 1);
+  if (depth != k || acc.getDimSize(0) != rows ||
       acc.getDimSize(1) != n + getNumOnes()) {
     InFlightDiagnostic diag = emitOpError("shapes do not fit a product: ");
     diag << a << ", " << b << " and " << acc;

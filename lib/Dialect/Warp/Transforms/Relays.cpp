@@ -47,16 +47,8 @@ static bool isQuick(Operation *op) {
          llvm::all_of(op->getOperands(), isSlotValue);
 }
 
-/// What one warp has: no rows, and of tiles no more than a column a lane.
-static bool isOneWarps(Value value) {
-  if (value.getDefiningOp<tile::HeldRowsOp>())
-    return false;
-  auto tile = dyn_cast<RankedTensorType>(value.getType());
-  return !tile || isa_and_nonnull<LanesAttr>(tile.getEncoding());
-}
-
-bool Relays::canSend(Value value) const {
-  RoleSlicer sender(owns, isShared);
+bool Relays::canSend(ProducerAcquireOp acquire, Value value) const {
+  RoleSlicer sender(roles.getOwns(roles.getFiller(acquire)), isSharedValue);
   return succeeded(sender.analyzeValue(*root, value)) &&
          llvm::all_of(sender.getNeeded(), isOneWarps);
 }
@@ -95,7 +87,7 @@ void Relays::insertIn(Block &block) {
       b.setInsertionPointAfter(&op);
       for (Value value : ArrayRef(known).take_front(count)) {
         // What came with an earlier stage.
-        if (!costly.contains(value.getDefiningOp()) || !canSend(value))
+        if (!costly.contains(value.getDefiningOp()) || !canSend(acquire, value))
           continue;
         auto relay = UnrealizedConversionCastOp::create(b, op.getLoc(),
                                                         value.getType(), value);
@@ -103,7 +95,7 @@ void Relays::insertIn(Block &block) {
           Operation *user = block.findAncestorOpInBlock(*use.getOwner());
           return user && relay->isBeforeInBlock(user);
         });
-        places[relay] = {acquire};
+        places[relay] = {acquire, cast<ConsumerWaitOp>(op)};
       }
       for (Value value : ArrayRef(known).take_front(count))
         costly.erase(value.getDefiningOp());
@@ -126,12 +118,23 @@ void Relays::insert(Block &body) {
   insertIn(body);
 }
 
-void Relays::reduce(const RoleSlicer &receiver) {
+bool Relays::isReceived(unsigned role, Operation *op) const {
+  auto found = places.find(op);
+  return found != places.end() && roles.owns(role, found->second.wait);
+}
+
+void Relays::reduce(ArrayRef<RoleSlicer> slices) {
+  auto isReceivedAtAll = [&](Operation *op) {
+    for (auto [role, slice] : llvm::enumerate(slices))
+      if (isReceived(role, op) && slice.isLive(op))
+        return true;
+    return false;
+  };
   llvm::MapVector<Operation *, Place> kept;
   // By acquire and value.
   llvm::DenseMap<std::pair<Operation *, Value>, Value> received;
   for (auto &[op, place] : places)
-    if (receiver.isLive(op))
+    if (isReceivedAtAll(op))
       received[{place.acquire, op->getOperand(0)}] = op->getResult(0);
   for (auto &[op, place] : places) {
     Value value = op->getOperand(0), result = op->getResult(0);
@@ -142,7 +145,7 @@ void Relays::reduce(const RoleSlicer &receiver) {
         return operand;
       return received.lookup({at.acquire, operand});
     };
-    if (!receiver.isLive(op)) {
+    if (!isReceivedAtAll(op)) {
       result.replaceAllUsesWith(value);
       op->erase();
     } else if (isQuick(def) && llvm::all_of(def->getOperands(), findQuickly)) {
@@ -162,10 +165,11 @@ void Relays::reduce(const RoleSlicer &receiver) {
   places = std::move(kept);
 }
 
-SmallVector<Value> Relays::getSent() const {
+SmallVector<Value> Relays::getSent(unsigned role) const {
   SmallVector<Value> sent;
   for (auto &[op, place] : places)
-    sent.push_back(op->getOperand(0));
+    if (roles.getFiller(place.acquire) == role)
+      sent.push_back(op->getOperand(0));
   return sent;
 }
 
@@ -206,9 +210,20 @@ static Value fromIndex(OpBuilder &b, Location loc, Type type, Value value) {
   return arith::IndexCastOp::create(b, loc, type, value);
 }
 
-bool Relays::send(OpBuilder &b, Operation *op, IRMapping &mapping) {
-  if (isRelay(op)) {
-    mapping.map(op->getResult(0), mapping.lookup(op->getOperand(0)));
+bool Relays::clone(unsigned role, OpBuilder &b, Operation *op,
+                   IRMapping &mapping) {
+  if (auto found = places.find(op); found != places.end()) {
+    Value result = op->getResult(0);
+    if (!isReceived(role, op)) {
+      mapping.map(result, mapping.lookup(op->getOperand(0)));
+      return true;
+    }
+    Place place = found->second;
+    Location loc = op->getLoc();
+    Value stage = mapping.lookup(place.acquire.getStage());
+    Value value = ReceiveOp::create(b, loc, b.getIndexType(),
+                                    mapping.lookup(getMailbox(place)), stage);
+    mapping.map(result, fromIndex(b, loc, result.getType(), value));
     return true;
   }
   auto acquire = dyn_cast<ProducerAcquireOp>(op);
@@ -222,19 +237,5 @@ bool Relays::send(OpBuilder &b, Operation *op, IRMapping &mapping) {
       SendOp::create(b, loc, value, mapping.lookup(getMailbox(place)),
                      mapping.lookup(acquire.getStage()));
     }
-  return true;
-}
-
-bool Relays::receive(OpBuilder &b, Operation *op, IRMapping &mapping) {
-  auto found = places.find(op);
-  if (found == places.end())
-    return false;
-  Place place = found->second;
-  Location loc = op->getLoc();
-  Value stage = mapping.lookup(place.acquire.getStage());
-  Value value = ReceiveOp::create(b, loc, b.getIndexType(),
-                                  mapping.lookup(getMailbox(place)), stage);
-  Value result = op->getResult(0);
-  mapping.map(result, fromIndex(b, loc, result.getType(), value));
   return true;
 }

@@ -15,7 +15,7 @@
 #ifndef FOVEA_LIB_DIALECT_WARP_TRANSFORMS_RELAYS_H
 #define FOVEA_LIB_DIALECT_WARP_TRANSFORMS_RELAYS_H
 
-#include "RoleSlicer.h"
+#include "RoleAssignment.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
@@ -28,44 +28,44 @@ namespace fovea::warp {
 /// comes after it uses it.
 class Relays {
 public:
-  /// `owns` and `isShared` are the sending role's.
-  Relays(RoleSlicer::Owns owns, RoleSlicer::IsShared isShared)
-      : owns(owns), isShared(isShared) {}
+  explicit Relays(const RoleAssignment &roles) : roles(roles) {}
 
   /// Puts casts wherever a value could be sent.
   void insert(mlir::Block &body);
-  /// Keeps the casts that the receiving role needs, and of these the ones that
-  /// are not quickly computed from others. To be followed by a new analysis.
-  void reduce(const RoleSlicer &receiver);
+  /// Keeps the casts that a receiving role needs, by the slices of all roles,
+  /// and of these the ones that are not quickly computed from others. To be
+  /// followed by a new analysis.
+  void reduce(llvm::ArrayRef<RoleSlicer> slices);
   /// Slots for what is sent, made at `b`.
   llvm::SmallVector<mlir::Value> makeMailboxes(mlir::OpBuilder &b,
                                                mlir::Location loc);
 
-  bool isRelay(mlir::Operation *op) const { return places.contains(op); }
-  /// What is sent.
-  llvm::SmallVector<mlir::Value> getSent() const;
-  /// The sending role's copy of `op`, where it is an acquire or a cast.
-  bool send(mlir::OpBuilder &b, mlir::Operation *op, mlir::IRMapping &mapping);
-  /// The receiving role's copy of `op`, where it is a cast.
-  bool receive(mlir::OpBuilder &b, mlir::Operation *op,
-               mlir::IRMapping &mapping);
+  /// Whether the role receives what the cast stands for: it waits for the
+  /// stage.
+  bool isReceived(unsigned role, mlir::Operation *op) const;
+  /// What the role sends.
+  llvm::SmallVector<mlir::Value> getSent(unsigned role) const;
+  /// The role's copy of `op`, where it is an acquire of its own or a cast.
+  bool clone(unsigned role, mlir::OpBuilder &b, mlir::Operation *op,
+             mlir::IRMapping &mapping);
 
 private:
   struct Place {
     ProducerAcquireOp acquire;
+    ConsumerWaitOp wait;
     /// Its pipeline's mailbox of this number.
     unsigned number = 0;
   };
 
   void insertIn(mlir::Block &block);
-  /// Whether the sending role has all that `value` is computed from.
-  bool canSend(mlir::Value value) const;
+  /// Whether the role that fills the stage has all that `value` is computed
+  /// from.
+  bool canSend(ProducerAcquireOp acquire, mlir::Value value) const;
   mlir::Value getMailbox(Place place) const {
     return mailboxes.lookup({place.acquire.getPipeline(), place.number});
   }
 
-  RoleSlicer::Owns owns;
-  RoleSlicer::IsShared isShared;
+  const RoleAssignment &roles;
   mlir::Block *root = nullptr;
   llvm::MapVector<mlir::Operation *, Place> places;
   llvm::MapVector<std::pair<mlir::Value, unsigned>, mlir::Value> mailboxes;

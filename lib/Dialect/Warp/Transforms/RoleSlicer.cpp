@@ -58,8 +58,7 @@ void RoleSlicer::needCarried(Operation *op, unsigned index) {
   }
 }
 
-/// Loops and branches are copied value by value.
-static bool isStructural(Operation *op) {
+bool fovea::warp::isStructural(Operation *op) {
   return isa<scf::ForOp, scf::IfOp>(op) || isDoWhile(op);
 }
 
@@ -112,7 +111,8 @@ LogicalResult RoleSlicer::analyze(Block &block,
   auto visit = [&](Operation *op) {
     if (isStructural(op))
       return WalkResult::advance();
-    if (!onlyReads(op) && !op->hasTrait<OpTrait::IsTerminator>()) {
+    if ((!onlyReads(op) || (isOwned && isOwned(op))) &&
+        !op->hasTrait<OpTrait::IsTerminator>()) {
       if (owns(op)) {
         markLive(op);
       } else if (containsOwned(op)) {
@@ -166,7 +166,7 @@ RoleSlicer::findNeeded(function_ref<bool(Operation *)> isGiven) {
         markStructure(def->getParentOp());
       continue;
     }
-    if (!onlyReads(def) && !owns(def))
+    if (!owns(def) && (!onlyReads(def) || (isOwned && isOwned(def))))
       return {def, "one role needs a result that another one has"};
     markLive(def);
   }

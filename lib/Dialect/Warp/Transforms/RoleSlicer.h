@@ -22,6 +22,9 @@ namespace fovea::warp {
 /// a copy.
 bool onlyReads(mlir::Operation *op);
 
+/// Loops and branches, which are copied value by value.
+bool isStructural(mlir::Operation *op);
+
 /// Copies from a program what one role must run: the ops that it owns, what
 /// these need, and the loops and branches around them. Values that loops carry
 /// and branches yield are kept only if they are needed.
@@ -29,9 +32,13 @@ class RoleSlicer {
 public:
   /// `owns` is asked about ops with effects, `isShared` about values that are
   /// the same for all roles and will be captured.
-  using Owns = bool (*)(mlir::Operation *);
+  using Owns = std::function<bool(mlir::Operation *)>;
   using IsShared = bool (*)(mlir::Value);
-  RoleSlicer(Owns owns, IsShared isShared) : owns(owns), isShared(isShared) {}
+  /// What only reads may stand in several slices, but for what `isOwned` says
+  /// is somebody's.
+  RoleSlicer(Owns owns, IsShared isShared, Owns isOwned = {})
+      : owns(std::move(owns)), isShared(isShared), isOwned(std::move(isOwned)) {
+  }
 
   /// Finds what the role needs of `block`, and what `extra` does. Ops for which
   /// `isGiven` holds need nothing. Fails with a diagnostic where the role's
@@ -45,6 +52,7 @@ public:
   mlir::LogicalResult analyzeValue(mlir::Block &block, mlir::Value value);
 
   bool isLive(mlir::Operation *op) const { return live.contains(op); }
+  const llvm::DenseSet<mlir::Operation *> &getLive() const { return live; }
   const llvm::DenseSet<mlir::Value> &getNeeded() const { return needed; }
 
   /// Shared values that the role uses, in the order of their discovery.
@@ -93,6 +101,7 @@ private:
 
   Owns owns;
   IsShared isShared;
+  Owns isOwned;
   mlir::Block *root = nullptr;
   llvm::DenseSet<mlir::Operation *> live;
   llvm::DenseSet<mlir::Value> needed;

@@ -62,6 +62,8 @@ struct Program {
   SmallVector<std::pair<StageUse, Operation *>, 2> acquired;
   SmallVector<Dot, 4> dots;
   SmallVector<Value, 1> turns;
+  /// Stages that it filled a part of, the last time each.
+  SmallVector<std::pair<Place, StageUse>, 2> filled;
   /// Places with rows that it stored, and those of them that only it sees yet.
   SmallVector<Place, 2> stored;
   SmallVector<std::pair<Place, Operation *>, 2> unfenced;
@@ -95,7 +97,8 @@ private:
   Outcome checkEnds();
   Outcome readAll(const TraceEvent &event, Program &program,
                   SmallVectorImpl<Place> &places);
-  Outcome write(const Place &place, const StageUse &use, Operation *op);
+  Outcome write(const Place &place, const StageUse &use, Operation *op,
+                const Program *ofRows = nullptr);
   LogicalResult report(const Outcome &outcome, Operation *op,
                        const Program &program);
   LogicalResult reportDeadlock();
@@ -181,19 +184,27 @@ Outcome Simulation::readAll(const TraceEvent &event, Program &program,
     if (!found->second.use)
       continue;
     auto &[use, writer] = found->second;
-    Outcome outcome = use.pipeline->read(use, program.trace.party, writer);
+    const Party &party = program.trace.party;
+    auto *filled = llvm::find_if(
+        program.filled, [&](auto &entry) { return entry.first == *place; });
+    if (readsOwnRows(operand) && filled != program.filled.end() &&
+        filled->second.isFilledBy(party))
+      continue;
+    Outcome outcome = use.pipeline->read(use, party, writer);
     if (!outcome.isDone())
       return outcome;
   }
   return {};
 }
 
-/// Nobody may read any more what is overwritten.
+/// Nobody may read any more what is overwritten: all of it, or the rows that
+/// the program `ofRows` holds.
 Outcome Simulation::write(const Place &place, const StageUse &use,
-                          Operation *op) {
+                          Operation *op, const Program *ofRows) {
   for (const Program &program : programs)
     for (const Dot &dot : program.dots)
-      if (llvm::is_contained(dot.operands, place))
+      if (llvm::is_contained(dot.operands, place) &&
+          (!ofRows || ofRows == &program || dot.rowOperand != place))
         return Outcome::wrong("overwrites shared memory that an asynchronous "
                               "dot may still read")
             .note(dot.op, "the dot");
@@ -265,7 +276,9 @@ Outcome Simulation::issueDot(const TraceEvent &event, Program &program) {
       outcome = checkFenced(place, program);
   if (outcome.isDone() && event.dot >= 0)
     program.dots.push_back({event.dot, event.op, std::move(places),
-                            getPlace(event, dot.getAMutable())});
+                            dot.getTransposeA()
+                                ? std::nullopt
+                                : getPlace(event, dot.getAMutable())});
   return outcome;
 }
 
@@ -283,9 +296,13 @@ Outcome Simulation::store(const TraceEvent &event, Program &program) {
     return {};
   }
   if (!program.acquired.empty()) {
-    Outcome outcome = write(*place, program.acquired.back().first, op);
+    StageUse use = program.acquired.back().first;
+    Outcome outcome = write(*place, use, op, &program);
     if (!outcome.isDone())
       return outcome;
+    llvm::erase_if(program.filled,
+                   [&](auto &entry) { return entry.first == *place; });
+    program.filled.push_back({*place, use});
   } else if (auto found = memory.find(*place);
              found != memory.end() && found->second.use) {
     auto &[use, writer] = found->second;
@@ -360,14 +377,15 @@ Outcome Simulation::commit(PipelineRounds &pipeline, int64_t stage,
   if (found == program.acquired.end())
     return Outcome::wrong(
         formatv("commits stage {0}, which it has not acquired", stage));
-  Outcome outcome = pipeline.commit(found->first, phase);
+  const Party &party = program.trace.party;
+  Outcome outcome = pipeline.commit(party, found->first, phase);
   if (outcome.isDone()) {
     // What is handed over is shown.
     llvm::erase_if(program.unfenced, [&](auto &entry) {
       return memory.lookup(entry.first).use == found->first;
     });
     program.acquired.erase(found);
-    pipeline.announceCommit(stage);
+    pipeline.announceCommit(party, stage);
   }
   return outcome;
 }
@@ -407,7 +425,7 @@ Outcome Simulation::executeVerb(const TraceEvent &event, Program &program) {
         formatv("stage {0} lies outside [0, {1})", stage, count));
   if (isa<ProducerAcquireOp>(op)) {
     StageUse use;
-    Outcome outcome = pipeline.acquire(stage, phase, use);
+    Outcome outcome = pipeline.acquire(program.trace.party, stage, phase, use);
     if (outcome.isDone())
       program.acquired.push_back({use, op});
     return outcome;

@@ -1,4 +1,4 @@
-//===- Specialize.cpp - A role for copies, one for computation --*- C++ -*-===//
+//===- Specialize.cpp - One program becomes a role's each -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,7 +8,7 @@
 
 #include "Relays.h"
 #include "Ring.h"
-#include "RoleSlicer.h"
+#include "RoleAssignment.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
@@ -24,10 +24,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// A role has at least one warp group: register budgets are changed for four
-// warps at a time.
-static constexpr int64_t kProducerWarps = 4;
-// Work numbers on their way: the producer is at most one tile ahead.
+// Work numbers on their way: who fetches them is at most one tile ahead.
 static constexpr int64_t kWorkSlots = 2;
 
 namespace {
@@ -37,10 +34,15 @@ struct SpecializePass : warp::impl::WarpSpecializeBase<SpecializePass> {
   void runOnOperation() override;
 
 private:
-  LogicalResult specialize(tile::AbiOp abi);
+  LogicalResult specialize(tile::AbiOp abi, ArrayRef<tile::RoleAttr> attrs);
+  FailureOr<SmallVector<RoleSlicer>> slice(const RoleAssignment &roles,
+                                           const Relays &relays);
+  SpecializeOp createRoles(OpBuilder &b, Location loc,
+                           ArrayRef<tile::RoleAttr> roles, ValueRange captures,
+                           int64_t cluster);
 };
 
-/// How the next work number gets from the producer to the others.
+/// How the next work number gets from the role that fetches it to the others.
 struct WorkChannel {
   Value mailbox, pipeline;
 
@@ -53,32 +55,6 @@ struct WorkChannel {
   }
 };
 } // namespace
-
-static bool isEverybodys(Operation *op) {
-  return isa<NextWorkOp, tile::AwaitPrologueOp>(op);
-}
-
-static bool isProducers(Operation *op) {
-  auto copy = dyn_cast<CopyOp>(op);
-  return (copy && copy.getAsync()) || isEverybodys(op) ||
-         isa<ProducerAcquireOp, ProducerCommitOp, FetchWorkOp, SendOp,
-             FinishWorkOp>(op);
-}
-
-static bool makesShared(Operation *op) {
-  return isa<AllocOp, OnesOp, PipelineOp, MailboxOp, TurnsOp>(op);
-}
-
-static bool isConsumers(Operation *op) {
-  return (!isProducers(op) && !makesShared(op)) || isEverybodys(op);
-}
-
-/// What roles have in common: arguments of the kernel, buffers and barriers.
-static bool isSharedValue(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
-  return makesShared(value.getDefiningOp());
-}
 
 /// Fetches the next number at the start of the round and sends it on.
 static void produceWork(OpBuilder &b, Block *body, const WorkChannel &channel,
@@ -140,28 +116,57 @@ static LogicalResult findWork(Block &body, SmallVectorImpl<NextWorkOp> &nexts) {
   return failure(walk.wasInterrupted());
 }
 
-LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
+/// Slices of all roles; what a role receives it need not find.
+FailureOr<SmallVector<RoleSlicer>>
+SpecializePass::slice(const RoleAssignment &roles, const Relays &relays) {
+  Block &body = getOperation().getBody().front();
+  SmallVector<RoleSlicer> slices;
+  for (unsigned role = 0; role < roles.getRoles().size(); ++role) {
+    slices.emplace_back(roles.getOwns(role), isSharedValue,
+                        [&](Operation *op) { return roles.isOwned(op); });
+    if (failed(slices.back().analyze(
+            body, [&](Operation *op) { return relays.isReceived(role, op); },
+            relays.getSent(role))))
+      return failure();
+  }
+  return slices;
+}
+
+SpecializeOp SpecializePass::createRoles(OpBuilder &b, Location loc,
+                                         ArrayRef<tile::RoleAttr> roles,
+                                         ValueRange captures, int64_t cluster) {
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> warps, registers;
+  for (tile::RoleAttr role : roles) {
+    names.push_back(b.getStringAttr(role.getName()));
+    warps.push_back(role.getWarps());
+    registers.push_back(role.getRegisters());
+  }
+  return SpecializeOp::create(b, loc, captures, b.getArrayAttr(names), warps,
+                              registers, cluster, /*rolesCount=*/roles.size());
+}
+
+LogicalResult SpecializePass::specialize(tile::AbiOp abi,
+                                         ArrayRef<tile::RoleAttr> attrs) {
   gpu::GPUFuncOp kernel = getOperation();
   Block &body = kernel.getBody().front();
-  tile::ScheduleAttr schedule = abi.getSchedule();
   Location loc = kernel.getLoc();
   SmallVector<NextWorkOp> nexts;
   if (failed(checkShared(body)) || failed(findWork(body, nexts)))
     return failure();
 
-  Relays relays(isProducers, isSharedValue);
+  RoleAssignment roles(kernel, attrs);
+  if (failed(roles.compute()))
+    return failure();
+  Relays relays(roles);
   if (sendsRelays)
     relays.insert(body);
-  auto isRelay = [&](Operation *op) { return relays.isRelay(op); };
-  RoleSlicer sketch(isConsumers, isSharedValue);
-  if (failed(sketch.analyze(body, isRelay)))
+  FailureOr<SmallVector<RoleSlicer>> slices = slice(roles, relays);
+  if (failed(slices))
     return failure();
-  relays.reduce(sketch);
-  RoleSlicer producer(isProducers, isSharedValue);
-  RoleSlicer consumer(isConsumers, isSharedValue);
-  if (failed(producer.analyze(
-          body, [](Operation *) { return false; }, relays.getSent())) ||
-      failed(consumer.analyze(body, isRelay)))
+  relays.reduce(*slices);
+  slices = slice(roles, relays);
+  if (failed(slices))
     return failure();
   SmallVector<Operation *> old;
   for (Operation &op : body.without_terminator())
@@ -171,62 +176,52 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi) {
   OpBuilder b(body.getTerminator());
   WorkChannel channel;
   llvm::SetVector<Value> captures;
-  captures.insert(producer.getCaptures().begin(), producer.getCaptures().end());
-  captures.insert(consumer.getCaptures().begin(), consumer.getCaptures().end());
+  for (const RoleSlicer &slice : *slices)
+    captures.insert(slice.getCaptures().begin(), slice.getCaptures().end());
   if (!nexts.empty()) {
     channel.mailbox = MailboxOp::create(
         b, loc, MailboxType::get(&getContext(), kWorkSlots), IntegerAttr());
-    channel.pipeline = PipelineOp::create(
-        b, loc, PipelineType::get(&getContext(), kWorkSlots), IntegerAttr(),
-        StringAttr());
+    channel.pipeline =
+        PipelineOp::create(b, loc, PipelineType::get(&getContext(), kWorkSlots),
+                           IntegerAttr(), StringAttr());
     captures.insert(channel.mailbox);
     captures.insert(channel.pipeline);
   }
   for (Value mailbox : relays.makeMailboxes(b, loc))
     captures.insert(mailbox);
-  SmallVector<int64_t> warps = {kProducerWarps, schedule.getWarps()},
-                       registers = {schedule.getProducerRegisters(),
-                                    schedule.getConsumerRegisters()};
-  auto roles = SpecializeOp::create(
-      b, loc, captures.getArrayRef(), b.getStrArrayAttr({"load", "compute"}),
-      warps, registers, schedule.getCluster(), /*rolesCount=*/2);
-
-  auto fill = [&](unsigned index, RoleSlicer &slicer,
-                  RoleSlicer::CloneHook cloneHook,
-                  RoleSlicer::BodyHook bodyHook) {
+  SpecializeOp op = createRoles(b, loc, attrs, captures.getArrayRef(),
+                                abi.getSchedule().getCluster());
+  for (auto [role, slice] : llvm::enumerate(*slices)) {
+    bool fetches = role == roles.getFetcher();
     SmallVector<Location> locs(captures.size(), loc);
-    SmallVector<Type> types(roles.getCaptures().getTypes());
+    SmallVector<Type> types(op.getCaptures().getTypes());
     OpBuilder::InsertionGuard guard(b);
-    Block *block = b.createBlock(&roles.getRoles()[index], {}, types, locs);
+    Block *block = b.createBlock(&op.getRoles()[role], {}, types, locs);
     IRMapping mapping;
     mapping.map(captures.getArrayRef(), block->getArguments());
-    slicer.clone(b, body, mapping, cloneHook, bodyHook);
-    if (index == 0 && !nexts.empty())
+    slice.clone(
+        b, body, mapping,
+        [&, role = role](OpBuilder &b, Operation *op, IRMapping &mapping) {
+          auto next = dyn_cast<NextWorkOp>(op);
+          if (next && !fetches)
+            consumeWork(b, next, channel, mapping);
+          return next || relays.clone(role, b, op, mapping);
+        },
+        [&](OpBuilder &b, Block *block, IRMapping &mapping) {
+          if (fetches)
+            produceWork(b, block, channel, mapping);
+        });
+    if (fetches && !nexts.empty())
       FinishWorkOp::create(b, loc);
     ReturnOp::create(b, loc);
-  };
-  fill(
-      0, producer,
-      [&](OpBuilder &b, Operation *op, IRMapping &mapping) {
-        return isa<NextWorkOp>(op) || relays.send(b, op, mapping);
-      },
-      [&](OpBuilder &b, Block *block, IRMapping &mapping) {
-        produceWork(b, block, channel, mapping);
-      });
-  fill(
-      1, consumer,
-      [&](OpBuilder &b, Operation *op, IRMapping &mapping) {
-        auto next = dyn_cast<NextWorkOp>(op);
-        if (next)
-          consumeWork(b, next, channel, mapping);
-        return next || relays.receive(b, op, mapping);
-      },
-      [](OpBuilder &, Block *, IRMapping &) {});
+  }
   for (Operation *op : llvm::reverse(old)) {
     op->dropAllUses();
     op->erase();
   }
-  abi.setThreads(32 * roles.getNumWarps());
+  abi.setThreads(32 * op.getNumWarps());
+  // The op says it now.
+  abi.removeRolesAttr();
   return success();
 }
 
@@ -236,12 +231,13 @@ void SpecializePass::runOnOperation() {
     getOperation().emitError("kernel has no 'tile.abi' beside it");
     return signalPassFailure();
   }
-  if (!abi.getSchedule().isSpecialized())
+  SmallVector<tile::RoleAttr> roles = getRoles(getOperation(), abi);
+  if (roles.empty())
     return;
   if (!getOperation().getBody().hasOneBlock()) {
     getOperation().emitError("kernel must have one block");
     return signalPassFailure();
   }
-  if (failed(specialize(abi)))
+  if (failed(specialize(abi, roles)))
     return signalPassFailure();
 }

@@ -8,6 +8,7 @@
 
 #include "SimulatePipelines.h"
 
+#include "fovea/Dialect/Warp/IR/PipelineRounds.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -151,7 +152,7 @@ private:
   LogicalResult verifyCommit(Operation *commit);
   LogicalResult verifyCopy(warp::CopyOp copy);
   LogicalResult verifySend(warp::SendOp send);
-  LogicalResult verifyRead(Operation *op, Value memref);
+  LogicalResult verifyRead(Operation *op, Value memref, bool ownRows = false);
   LogicalResult verifyDot(warp::DotOp dot);
   LogicalResult verifyTurn(warp::BeginTurnOp begin);
   LogicalResult verifyWork();
@@ -295,13 +296,18 @@ LogicalResult VerifyPipelinesPass::verifySend(warp::SendOp send) {
 }
 
 /// A read must follow a wait and precede the release of its stage.
-LogicalResult VerifyPipelinesPass::verifyRead(Operation *op, Value memref) {
+LogicalResult VerifyPipelinesPass::verifyRead(Operation *op, Value memref,
+                                              bool ownRows) {
   Stage buffer = getBufferStage(memref);
   Value pipeline = fillers.lookup(buffer.root);
   if (!pipeline || !buffer.index)
     return success();
   Region *role = getRole(op);
-  if (pipelines[pipeline][role].waits.empty()) {
+  const PartyUses &uses = pipelines[pipeline][role];
+  // Who fills it may read back its own rows.
+  if (ownRows && uses.waits.empty() && !uses.acquires.empty())
+    return success();
+  if (uses.waits.empty()) {
     InFlightDiagnostic error = op->emitError();
     error << describe(role)
           << " reads a buffer and never waits for the pipeline that fills it";
@@ -434,9 +440,9 @@ LogicalResult VerifyPipelinesPass::verify(Operation *op) {
     return verifyTurn(begin);
   if (isa<warp::LocalLoadOp, warp::ZeroRowsOp, warp::DotOp, warp::DotIntoOp,
           warp::CopyOutOp>(op))
-    for (Value operand : op->getOperands())
-      if (warp::isSharedBuffer(operand.getType()) &&
-          failed(verifyRead(op, operand)))
+    for (OpOperand &operand : op->getOpOperands())
+      if (warp::isSharedBuffer(operand.get().getType()) &&
+          failed(verifyRead(op, operand.get(), warp::readsOwnRows(operand))))
         return failure();
   if (auto dot = dyn_cast<warp::DotOp>(op))
     return verifyDot(dot);

@@ -45,9 +45,9 @@
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @relays target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"counts", read, tensor<?xi32>, ["N"], 4>]) parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"counts", [0]>, #tile.scalar<"n", index>])
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"counts", read, tensor<?xi32>, ["N"], 4>]) parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"counts", [0]>, #tile.scalar<"n", index>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
-  gpu.func @relays(%g: !memory, %counts: memref<?xi32, strided<[?]>>, %n: index) kernel {
+  gpu.func @relays(%g: !memory, %counts: memref<?xi32, strided<[?]>>, %n: index, %out: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c8 = arith.constant 8 : index
@@ -76,11 +76,11 @@ gpu.module @m {
       %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
       %a = arith.index_cast %count : i32 to index
       %b = arith.index_cast %more : i32 to index
-      tile.store %t, %g[%a, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
-      tile.store %t, %g[%b, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
-      tile.store %t, %g[%part, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
-      tile.store %t, %g[%held, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
-      tile.store %t, %g[%eighth, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      tile.store %t, %out[%a, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      tile.store %t, %out[%b, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      tile.store %t, %out[%part, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      tile.store %t, %out[%held, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      tile.store %t, %out[%eighth, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
       %next = arith.xori %stage, %one : i32
       scf.yield %next : i32
     }

@@ -6,13 +6,13 @@
 // CHECK: tile.abi @loop
 // CHECK-SAME: threads(384)
 // CHECK-LABEL: gpu.func @loop
-// CHECK-SAME: %[[G:.*]]: memref<{{.*}}>, %[[N:.*]]: index
+// CHECK-SAME: %[[G:.*]]: memref<{{.*}}>, %[[N:.*]]: index, %[[RESULT:.*]]: memref
 // CHECK-NEXT: %[[Q:.*]] = warp.alloc : memref<128x32xbf16
 // CHECK-NEXT: %[[KS:.*]] = warp.alloc : memref<2x64x32xbf16
 // CHECK-NEXT: %[[KP:.*]] = warp.pipeline
-// CHECK-NEXT: warp.specialize captures(%[[KP]], %[[N]], %[[G]], %[[KS]], %[[Q]] :
+// CHECK-NEXT: warp.specialize captures(%[[KP]], %[[N]], %[[G]], %[[KS]], %[[Q]], %[[RESULT]] :
 // CHECK-NEXT: role @load warps(4) regs(24) {
-// CHECK-NEXT: ^bb0(%[[P:.*]]: !warp.pipeline<2>, %[[UB:.*]]: index, %[[FROM:.*]]: memref<{{.*}}>, %[[TO:.*]]: memref<2x64x32xbf16, {{.*}}>, %{{.*}}: memref<128x32xbf16, {{.*}}>):
+// CHECK-NEXT: ^bb0(%[[P:.*]]: !warp.pipeline<2>, %[[UB:.*]]: index, %[[FROM:[a-z0-9]*]]: memref<{{.*}}>, %[[TO:[a-z0-9]*]]: memref<2x64x32xbf16, {{.*}}>, %{{.*}}: memref<128x32xbf16, {{.*}}>, %{{.*}}: memref<{{.*}}>):
 // CHECK-NOT: arith.constant dense
 // CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}) -> (i32) {
 // CHECK-NEXT: warp.producer_acquire %[[P]][%[[STAGE]], %{{.*}}]
@@ -25,7 +25,7 @@
 // CHECK-NEXT: warp.return
 // CHECK-NEXT: }
 // CHECK-NEXT: role @compute warps(8) regs(240) {
-// CHECK-NEXT: ^bb0(%[[P:.*]]: !warp.pipeline<2>, %[[UB:.*]]: index, %[[OUT:.*]]: memref<{{.*}}>, %[[FROM:.*]]: memref<2x64x32xbf16, {{.*}}>, %[[LEFT:.*]]: memref<128x32xbf16, {{.*}}>):
+// CHECK-NEXT: ^bb0(%[[P:.*]]: !warp.pipeline<2>, %[[UB:.*]]: index, %{{[a-z0-9]*}}: memref<{{.*}}>, %[[FROM:[a-z0-9]*]]: memref<2x64x32xbf16, {{.*}}>, %[[LEFT:[a-z0-9]*]]: memref<128x32xbf16, {{.*}}>, %[[OUT:[a-z0-9]*]]: memref<{{.*}}>):
 // CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[STAGE:.*]] = %{{.*}}) -> (tensor<{{.*}}>, i32) {
 // CHECK-NEXT: warp.consumer_wait %[[P]][%[[STAGE]], %{{.*}}]
 // CHECK-NEXT: %[[SLOT:.*]] = warp.stage %[[FROM]][%[[STAGE]]]
@@ -47,9 +47,9 @@
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @loop target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
-  gpu.func @loop(%g: !memory, %n: index) kernel {
+  gpu.func @loop(%g: !memory, %n: index, %out: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %z = arith.constant 0 : i32
@@ -72,7 +72,7 @@ gpu.module @m {
       scf.yield %s, %next : !scores, i32
     }
     %o = arith.truncf %r#0 : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
-    tile.store %o, %g[%c0, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+    tile.store %o, %out[%c0, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
     gpu.return
   }
 }
@@ -121,9 +121,9 @@ gpu.module @m {
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @work target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, work = dynamic>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
-  gpu.func @work(%g: !memory, %n: index) kernel {
+  gpu.func @work(%g: !memory, %n: index, %out: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %z = arith.constant 0 : i32
@@ -147,7 +147,7 @@ gpu.module @m {
       %s = warp.dot_wait %i : !warp.pending<!scores>
       warp.consumer_release %kp[%stage, %z] : !warp.pipeline<2>
       %t = arith.truncf %s : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
-      tile.store %t, %g[%item, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      tile.store %t, %out[%item, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
       %next = warp.next_work %round : index
       %rounds = arith.addi %round, %one : i32
       %more = arith.cmpi ult, %next, %n : index
@@ -184,9 +184,9 @@ gpu.module @m {
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @branch target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
-  gpu.func @branch(%g: !memory, %n: index) kernel {
+  gpu.func @branch(%g: !memory, %n: index, %out: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %z = arith.constant 0 : i32
@@ -214,7 +214,7 @@ gpu.module @m {
     warp.producer_commit %kp[%x#1, %z] : !warp.pipeline<2>
     warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
     %o = arith.truncf %x#0 : !scores to tensor<128x64xbf16, #warp.wgmma<groups = 2>>
-    tile.store %o, %g[%c0, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+    tile.store %o, %out[%c0, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
     gpu.return
   }
 }

@@ -35,7 +35,8 @@ struct Party {
 };
 
 /// How many warp groups run a role on their own: each for itself, or all as one
-/// if the role produces, since what it produces it produces once.
+/// where the role does what is done once: its copies, messages and work
+/// numbers, and its dots in memory form, are issued by one of its threads.
 int64_t countGroups(SpecializeOp op, unsigned role);
 /// The same of a party's role.
 int64_t countGroups(const Party &party);
@@ -50,6 +51,10 @@ HeldRows getHeldRows(const Party &party, mlir::RankedTensorType tile);
 /// The rows of a shared buffer, or of a stage of it, that a party stores and
 /// copies out.
 HeldRows getHeldRows(const Party &party, mlir::MemRefType buffer);
+
+/// Whether a warp group reads of a shared operand no more than the rows that it
+/// holds: a dot does of its first one.
+bool readsOwnRows(mlir::OpOperand &operand);
 
 /// What comes of a verb or an access: it is done, or must wait for something,
 /// or is wrong.
@@ -84,6 +89,9 @@ struct StageUse {
   PipelineRounds *pipeline = nullptr;
   int64_t stage = 0, round = 0;
   explicit operator bool() const { return pipeline != nullptr; }
+  /// Whether the party filled its rows of it, and has not acquired the stage
+  /// again: it may read these rows back.
+  bool isFilledBy(const Party &party) const;
   bool operator==(const StageUse &other) const {
     return pipeline == other.pipeline && stage == other.stage &&
            round == other.round;
@@ -98,18 +106,28 @@ struct ConsumerState {
   mlir::Operation *wait = nullptr;
 };
 
-/// One stage's barriers, as counts of completed rounds.
-struct StageState {
-  int64_t acquired = 0, committed = 0, full = 0;
+/// How far one who fills a stage is with it. Warp groups that fill a stage
+/// together each acquire it, write their own rows and commit it.
+struct ProducerState {
+  int64_t acquired = 0, committed = 0;
   /// Commits, whether the dots before them are done or not.
   int64_t handedOver = 0;
+};
+
+/// One stage's barriers, as counts of completed rounds.
+struct StageState {
+  /// Rounds that all who fill it have committed, and whose copies landed.
+  int64_t full = 0;
   int64_t copiesInFlight = 0;
   /// The last copy into the stage and its round.
   mlir::Operation *copy = nullptr;
   int64_t copiedRound = -1;
+  llvm::SmallVector<std::pair<Party, ProducerState>, 2> producers;
   llvm::SmallVector<std::pair<Party, ConsumerState>, 4> consumers;
 
+  ProducerState &getProducer(const Party &party);
   ConsumerState &getConsumer(const Party &party);
+  bool hasFilled(const Party &party, int64_t round) const;
 };
 
 /// A pipeline; rounds stand for the phases of its barriers.
@@ -124,14 +142,15 @@ public:
 
   /// The four verbs. `acquire` sets `use`; `commit` and `release` say nothing
   /// to the other side yet: dots may have to be done before.
-  Outcome acquire(int64_t stage, int64_t phase, StageUse &use);
-  Outcome commit(const StageUse &use, int64_t phase);
+  Outcome acquire(const Party &producer, int64_t stage, int64_t phase,
+                  StageUse &use);
+  Outcome commit(const Party &producer, const StageUse &use, int64_t phase);
   Outcome wait(mlir::Operation *op, const Party &consumer, int64_t stage,
                int64_t phase);
   Outcome release(const Party &consumer, int64_t stage, int64_t phase,
                   StageUse &use);
   /// What the other side sees of a commit and of a release.
-  void announceCommit(int64_t stage);
+  void announceCommit(const Party &producer, int64_t stage);
   void announceRelease(const Party &consumer, int64_t stage);
 
   /// Whether a consumer may read what `writer` put into a stage.

@@ -289,27 +289,52 @@ def WarpLowerVotes : Pass<"warp-lower-votes", "::mlir::gpu::GPUFuncOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
-def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "Give copies to one role, computation to another";
+def WarpPrintRoles : Pass<"warp-print-roles", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Print which roles will run what";
   let description = [{
-    Turns the kernel's one program, in which copies stand in the order of their
-    use, into a `warp.specialize` with two roles: `load` keeps acquires, copies,
-    commits and work numbers, `compute` all other effects. Each role is the
-    program without what it does not need: loops and branches around its work
-    stay, values that they carry go where nobody reads them. So the copies come
-    in the order of their use, across loops and tiles, and run ahead as far as
-    the pipelines' stages allow.
+    For a kernel that is still one program: the ops with effects, in their order,
+    and the roles that `warp-specialize` will give them to.
+  }];
+}
+
+def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Give each role its part of the program";
+  let description = [{
+    Turns the kernel's one program, in which everything stands in the order of
+    its use, into a `warp.specialize` with a region for each of the `roles` of
+    its `tile.abi`. Where that has none and the schedule has
+    `producer_registers`, there are two: `load` owns the streams that are copied
+    from memory, `compute` the rest.
+
+    Roles own names, and all else follows. A role runs what has a name that it
+    owns. It acquires and commits the stages of a stream that it owns; the roles
+    that read what these bring wait and release. A store without a name fills the
+    stage acquired last. Waits for dots and turns follow their dots; fences,
+    waits for copies out and rows made zero follow the stores, the copies and the
+    readers of the same buffer. What only reads or computes goes to whoever needs
+    it; the rest goes to the role that owns `"*"`. `warp-print-roles` shows it.
+
+    Each role is the program without what it does not need: loops and branches
+    around its work stay, values that they carry go where nobody reads them. So
+    each fills stages in the order in which others wait for them, across loops
+    and tiles, and runs ahead as far as the stages allow. Roles without turns
+    cannot block each other, if the one program, run by one party, never waits
+    for what comes later in it.
+
+    It is an error if a tile that is computed from data would be found by two
+    roles (a stream must bring it), if two roles use one memory, one writes it
+    and no stream orders them, or if no role runs an op.
 
     `warp.next_work` becomes `warp.fetch_work` and a `warp.send` at the start of
-    the round in `load`, and a `warp.receive` where it stood in `compute`.
+    the round in the first role that copies from memory, and a `warp.receive`
+    where it stood in the others.
 
     Integers that are costly to find (read from memory, voted on, divided by what
-    only the launch knows), and that both roles need, `load` finds alone. It
-    sends them with the stage that it fills next; `compute` receives them behind
-    its wait for that stage. What such a stage can't bring, because it is needed
-    earlier or depends on the rows that warp groups hold, each role finds.
-
-    Does nothing where the schedule has no `producer_registers`.
+    only the launch knows), and that the filler of a stage and its readers need,
+    the filler finds alone. It sends them with the stage that it fills next; the
+    readers receive them behind their wait for that stage. What such a stage
+    can't bring, because it is needed earlier or depends on the rows that warp
+    groups hold, each role finds.
   }];
   let options = [
     Option<"sendsRelays", "relays", "bool", "true",

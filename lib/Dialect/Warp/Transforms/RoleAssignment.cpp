@@ -1,0 +1,505 @@
+//===- RoleAssignment.cpp - Which roles run what ----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoleAssignment.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+// What a role owns that owns all names that nobody else does.
+static constexpr StringLiteral kRest = "*";
+// A role has at least one warp group: register budgets are changed for four
+// warps at a time.
+static constexpr int64_t kCopyWarps = 4;
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+SmallVector<tile::RoleAttr> warp::getRoles(gpu::GPUFuncOp kernel,
+                                           tile::AbiOp abi) {
+  SmallVector<tile::RoleAttr> roles;
+  if (ArrayAttr asked = abi.getRolesAttr()) {
+    for (Attribute role : asked)
+      roles.push_back(cast<tile::RoleAttr>(role));
+    return roles;
+  }
+  tile::ScheduleAttr schedule = abi.getSchedule();
+  if (!schedule.isSpecialized())
+    return roles;
+  llvm::SetVector<Attribute> copied;
+  kernel.walk([&](CopyOp copy) {
+    if (copy.getNameAttr())
+      copied.insert(copy.getNameAttr());
+  });
+  Builder b(kernel.getContext());
+  return {tile::RoleAttr::get(b.getContext(), "load", kCopyWarps,
+                              schedule.getProducerRegisters(),
+                              b.getArrayAttr(copied.getArrayRef())),
+          tile::RoleAttr::get(b.getContext(), "compute", schedule.getWarps(),
+                              schedule.getConsumerRegisters(),
+                              b.getStrArrayAttr({kRest}))};
+}
+
+bool warp::isEverybodys(Operation *op) {
+  return isa<NextWorkOp, tile::AwaitPrologueOp>(op);
+}
+
+bool warp::makesShared(Operation *op) {
+  return isa<AllocOp, OnesOp, TmemAllocOp, PipelineOp, MailboxOp, TurnsOp>(op);
+}
+
+bool warp::isSharedValue(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
+  return makesShared(value.getDefiningOp());
+}
+
+bool warp::isOneWarps(Value value) {
+  if (value.getDefiningOp<tile::HeldRowsOp>())
+    return false;
+  auto tile = dyn_cast<RankedTensorType>(value.getType());
+  return !tile || isa_and_nonnull<LanesAttr>(tile.getEncoding());
+}
+
+std::string RoleAssignment::list(Roles set) const {
+  std::string text;
+  for (auto [index, role] : llvm::enumerate(roles))
+    if (set >> index & 1)
+      text += (text.empty() ? "@" : ", @") + role.getName().str();
+  return text;
+}
+
+RoleAssignment::Roles RoleAssignment::getOwner(StringAttr name) const {
+  Roles rest = 0;
+  for (auto [index, role] : llvm::enumerate(roles)) {
+    if (role.ownsName(name))
+      return Roles(1) << index;
+    if (role.ownsName(StringAttr::get(role.getContext(), kRest)))
+      rest = Roles(1) << index;
+  }
+  return rest;
+}
+
+unsigned RoleAssignment::getFiller(ProducerAcquireOp acquire) const {
+  return llvm::countr_zero(owners.lookup(acquire));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+RoleAssignment::Memory RoleAssignment::getMemory(Value value) {
+  Memory memory;
+  if (auto type = dyn_cast<MemRefType>(value.getType()))
+    memory.element = type.getElementType();
+  while (true) {
+    if (auto stage = value.getDefiningOp<StageOp>()) {
+      value = stage.getBuffer();
+    } else if (auto view = value.getDefiningOp<TmemViewOp>()) {
+      memory.from += view.getFrom();
+      value = view.getSource();
+    } else {
+      memory.root = value;
+      return memory;
+    }
+  }
+}
+
+RoleAssignment::Stream *RoleAssignment::findStream(Value pipeline) {
+  for (Stream &stream : streams)
+    if (stream.pipeline.getPipeline() == pipeline)
+      return &stream;
+  return nullptr;
+}
+
+/// What an op fills a stage with.
+static Value getFilled(Operation *op) {
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return copy.getTarget();
+  if (auto store = dyn_cast<LocalStoreOp>(op))
+    return store.getTarget();
+  if (auto store = dyn_cast<TmemStoreOp>(op))
+    return store.getTarget();
+  if (auto dot = dyn_cast<DotIntoOp>(op))
+    return dot.getAcc();
+  if (auto send = dyn_cast<SendOp>(op))
+    return send.getMailbox();
+  return {};
+}
+
+/// Stores into a stage that the role fills, or, with a name, into one that its
+/// owner holds.
+static bool isStoreToStage(Operation *op) {
+  return isa<LocalStoreOp, TmemStoreOp, SendOp>(op);
+}
+
+static bool isAcquire(Operation *op) { return isa<ProducerAcquireOp>(op); }
+static bool isCommit(Operation *op) {
+  return isa<ProducerCommitOp, CommitAfterDotsOp>(op);
+}
+static bool isReadersVerb(Operation *op) {
+  return isa<ConsumerWaitOp, ConsumerReleaseOp, ReleaseAfterDotsOp>(op);
+}
+
+//===----------------------------------------------------------------------===//
+// By names
+//===----------------------------------------------------------------------===//
+
+LogicalResult RoleAssignment::assignNamed() {
+  kernel.walk([&](PipelineOp op) {
+    streams.push_back({op, getOwner(op.getNameAttr()), {}, {}});
+  });
+  Roles all = (Roles(1) << roles.size()) - 1, rest = getOwner({});
+  WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
+    if (op == kernel || isStructural(op) || makesShared(op) ||
+        op->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    auto named = dyn_cast<tile::NamedOpInterface>(op);
+    StringAttr name = named ? named.getNameAttr() : StringAttr();
+    Roles &owner = owners[op];
+    if (isEverybodys(op)) {
+      owner = all;
+    } else if (isAcquire(op) || isCommit(op)) {
+      Stream *stream = findStream(op->getOperand(0));
+      if (!stream)
+        return op->emitError("needs a pipeline of the kernel's own");
+      owner = stream->filler;
+    } else if (onlyReads(op)) {
+      // Everybody may read, but for what is somebody's by name.
+      Roles named = name ? getOwner(name) : 0;
+      owner = named == rest ? 0 : named;
+    } else if (!isReadersVerb(op) &&
+               !isa<ZeroRowsOp, FenceStoresOp, CopyOutWaitOp, BeginTurnOp,
+                    EndTurnOp, DotWaitOp>(op) &&
+               (name || !isStoreToStage(op))) {
+      owner = getOwner(name);
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult RoleAssignment::collectFills(Block &block,
+                                           SmallVector<Stream *, 2> open) {
+  for (Operation &op : block) {
+    if (isAcquire(&op))
+      open.push_back(findStream(op.getOperand(0)));
+    else if (isCommit(&op))
+      llvm::erase(open, findStream(op.getOperand(0)));
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        if (failed(collectFills(inner, open)))
+          return failure();
+    Value filled = getFilled(&op);
+    if (!filled || (isa<CopyOp>(op) && !cast<CopyOp>(op).getAsync()))
+      continue;
+    Roles &owner = owners[&op];
+    if (owner == 0 && isStoreToStage(&op) && !open.empty())
+      owner = open.back()->filler;
+    // Of the stages that its role fills the last one; a change in place is part
+    // of none.
+    for (Stream *stream : llvm::reverse(open))
+      if (stream->filler == owner) {
+        Memory memory = getMemory(filled);
+        if (!llvm::is_contained(stream->brought, memory))
+          stream->brought.push_back(memory);
+        stream->fills.push_back(&op);
+        break;
+      }
+    if (owner == 0)
+      owner = getOwner({});
+  }
+  return success();
+}
+
+/// A turn is that of the dots in it.
+void RoleAssignment::assignTurns() {
+  kernel.walk([&](Operation *op) {
+    if (!isa<BeginTurnOp, EndTurnOp>(op))
+      return;
+    bool isBegin = isa<BeginTurnOp>(op);
+    Operation *dot = op;
+    while (dot && !isa<DotOp, DotIntoOp>(dot))
+      dot = isBegin ? dot->getNextNode() : dot->getPrevNode();
+    owners[op] = dot ? owners.lookup(dot) : getOwner({});
+  });
+}
+
+template <typename Op, typename Of>
+void RoleAssignment::assignAs() {
+  kernel.walk([&](Op op) {
+    Value root = getMemory(op.getBuffer()).root;
+    Roles set = 0;
+    kernel.walk([&](Of of) {
+      if (getMemory(of.getOperation()->getOperand(
+                        isa<LocalStoreOp>(of.getOperation()) ? 1 : 0))
+              .root == root)
+        set |= owners.lookup(of);
+    });
+    owners[op] = set ? set : getOwner({});
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// By who reads
+//===----------------------------------------------------------------------===//
+
+RoleAssignment::Roles RoleAssignment::getReaders(const Stream &stream) const {
+  Roles readers = 0;
+  kernel->walk([&](Operation *op) {
+    if (isa<StageOp, TmemViewOp, FenceStoresOp, CopyOutWaitOp, ZeroRowsOp>(
+            op) ||
+        llvm::is_contained(stream.fills, op))
+      return;
+    for (Value operand : op->getOperands())
+      if (isa<MemRefType, MailboxType>(operand.getType()) &&
+          llvm::is_contained(stream.brought, getMemory(operand)))
+        readers |= getRunning(op);
+  });
+  // What it filled itself, the filler may read back.
+  return readers & ~stream.filler;
+}
+
+/// Slices of all roles, as far as they are known.
+LogicalResult RoleAssignment::findNeeding() {
+  needing.clear();
+  Block &body = kernel.getBody().front();
+  for (unsigned role = 0; role < roles.size(); ++role) {
+    RoleSlicer slicer(getOwns(role), isSharedValue,
+                      [this](Operation *op) { return isOwned(op); });
+    if (failed(slicer.analyze(body, [](Operation *) { return false; })))
+      return failure();
+    for (Operation *op : slicer.getLive())
+      needing[op] |= Roles(1) << role;
+  }
+  return success();
+}
+
+LogicalResult RoleAssignment::assignReaders() {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    if (failed(findNeeding()))
+      return failure();
+    for (Stream &stream : streams) {
+      Roles readers = getReaders(stream);
+      auto add = [&](Operation *op) {
+        changed |= owners.lookup(op) != readers;
+        owners[op] = readers;
+      };
+      for (Operation *user : stream.pipeline.getPipeline().getUsers())
+        if (isReadersVerb(user))
+          add(user);
+      for (const Memory &memory : stream.brought)
+        kernel.walk([&](ZeroRowsOp zero) {
+          if (getMemory(zero.getBuffer()) == memory)
+            add(zero);
+        });
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+LogicalResult RoleAssignment::checkAssigned() {
+  // What nobody reads may be due to what nobody runs.
+  for (bool ofReaders : {false, true}) {
+    WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
+      if (op == kernel || isStructural(op) || makesShared(op) ||
+          onlyReads(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+          isOwned(op) || isReadersVerb(op) != ofReaders)
+        return WalkResult::advance();
+      if (ofReaders)
+        return op->emitError("nobody but its filler reads what the pipeline "
+                             "brings");
+      return op->emitError("no role runs this: no role owns its name, and none "
+                           "owns \"*\"");
+    });
+    if (walk.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+/// Tiles made of constants and scalars alone are made by whoever needs them.
+static bool isMadeAnywhere(Value value) {
+  Operation *def = value.getDefiningOp();
+  return !isa<RankedTensorType>(value.getType()) ||
+         (def && def->getNumRegions() == 0 && isMemoryEffectFree(def) &&
+          llvm::all_of(def->getOperands(), isMadeAnywhere));
+}
+
+LogicalResult RoleAssignment::checkCrossings() {
+  WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
+    Roles both = getRunning(op);
+    if (llvm::popcount(both) < 2 || isStructural(op))
+      return WalkResult::advance();
+    for (Value result : op->getResults())
+      if (!isOneWarps(result) && isa<RankedTensorType>(result.getType()) &&
+          !isMadeAnywhere(result))
+        return op->emitError("roles ")
+               << list(both)
+               << " need this tile: it must cross through a stream that one "
+                  "role fills and the others read";
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+namespace {
+/// What roles do with one memory.
+struct Uses {
+  uint64_t write = 0, any = 0;
+  Operation *writer = nullptr;
+  SmallVector<Operation *> ops;
+};
+} // namespace
+
+LogicalResult RoleAssignment::checkMemory() {
+  llvm::MapVector<Value, Uses> memories;
+  kernel.walk([&](MemoryEffectOpInterface op) {
+    Roles running = getRunning(op);
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    op.getEffects(effects);
+    for (const auto &effect : effects) {
+      Value value = effect.getValue();
+      if (!running || !value || !isa<MemRefType>(value.getType()) ||
+          isa<FenceStoresOp, CopyOutWaitOp>(op.getOperation()))
+        continue;
+      Uses &uses = memories[getMemory(value).root];
+      uses.any |= running;
+      uses.ops.push_back(op);
+      if (!isa<MemoryEffects::Write>(effect.getEffect()))
+        continue;
+      uses.write |= running;
+      uses.writer = op;
+    }
+  });
+  for (auto &[root, uses] : memories) {
+    Roles ordered = 0;
+    for (const Stream &stream : streams)
+      if (llvm::any_of(stream.brought, [&, root = root](const Memory &memory) {
+            return memory.root == root;
+          }))
+        ordered |= stream.filler | getReaders(stream);
+    Roles all = uses.any;
+    if (uses.write == 0 || llvm::popcount(all) < 2 || (all & ~ordered) == 0)
+      continue;
+    Roles writing = getRunning(uses.writer);
+    Operation **other = llvm::find_if(
+        uses.ops, [&](Operation *op) { return getRunning(op) & ~writing; });
+    InFlightDiagnostic diag = uses.writer->emitError("writes, as ")
+                              << list(writing) << ", memory that "
+                              << list(all & ~writing)
+                              << " uses, and no stream orders the two";
+    if (other != uses.ops.end())
+      diag.attachNote((*other)->getLoc()) << "used here";
+    return diag;
+  }
+  return success();
+}
+
+/// In a turn, a wait may need a stage that the role's other warp groups must
+/// release first, those too whose turn has not come.
+LogicalResult RoleAssignment::checkTurns() {
+  WalkResult walk = kernel.walk([&](BeginTurnOp begin) -> WalkResult {
+    struct Count {
+      int64_t waited = 0, released = 0, held = 0;
+      Operation *release = nullptr;
+    };
+    llvm::MapVector<Value, Count> counts;
+    if (begin.getTurns().getType().getGroups() < 2)
+      return WalkResult::advance();
+    for (Operation *op = begin->getNextNode(); op && !isa<EndTurnOp>(op);
+         op = op->getNextNode()) {
+      if (!isReadersVerb(op) || !(owners.lookup(op) & owners.lookup(begin)))
+        continue;
+      auto pipeline = cast<TypedValue<PipelineType>>(op->getOperand(0));
+      Count &count = counts[pipeline];
+      if (!isa<ConsumerWaitOp>(op)) {
+        count.release = op;
+        ++count.released;
+        // What it did not wait for in the turn it held before.
+        count.held = std::max(count.held, count.released - count.waited);
+        continue;
+      }
+      int64_t stages = pipeline.getType().getStages();
+      if (count.release && count.waited + count.held >= stages) {
+        InFlightDiagnostic diag = op->emitError(
+            "waits in a turn for a stage that warp groups must release first "
+            "whose turn has not come");
+        diag.attachNote(count.release->getLoc()) << "released here";
+        return diag;
+      }
+      ++count.waited;
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+LogicalResult RoleAssignment::compute() {
+  if (failed(assignNamed()) ||
+      failed(collectFills(kernel.getBody().front(), {})))
+    return failure();
+  assignTurns();
+  assignAs<FenceStoresOp, LocalStoreOp>();
+  assignAs<CopyOutWaitOp, CopyOutOp>();
+  WalkResult walk = kernel.walk([&](DotWaitOp wait) -> WalkResult {
+    Operation *dot = wait.getPending().getDefiningOp();
+    if (!dot)
+      return wait.emitError("waits for a dot of another block");
+    owners[wait] = owners.lookup(dot);
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted() || failed(assignReaders()))
+    return failure();
+  for (unsigned role = 0; role < roles.size(); ++role)
+    if (kernel
+            .walk([&](CopyOp copy) {
+              return owns(role, copy) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+            })
+            .wasInterrupted()) {
+      fetcher = role;
+      break;
+    }
+  if (failed(checkAssigned()) || failed(checkCrossings()) ||
+      failed(checkTurns()))
+    return failure();
+  return checkMemory();
+}
+
+void RoleAssignment::print(raw_ostream &os) {
+  os << "roles of @" << kernel.getName() << "\n";
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!isOwned(op))
+      return;
+    os << "  " << op->getName();
+    auto named = dyn_cast<tile::NamedOpInterface>(op);
+    if (named && named.getNameAttr())
+      os << " " << named.getNameAttr();
+    Stream *stream =
+        op->getNumOperands() ? findStream(op->getOperand(0)) : nullptr;
+    if (stream && stream->pipeline.getNameAttr())
+      os << " of " << stream->pipeline.getNameAttr();
+    os << ": " << list(owners.lookup(op)) << "\n";
+  });
+}

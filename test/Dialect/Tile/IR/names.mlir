@@ -1,0 +1,33 @@
+// Names of loads, dots and stores are printed and parsed, by any op the same way.
+// RUN: fovea-opt %s | fovea-opt | FileCheck %s
+// RUN: fovea-opt %s --mlir-print-op-generic | fovea-opt | FileCheck %s
+
+!k = memref<?x64xbf16, strided<[?, 1]>>
+!t = tensor<64x64xbf16, #tile.reg>
+!s = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  // CHECK: tile.abi @f {{.*}} roles([#tile.role<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>, #tile.role<"compute", warps = 8, registers = 240, owns = ["*"]>])
+  tile.abi @f target("sm_90a")
+    schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
+    tensors([#tile.tensor<"k", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#tile.memref<"k", [0, 1]>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>,
+           #tile.role<"compute", warps = 8, registers = 240, owns = ["*"]>])
+  gpu.func @f(%k: !k) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : !s
+    // CHECK: tile.load "a" %{{.*}}[
+    %a = tile.load "a" %k[%c0, %c0] dims [0, 1] : !k to !t
+    // CHECK: tile.load "b.1" %{{.*}}[
+    %b = tile.load "b.1" %k[%c0, %c0] dims [0, 1] : !k to !t
+    // CHECK: tile.dot "c_2" %
+    %c = tile.dot "c_2" %a, %b, %zero : !t, !t, !s
+    // CHECK: tile.dot %
+    %d = tile.dot %a, %b, %c : !t, !t, !s
+    %n = arith.truncf %d : !s to !t
+    // CHECK: tile.store "out" %
+    tile.store "out" %n, %k[%c0, %c0] dims [0, 1] : !t, !k
+    gpu.return
+  }
+}

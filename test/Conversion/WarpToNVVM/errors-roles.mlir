@@ -283,9 +283,10 @@ gpu.module @m {
         %z = arith.constant 0 : i32
         %o = arith.constant 1 : i32
         warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
-        // expected-error@+1 {{role 'compute' fills a pipeline and must do nothing else}}
-        warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
-        warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+        // expected-error@+1 {{role 'compute' fills a pipeline by copies and must do nothing else}}
+        warp.producer_acquire %r[%z, %z] : !warp.pipeline<2>
+        warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+        warp.producer_commit %r[%z, %z] : !warp.pipeline<2>
         warp.return
       }
     gpu.return

@@ -19,9 +19,9 @@
 // A second operand is all of the stage, not the warp group's rows.
 // RUN: sed 's,^  *// ALL ,,' %s > %t.mlir
 // RUN: not %{check} 2>&1 | FileCheck %s --check-prefix=ALL
-// RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=ALL-RUN
+// RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=ALL-EXECUTED
 // ALL: error: role 'fill' reads a buffer and never waits for the pipeline that fills it
-// ALL-RUN: error: reads stage 0 of a pipeline without having waited for it
+// ALL-EXECUTED: error: reads stage 0 of a pipeline without having waited for it
 
 // Before it commits, a warp group reads nothing back.
 // RUN: sed 's/^  *warp.producer_commit.*EARLY//; s,^  *// LATE ,,' %s > %t.mlir

@@ -41,14 +41,17 @@ int64_t warp::countGroups(const Party &party) {
                      party.role->getRegionNumber());
 }
 
-std::string Party::describe() const {
+static std::string describeRole(Region *role) {
   if (!role)
     return "the kernel";
   auto op = cast<SpecializeOp>(role->getParentOp());
-  unsigned index = role->getRegionNumber();
-  std::string text =
-      ("role @" + cast<StringAttr>(op.getNames()[index]).getValue()).str();
-  if (countGroups(op, index) == 1)
+  auto name = cast<StringAttr>(op.getNames()[role->getRegionNumber()]);
+  return ("role @" + name.getValue()).str();
+}
+
+std::string Party::describe() const {
+  std::string text = describeRole(role);
+  if (countGroups(*this) == 1)
     return text;
   return "warp group " + std::to_string(group) + " of " + text;
 }
@@ -119,9 +122,9 @@ Outcome PipelineRounds::addUsers(Value value, Region *region) {
   }
   Party party{region, 0};
   if (acquire && producer)
-    return Outcome::wrong(party.describe() +
+    return Outcome::wrong(describeRole(region) +
                           " acquires a stage of a pipeline whose producer is " +
-                          producer->describe())
+                          describeRole(producer->role))
         .at(acquire)
         .note(op, "the pipeline");
   if (acquire)

@@ -25,8 +25,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What lit's result codes count as. A test expected to fail that does is fine;
 # one that unexpectedly passes is not.
 LIT_PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
-# What is not run under the sanitizers: programs are small there, and not many.
-NOT_SANITIZED = "ptxas|feature-pairs|no-spills|roles-sass|examples-(sm|tile)|packed-queries|Analysis/random"
+# What is not run under the sanitizers: many programs, or many seeds of them, which take minutes.
+NOT_SANITIZED = ("ptxas|feature-pairs|no-spills|roles-sass|examples-sm_[0-9a]*-(warp|ptx)|packed-queries|Analysis/random"
+                 "|sequence-order|shapes-|recurrences-|ablation")
 FUZZ_MINUTES = 2
 PROGRAM_MINUTES = 1
 LIT_SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}

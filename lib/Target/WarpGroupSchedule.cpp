@@ -113,10 +113,11 @@ int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
     return schedule.getStream(StringAttr::get(schedule.getContext(), name))
         .stages;
   };
-  return getSharedBytes(
-      problem, schedule.getTileM(), schedule.getTileN(), getStages("q"),
-      getStages("k"), getStages("v"), schedule.getSumByDot(), schedule.getScoreStages(),
-      getScoreLoops(schedule.getRecurrence()), schedule.getOutputStages());
+  return getSharedBytes(problem, schedule.getTileM(), schedule.getTileN(),
+                        getStages("q"), getStages("k"), getStages("v"),
+                        schedule.getSumByDot(), schedule.getScoreStages(),
+                        getScoreLoops(schedule.getRecurrence()),
+                        schedule.getOutputStages());
 }
 
 /// Output can lie in the query's buffer if it is as wide, and if nobody waits

@@ -23,11 +23,11 @@
 // RUN: fovea-opt %examples/relative_bias.mlir --fovea-to-tile="target=sm_90a schedule=add_by_dot=1" | FileCheck %s --check-prefix=BRANCHES
 // BY_DOT:      %[[RAMP:.*]] = tile.ramp
 // BY_DOT-NEXT: %[[BIAS:.*]] = tile.broadcast %[[RAMP]]
-// BY_DOT-NEXT: tile.dot %{{.*}}, %{{.*}}, %[[BIAS]] transpose_b
+// BY_DOT-NEXT: tile.dot "s" %{{.*}}, %{{.*}}, %[[BIAS]] transpose_b
 // BEHIND:      %[[DOT:.*]] = tile.dot {{.*}} transpose_b
 // BEHIND:      arith.addf %[[DOT]]
 // BRANCHES:      %[[BIAS:.*]] = scf.if
-// BRANCHES:      tile.dot %{{.*}}, %{{.*}}, %[[BIAS]] transpose_b
+// BRANCHES:      tile.dot "s" %{{.*}}, %{{.*}}, %[[BIAS]] transpose_b
 
 func.func @output_alone(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
                         %slopes: tensor<?xf32>) -> tensor<?x?x?x64xbf16> {

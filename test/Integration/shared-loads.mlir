@@ -16,7 +16,7 @@
 
 // CHECK-LABEL: gpu.func @table_and_matrix
 // CHECK: scores(
-// CHECK: %[[M:.*]] = tile.load %{{.*}} dims [0, 1] : memref<200x328xf16
+// CHECK: %[[M:.*]] = tile.load {{.*}} dims [0, 1] : memref<200x328xf16
 // CHECK: scf.if
 // CHECK-NOT: tile.load
 // CHECK: arith.extf %[[M]]

@@ -21,8 +21,8 @@
 // CHECK-SAME: sum_by_dot = 1
 // Each product of weights and values is one dot, the first one with no sums
 // before it.
-// WARP-NOT: warp.dot async %{{.*}}, %{{.*}}, %{{.*}} : tensor
-// WARP: warp.dot async %{{.*}}, %{{.*}}, %{{.*}} ones(
+// WARP-NOT: warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} : tensor
+// WARP: warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} ones(
 // LSE: tile.abi @causal
 // LSE-NOT: sum_by_dot
 

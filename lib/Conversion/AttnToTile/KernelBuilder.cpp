@@ -67,10 +67,9 @@ Value KernelBuilder::loadHead(Value memref, Value batch, Value head, Value row,
     indices.push_back(constant(column));
     dims[1] = 3;
   }
-  return tile::LoadOp::create(builder, getLoc(),
-                              tileType(rows, columns, type.getElementType()),
-                              memref, indices, limit, dims,
-                              builder.getStringAttr(name));
+  return tile::LoadOp::create(
+      builder, getLoc(), tileType(rows, columns, type.getElementType()), memref,
+      indices, limit, dims, builder.getStringAttr(name));
 }
 
 std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,

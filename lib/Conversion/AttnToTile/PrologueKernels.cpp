@@ -87,7 +87,8 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
       b.getI64IntegerAttr(32 * schedule.warps), b.getI64IntegerAttr(0),
       b.getArrayAttr({}), /*persistent=*/IntegerAttr(),
       /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
-      /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr(), /*roles=*/ArrayAttr());
+      /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr(),
+      /*roles=*/ArrayAttr());
 
   SmallVector<Attribute> prologue;
   if (ArrayAttr before = main.getPrologueAttr())

@@ -158,10 +158,9 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
     }
   }
   OpBuilder builder(dot);
-  auto converted =
-      warp::DotOp::create(builder, dot.getLoc(), left, right, dot.getAcc(),
-                          dot.getTransposeB(), /*async=*/false,
-                          dot.getNameAttr());
+  auto converted = warp::DotOp::create(builder, dot.getLoc(), left, right,
+                                       dot.getAcc(), dot.getTransposeB(),
+                                       /*async=*/false, dot.getNameAttr());
   dot.replaceAllUsesWith(converted.getResult());
   dot.erase();
   return success();
@@ -205,11 +204,10 @@ LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
       type, {type.getDimSize(0), columns + more}, type.getElementType());
   Value acc = warp::ConcatColumnsOp::create(
       b, loc, joined, ValueRange{product.getAcc(), sum.getAcc()});
-  auto converted = warp::DotOp::create(b, loc, product.getA(), right, acc,
-                                       getOnes(loc, rightType, more),
-                                       /*transposeA=*/false,
-                                       /*transposeB=*/false, /*async=*/false,
-                                       product.getNameAttr());
+  auto converted = warp::DotOp::create(
+      b, loc, product.getA(), right, acc, getOnes(loc, rightType, more),
+      /*transposeA=*/false,
+      /*transposeB=*/false, /*async=*/false, product.getNameAttr());
   auto replace = [&](tile::DotOp dot, int64_t from) {
     b.setInsertionPoint(dot);
     Value part = warp::ExtractColumnsOp::create(

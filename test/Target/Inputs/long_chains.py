@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-LENGTH = 100
+LENGTH = 60
 MOST = 3.0
 
 

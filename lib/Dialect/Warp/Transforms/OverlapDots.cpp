@@ -462,9 +462,9 @@ void OverlapDotsPass::runOnOperation() {
   tile::ScheduleAttr schedule = abi.getSchedule();
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) {
-    bool hasAhead = llvm::any_of(
-        loop.getBody()->getOps<DotOp>(),
-        [&](DotOp dot) { return isAhead(dot, schedule); });
+    bool hasAhead =
+        llvm::any_of(loop.getBody()->getOps<DotOp>(),
+                     [&](DotOp dot) { return isAhead(dot, schedule); });
     if (hasAhead && runsOnce(loop))
       loops.push_back(loop);
   });

@@ -286,6 +286,8 @@ LogicalResult RoleAssignment::findNeeding() {
 }
 
 LogicalResult RoleAssignment::assignReaders() {
+  SmallVector<ZeroRowsOp> zeroed;
+  kernel.walk([&](ZeroRowsOp zero) { zeroed.push_back(zero); });
   bool changed = true;
   while (changed) {
     changed = false;
@@ -301,10 +303,9 @@ LogicalResult RoleAssignment::assignReaders() {
         if (isReadersVerb(user))
           add(user);
       for (const Memory &memory : stream.brought)
-        kernel.walk([&](ZeroRowsOp zero) {
+        for (ZeroRowsOp zero : zeroed)
           if (getMemory(zero.getBuffer()) == memory)
             add(zero);
-        });
     }
   }
   return success();
@@ -335,21 +336,29 @@ LogicalResult RoleAssignment::checkAssigned() {
 }
 
 /// Tiles made of constants and scalars alone are made by whoever needs them.
-static bool isMadeAnywhere(Value value) {
+/// `known` has what was asked before: operands may be shared.
+static bool isMadeAnywhere(Value value, DenseMap<Value, bool> &known) {
+  if (!isa<RankedTensorType>(value.getType()))
+    return true;
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
   Operation *def = value.getDefiningOp();
-  return !isa<RankedTensorType>(value.getType()) ||
-         (def && def->getNumRegions() == 0 && isMemoryEffectFree(def) &&
-          llvm::all_of(def->getOperands(), isMadeAnywhere));
+  bool isMade = def && def->getNumRegions() == 0 && isMemoryEffectFree(def) &&
+                llvm::all_of(def->getOperands(), [&](Value operand) {
+                  return isMadeAnywhere(operand, known);
+                });
+  return known[value] = isMade;
 }
 
 LogicalResult RoleAssignment::checkCrossings() {
+  DenseMap<Value, bool> made;
   WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
     Roles both = getRunning(op);
     if (llvm::popcount(both) < 2 || isStructural(op))
       return WalkResult::advance();
     for (Value result : op->getResults())
       if (!isOneWarps(result) && isa<RankedTensorType>(result.getType()) &&
-          !isMadeAnywhere(result))
+          !isMadeAnywhere(result, made))
         return op->emitError("roles ")
                << list(both)
                << " need this tile: it must cross through a stream that one "

@@ -27,8 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIT_PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
 # What is not run under the sanitizers: many programs, or many seeds of them, which take minutes.
 NOT_SANITIZED = ("ptxas|feature-pairs|no-spills|roles-sass|examples-sm_[0-9a]*-(warp|ptx)|packed-queries|Analysis/random"
-                 "|sequence-order|shapes-|recurrences-|ablation")
-FUZZ_MINUTES = 2
+                 "|sequence-order|shapes-|recurrences-|ablation|examples-attn|bias-broadcasts|cluster.test|persistent")
+FUZZ_MINUTES = 1
 PROGRAM_MINUTES = 1
 LIT_SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
 

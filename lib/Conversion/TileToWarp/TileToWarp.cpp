@@ -225,11 +225,9 @@ void TileToWarpPass::runOnOperation() {
   buffers.clear();
   fragments.clear();
   ones.clear();
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   schedule = abi.getSchedule();
   specialized = schedule.isSpecialized();
   cluster = schedule.getCluster();

@@ -113,11 +113,9 @@ struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
     gpu::GPUModuleOp module = getOperation();
     SmallVector<gpu::GPUFuncOp> kernels(module.getOps<gpu::GPUFuncOp>());
     for (gpu::GPUFuncOp kernel : kernels) {
-      tile::AbiOp abi = tile::lookupAbi(kernel);
-      if (!abi) {
-        kernel.emitError("kernel has no 'tile.abi' beside it");
+      tile::AbiOp abi = tile::requireAbi(kernel);
+      if (!abi)
         return signalPassFailure();
-      }
       if (failed(convert(kernel, abi)))
         return signalPassFailure();
     }

@@ -646,3 +646,10 @@ AbiOp fovea::tile::lookupAbi(Operation *kernel) {
       return abi;
   return {};
 }
+
+AbiOp fovea::tile::requireAbi(Operation *kernel) {
+  AbiOp abi = lookupAbi(kernel);
+  if (!abi)
+    kernel->emitError("kernel has no 'tile.abi' beside it");
+  return abi;
+}

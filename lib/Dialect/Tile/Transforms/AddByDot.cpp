@@ -121,11 +121,9 @@ struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
   using AddByDotBase::AddByDotBase;
 
   void runOnOperation() override {
-    AbiOp abi = lookupAbi(getOperation());
-    if (!abi) {
-      getOperation().emitError("kernel has no 'tile.abi' beside it");
+    AbiOp abi = requireAbi(getOperation());
+    if (!abi)
       return signalPassFailure();
-    }
     SmallVector<DotOp> dots;
     getOperation().walk([&](DotOp dot) {
       if (abi.getSchedule().getDot(dot.getNameAttr()).addsToSummand &&

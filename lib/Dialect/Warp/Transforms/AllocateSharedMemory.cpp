@@ -66,11 +66,9 @@ int64_t AllocateSharedMemoryPass::placeBarriers(int64_t start) {
 }
 
 void AllocateSharedMemoryPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   const TargetInfo *target =
       lookupTarget(abi.getTarget(), [&] { return abi.emitError(); });
   if (!target)

@@ -42,11 +42,9 @@ static LogicalResult assignLayout(tile::DiagonalsOp diagonals, int64_t warps) {
 }
 
 void AssignDiagonalLayoutsPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   int64_t warps = abi.getSchedule().getWarps() * abi.getSchedule().getCluster();
   SmallVector<tile::DiagonalsOp> ops;
   getOperation().walk([&](tile::DiagonalsOp op) { ops.push_back(op); });

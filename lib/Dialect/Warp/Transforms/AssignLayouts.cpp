@@ -45,11 +45,9 @@ Type AssignLayoutsPass::convert(Location loc, Type type) {
 }
 
 void AssignLayoutsPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   auto emitError = [&] { return abi.emitError(); };
   int64_t warps = abi.getSchedule().getWarps() * abi.getSchedule().getCluster();
   if (abi.getSchedule().isSpecialized())

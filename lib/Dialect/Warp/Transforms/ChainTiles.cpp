@@ -260,11 +260,9 @@ void Round::rotate() {
 }
 
 void ChainTilesPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   if (!abi.getSchedule().getChain())
     return;
   SmallVector<scf::WhileOp> loops;

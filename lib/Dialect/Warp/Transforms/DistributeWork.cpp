@@ -68,11 +68,9 @@ static void distribute(tile::ForeachWorkOp op, bool isOfCluster) {
 }
 
 void DistributeWorkPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   SmallVector<tile::ForeachWorkOp> loops;
   WalkResult walk = getOperation().walk([&](tile::ForeachWorkOp op) {
     if (op.getSchedule() == tile::WorkSchedule::Single) {

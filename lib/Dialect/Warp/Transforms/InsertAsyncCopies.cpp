@@ -277,11 +277,9 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
 }
 
 void InsertAsyncCopiesPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   // 'warp-insert-pipelines' does it for kernels with roles.
   if (abi.getSchedule().isSpecialized())
     return;

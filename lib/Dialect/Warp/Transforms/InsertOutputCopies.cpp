@@ -187,11 +187,9 @@ void InsertOutputCopiesPass::useStreamBuffer(ArrayRef<tile::StoreOp> stores,
 }
 
 void InsertOutputCopiesPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   // By the stream whose buffer they go through.
   llvm::MapVector<StringRef, SmallVector<tile::StoreOp>> stores;
   getOperation().walk([&](tile::StoreOp store) {

@@ -143,11 +143,9 @@ LogicalResult InsertPipelinesPass::convert(warp::CopyOp copy,
 }
 
 void InsertPipelinesPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   if (!abi.getSchedule().isSpecialized())
     return;
   SmallVector<warp::CopyOp> copies;

@@ -454,11 +454,9 @@ static LogicalResult overlap(scf::ForOp loop, tile::ScheduleAttr schedule) {
 }
 
 void OverlapDotsPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   tile::ScheduleAttr schedule = abi.getSchedule();
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) {

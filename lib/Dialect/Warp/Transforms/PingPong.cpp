@@ -52,11 +52,9 @@ static SmallVector<Burst> findBursts(Block &block) {
 }
 
 void PingPongPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   tile::ScheduleAttr schedule = abi.getSchedule();
   int64_t groups = schedule.getWarps() / 4;
   if (!schedule.isSpecialized() || !schedule.getPingPong() || groups < 2)

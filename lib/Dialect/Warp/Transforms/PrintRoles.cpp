@@ -22,11 +22,9 @@ using namespace fovea::warp;
 namespace {
 struct PrintRolesPass : warp::impl::WarpPrintRolesBase<PrintRolesPass> {
   void runOnOperation() override {
-    tile::AbiOp abi = tile::lookupAbi(getOperation());
-    if (!abi) {
-      getOperation().emitError("kernel has no 'tile.abi' beside it");
+    tile::AbiOp abi = tile::requireAbi(getOperation());
+    if (!abi)
       return signalPassFailure();
-    }
     SmallVector<tile::RoleAttr> roles = getRoles(getOperation(), abi);
     if (roles.empty())
       return;

@@ -235,15 +235,16 @@ void RoleAssignment::assignTurns() {
   });
 }
 
+static Value getAccessed(LocalStoreOp op) { return op.getTarget(); }
+static Value getAccessed(CopyOutOp op) { return op.getSource(); }
+
 template <typename Op, typename Of>
 void RoleAssignment::assignAs() {
   kernel.walk([&](Op op) {
     Value root = getMemory(op.getBuffer()).root;
     Roles set = 0;
     kernel.walk([&](Of of) {
-      if (getMemory(of.getOperation()->getOperand(
-                        isa<LocalStoreOp>(of.getOperation()) ? 1 : 0))
-              .root == root)
+      if (getMemory(getAccessed(of)).root == root)
         set |= owners.lookup(of);
     });
     owners[op] = set ? set : getOwner({});
@@ -465,6 +466,11 @@ LogicalResult RoleAssignment::checkTurns() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RoleAssignment::compute() {
+  // A bit each, and one to count all of them.
+  constexpr size_t most = std::numeric_limits<Roles>::digits - 1;
+  if (roles.size() > most)
+    return kernel.emitError("a kernel has at most ")
+           << most << " roles, found " << roles.size();
   if (failed(assignNamed()) ||
       failed(collectFills(kernel.getBody().front(), {})))
     return failure();

@@ -226,11 +226,9 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi,
 }
 
 void SpecializePass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   SmallVector<tile::RoleAttr> roles = getRoles(getOperation(), abi);
   if (roles.empty())
     return;

@@ -244,11 +244,9 @@ bool RoundedWeights::split(int64_t columns) {
 }
 
 void SplitSoftmaxPass::runOnOperation() {
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
-  if (!abi) {
-    getOperation().emitError("kernel has no 'tile.abi' beside it");
+  tile::AbiOp abi = tile::requireAbi(getOperation());
+  if (!abi)
     return signalPassFailure();
-  }
   SmallVector<DotWaitOp> waits;
   getOperation().walk([&](DotWaitOp wait) { waits.push_back(wait); });
   for (DotWaitOp wait : waits) {

@@ -117,6 +117,8 @@ TensorAttr lookupTensor(mlir::ArrayAttr tensors, llvm::StringRef name);
 
 /// The abi op of `kernel`, which stands beside it; null if there is none.
 AbiOp lookupAbi(mlir::Operation *kernel);
+/// The same; without one an error of the kernel.
+AbiOp requireAbi(mlir::Operation *kernel);
 
 /// The kernels that run before the one of `abi`, in order.
 llvm::SmallVector<AbiOp> getPrologueKernels(AbiOp abi);

@@ -444,10 +444,14 @@ public:
         library.getAddressOfSymbol("foveaPTXDriverSet"));
     setTrace = reinterpret_cast<decltype(setTrace)>(
         library.getAddressOfSymbol("foveaPTXDriverTrace"));
-    assert(set && setTrace && "another library of that name");
     return FOVEA_OK;
   }
   bool apply(const char *name, uint64_t value) const {
+    if (!set) {
+      reportError(getEmulator() + " is not Fovea's emulator: it has no "
+                                  "'foveaPTXDriverSet'");
+      return false;
+    }
     if (set(name, value) == 0)
       return true;
     reportError("the emulator has no " + Twine(name) + " " + Twine(value));
@@ -455,7 +459,7 @@ public:
   }
   /// An empty path ends the trace.
   bool trace(const std::string &path) const {
-    if (setTrace(path.empty() ? nullptr : path.c_str()) == 0)
+    if (setTrace && setTrace(path.empty() ? nullptr : path.c_str()) == 0)
       return true;
     reportError("cannot write '" + path + "'");
     return false;

@@ -79,6 +79,21 @@ enum : CUresult {
 CUresult fail(CUresult result, const llvm::Twine &words = "");
 CUresult fail(CUresult result, llvm::Error error);
 
+/// Success, or the failure of a handle that the driver did not give.
+inline CUresult expectKnown(bool isKnown, const char *what) {
+  return isKnown ? CUDA_SUCCESS
+                 : fail(kInvalidHandle, llvm::Twine("no such ") + what);
+}
+
+/// Destroys what a handle stands for, if it is one of `handles`.
+template <typename Handles, typename Handle>
+CUresult destroy(Handles &handles, Handle *handle, const char *what) {
+  bool isKnown = handles.erase(handle);
+  if (isKnown)
+    delete handle;
+  return expectKnown(isKnown, what);
+}
+
 /// A chip as the driver describes it.
 struct ChipFacts {
   unsigned capability;

@@ -28,23 +28,18 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
   FOVEA_ENTER(state)
-  if (!state.streams.erase(stream))
-    return fail(kInvalidHandle, "no such stream");
-  delete stream;
-  return CUDA_SUCCESS;
+  return destroy(state.streams, stream, "stream");
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
   FOVEA_ENTER(state)
-  return state.isStream(stream) ? CUDA_SUCCESS
-                                : fail(kInvalidHandle, "no such stream");
+  return expectKnown(state.isStream(stream), "stream");
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, int *status) {
   FOVEA_ENTER(state)
   *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return state.isStream(stream) ? CUDA_SUCCESS
-                                : fail(kInvalidHandle, "no such stream");
+  return expectKnown(state.isStream(stream), "stream");
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
@@ -66,10 +61,7 @@ CUresult cuEventCreate(CUevent *event, unsigned flags) {
 
 CUresult cuEventDestroy_v2(CUevent event) {
   FOVEA_ENTER(state)
-  if (!state.events.erase(event))
-    return fail(kInvalidHandle, "no such event");
-  delete event;
-  return CUDA_SUCCESS;
+  return destroy(state.events, event, "event");
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
@@ -83,8 +75,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 
 CUresult cuEventSynchronize(CUevent event) {
   FOVEA_ENTER(state)
-  return state.events.contains(event) ? CUDA_SUCCESS
-                                      : fail(kInvalidHandle, "no such event");
+  return expectKnown(state.events.contains(event), "event");
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from reporting import report
+
 SIZES = {"B": 2, "Hq": 4, "Sq": 140, "Skv": 200}
 
 PROGRAM = """
@@ -48,10 +50,7 @@ def main(fovea_run, target):
             command = [fovea_run, str(path), "--level=warp", f"--target={target}", "--random=1", "--check"]
             command.append(f"--dims={','.join(dims)}")
             result = subprocess.run(command, capture_output=True, text=True)
-        print(shape, "passed" if result.returncode == 0 else "FAILED", flush=True)
-        if result.returncode != 0:
-            failed = True
-            print(" ".join(command), result.stdout, result.stderr, sep="\n")
+        failed |= report(shape, command, result)
     return failed
 
 

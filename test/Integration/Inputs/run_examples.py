@@ -15,6 +15,8 @@ import pathlib
 import subprocess
 import sys
 
+from reporting import report
+
 # Sizes that leave ragged tiles and blocks, and several tiles for each CTA of a
 # persistent kernel.
 SIZES = {"B": 2, "Hq": 4, "Hkv": 2, "Sq": 300, "Skv": 430}
@@ -59,10 +61,7 @@ def main(fovea_run, examples, *arguments):
         dims = ",".join(f"{name}={size}" for name, size in sizes.items())
         command = [fovea_run, f"--level={arguments[0]}", "--random=1", f"--dims={dims}", "--integers=0:430", "--check"]
         command, result = run(command, program, arguments)
-        print(program.stem, "passed" if result.returncode == 0 else "FAILED", flush=True)
-        if result.returncode != 0:
-            failed = True
-            print(" ".join(command), result.stdout, result.stderr, sep="\n")
+        failed |= report(program.stem, command, result)
     return failed
 
 

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from reporting import report
+
 # Sizes and seeds.
 SHAPES = {
     "one": ((1, 1, 1, 1, 1), 1),
@@ -72,10 +74,7 @@ def main(compiler, runner, examples, target, schedule="auto", *chosen):
                 command = [runner, "--level=ptx", str(program), f"--kernel={ptx}", f"--metadata={metadata}", f"--target={target}"]
                 command += [f"--dims={dims}", f"--integers=0:{sizes[4] - 1}", f"--seeds={seeds}", "--random=3", "--check"]
                 result = subprocess.run(command, capture_output=True, text=True)
-                print(program.stem, shape, "passed" if result.returncode == 0 else "FAILED", flush=True)
-                if result.returncode != 0:
-                    failed = True
-                    print(" ".join(command), result.stdout, result.stderr, sep="\n")
+                failed |= report(f"{program.stem} {shape}", command, result)
     return failed
 
 

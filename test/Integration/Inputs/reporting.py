@@ -1,0 +1,10 @@
+"""What scripts that run many programs say of each."""
+
+
+def report(name, command, result):
+    """Prints whether it passed, and all that a failure said; whether it failed."""
+    failed = result.returncode != 0
+    print(name, "FAILED" if failed else "passed", flush=True)
+    if failed:
+        print(" ".join(map(str, command)), result.stdout, result.stderr, sep="\n")
+    return failed

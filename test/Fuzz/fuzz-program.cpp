@@ -48,12 +48,16 @@ private:
 static void checkFailure(FoveaContext *context) {
   size_t count;
   const FoveaDiagnostic *list = foveaContextDiagnostics(context, &count);
+  // At their beginning: a message may quote the program, which may say
+  // anything.
+  static const char *const ours[] = {
+      "failure inside the compiler: ", "an earlier failure inside the compiler",
+      "the compiler failed and did not say why"};
   bool hasReason = false;
   for (size_t i = 0; i < count; ++i) {
-    if (strstr(list[i].message.data, "failure inside the compiler") ||
-        strstr(list[i].message.data, "left this context unusable") ||
-        strstr(list[i].message.data, "did not say why"))
-      give(list[i].message.data);
+    for (const char *beginning : ours)
+      if (strncmp(list[i].message.data, beginning, strlen(beginning)) == 0)
+        give(list[i].message.data);
     hasReason |= list[i].severity == FOVEA_ERROR;
   }
   if (!hasReason)

@@ -125,3 +125,27 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+#acc = #warp.wgmma<groups = 1>
+!k = memref<128x64xbf16, #warp.shared<panel = 32>>
+!v = memref<128x64xbf16, #warp.shared<panel = 64>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
+  gpu.func @f() kernel {
+    %k = warp.alloc offset(0) : !k
+    %v = warp.alloc offset(16384) : !v
+    warp.specialize captures(%k, %v : !k, !v)
+      role @compute warps(4) regs(240) {
+      ^bb0(%k0: !k, %v0: !v):
+        %x = arith.constant dense<0.0> : tensor<64x64xf32, #acc>
+        // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+        // expected-error@+1 {{wgmma reads a transposed first operand in panels of 64 columns, found 'memref<128x64xbf16, #warp.shared<panel = 32>>'}}
+        %d = warp.dot %k0, %v0, %x transpose_a : !k, !v, tensor<64x64xf32, #acc>
+        warp.return
+      }
+    gpu.return
+  }
+}

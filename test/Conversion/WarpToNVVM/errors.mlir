@@ -181,3 +181,21 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!memory = memref<?x32xf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %a = warp.alloc offset(0) : memref<16x64xf16, #warp.shared<panel = 64>>
+    %b = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<panel = 16>>
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+    // expected-error@+1 {{mma.sync reads no transposed first operand}}
+    %d = warp.dot %a, %b, %zero transpose_a : memref<16x64xf16, #warp.shared<panel = 64>>, memref<16x16xf16, #warp.shared<panel = 16>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    gpu.return
+  }
+}

@@ -166,3 +166,12 @@ func.func @zero_rows_global(%b: memref<16x16xbf16>, %n: index) {
   "warp.zero_rows"(%b, %n) : (memref<16x16xbf16>, index) -> ()
   return
 }
+
+// -----
+
+func.func @dot_turns_registers(%a: tensor<16x16xbf16, #tile.reg>, %b: memref<16x16xbf16, #warp.shared<panel = 16>>,
+                               %c: tensor<16x16xf32, #tile.reg>) {
+  // expected-error@+1 {{reads a transposed first operand from shared memory only, found 'tensor<16x16xbf16, #tile.reg>'}}
+  %0 = warp.dot %a, %b, %c transpose_a : tensor<16x16xbf16, #tile.reg>, memref<16x16xbf16, #warp.shared<panel = 16>>, tensor<16x16xf32, #tile.reg>
+  return
+}

@@ -341,7 +341,8 @@ def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
            "What is costly to find, one role finds and sends">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::scf::SCFDialect"];
+                           "::mlir::scf::SCFDialect",
+                           "::fovea::warp::WarpDialect"];
 }
 
 def WarpAllocateSharedMemory

@@ -225,6 +225,150 @@ static bool splitAssignment(StringRef option, StringRef text, StringRef &name,
   return false;
 }
 
+/// Sizes of dimensions and values of scalars.
+static bool readAssignments(Options &options) {
+  for (const std::string &text : dims) {
+    StringRef name, value;
+    int64_t size;
+    if (!splitAssignment("dims", text, name, value))
+      return false;
+    if (value.getAsInteger(10, size) || size < 0) {
+      reportError("size of dimension " + name +
+                  " must be an integer from 0, found '" + value + "'");
+      return false;
+    }
+    if (!options.dims.try_emplace(name, size).second) {
+      reportError("dimension " + name + " is given twice");
+      return false;
+    }
+  }
+  for (const std::string &text : scalars) {
+    StringRef name, value;
+    if (!splitAssignment("scalars", text, name, value))
+      return false;
+    options.scalars[name] = value.str();
+  }
+  return true;
+}
+
+/// What tensors hold.
+static bool readContents(Options &options) {
+  options.inputs.assign(inputs.begin(), inputs.end());
+  options.outputs.assign(outputs.begin(), outputs.end());
+  options.saveInputs = saveInputs;
+  if (dtype == "bf16" || dtype == "f16") {
+    options.uint16Is = dtype == "bf16" ? fovea::interp::ElementKind::BF16
+                                       : fovea::interp::ElementKind::F16;
+  } else if (dtype.getNumOccurrences()) {
+    reportError("--dtype must be 'bf16' or 'f16', found '" + dtype + "'");
+    return false;
+  }
+  if (randomSeed.getNumOccurrences())
+    options.randomSeed = randomSeed;
+  if (!readAssignments(options))
+    return false;
+  if (!std::isfinite(magnitude)) {
+    reportError("--magnitude must be finite");
+    return false;
+  }
+  options.magnitude = magnitude;
+  auto [low, high] = StringRef(integers).split(':');
+  if (low.getAsInteger(10, options.integersLow) ||
+      high.getAsInteger(10, options.integersHigh) ||
+      options.integersLow > options.integersHigh) {
+    reportError("--integers expects low:high, found '" + integers + "'");
+    return false;
+  }
+  if (!options.randomSeed &&
+      (!options.dims.empty() || !options.scalars.empty())) {
+    reportError("--dims and --scalars go with --random");
+    return false;
+  }
+  if (options.randomSeed && !options.inputs.empty()) {
+    reportError("--random and --inputs exclude each other");
+    return false;
+  }
+  return true;
+}
+
+static bool readChecks(Options &options) {
+  options.check = check;
+  options.checkContents = contents;
+  if (kvBoundsRows < 0) {
+    reportError("--check-kv-bounds must not be negative");
+    return false;
+  }
+  options.kvBoundsRows = kvBoundsRows;
+  if (kvClassifyBlock.empty())
+    return true;
+  StringRef block = kvClassifyBlock;
+  options.kvClassifyExactly = block.consume_back(",exact");
+  auto [rows, columns] = block.split('x');
+  if (!rows.getAsInteger(10, options.kvClassifyRows) &&
+      !columns.getAsInteger(10, options.kvClassifyColumns) &&
+      options.kvClassifyRows >= 1 && options.kvClassifyColumns >= 1)
+    return true;
+  reportError("--check-kv-classify expects two positive numbers such as "
+              "64x32, perhaps ',exact', found '" +
+              kvClassifyBlock + "'");
+  return false;
+}
+
+/// Where the program runs.
+static bool readDevice(Options &options) {
+  options.emulated = device == Device::PTX || level == LevelOption::PTX;
+  options.onDevice = options.emulated || device == Device::CUDA;
+  if (level.getNumOccurrences() && level != LevelOption::PTX)
+    options.level = Level(level.getValue());
+  options.kernel = kernel;
+  options.metadata = metadata;
+  options.benchmark = benchmark;
+  options.trace = trace;
+  const char *mistake = nullptr;
+  if (!options.onDevice && (options.benchmark || !options.kernel.empty() ||
+                            !options.metadata.empty()))
+    mistake = "--benchmark, --kernel and --metadata go with --device=cuda";
+  else if (!options.emulated && !options.trace.empty())
+    mistake = "--trace goes with --device=ptx";
+  else if (device == Device::CUDA && options.emulated)
+    mistake = "--level=ptx does not go with --device=cuda";
+  else if (options.emulated && options.benchmark)
+    mistake = "--benchmark goes with --device=cuda: times of PTX on the CPU "
+              "say nothing";
+  else if (options.kernel.empty() != options.metadata.empty())
+    mistake = "--kernel and --metadata go together";
+  else if (options.onDevice && options.level)
+    mistake = "--level is for the interpreter; it does not go with --device";
+  if (mistake)
+    reportError(mistake);
+  return !mistake;
+}
+
+/// How it is compiled, and which schedules are tried.
+static bool readSchedules(Options &options) {
+  options.target = target;
+  options.schedule = schedule;
+  options.scheduleTable = scheduleTable;
+  options.recurrence = recurrence;
+  options.accurateTanh = accurateTanh;
+  options.tune = tune != Tune::No;
+  options.tuneDryRun = tune == Tune::DryRun;
+  options.jobs = jobs;
+  options.ptxas = ptxas;
+  if (tune == Tune::Yes &&
+      (!options.onDevice || options.emulated || scheduleTable.empty())) {
+    reportError("--tune goes with --device=cuda and --schedule-table; "
+                "--tune=dry-run needs neither");
+    return false;
+  }
+  if (options.tune &&
+      (!options.kernel.empty() || options.check || options.benchmark)) {
+    reportError("--tune goes without --kernel, --check and --benchmark");
+    return false;
+  }
+  return true;
+}
+
 std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
   std::vector<std::string> arguments = expandLists(argc, argv);
   std::vector<const char *> pointers;
@@ -246,142 +390,16 @@ std::optional<Options> fovea::run::parseOptions(int argc, char **argv) {
   options.program = program;
   options.reference = reference;
   options.entry = entry;
-  options.inputs.assign(inputs.begin(), inputs.end());
-  options.outputs.assign(outputs.begin(), outputs.end());
-  options.emulated = device == Device::PTX || level == LevelOption::PTX;
-  options.onDevice = options.emulated || device == Device::CUDA;
-  if (level.getNumOccurrences() && level != LevelOption::PTX)
-    options.level = Level(level.getValue());
   options.precision = precision;
-  if (dtype == "bf16" || dtype == "f16") {
-    options.uint16Is = dtype == "bf16" ? fovea::interp::ElementKind::BF16
-                                       : fovea::interp::ElementKind::F16;
-  } else if (dtype.getNumOccurrences()) {
-    reportError("--dtype must be 'bf16' or 'f16', found '" + dtype + "'");
-    return std::nullopt;
-  }
-  if (randomSeed.getNumOccurrences())
-    options.randomSeed = randomSeed;
-  for (const std::string &text : dims) {
-    StringRef name, value;
-    int64_t size;
-    if (!splitAssignment("dims", text, name, value))
-      return std::nullopt;
-    if (value.getAsInteger(10, size) || size < 0) {
-      reportError("size of dimension " + name +
-                  " must be an integer from 0, found '" + value + "'");
-      return std::nullopt;
-    }
-    if (!options.dims.try_emplace(name, size).second) {
-      reportError("dimension " + name + " is given twice");
-      return std::nullopt;
-    }
-  }
-  for (const std::string &text : scalars) {
-    StringRef name, value;
-    if (!splitAssignment("scalars", text, name, value))
-      return std::nullopt;
-    options.scalars[name] = value.str();
-  }
-  if (!std::isfinite(magnitude)) {
-    reportError("--magnitude must be finite");
-    return std::nullopt;
-  }
-  options.magnitude = magnitude;
-  auto [low, high] = StringRef(integers).split(':');
-  if (low.getAsInteger(10, options.integersLow) ||
-      high.getAsInteger(10, options.integersHigh) ||
-      options.integersLow > options.integersHigh) {
-    reportError("--integers expects low:high, found '" + integers + "'");
-    return std::nullopt;
-  }
-  options.saveInputs = saveInputs;
-  options.check = check;
   options.json = json;
-  if (kvBoundsRows < 0) {
-    reportError("--check-kv-bounds must not be negative");
+  if (!readContents(options) || !readChecks(options) || !readDevice(options) ||
+      !readSchedules(options))
     return std::nullopt;
-  }
-  options.kvBoundsRows = kvBoundsRows;
-  options.checkContents = contents;
-  if (!kvClassifyBlock.empty()) {
-    StringRef block = kvClassifyBlock;
-    options.kvClassifyExactly = block.consume_back(",exact");
-    auto [rows, columns] = block.split('x');
-    if (rows.getAsInteger(10, options.kvClassifyRows) ||
-        columns.getAsInteger(10, options.kvClassifyColumns) ||
-        options.kvClassifyRows < 1 || options.kvClassifyColumns < 1) {
-      reportError("--check-kv-classify expects two positive numbers such as "
-                  "64x32, perhaps ',exact', found '" +
-                  kvClassifyBlock + "'");
-      return std::nullopt;
-    }
-  }
-  options.kernel = kernel;
-  options.metadata = metadata;
-  options.benchmark = benchmark;
-  if (!options.onDevice && (options.benchmark || !options.kernel.empty() ||
-                            !options.metadata.empty())) {
-    reportError("--benchmark, --kernel and --metadata go with --device=cuda");
-    return std::nullopt;
-  }
-  options.trace = trace;
-  if (!options.emulated && !options.trace.empty()) {
-    reportError("--trace goes with --device=ptx");
-    return std::nullopt;
-  }
-  if (device == Device::CUDA && options.emulated) {
-    reportError("--level=ptx does not go with --device=cuda");
-    return std::nullopt;
-  }
-  if (options.emulated && options.benchmark) {
-    reportError("--benchmark goes with --device=cuda: times of PTX on the CPU "
-                "say nothing");
-    return std::nullopt;
-  }
-  if (options.kernel.empty() != options.metadata.empty()) {
-    reportError("--kernel and --metadata go together");
-    return std::nullopt;
-  }
-  if (options.onDevice && options.level) {
-    reportError("--level is for the interpreter; it does not go with "
-                "--device");
-    return std::nullopt;
-  }
-  options.tune = tune != Tune::No;
-  options.tuneDryRun = tune == Tune::DryRun;
-  options.jobs = jobs;
-  options.ptxas = ptxas;
-  if (tune == Tune::Yes &&
-      (!options.onDevice || options.emulated || scheduleTable.empty())) {
-    reportError("--tune goes with --device=cuda and --schedule-table; "
-                "--tune=dry-run needs neither");
-    return std::nullopt;
-  }
-  if (options.tune &&
-      (!options.kernel.empty() || options.check || options.benchmark)) {
-    reportError("--tune goes without --kernel, --check and --benchmark");
-    return std::nullopt;
-  }
   if (numSeeds < 1) {
     reportError("--seeds must be positive");
     return std::nullopt;
   }
   options.seed = seed;
   options.numSeeds = numSeeds;
-  options.target = target;
-  options.schedule = schedule;
-  options.scheduleTable = scheduleTable;
-  options.recurrence = recurrence;
-  options.accurateTanh = accurateTanh;
-  if (!options.randomSeed &&
-      (!options.dims.empty() || !options.scalars.empty())) {
-    reportError("--dims and --scalars go with --random");
-    return std::nullopt;
-  }
-  if (options.randomSeed && !options.inputs.empty()) {
-    reportError("--random and --inputs exclude each other");
-    return std::nullopt;
-  }
   return options;
 }

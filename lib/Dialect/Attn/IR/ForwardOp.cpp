@@ -84,129 +84,153 @@ static LogicalResult verifyWeights(ForwardOp op) {
   return success();
 }
 
-LogicalResult ForwardOp::verify() {
-  struct Named {
-    StringRef name;
-    RankedTensorType type;
-  };
-  Named tensors[] = {{"query", getQueryType()},
-                     {"key", getKeyType()},
-                     {"value", getValueType()},
-                     {"output", getOutputType()}};
-  for (const Named &tensor : tensors) {
-    if (tensor.type.getRank() != 4)
-      return emitOpError() << tensor.name << " must have rank 4, found "
-                           << tensor.type;
-    if (tensor.type.getEncoding())
-      return emitOpError() << tensor.name << " must have no encoding, found "
-                           << tensor.type;
-    if (!isAttentionFloat(tensor.type.getElementType()))
-      return emitOpError() << tensor.name << " must be f16, bf16 or f32, found "
-                           << tensor.type.getElementType();
-    if (tensor.type.isDynamicDim(3))
-      return emitOpError() << "head dim of the " << tensor.name
-                           << " must be static, found " << tensor.type;
-    int64_t elements = 1;
-    for (int64_t size : tensor.type.getShape()) {
-      if (size == 0)
-        return emitOpError()
-               << tensor.name << " must not be empty, found " << tensor.type;
-      if (!ShapedType::isDynamic(size) &&
-          llvm::MulOverflow(elements, size, elements))
-        return emitOpError() << tensor.name
-                             << " has more than 2^63 elements: " << tensor.type;
-    }
+static LogicalResult verifyTensor(ForwardOp op, StringRef name,
+                                  RankedTensorType type) {
+  if (type.getRank() != 4)
+    return op.emitOpError() << name << " must have rank 4, found " << type;
+  if (type.getEncoding())
+    return op.emitOpError() << name << " must have no encoding, found " << type;
+  if (!isAttentionFloat(type.getElementType()))
+    return op.emitOpError() << name << " must be f16, bf16 or f32, found "
+                            << type.getElementType();
+  if (type.isDynamicDim(3))
+    return op.emitOpError()
+           << "head dim of the " << name << " must be static, found " << type;
+  int64_t elements = 1;
+  for (int64_t size : type.getShape()) {
+    if (size == 0)
+      return op.emitOpError() << name << " must not be empty, found " << type;
+    if (!ShapedType::isDynamic(size) &&
+        llvm::MulOverflow(elements, size, elements))
+      return op.emitOpError()
+             << name << " has more than 2^63 elements: " << type;
   }
-  Type element = getQueryType().getElementType();
-  if (getKeyType().getElementType() != element ||
-      getValueType().getElementType() != element)
-    return emitOpError()
-           << "query, key and value must have one element type, found "
-           << element << ", " << getKeyType().getElementType() << " and "
-           << getValueType().getElementType();
-  if (getOutputType().getElementType() != element &&
-      !getOutputType().getElementType().isF32())
-    return emitOpError() << "output must be " << element << " or f32, found "
-                         << getOutputType().getElementType();
+  return success();
+}
 
-  int64_t h = getHeadDim(), s = getSequenceDim();
-  auto q = getQueryType().getShape(), k = getKeyType().getShape(),
-       v = getValueType().getShape(), o = getOutputType().getShape();
-  if (!getSequence().hasPagedKeys() && !agree(q[0], k[0]))
-    return emitOpError() << "query and key must have one batch size, found "
-                         << q[0] << " and " << k[0];
+static LogicalResult verifyElements(ForwardOp op) {
+  Type element = op.getQueryType().getElementType();
+  if (op.getKeyType().getElementType() != element ||
+      op.getValueType().getElementType() != element)
+    return op.emitOpError()
+           << "query, key and value must have one element type, found "
+           << element << ", " << op.getKeyType().getElementType() << " and "
+           << op.getValueType().getElementType();
+  if (op.getOutputType().getElementType() != element &&
+      !op.getOutputType().getElementType().isF32())
+    return op.emitOpError() << "output must be " << element << " or f32, found "
+                            << op.getOutputType().getElementType();
+  return success();
+}
+
+static LogicalResult verifyShapes(ForwardOp op) {
+  int64_t h = op.getHeadDim(), s = op.getSequenceDim();
+  auto q = op.getQueryType().getShape(), k = op.getKeyType().getShape(),
+       v = op.getValueType().getShape(), o = op.getOutputType().getShape();
+  if (!op.getSequence().hasPagedKeys() && !agree(q[0], k[0]))
+    return op.emitOpError() << "query and key must have one batch size, found "
+                            << q[0] << " and " << k[0];
   if (!agree(k[0], v[0]) || !agree(k[h], v[h]) || !agree(k[s], v[s]))
-    return emitOpError()
+    return op.emitOpError()
            << "key and value must agree in all but the head dim, found "
-           << getKeyType() << " and " << getValueType();
+           << op.getKeyType() << " and " << op.getValueType();
   if (q[3] != k[3])
-    return emitOpError() << "query and key must have one head dim, found "
-                         << q[3] << " and " << k[3];
+    return op.emitOpError() << "query and key must have one head dim, found "
+                            << q[3] << " and " << k[3];
   if (!ShapedType::isDynamic(q[h]) && !ShapedType::isDynamic(k[h]) &&
       q[h] % k[h] != 0)
-    return emitOpError()
+    return op.emitOpError()
            << "the number of query heads must be a multiple of the number of "
               "key heads, found "
            << q[h] << " and " << k[h];
   if (!agree(q[0], o[0]) || !agree(q[1], o[1]) || !agree(q[2], o[2]))
-    return emitOpError()
+    return op.emitOpError()
            << "output must have the query's batch, heads and sequence, found "
-           << getOutputType() << " for " << getQueryType();
+           << op.getOutputType() << " for " << op.getQueryType();
   if (o[3] != v[3])
-    return emitOpError() << "output and value must have one head dim, found "
-                         << o[3] << " and " << v[3];
+    return op.emitOpError() << "output and value must have one head dim, found "
+                            << o[3] << " and " << v[3];
   for (auto [name, type] :
-       {std::pair<StringRef, RankedTensorType>("query", getQueryType()),
-        {"key", getKeyType()}}) {
+       {std::pair<StringRef, RankedTensorType>("query", op.getQueryType()),
+        {"key", op.getKeyType()}}) {
     int64_t length = type.getDimSize(s);
-    if (length > kMaxSequenceLength)
-      return emitOpError() << name << " sequence must be at most 2^30 long, "
-                           << "found " << length;
+    if (length > ForwardOp::kMaxSequenceLength)
+      return op.emitOpError() << name << " sequence must be at most 2^30 long, "
+                              << "found " << length;
   }
-  if (getLse()) {
-    auto lse = cast<RankedTensorType>(getLse().getType());
-    if (lse.getRank() != 3 || lse.getEncoding() ||
-        !lse.getElementType().isF32() || !agree(lse.getDimSize(0), q[0]) ||
-        !agree(lse.getDimSize(1), q[h]) || !agree(lse.getDimSize(2), q[s]))
-      return emitOpError() << "lse must be an f32 tensor of the query's batch, "
-                              "heads and sequence, found "
-                           << lse;
-  }
+  return success();
+}
 
-  if (getScaleValue() && getScaleAttr())
-    return emitOpError("expected one scale, found a constant and an operand");
-  if (getScaleAttr() && !getScaleAttr().getValue().isFinite())
-    return emitOpError("scale must be finite, found ")
-           << getScaleAttr().getValueAsDouble();
-  if (getScaleAttr() &&
-      !std::isfinite(float(getScaleAttr().getValueAsDouble())))
-    return emitOpError("scale must be finite as an f32, found ")
-           << getScaleAttr().getValueAsDouble();
-  for (auto [index, capture] : llvm::enumerate(getCaptures()))
+static LogicalResult verifyLse(ForwardOp op) {
+  if (!op.getLse())
+    return success();
+  auto q = op.getQueryType().getShape();
+  auto lse = cast<RankedTensorType>(op.getLse().getType());
+  if (lse.getRank() != 3 || lse.getEncoding() ||
+      !lse.getElementType().isF32() || !agree(lse.getDimSize(0), q[0]) ||
+      !agree(lse.getDimSize(1), q[op.getHeadDim()]) ||
+      !agree(lse.getDimSize(2), q[op.getSequenceDim()]))
+    return op.emitOpError()
+           << "lse must be an f32 tensor of the query's batch, "
+              "heads and sequence, found "
+           << lse;
+  return success();
+}
+
+static LogicalResult verifyScale(ForwardOp op) {
+  if (op.getScaleValue() && op.getScaleAttr())
+    return op.emitOpError(
+        "expected one scale, found a constant and an operand");
+  if (op.getScaleAttr() && !op.getScaleAttr().getValue().isFinite())
+    return op.emitOpError("scale must be finite, found ")
+           << op.getScaleAttr().getValueAsDouble();
+  if (op.getScaleAttr() &&
+      !std::isfinite(float(op.getScaleAttr().getValueAsDouble())))
+    return op.emitOpError("scale must be finite as an f32, found ")
+           << op.getScaleAttr().getValueAsDouble();
+  return success();
+}
+
+static LogicalResult verifyCaptures(ForwardOp op) {
+  for (auto [index, capture] : llvm::enumerate(op.getCaptures()))
     if (!isCaptureType(capture.getType()))
-      return emitOpError()
+      return op.emitOpError()
              << "captured value #" << index
              << " must be an index, f32, i32 or i64, or a tensor of rank at "
                 "most 4 of f16, bf16, f32, i1, i8, i16, i32 or i64, found "
              << capture.getType();
 
-  if (std::optional<ArrayRef<int64_t>> numbers = getCaptureNumbers()) {
-    if (numbers->size() != getCaptures().size())
-      return emitOpError() << "expected a number for each of "
-                           << getCaptures().size() << " captured values, found "
-                           << numbers->size();
+  if (std::optional<ArrayRef<int64_t>> numbers = op.getCaptureNumbers()) {
+    if (numbers->size() != op.getCaptures().size())
+      return op.emitOpError()
+             << "expected a number for each of " << op.getCaptures().size()
+             << " captured values, found " << numbers->size();
     int64_t least = 0;
     for (int64_t number : *numbers) {
-      if (number < least || number > kMaxCaptureNumber)
-        return emitOpError()
+      if (number < least || number > ForwardOp::kMaxCaptureNumber)
+        return op.emitOpError()
                << "numbers of captured values must ascend, from "
                   "0 to "
-               << kMaxCaptureNumber << ", found [" << *numbers << ']';
+               << ForwardOp::kMaxCaptureNumber << ", found [" << *numbers
+               << ']';
       least = number + 1;
     }
   }
+  return success();
+}
 
-  if (failed(verifyWeights(*this)))
+LogicalResult ForwardOp::verify() {
+  std::pair<StringRef, RankedTensorType> tensors[] = {
+      {"query", getQueryType()},
+      {"key", getKeyType()},
+      {"value", getValueType()},
+      {"output", getOutputType()}};
+  for (auto [name, type] : tensors)
+    if (failed(verifyTensor(*this, name, type)))
+      return failure();
+  if (failed(verifyElements(*this)) || failed(verifyShapes(*this)) ||
+      failed(verifyLse(*this)) || failed(verifyScale(*this)) ||
+      failed(verifyCaptures(*this)) || failed(verifyWeights(*this)))
     return failure();
   SmallVector<StringRef> names = getSequence().getOperandNames();
   if (names.size() != getSequenceOperands().size())
@@ -215,7 +239,7 @@ LogicalResult ForwardOp::verify() {
                          << getSequenceOperands().size();
   if (failed(getSequence().verifyOperands([&] { return emitOpError(); },
                                           getSequenceOperands().getTypes(),
-                                          q[0])))
+                                          getQueryType().getDimSize(0))))
     return failure();
   return verifyBlocks();
 }

@@ -139,102 +139,163 @@ static ParseResult parseModRegion(OpAsmParser &parser, Region &region) {
 }
 
 // attn.forward %q, %k, %v clause* attr-dict? : q, k, v -> o, lse
-ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
-  MLIRContext *context = parser.getContext();
-  Builder &builder = parser.getBuilder();
-  SmallVector<OpAsmParser::UnresolvedOperand> qkv;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseOperandList(qkv, 3))
-    return failure();
+namespace {
+/// What stands between the operands and the types of `attn.forward`.
+class Clauses {
+public:
+  Clauses(OpAsmParser &parser, OperationState &result)
+      : parser(parser), result(result),
+        sequence(DenseAttr::get(parser.getContext())) {
+    for (Region *&region : regions)
+      region = result.addRegion();
+  }
 
-  Region *scoreMod = result.addRegion();
-  Region *maskMod = result.addRegion();
-  Region *kvBounds = result.addRegion();
-  Region *kvClassify = result.addRegion();
-  TypedOperands captures, sequenceOperands, scaleOperand, sinks, dropout,
-      blockLists;
-  Attribute form = DenseAttr::get(context);
+  /// All clauses, in any order, each at most once.
+  ParseResult parse();
+  /// Operands behind query, key and value, in the op's order.
+  ParseResult resolve(SMLoc start);
+
+private:
+  ParseResult parseClause(StringRef keyword);
+  ParseResult parseScale();
+  ParseResult parseSinks();
+
+  OpAsmParser &parser;
+  OperationState &result;
+  static constexpr StringRef kRegions[] = {"score_mod", "mask_mod", "kv_bounds",
+                                           "kv_classify"};
+  Region *regions[std::size(kRegions)];
+  Attribute sequence;
+  TypedOperands scale, captures, sequenceOperands, sinks, dropout, blockLists;
+};
+} // namespace
+
+ParseResult Clauses::parseScale() {
+  OpAsmParser::UnresolvedOperand operand;
+  if (parser.parseLParen())
+    return failure();
+  OptionalParseResult parsed = parser.parseOptionalOperand(operand);
+  if (parsed.has_value()) {
+    if (failed(*parsed) || parser.parseColonType(scale.types.emplace_back()))
+      return failure();
+    scale.operands.push_back(operand);
+    return parser.parseRParen();
+  }
+  double constant;
+  if (parser.parseFloat(constant))
+    return failure();
+  result.addAttribute(ForwardOp::getScaleAttrName(result.name),
+                      parser.getBuilder().getF64FloatAttr(constant));
+  return parser.parseRParen();
+}
+
+ParseResult Clauses::parseSinks() {
+  if (parser.parseLParen() || parseTypedOperands(parser, sinks) ||
+      parser.parseRParen())
+    return failure();
+  if (sinks.operands.size() != 1)
+    return parser.emitError(sinks.loc, "expected one tensor of sinks, found ")
+           << sinks.operands.size();
+  return success();
+}
+
+ParseResult Clauses::parseClause(StringRef keyword) {
+  for (auto [name, region] : llvm::zip(kRegions, regions))
+    if (keyword == name)
+      return parseModRegion(parser, *region);
+  if (keyword == "scale")
+    return parseScale();
+  if (keyword == "sinks")
+    return parseSinks();
+  if (keyword == "layout") {
+    FailureOr<LayoutAttr> layout = parseLayout(parser);
+    if (failed(layout))
+      return failure();
+    result.addAttribute(ForwardOp::getLayoutAttrName(result.name), *layout);
+    return success();
+  }
+  if (keyword == "captures") {
+    DenseI64ArrayAttr numbers;
+    if (parseCaptures(parser, captures, numbers))
+      return failure();
+    if (numbers)
+      result.addAttribute(ForwardOp::getCaptureNumbersAttrName(result.name),
+                          numbers);
+    return success();
+  }
+  if (keyword == "dropout") {
+    FloatAttr probability;
+    if (parseDropout(parser, probability, dropout))
+      return failure();
+    result.addAttribute(ForwardOp::getDropoutAttrName(result.name),
+                        probability);
+    return success();
+  }
+  if (keyword == "blocks") {
+    DenseI64ArrayAttr size;
+    if (parseBlocks(parser, blockLists, size))
+      return failure();
+    result.addAttribute(ForwardOp::getBlockSizeAttrName(result.name), size);
+    return success();
+  }
+  return parseSequenceForm(parser, keyword, sequence, sequenceOperands);
+}
+
+ParseResult Clauses::parse() {
   llvm::StringSet<> seen;
   StringRef keyword;
-  SMLoc keywordLoc = parser.getCurrentLocation();
+  SMLoc loc = parser.getCurrentLocation();
   while (succeeded(parser.parseOptionalKeyword(
       &keyword, {"scale", "layout", "captures", "score_mod", "mask_mod",
                  "kv_bounds", "kv_classify", "lengths", "packed", "paged",
                  "sinks", "dropout", "blocks"}))) {
     bool isForm =
         keyword == "lengths" || keyword == "packed" || keyword == "paged";
-    if (!seen.insert(isForm ? StringRef("sequence form") : keyword).second)
-      return parser.emitError(keywordLoc, "'")
-             << (isForm ? StringRef("sequence form") : keyword)
-             << "' is given twice";
-    if (keyword == "scale") {
-      double scale;
-      OpAsmParser::UnresolvedOperand operand;
-      if (parser.parseLParen())
-        return failure();
-      OptionalParseResult parsed = parser.parseOptionalOperand(operand);
-      if (parsed.has_value()) {
-        if (failed(*parsed) ||
-            parser.parseColonType(scaleOperand.types.emplace_back()))
-          return failure();
-        scaleOperand.operands.push_back(operand);
-      } else {
-        if (parser.parseFloat(scale))
-          return failure();
-        result.addAttribute(getScaleAttrName(result.name),
-                            builder.getF64FloatAttr(scale));
-      }
-      if (parser.parseRParen())
-        return failure();
-    } else if (keyword == "layout") {
-      FailureOr<LayoutAttr> layout = parseLayout(parser);
-      if (failed(layout))
-        return failure();
-      result.addAttribute(getLayoutAttrName(result.name), *layout);
-    } else if (keyword == "captures") {
-      DenseI64ArrayAttr numbers;
-      if (parseCaptures(parser, captures, numbers))
-        return failure();
-      if (numbers)
-        result.addAttribute(getCaptureNumbersAttrName(result.name), numbers);
-    } else if (keyword == "sinks") {
-      if (parser.parseLParen() || parseTypedOperands(parser, sinks) ||
-          parser.parseRParen())
-        return failure();
-      if (sinks.operands.size() != 1)
-        return parser.emitError(sinks.loc,
-                                "expected one tensor of sinks, found ")
-               << sinks.operands.size();
-    } else if (keyword == "dropout") {
-      FloatAttr probability;
-      if (parseDropout(parser, probability, dropout))
-        return failure();
-      result.addAttribute(getDropoutAttrName(result.name), probability);
-    } else if (keyword == "blocks") {
-      DenseI64ArrayAttr size;
-      if (parseBlocks(parser, blockLists, size))
-        return failure();
-      result.addAttribute(getBlockSizeAttrName(result.name), size);
-    } else if (isForm) {
-      if (parseSequenceForm(parser, keyword, form, sequenceOperands))
-        return failure();
-    } else {
-      Region *region = keyword == "score_mod"   ? scoreMod
-                       : keyword == "mask_mod"  ? maskMod
-                       : keyword == "kv_bounds" ? kvBounds
-                                                : kvClassify;
-      if (parseModRegion(parser, *region))
-        return failure();
-    }
-    keywordLoc = parser.getCurrentLocation();
+    StringRef kind = isForm ? StringRef("sequence form") : keyword;
+    if (!seen.insert(kind).second)
+      return parser.emitError(loc, "'") << kind << "' is given twice";
+    if (parseClause(keyword))
+      return failure();
+    loc = parser.getCurrentLocation();
   }
-  result.addAttribute(getSequenceAttrName(result.name), form);
+  result.addAttribute(ForwardOp::getSequenceAttrName(result.name), sequence);
+  return success();
+}
 
+ParseResult Clauses::resolve(SMLoc start) {
+  scale.loc = start;
+  for (TypedOperands *clause :
+       {&scale, &captures, &sequenceOperands, &sinks, &dropout, &blockLists})
+    if (parser.resolveOperands(clause->operands, clause->types, clause->loc,
+                               result.operands))
+      return failure();
+  int32_t numDropout = dropout.operands.size() / 2;
+  int32_t segments[] = {1,
+                        1,
+                        1,
+                        int32_t(scale.operands.size()),
+                        int32_t(captures.operands.size()),
+                        int32_t(sequenceOperands.operands.size()),
+                        int32_t(sinks.operands.size()),
+                        numDropout,
+                        numDropout,
+                        int32_t(blockLists.operands.size())};
+  result.addAttribute(ForwardOp::getOperandSegmentSizesAttrName(result.name),
+                      parser.getBuilder().getDenseI32ArrayAttr(segments));
+  return success();
+}
+
+ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::UnresolvedOperand> qkv;
+  SMLoc loc = parser.getCurrentLocation(), typesLoc;
+  if (parser.parseOperandList(qkv, 3))
+    return failure();
+  Clauses clauses(parser, result);
   SmallVector<Type> types, results;
-  SMLoc typesLoc;
-  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
-      parser.getCurrentLocation(&typesLoc) || parser.parseTypeList(types) ||
-      parser.parseArrow() || parser.parseTypeList(results))
+  if (clauses.parse() || parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseColon() || parser.getCurrentLocation(&typesLoc) ||
+      parser.parseTypeList(types) || parser.parseArrow() ||
+      parser.parseTypeList(results))
     return failure();
   if (types.size() != 3)
     return parser.emitError(typesLoc,
@@ -243,35 +304,9 @@ ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (results.size() > 2)
     return parser.emitError(typesLoc, "expected one or two results, found ")
            << results.size();
-  if (parser.resolveOperands(qkv, types, loc, result.operands) ||
-      parser.resolveOperands(scaleOperand.operands, scaleOperand.types, loc,
-                             result.operands) ||
-      parser.resolveOperands(captures.operands, captures.types, captures.loc,
-                             result.operands) ||
-      parser.resolveOperands(sequenceOperands.operands, sequenceOperands.types,
-                             sequenceOperands.loc, result.operands) ||
-      parser.resolveOperands(sinks.operands, sinks.types, sinks.loc,
-                             result.operands) ||
-      parser.resolveOperands(dropout.operands, dropout.types, dropout.loc,
-                             result.operands) ||
-      parser.resolveOperands(blockLists.operands, blockLists.types,
-                             blockLists.loc, result.operands))
-    return failure();
-  int32_t numDropout = dropout.operands.size() / 2;
-  int32_t segments[] = {1,
-                        1,
-                        1,
-                        int32_t(scaleOperand.operands.size()),
-                        int32_t(captures.operands.size()),
-                        int32_t(sequenceOperands.operands.size()),
-                        int32_t(sinks.operands.size()),
-                        numDropout,
-                        numDropout,
-                        int32_t(blockLists.operands.size())};
-  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
-                      builder.getDenseI32ArrayAttr(segments));
   result.addTypes(results);
-  return success();
+  return failure(parser.resolveOperands(qkv, types, loc, result.operands) ||
+                 clauses.resolve(loc));
 }
 
 static void printTypedOperands(OpAsmPrinter &p, StringRef keyword,

@@ -152,7 +152,10 @@ LogicalResult fovea::makeOutputs(FoveaContext *context,
       return context->error("'" + output.name +
                             "' would take more than 64 "
                             "GiB");
-    outputs.emplace_back(getKind(output), *shape).poison();
+    HostTensor &tensor = outputs.emplace_back(getKind(output), *shape);
+    // What a program adds to is zero at first.
+    if (!output.isAccumulated)
+      tensor.poison();
   }
   return success();
 }

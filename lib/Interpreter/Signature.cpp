@@ -39,8 +39,7 @@ FailureOr<Signature> Signature::get(func::FuncOp function) {
     if (!isSupported(type))
       return function.emitError("cannot run a function with values of type ")
              << type;
-    list.push_back(
-        {name.str(), type, numberedDims(name.str(), type), {}, false});
+    list.push_back({name.str(), type, numberedDims(name.str(), type), {}});
     return success();
   };
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
@@ -102,7 +101,7 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
     if (!isSupported(tensor.getType()))
       return abi.emitError("cannot run a kernel with tensors of type ")
              << tensor.getType();
-    bool isOutput = tensor.getAccess() == tile::Access::Write;
+    bool isOutput = tensor.getAccess() != tile::Access::Read;
     if ((isOutput ? signature.findOutput(name) : signature.findInput(name)) >=
         0)
       return success();
@@ -114,7 +113,8 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
                     tensor.getType(),
                     std::move(dims),
                     {},
-                    isOutput && name == kLogSumExp});
+                    isOutput && name == kLogSumExp,
+                    tensor.getAccess() == tile::Access::Accumulate});
     return success();
   };
   ArrayRef<Attribute> constraints;

@@ -168,16 +168,34 @@ fovea::interp::multiply(Frame &frame, Operation *op, const Array &a,
   return result;
 }
 
+std::shared_ptr<Array> fovea::interp::transpose(const Array &array) {
+  int64_t rows = array.getShape()[0], columns = array.getShape()[1];
+  int64_t shape[] = {columns, rows};
+  auto result = std::make_shared<Array>(shape, array.getStorage());
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        result->data<T>()[c * rows + r] = array.data<T>()[r * columns + c];
+  });
+  return result;
+}
+
 static LogicalResult executeDot(Operation *op, Frame &frame) {
   auto dot = cast<tile::DotOp>(op);
   if (frame.getStorage(dot.getA().getType()) !=
       frame.getStorage(dot.getResult().getType()))
     return frame.fail(op) << "cannot execute a dot of "
                           << dot.getA().getType().getElementType();
-  auto result =
-      multiply(frame, op, frame.getArray(dot.getA()),
-               frame.getArray(dot.getB()), frame.getArray(dot.getAcc()),
-               dot.getTransposeB(), dot.getResult().getType());
+  const Array *left = &frame.getArray(dot.getA());
+  std::shared_ptr<Array> turned;
+  if (dot.getTransposeA()) {
+    turned = transpose(*left);
+    left = turned.get();
+  }
+  auto result = multiply(frame, op, *left, frame.getArray(dot.getB()),
+                         frame.getArray(dot.getAcc()), dot.getTransposeB(),
+                         dot.getResult().getType());
   if (failed(result))
     return failure();
   frame.set(dot.getResult(), RuntimeValue::array(std::move(*result)));
@@ -293,23 +311,39 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
   return success();
 }
 
-void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
-                             OperandRange indices, const tile::BoxDims &dims,
-                             Value limit, std::optional<RowRange> rows) {
-  const MemRefView &memref = frame.get(target).getMemRef();
-  Box box(frame, memref, indices, dims, value.getShape(), limit);
+/// Writes the rows of a tile that lie in the box, or adds them to what is
+/// there.
+static void writeBox(const MemRefView &memref, const Box &box,
+                     const Array &value, std::optional<RowRange> rows,
+                     bool add) {
   int64_t columns = value.getShape()[1];
   withStorage(value.getStorage(), [&](auto like) {
     using T = decltype(like);
-    const T *source = value.data<T>();
-    box.forEachRow(
-        [&](int64_t row, int64_t first, int64_t count, char *address) {
-          if (rows && (row < rows->first || row >= rows->first + rows->count))
-            return;
-          writeElements(memref.kind, source + row * columns + first, count,
-                        address, box.getStride());
-        });
+    box.forEachRow([&](int64_t row, int64_t first, int64_t count,
+                       char *address) {
+      if (rows && (row < rows->first || row >= rows->first + rows->count))
+        return;
+      const T *source = value.data<T>() + row * columns + first;
+      SmallVector<T> sums;
+      if (add) {
+        sums.resize(count);
+        readElements(memref.kind, address, box.getStride(), count, sums.data());
+        for (int64_t index = 0; index < count; ++index)
+          sums[index] += source[index];
+        source = sums.data();
+      }
+      writeElements(memref.kind, source, count, address, box.getStride());
+    });
   });
+}
+
+void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
+                             OperandRange indices, const tile::BoxDims &dims,
+                             Value limit, std::optional<RowRange> rows,
+                             bool add) {
+  const MemRefView &memref = frame.get(target).getMemRef();
+  Box box(frame, memref, indices, dims, value.getShape(), limit);
+  writeBox(memref, box, value, rows, add);
 }
 
 namespace {
@@ -334,27 +368,7 @@ std::function<void()> fovea::interp::prepareStore(
   auto store = std::make_shared<PreparedStore>(frame, std::move(value), target,
                                                indices, dims);
   return [store, rows, add] {
-    const Array &value = *store->value;
-    const Box &box = store->box;
-    ElementKind kind = store->memref.kind;
-    int64_t columns = value.getShape()[1];
-    withStorage(value.getStorage(), [&](auto like) {
-      using T = decltype(like);
-      box.forEachRow(
-          [&](int64_t row, int64_t first, int64_t count, char *address) {
-            if (row < rows.first || row >= rows.first + rows.count)
-              return;
-            const T *source = value.data<T>() + row * columns + first;
-            SmallVector<T> sum(source, source + count);
-            if (add) {
-              SmallVector<T> old(count);
-              readElements(kind, address, box.getStride(), count, old.data());
-              for (int64_t index = 0; index < count; ++index)
-                sum[index] += old[index];
-            }
-            writeElements(kind, sum.data(), count, address, box.getStride());
-          });
-    });
+    writeBox(store->memref, store->box, *store->value, rows, add);
   };
 }
 
@@ -363,7 +377,14 @@ static LogicalResult executeStore(Operation *op, Frame &frame) {
   // A warp group stores the rows that it holds; of others it need not know.
   RowRange rows = getHeldRows(frame, store.getValue().getType());
   storeBox(frame, frame.getArray(store.getValue()), store.getTarget(),
-           store.getIndices(), store.getBoxDims(), store.getLimit(), rows);
+           store.getIndices(), store.getBoxDims(), store.getLimit(), rows,
+           store.getAdd());
+  return success();
+}
+
+static LogicalResult executeStream(Operation *op, Frame &frame) {
+  auto stream = cast<tile::StreamOp>(op);
+  frame.set(stream.getResult(), frame.get(stream.getValue()));
   return success();
 }
 
@@ -586,6 +607,7 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::LoadOp>(executeLoad);
   registry.add<tile::RandomOp>(executeRandom);
   registry.add<tile::StoreOp>(executeStore);
+  registry.add<tile::StreamOp>(executeStream);
   registry.add<tile::AllowOverlapOp>(executeNothing);
   registry.add<tile::AwaitPrologueOp>(executeNothing);
   registry.add<tile::GatherOp>(executeGather);

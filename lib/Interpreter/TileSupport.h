@@ -54,17 +54,20 @@ struct RowRange {
 };
 
 /// What `tile.store` writes: the part of the box that lies in the memref and,
-/// along the rows, before `limit` (null for none); only `rows`, if given.
+/// along the rows, before `limit` (null for none); only `rows`, if given. With
+/// `add` it is added to what memory holds.
 void storeBox(Frame &frame, const Array &value, mlir::Value target,
               mlir::OperandRange indices, const tile::BoxDims &dims,
-              mlir::Value limit = {}, std::optional<RowRange> rows = {});
+              mlir::Value limit = {}, std::optional<RowRange> rows = {},
+              bool add = false);
 
-/// The same for later: memory and indices are those of now. With `add`, adds to
-/// what memory holds.
+/// The same for later: memory and indices are those of now.
 std::function<void()>
 prepareStore(Frame &frame, std::shared_ptr<const Array> value,
              mlir::Value target, mlir::OperandRange indices,
              const tile::BoxDims &dims, RowRange rows, bool add);
+
+std::shared_ptr<Array> transpose(const Array &array);
 
 /// acc + a * b, or acc + a * transposed b, as a tile of `type`.
 llvm::FailureOr<std::shared_ptr<Array>>

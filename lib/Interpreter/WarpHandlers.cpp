@@ -197,19 +197,6 @@ static std::shared_ptr<Array> appendOnes(Frame &frame, const Array &left,
   return result;
 }
 
-static std::shared_ptr<Array> transpose(const Array &array) {
-  int64_t rows = array.getShape()[0], columns = array.getShape()[1];
-  int64_t shape[] = {columns, rows};
-  auto result = std::make_shared<Array>(shape, array.getStorage());
-  withStorage(result->getStorage(), [&](auto like) {
-    using T = decltype(like);
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < columns; ++c)
-        result->data<T>()[c * rows + r] = array.data<T>()[r * columns + c];
-  });
-  return result;
-}
-
 static LogicalResult executeDot(Operation *op, Frame &frame) {
   auto dot = cast<warp::DotOp>(op);
   FailureOr<Agent *> agent = getAgent(op, frame);

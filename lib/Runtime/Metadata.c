@@ -258,9 +258,11 @@ static fovea_status read_tensor(reader *r, int object) {
       return FAIL("two tensors are named '%s'", spec->name);
   const char *access, *dtype;
   TRY(string_member(r, object, "access", &access));
-  spec->written = strcmp(access, "write") == 0;
+  spec->written =
+      strcmp(access, "write") == 0 || strcmp(access, "accumulate") == 0;
   if (!spec->written && strcmp(access, "read") != 0)
-    return FAIL("'access' must be 'read' or 'write', found '%s'", access);
+    return FAIL("'access' must be 'read', 'write' or 'accumulate', found '%s'",
+                access);
   TRY(string_member(r, object, "dtype", &dtype));
   TRY(read_dtype(dtype, &spec->dtype));
   TRY(as_integer(r, find(r, object, "alignment"), "alignment",

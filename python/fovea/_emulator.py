@@ -82,7 +82,7 @@ def run(ptx: bytes, metadata: bytes, facts: Mapping[str, Any], arguments: Mappin
             sizes: Dict[Any, int] = {}
             for tensor in facts["tensors"]:
                 name, dtype = tensor["name"], tensor["dtype"]
-                if tensor["access"] == "write" or name not in arguments:
+                if tensor["access"] != "read" or name not in arguments:
                     continue
                 array = to_host(name, arguments[name], dtype)
                 sizes.update(zip(tensor["shape"], array.shape))
@@ -90,7 +90,7 @@ def run(ptx: bytes, metadata: bytes, facts: Mapping[str, Any], arguments: Mappin
                 memory.write(given[name], array)
             outputs = []
             for tensor in facts["tensors"]:
-                if tensor["access"] == "write":
+                if tensor["access"] != "read":
                     # A size that no input gave is one that launching will ask for.
                     shape = tuple(s if isinstance(s, int) else sizes.get(s, 0) for s in tensor["shape"])
                     array = numpy.zeros(shape, dtype_of_numpy(tensor["dtype"]))

@@ -251,7 +251,8 @@ ExitCode DeviceBackend::run(fovea_device *device, StringRef image,
   }
   size_t firstOutput = buffers.size();
   for (auto [parameter, tensor] : llvm::zip(signature.outputs, *results)) {
-    tensor.poison();
+    if (!parameter.isAccumulated)
+      tensor.poison();
     if (ExitCode code = addTensor(parameter.name.c_str(), tensor))
       return code;
   }

@@ -402,7 +402,10 @@ fovea::run::makeOutputs(const Signature &signature, const DimSizes &sizes) {
     }
     if (!fits(output, *shape))
       return std::nullopt;
-    outputs.emplace_back(getKind(output), *shape).poison();
+    HostTensor &tensor = outputs.emplace_back(getKind(output), *shape);
+    // What a program adds to is zero at first.
+    if (!output.isAccumulated)
+      tensor.poison();
   }
   return outputs;
 }

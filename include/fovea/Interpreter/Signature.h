@@ -30,6 +30,8 @@ struct Parameter {
   llvm::SmallVector<std::string, 0> aliases;
   /// An attn op's log-sum-exp, which is checked by a rule of its own.
   bool isLogSumExp = false;
+  /// The program adds to what is there.
+  bool isAccumulated = false;
 
   bool isTensor() const { return mlir::isa<mlir::RankedTensorType>(type); }
   mlir::RankedTensorType getTensorType() const {

@@ -172,7 +172,7 @@ FailureOr<double> ForwardEmitter::emitScores(Region &scores) {
                               0, columns, headDim, /*limit=*/Value(), "k");
   Value products = tile::DotOp::create(
       b, loc, queryTile, keyTile, kb.splat(rows, columns, 0.0),
-      /*transposeB=*/true, b.getStringAttr("s"));
+      /*transposeA=*/false, /*transposeB=*/true, b.getStringAttr("s"));
   double scale = 1.0;
   FailureOr<Value> score = emitScore(invariant, key, products, scale);
   if (succeeded(score))

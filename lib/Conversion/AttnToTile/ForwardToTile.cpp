@@ -36,7 +36,7 @@ void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
                    int64_t column) {
     DenseI64ArrayAttr dims = b.getDenseI64ArrayAttr({getRowDim(), column});
     tile::StoreOp::create(b, loc, value, target, at, rowLimit, dims, getFold(),
-                          b.getStringAttr(name));
+                          /*add=*/false, b.getStringAttr(name));
   };
   store("out", output, o, at, 3);
   if (!lse)

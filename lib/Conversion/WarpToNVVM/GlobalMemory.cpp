@@ -204,6 +204,10 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
   matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
+    if (op.getAdd())
+      return op.emitOpError("only the copy engine adds to memory: needs a "
+                            "kernel with roles, a tensor of 16-byte alignment "
+                            "and no 'limit'");
     FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
     if (failed(view))
       return failure();

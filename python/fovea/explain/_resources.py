@@ -75,7 +75,7 @@ def bounds(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, maps: Sequence
     `ordinary` are operations of an element of a score, counted in the trace."""
     shapes = {entry.name: entry.shape for entry in inputs}
     dims = (shapes["q"][3] or 0) + (shapes["v"][3] or 0)
-    outputs = {t["name"]: t for t in kernel.metadata["tensors"] if t["access"] == "write"}
+    outputs = {t["name"]: t for t in kernel.metadata["tensors"] if t["access"] != "read"}
     # A map stands for all heads and batch entries that it does not name.
     entries, heads = len({m.entry for m in maps}), len({m.head for m in maps})
     copies = (sizes.heads // heads) * (sizes.batch // entries if "cu_q" not in shapes and entries <= sizes.batch else 1)

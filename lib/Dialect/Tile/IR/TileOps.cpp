@@ -145,7 +145,9 @@ LogicalResult ReduceOp::verify() {
 
 LogicalResult DotOp::verify() {
   auto a = getA().getType(), b = getB().getType(), acc = getAcc().getType();
-  int64_t k = a.getDimSize(1), n = b.getDimSize(getTransposeB() ? 0 : 1);
+  int64_t m = a.getDimSize(getTransposeA() ? 1 : 0),
+          k = a.getDimSize(getTransposeA() ? 0 : 1),
+          n = b.getDimSize(getTransposeB() ? 0 : 1);
   if (b.getDimSize(getTransposeB() ? 1 : 0) != k)
     return emitOpError("operands differ in the dimension that is summed over: ")
            << a << " and " << b;
@@ -157,11 +159,15 @@ LogicalResult DotOp::verify() {
     return emitOpError(
                "operands must have one float type of at most 32 bits, found ")
            << a << " and " << b;
-  if (!hasShape(acc, {a.getDimSize(0), n}, a) ||
-      b.getEncoding() != a.getEncoding())
+  if (!hasShape(acc, {m, n}, a) || b.getEncoding() != a.getEncoding())
     return emitOpError("accumulator must be ")
-           << a.getDimSize(0) << "x" << n << ", all with one encoding, found "
-           << acc;
+           << m << "x" << n << ", all with one encoding, found " << acc;
+  return success();
+}
+
+LogicalResult StreamOp::verify() {
+  if (!getNameAttr())
+    return emitOpError("needs the name of its stream");
   return success();
 }
 
@@ -240,6 +246,8 @@ LogicalResult StoreOp::verify() {
       failed(verifyFold(*this, getTarget().getType(), getDims(), getFold(),
                         getValue().getType().getDimSize(0))))
     return failure();
+  if (getAdd() && !getValue().getType().getElementType().isF32())
+    return emitOpError("adds f32 only, found ") << getValue().getType();
   return verifyLimit(*this, getLimit(), getDims());
 }
 
@@ -316,6 +324,8 @@ void StoreOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
   addEffect(effects, MemoryEffects::Write::get(), getTargetMutable());
+  if (getAdd())
+    addEffect(effects, MemoryEffects::Read::get(), getTargetMutable());
 }
 
 //===----------------------------------------------------------------------===//

@@ -144,7 +144,8 @@ private:
                                   type.getElementType()),
                          1.0);
     return DotOp::create(b, sumsType, rounded, ones, sums,
-                         /*transposeB=*/false, getSumName());
+                         /*transposeA=*/false, /*transposeB=*/false,
+                         getSumName());
   }
   /// The sums with a block's weights, and the accumulator with their products.
   /// A sum by dot joins the product, behind the copy of the values.
@@ -353,7 +354,8 @@ Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
   weights = roundWeights(weights);
   Value values = inlineRegion(op.getValues(), {j});
   return DotOp::create(b, accType, weights, values, acc,
-                       /*transposeB=*/false, op.getNameAttr());
+                       /*transposeA=*/false, /*transposeB=*/false,
+                       op.getNameAttr());
 }
 
 State LoopWriter::threePass() {

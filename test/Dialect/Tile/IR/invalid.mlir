@@ -325,3 +325,27 @@ func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
   tile.store %x, %M[%i, %i] dims [0, -1] fold [1, 0] : tensor<16x1xf32, #tile.reg>, memref<?x?xf32>
   return
 }
+
+// -----
+
+func.func @dot_transposed_first(%a: tensor<16x8xf16, #tile.reg>, %c: tensor<16x8xf32, #tile.reg>) {
+  // expected-error@+1 {{accumulator must be 8x8, all with one encoding, found 'tensor<16x8xf32, #tile.reg>'}}
+  %d = tile.dot %a, %a, %c transpose_a : tensor<16x8xf16, #tile.reg>, tensor<16x8xf16, #tile.reg>, tensor<16x8xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @store_adds_bf16(%x: tensor<16x64xbf16, #tile.reg>, %M: memref<?x?xbf16>, %i: index) {
+  // expected-error@+1 {{adds f32 only, found 'tensor<16x64xbf16, #tile.reg>'}}
+  tile.store add %x, %M[%i, %i] dims [0, 1] : tensor<16x64xbf16, #tile.reg>, memref<?x?xbf16>
+  return
+}
+
+// -----
+
+func.func @stream_without_name(%x: tensor<16x64xbf16, #tile.reg>) {
+  // expected-error@+1 {{needs the name of its stream}}
+  %s = "tile.stream"(%x) : (tensor<16x64xbf16, #tile.reg>) -> tensor<16x64xbf16, #tile.reg>
+  return
+}

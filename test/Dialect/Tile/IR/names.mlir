@@ -5,16 +5,17 @@
 !k = memref<?x64xbf16, strided<[?, 1]>>
 !t = tensor<64x64xbf16, #tile.reg>
 !s = tensor<64x64xf32, #tile.reg>
+!f = memref<?x64xf32, strided<[?, 1]>>
 gpu.module @m {
   // CHECK: tile.abi @f {{.*}} roles([#tile.role<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>, #tile.role<"compute", warps = 8, registers = 240, owns = ["*"]>])
   tile.abi @f target("sm_90a")
     schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
-    tensors([#tile.tensor<"k", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>])
+    tensors([#tile.tensor<"k", write, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"f", accumulate, tensor<?x64xf32>, ["S", "D"], 16>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"f", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
     roles([#tile.role<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>,
            #tile.role<"compute", warps = 8, registers = 240, owns = ["*"]>])
-  gpu.func @f(%k: !k) kernel {
+  gpu.func @f(%k: !k, %f: !f) kernel {
     %c0 = arith.constant 0 : index
     %zero = arith.constant dense<0.0> : !s
     // CHECK: tile.load "a" %{{.*}}[
@@ -26,6 +27,12 @@ gpu.module @m {
     // CHECK: tile.dot %
     %d = tile.dot %a, %b, %c : !t, !t, !s
     %n = arith.truncf %d : !s to !t
+    // CHECK: %[[STREAM:.*]] = tile.stream "c.1" %{{.*}} : tensor
+    %s = tile.stream "c.1" %a : !t
+    // CHECK: %[[E:.*]] = tile.dot "e" %[[STREAM]], %{{.*}}, %{{.*}} transpose_a
+    %e = tile.dot "e" %s, %b, %zero transpose_a : !t, !t, !s
+    // CHECK: tile.store add "sum" %[[E]]
+    tile.store add "sum" %e, %f[%c0, %c0] dims [0, 1] : !s, !f
     // CHECK: tile.store "out" %
     tile.store "out" %n, %k[%c0, %c0] dims [0, 1] : !t, !k
     gpu.return

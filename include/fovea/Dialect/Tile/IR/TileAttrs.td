@@ -149,7 +149,8 @@ def Tile_RoleAttr : Tile_Attr<"Role", "role"> {
 
 def Tile_Access : I32EnumAttr<"Access", "what a kernel does with a tensor", [
     I32EnumAttrCase<"Read", 0, "read">,
-    I32EnumAttrCase<"Write", 1, "write">
+    I32EnumAttrCase<"Write", 1, "write">,
+    I32EnumAttrCase<"Accumulate", 2, "accumulate">
   ]> {
   let cppNamespace = "::fovea::tile";
 }
@@ -161,7 +162,9 @@ def Tile_TensorAttr : Tile_Attr<"Tensor", "tensor"> {
     names. Dimensions with one name have one size. `alignment` is what the
     pointer, and every stride but the innermost, must be a multiple of, in
     bytes; the innermost stride of a tensor with alignment above its element
-    size must be 1.
+    size must be 1. A kernel reads a tensor (`read`), writes each element that
+    it is to have once (`write`), or adds to what the host has put there
+    (`accumulate`: `tile.store add`).
 
     Example: `#tile.tensor<"q", read, tensor<?x?x?x64xbf16>, ["B", "Hq", "Sq", "D"], 16>`
   }];

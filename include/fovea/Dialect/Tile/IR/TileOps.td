@@ -407,7 +407,9 @@ def Tile_StoreOp : Tile_Op<"store", [
   let description = [{
     The reverse of `tile.load`; elements outside the memref are dropped, and
     with `limit` those at or past it along the memref's dimension `dims[0]`.
-    `fold` places rows as it does there.
+    `fold` places rows as it does there. With `add` elements, f32, are added to
+    what is there, each at once; the order in which those of several stores are
+    added is not specified.
 
     Example:
 
@@ -419,7 +421,7 @@ def Tile_StoreOp : Tile_Op<"store", [
   let arguments = (ins Tile_AnyTile:$value, AnyMemRef:$target,
                        Variadic<Index>:$indices, Optional<Index>:$limit,
                        DenseI64ArrayAttr:$dims,
-                       OptionalAttr<DenseI64ArrayAttr>:$fold,
+                       OptionalAttr<DenseI64ArrayAttr>:$fold, UnitAttr:$add,
                        OptionalAttr<StrAttr>:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
                                 "::mlir::Value":$target,
@@ -428,13 +430,13 @@ def Tile_StoreOp : Tile_Op<"store", [
                                 CArg<"::mlir::StringAttr", "{}">:$name), [{
     build($_builder, $_state, value, target, indices,
           /*limit=*/::mlir::Value(), $_builder.getDenseI64ArrayAttr(dims),
-          /*fold=*/::mlir::DenseI64ArrayAttr(), name);
+          /*fold=*/::mlir::DenseI64ArrayAttr(), /*add=*/false, name);
   }]>];
   let extraClassDeclaration = [{
     BoxDims getBoxDims() { return {getDims(), getFold()}; }
   }];
   let assemblyFormat = [{
-    ($name^)? $value `,` $target `[` $indices `]` (`limit` `(` $limit^ `)`)?
+    (`add` $add^)? ($name^)? $value `,` $target `[` $indices `]` (`limit` `(` $limit^ `)`)?
     `dims` $dims (`fold` $fold^)? attr-dict `:` type($value) `,` type($target)
   }];
   let hasVerifier = 1;
@@ -444,8 +446,8 @@ def Tile_DotOp : Tile_Op<"dot", [
     Pure, NamedOpInterface, AllTypesMatch<["acc", "result"]>]> {
   let summary = "matrix product, added to an accumulator";
   let description = [{
-    `result = acc + a * b`, with `a` of `MxK` and `b` of `KxN`, or `NxK` with
-    `transpose_b`. Products and sums are f32; the order of additions is not
+    `result = acc + a * b`, with `a` of `MxK`, or `KxM` with `transpose_a`, and
+    `b` of `KxN`, or `NxK` with `transpose_b`. Products and sums are f32; the order of additions is not
     specified.
 
     Example:
@@ -456,12 +458,39 @@ def Tile_DotOp : Tile_Op<"dot", [
     ```
   }];
   let arguments = (ins Tile_AnyTile:$a, Tile_AnyTile:$b, Tile_F32Tile:$acc,
-                       UnitAttr:$transposeB, OptionalAttr<StrAttr>:$name);
+                       UnitAttr:$transposeA, UnitAttr:$transposeB,
+                       OptionalAttr<StrAttr>:$name);
   let results = (outs Tile_F32Tile:$result);
   let assemblyFormat = [{
-    ($name^)? $a `,` $b `,` $acc (`transpose_b` $transposeB^)? attr-dict
-    `:` type($a) `,` type($b) `,` type($acc)
+    ($name^)? $a `,` $b `,` $acc (`transpose_a` $transposeA^)?
+    (`transpose_b` $transposeB^)? attr-dict `:` type($a) `,` type($b) `,` type($acc)
   }];
+  let hasVerifier = 1;
+}
+
+def Tile_StreamOp : Tile_Op<"stream", [
+    Pure, NamedOpInterface, SameOperandsAndResultType]> {
+  let summary = "a computed tile that dots read from memory on chip";
+  let description = [{
+    The tile itself. Its `name` says which flow it is a part of, as that of a
+    load does: whoever computes the tile puts it into a stage of that stream, and
+    the dots that take the result as an operand, either way round, read it there.
+    They may be those of another role; what needs the tile in registers takes the
+    operand. A dot's second operand, and a transposed first one, are loads or
+    streams. So is dS of attention's backward pass, which the product for dK reads
+    as it is and that for dQ transposed.
+
+    Example:
+
+    ```mlir
+    %shared = tile.stream "ds" %ds : tensor<128x64xbf16, #tile.reg>
+    %dq = tile.dot "dq" %shared, %k, %zero transpose_a
+      : tensor<128x64xbf16, #tile.reg>, tensor<128x64xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Tile_AnyTile:$value, OptionalAttr<StrAttr>:$name);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = "$name $value attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 

@@ -1,7 +1,7 @@
 """Inputs of attention's backward pass, and a check of what a program makes of them.
 
-    backward.py inputs FOLDER full|causal
-    backward.py check FOLDER full|causal
+    backward.py inputs FOLDER full|causal [SIZE]
+    backward.py check FOLDER full|causal [SIZE]
 
 Errors are relative to the largest element of each gradient; products of bf16
 leave some thousandths.
@@ -15,7 +15,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "Interpreter" / "Inputs"))
 import npy  # noqa: E402
 
-SIZE, DIM, TOLERANCE = 256, 64, 1e-2
+DIM, TOLERANCE = 64, 1e-2
 
 
 def evaluate(q, k, v, do, masked):
@@ -23,7 +23,7 @@ def evaluate(q, k, v, do, masked):
     scale = DIM**-0.5
     scores = scale * q @ k.T
     if masked:
-        scores[np.triu_indices(SIZE, 1)] = -np.inf
+        scores[np.triu_indices(len(q), 1)] = -np.inf
     lse = np.log(np.exp(scores).sum(1))
     p = np.exp(scores - lse[:, None])
     out = p @ v
@@ -33,14 +33,15 @@ def evaluate(q, k, v, do, masked):
 
 
 def main():
-    command, folder, kind = sys.argv[1:]
+    command, folder, kind, *size = sys.argv[1:]
+    size = int(size[0]) if size else 256
     folder = pathlib.Path(folder)
     names = ["q", "k", "v", "do"]
     if command == "inputs":
         folder.mkdir(parents=True, exist_ok=True)
         random = np.random.default_rng(1)
         for name in names:
-            np.save(folder / f"{name}.npy", npy.to_bf16(random.standard_normal((1, 1, SIZE, DIM))))
+            np.save(folder / f"{name}.npy", npy.to_bf16(random.standard_normal((1, 1, size, DIM))))
     inputs = [npy.load(folder / f"{name}.npy")[0, 0].astype(np.float64) for name in names]
     lse, delta, gradients = evaluate(*inputs, kind == "causal")
     if command == "inputs":

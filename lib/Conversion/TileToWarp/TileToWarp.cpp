@@ -30,10 +30,16 @@ struct TileToWarpPass : fovea::impl::TileToWarpBase<TileToWarpPass> {
   void runOnOperation() override;
 
 private:
-  /// The buffer that holds what `load` reads, copied where the load stands. Of
-  /// `ctas` CTAs each keeps a part of its rows.
+  /// A buffer for `tile`. Of `ctas` CTAs each keeps a part of its rows.
+  Value makeBuffer(Location loc, RankedTensorType tile, int64_t ctas);
+  /// The buffer that holds what `load` reads, copied where the load stands.
   Value getBuffer(tile::LoadOp load, int64_t ctas = 1);
+  /// The buffer that a stream's tile is stored to where the op stands.
+  Value getBuffer(tile::StreamOp stream, int64_t ctas = 1);
+  /// That of an operand, if it is one of these.
+  Value getBuffer(Value operand, int64_t ctas = 1);
   LogicalResult convert(tile::DotOp dot);
+  LogicalResult convert(tile::StreamOp stream);
   /// A box that no dot reads comes through a buffer all the same.
   void convertStaged(tile::LoadOp load);
   /// The dot with ones becomes more columns of the product that it stands
@@ -87,11 +93,8 @@ static void emitZeroRows(OpBuilder &b, tile::LoadOp load, Value buffer) {
   warp::ZeroRowsOp::create(inside, loc, buffer, from);
 }
 
-Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
-  Value &buffer = buffers[load];
-  if (buffer)
-    return buffer;
-  RankedTensorType tile = load.getResult().getType();
+Value TileToWarpPass::makeBuffer(Location loc, RankedTensorType tile,
+                                 int64_t ctas) {
   int64_t columns = tile.getDimSize(1);
   auto space =
       warp::SharedAttr::get(&getContext(),
@@ -100,10 +103,38 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
                             ctas);
   auto type = MemRefType::get(tile.getShape(), tile.getElementType(),
                               MemRefLayoutAttrInterface(), space);
-  OpBuilder builder(&getContext());
-  builder.setInsertionPointToStart(&getOperation().getBody().front());
-  buffer = warp::AllocOp::create(builder, load.getLoc(), type, IntegerAttr());
-  builder.setInsertionPoint(load);
+  OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
+  ++numBuffers;
+  return warp::AllocOp::create(b, loc, type, IntegerAttr());
+}
+
+Value TileToWarpPass::getBuffer(tile::StreamOp stream, int64_t ctas) {
+  Value &buffer = buffers[stream];
+  if (buffer)
+    return buffer;
+  Location loc = stream.getLoc();
+  buffer = makeBuffer(loc, stream.getResult().getType(), ctas);
+  OpBuilder b(stream);
+  warp::LocalStoreOp::create(b, loc, stream.getValue(), buffer,
+                             stream.getNameAttr());
+  warp::FenceStoresOp::create(b, loc, buffer);
+  return buffer;
+}
+
+Value TileToWarpPass::getBuffer(Value operand, int64_t ctas) {
+  if (auto load = operand.getDefiningOp<tile::LoadOp>())
+    return getBuffer(load, ctas);
+  if (auto stream = operand.getDefiningOp<tile::StreamOp>())
+    return getBuffer(stream, ctas);
+  return {};
+}
+
+Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
+  Value &buffer = buffers[load];
+  if (buffer)
+    return buffer;
+  buffer = makeBuffer(load.getLoc(), load.getResult().getType(), ctas);
+  OpBuilder builder(load);
   // The copy engine knows where the tensor ends, and no other limit.
   Value limit = specialized ? Value() : load.getLimit();
   warp::CopyOp::create(builder, load.getLoc(), load.getSource(),
@@ -112,7 +143,6 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
                        load.getFoldAttr(), /*async=*/false, load.getNameAttr());
   if (limit != load.getLimit())
     emitZeroRows(builder, load, buffer);
-  ++numBuffers;
   return buffer;
 }
 
@@ -139,30 +169,46 @@ void TileToWarpPass::convertStaged(tile::LoadOp load) {
 }
 
 LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
-  auto b = dot.getB().getDefiningOp<tile::LoadOp>();
-  if (!b)
-    return dot.emitError("second operand of a dot must be loaded from memory");
-  Value right = getBuffer(b);
-  Value left = dot.getA();
-  if (auto a = left.getDefiningOp<tile::LoadOp>()) {
-    // The CTAs of a cluster part the rows of a product.
-    left = getBuffer(a, cluster);
-    if (schedule.getDot(dot.getNameAttr()).aInRegisters) {
-      Value &fragment = fragments[a];
-      if (!fragment) {
-        OpBuilder builder(a);
-        fragment =
-            warp::LocalLoadOp::create(builder, a.getLoc(), a.getType(), left);
-      }
-      left = fragment;
+  Value right = getBuffer(dot.getB());
+  if (!right)
+    return dot.emitError("second operand of a dot must be loaded from memory "
+                         "or a stream ('tile.stream')");
+  // The CTAs of a cluster part the rows of a product.
+  Value left = getBuffer(dot.getA(), cluster);
+  if (!left && dot.getTransposeA())
+    return dot.emitError(
+        "transposed first operand of a dot must be loaded from "
+        "memory or a stream ('tile.stream')");
+  auto a = dot.getA().getDefiningOp<tile::LoadOp>();
+  if (!left) {
+    left = dot.getA();
+  } else if (a && schedule.getDot(dot.getNameAttr()).aInRegisters &&
+             !dot.getTransposeA()) {
+    Value &fragment = fragments[a];
+    if (!fragment) {
+      OpBuilder builder(a);
+      fragment =
+          warp::LocalLoadOp::create(builder, a.getLoc(), a.getType(), left);
     }
+    left = fragment;
   }
   OpBuilder builder(dot);
   auto converted = warp::DotOp::create(builder, dot.getLoc(), left, right,
-                                       dot.getAcc(), dot.getTransposeB(),
+                                       dot.getAcc(), /*ones=*/Value(),
+                                       dot.getTransposeA(), dot.getTransposeB(),
                                        /*async=*/false, dot.getNameAttr());
   dot.replaceAllUsesWith(converted.getResult());
   dot.erase();
+  return success();
+}
+
+LogicalResult TileToWarpPass::convert(tile::StreamOp stream) {
+  // Dots read it by now.
+  if (!stream->use_empty())
+    return stream.emitError(
+        "only dots read a stream's tile; what else needs it "
+        "takes the operand of 'tile.stream'");
+  stream.erase();
   return success();
 }
 
@@ -248,7 +294,13 @@ void TileToWarpPass::runOnOperation() {
         schedule.getStream(load.getNameAttr()).isStaged)
       convertStaged(load);
   });
-  for (auto [load, buffer] : buffers)
-    if (load->use_empty())
-      load->erase();
+  SmallVector<tile::StreamOp> streams;
+  getOperation().walk(
+      [&](tile::StreamOp stream) { streams.push_back(stream); });
+  for (auto [op, buffer] : buffers)
+    if (isa<tile::LoadOp>(op) && op->use_empty())
+      op->erase();
+  for (tile::StreamOp stream : streams)
+    if (failed(convert(stream)))
+      return signalPassFailure();
 }

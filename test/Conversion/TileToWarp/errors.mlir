@@ -23,3 +23,38 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!memory = memref<?x16xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<16x64xbf16, #tile.reg>
+    %b = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<16x16xbf16, #tile.reg>
+    // expected-error@+1 {{transposed first operand of a dot must be loaded from memory or a stream ('tile.stream')}}
+    %d = tile.dot %a, %b, %zero transpose_a : tensor<16x64xbf16, #tile.reg>, tensor<16x16xbf16, #tile.reg>, tensor<64x16xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x16xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %a = arith.constant dense<1.0> : tensor<64x16xbf16, #tile.reg>
+    // expected-error@+1 {{only dots read a stream's tile; what else needs it takes the operand of 'tile.stream'}}
+    %s = tile.stream "s" %a : tensor<64x16xbf16, #tile.reg>
+    tile.store %s, %k[%c0, %c0] dims [0, 1] : tensor<64x16xbf16, #tile.reg>, !memory
+    gpu.return
+  }
+}

@@ -6,6 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RoleAssignment.h"
+#include "TileClasses.h"
+
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 namespace fovea::warp {
@@ -22,60 +25,110 @@ struct AssignLayoutsPass
   void runOnOperation() override;
 
 private:
-  /// The type with a layout, or null after a diagnostic at `loc`.
-  Type convert(Location loc, Type type);
+  /// A layout of the kernel's matrix unit that so many warps share; null after
+  /// a diagnostic.
+  Attribute makeLayout(tile::AbiOp abi, int64_t warps);
+  /// Where roles have different numbers of warps, a layout for each class of
+  /// tiles: that of the role which owns what is done with them.
+  LogicalResult assignByRole(tile::AbiOp abi, ArrayRef<tile::RoleAttr> roles);
+  Attribute getLayout(Value value) const {
+    return classes ? layouts[classes->lookup(value)] : layout;
+  }
+  bool convert(Value value);
 
+  /// Of all tiles, or of those that no role does anything with.
   Attribute layout;
+  std::optional<warp::TileClasses> classes;
+  SmallVector<Attribute> layouts;
 };
 } // namespace
 
-Type AssignLayoutsPass::convert(Location loc, Type type) {
-  if (auto pending = dyn_cast<warp::PendingType>(type)) {
-    Type tile = convert(loc, pending.getTile());
-    return tile ? warp::PendingType::get(&getContext(),
-                                         cast<RankedTensorType>(tile))
-                : Type();
-  }
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !isa_and_nonnull<tile::RegAttr>(tensor.getEncoding()))
-    return type;
-  return RankedTensorType::getChecked([&] { return mlir::emitError(loc); },
-                                      tensor.getShape(),
-                                      tensor.getElementType(), layout);
+bool AssignLayoutsPass::convert(Value value) {
+  RankedTensorType tile = warp::getUnassignedTile(value.getType());
+  if (!tile)
+    return true;
+  auto type = RankedTensorType::getChecked(
+      [&] { return mlir::emitError(value.getLoc()); }, tile.getShape(),
+      tile.getElementType(), getLayout(value));
+  if (!type)
+    return false;
+  value.setType(isa<warp::PendingType>(value.getType())
+                    ? Type(warp::PendingType::get(&getContext(), type))
+                    : Type(type));
+  return true;
+}
+
+Attribute AssignLayoutsPass::makeLayout(tile::AbiOp abi, int64_t warps) {
+  auto emitError = [&] { return abi.emitError(); };
+  warps *= abi.getSchedule().getCluster();
+  if (abi.getSchedule().isSpecialized())
+    return warp::WgmmaAttr::getChecked(emitError, &getContext(), warps / 4);
+  return warp::MmaSyncAttr::getChecked(emitError, &getContext(), warps);
+}
+
+/// A tile of the class that the op, which has a name, makes or stores.
+static Value getNamedTile(Operation *op) {
+  if (auto dot = dyn_cast<warp::DotOp>(op))
+    return dot.getResult();
+  if (auto store = dyn_cast<warp::LocalStoreOp>(op))
+    return store.getValue();
+  if (auto store = dyn_cast<tile::StoreOp>(op))
+    return store.getValue();
+  return {};
+}
+
+LogicalResult AssignLayoutsPass::assignByRole(tile::AbiOp abi,
+                                              ArrayRef<tile::RoleAttr> roles) {
+  classes.emplace(getOperation());
+  layouts.assign(classes->size(), layout);
+  SmallVector<tile::RoleAttr> owners(classes->size());
+  WalkResult walk = getOperation().walk([&](Operation *op) -> WalkResult {
+    Value value = getNamedTile(op);
+    if (!value || !warp::getUnassignedTile(value.getType()))
+      return WalkResult::advance();
+    tile::RoleAttr role = warp::lookupOwner(
+        roles, cast<tile::NamedOpInterface>(op).getNameAttr());
+    unsigned number = classes->lookup(value);
+    tile::RoleAttr &owner = owners[number];
+    if (!role || owner == role)
+      return WalkResult::advance();
+    if (owner && owner.getWarps() != role.getWarps())
+      return op->emitError("role '")
+             << role.getName() << "' has " << role.getWarps()
+             << " warps, but this tile is one of role '" << owner.getName()
+             << "', which has " << owner.getWarps()
+             << ": it must cross through a stream";
+    owner = role;
+    layouts[number] = makeLayout(abi, role.getWarps());
+    return layouts[number] ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
 }
 
 void AssignLayoutsPass::runOnOperation() {
+  classes.reset();
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  auto emitError = [&] { return abi.emitError(); };
-  int64_t warps = abi.getSchedule().getWarps() * abi.getSchedule().getCluster();
-  if (abi.getSchedule().isSpecialized())
-    layout = warp::WgmmaAttr::getChecked(emitError, &getContext(), warps / 4);
-  else
-    layout = warp::MmaSyncAttr::getChecked(emitError, &getContext(), warps);
+  layout = makeLayout(abi, abi.getSchedule().getWarps());
   if (!layout)
     return signalPassFailure();
-  auto convertValue = [&](Value value) {
-    Type type = convert(value.getLoc(), value.getType());
-    if (type)
-      value.setType(type);
-    return type != nullptr;
-  };
+  SmallVector<tile::RoleAttr> roles = warp::getRoles(getOperation(), abi);
+  if (abi.getRolesAttr() && failed(assignByRole(abi, roles)))
+    return signalPassFailure();
   WalkResult walk = getOperation().walk([&](Operation *op) {
     for (Value result : op->getResults())
-      if (!convertValue(result))
+      if (!convert(result))
         return WalkResult::interrupt();
     for (Region &region : op->getRegions())
       for (Block &block : region)
         for (BlockArgument argument : block.getArguments())
-          if (!convertValue(argument))
+          if (!convert(argument))
             return WalkResult::interrupt();
     if (auto held = dyn_cast<tile::HeldRowsOp>(op)) {
-      Type type = convert(held.getLoc(), held.getTile());
-      if (!type)
-        return WalkResult::interrupt();
-      held.setTile(cast<RankedTensorType>(type));
+      if (RankedTensorType type = warp::getUnassignedTile(held.getTile()))
+        held.setTile(RankedTensorType::get(type.getShape(),
+                                           type.getElementType(), layout));
     }
     auto constant = dyn_cast<arith::ConstantOp>(op);
     if (!constant || !tile::isRegisterTile(constant.getType()))

@@ -54,8 +54,8 @@ static bool canCopy(tile::StoreOp store, tile::AbiOp abi) {
   // The engine knows the ends of tensors and no others.
   if (store.getLimit() || !argument || dims.row < 0 || dims.column < 0 ||
       !isa<WgmmaAttr>(tile.getEncoding()) ||
-      tile.getElementTypeBitWidth() != 16 || target.getRank() > kMostDims ||
-      kWarpRows % dims.foldExtent != 0)
+      (tile.getElementTypeBitWidth() != 16 && !store.getAdd()) ||
+      target.getRank() > kMostDims || kWarpRows % dims.foldExtent != 0)
     return false;
   auto [strides, offset] = target.getStridesAndOffset();
   auto parameter = dyn_cast<tile::MemRefParameterAttr>(
@@ -76,15 +76,17 @@ void InsertOutputCopiesPass::replace(tile::StoreOp store, Value buffer) {
   FenceStoresOp::create(b, loc, buffer);
   CopyOutOp::create(b, loc, buffer, store.getTarget(), store.getIndices(),
                     store.getDimsAttr(), store.getFoldAttr(),
-                    /*async=*/b.getUnitAttr(), /*add=*/UnitAttr(),
+                    /*async=*/b.getUnitAttr(), store.getAddAttr(),
                     store.getNameAttr());
   store.erase();
   ++numCopies;
 }
 
 static MemRefType getBufferType(RankedTensorType tile, int64_t ctas) {
-  auto space = SharedAttr::get(tile.getContext(),
-                               getBoxPanelColumns(tile.getDimSize(1)), ctas);
+  // A panel's row has at most 128 bytes: 64 columns of 16 bits.
+  int64_t halves = tile.getElementTypeBitWidth() / 16;
+  int64_t panel = getBoxPanelColumns(tile.getDimSize(1) * halves) / halves;
+  auto space = SharedAttr::get(tile.getContext(), panel, ctas);
   return MemRefType::get(tile.getShape(), tile.getElementType(),
                          MemRefLayoutAttrInterface(), space);
 }
@@ -194,7 +196,8 @@ void InsertOutputCopiesPass::runOnOperation() {
   llvm::MapVector<StringRef, SmallVector<tile::StoreOp>> stores;
   getOperation().walk([&](tile::StoreOp store) {
     tile::StorePlan plan = abi.getSchedule().getStore(store.getNameAttr());
-    if (plan.isCopied && canCopy(store, abi))
+    // Where the copy engine adds, no thread waits for memory.
+    if ((plan.isCopied || store.getAdd()) && canCopy(store, abi))
       stores[plan.over].push_back(store);
   });
   for (auto &[over, group] : stores)

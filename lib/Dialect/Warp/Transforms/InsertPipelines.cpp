@@ -23,14 +23,80 @@ using namespace fovea;
 using namespace fovea::warp;
 
 namespace {
+/// What puts a tile into a buffer of its own: a copy, or a store with the fence
+/// behind it.
+struct Fill {
+  static FailureOr<Fill> get(Operation *op, AllocOp alloc);
+
+  /// The same into a stage, between its acquire and its commit.
+  void emit(OpBuilder &b, Value stage) const;
+  void erase(RewriterBase &b) const;
+
+  AllocOp alloc;
+  StringAttr name;
+  /// In order.
+  SmallVector<Operation *, 2> ops;
+  SmallVector<Operation *> readers;
+};
+
 struct InsertPipelinesPass
     : warp::impl::WarpInsertPipelinesBase<InsertPipelinesPass> {
   void runOnOperation() override;
 
 private:
-  LogicalResult convert(warp::CopyOp copy, tile::ScheduleAttr schedule);
+  LogicalResult convert(const Fill &fill, tile::ScheduleAttr schedule);
 };
 } // namespace
+
+FailureOr<Fill> Fill::get(Operation *op, AllocOp alloc) {
+  auto copy = dyn_cast<CopyOp>(op);
+  if (!alloc || (copy && copy.getCondition()))
+    return op->emitError("only unconditional copies into a buffer of their "
+                         "own get a pipeline");
+  Fill fill;
+  fill.alloc = alloc;
+  fill.name = cast<tile::NamedOpInterface>(op).getNameAttr();
+  fill.ops.push_back(op);
+  if (!copy)
+    for (Operation *user : alloc->getUsers())
+      if (isa<FenceStoresOp>(user))
+        fill.ops.push_back(user);
+  Block *block = op->getBlock();
+  for (Operation *user : alloc->getUsers()) {
+    if (llvm::is_contained(fill.ops, user))
+      continue;
+    if (isa<CopyOp, LocalStoreOp>(user) || !block->findAncestorOpInBlock(*user))
+      return user->emitError("uses a buffer that is ")
+             << (copy ? "copied" : "stored") << " to elsewhere";
+    fill.readers.push_back(user);
+  }
+  if (fill.readers.empty())
+    return op->emitError("nobody reads the buffer");
+  Operation *first = getRange(block, fill.readers).first;
+  if (first->isBeforeInBlock(op))
+    return first->emitError("reads a buffer before the ")
+           << (copy ? "copy" : "store") << " that fills it";
+  return fill;
+}
+
+void Fill::emit(OpBuilder &b, Value stage) const {
+  Operation *op = ops.front();
+  if (auto copy = dyn_cast<CopyOp>(op)) {
+    CopyOp::create(b, op->getLoc(), copy.getSource(), copy.getIndices(),
+                   copy.getLimit(), Value(), stage, copy.getDims(),
+                   copy.getFoldAttr(), /*async=*/true, name);
+    return;
+  }
+  LocalStoreOp::create(b, op->getLoc(), cast<LocalStoreOp>(op).getValue(),
+                       stage, name);
+  for (Operation *fence : ArrayRef(ops).drop_front())
+    FenceStoresOp::create(b, fence->getLoc(), stage);
+}
+
+void Fill::erase(RewriterBase &b) const {
+  for (Operation *op : llvm::reverse(ops))
+    b.eraseOp(op);
+}
 
 /// Loops around `op`, the outermost first.
 static SmallVector<Operation *> getLoops(Operation *op) {
@@ -79,31 +145,16 @@ static FailureOr<RingState> carry(ArrayRef<Operation *> loops, RingState state,
   return state;
 }
 
-LogicalResult InsertPipelinesPass::convert(warp::CopyOp copy,
+LogicalResult InsertPipelinesPass::convert(const Fill &fill,
                                            tile::ScheduleAttr schedule) {
-  auto alloc = copy.getTarget().getDefiningOp<warp::AllocOp>();
-  SmallVector<Operation *> readers;
-  for (Operation *user : alloc ? alloc->getUsers() : copy->getUsers())
-    if (user != copy)
-      readers.push_back(user);
-  Block *block = copy->getBlock();
-  for (Operation *reader : readers)
-    if (isa<warp::CopyOp>(reader) || !block->findAncestorOpInBlock(*reader))
-      return reader->emitError("uses a buffer that is copied to elsewhere");
-  if (!alloc || copy.getCondition())
-    return copy.emitError("only unconditional copies into a buffer of their "
-                          "own get a pipeline");
-  if (readers.empty())
-    return copy.emitError("nobody reads the buffer");
-  auto [first, last] = getRange(block, readers);
-  if (first->isBeforeInBlock(copy))
-    return first->emitError("reads a buffer before the copy that fills it");
-
-  Location loc = copy.getLoc();
-  int64_t stages = schedule.getStream(copy.getNameAttr()).stages;
+  Operation *op = fill.ops.front();
+  auto [first, last] = getRange(op->getBlock(), fill.readers);
+  Location loc = op->getLoc();
+  int64_t stages = schedule.getStream(fill.name).stages;
   // A buffer lives as long as the CTA; its ring is carried through all loops
   // around the copy, so it starts outside of them.
   IRRewriter b(&getContext());
+  AllocOp alloc = fill.alloc;
   Operation *place =
       getOperation().getBody().front().findAncestorOpInBlock(*alloc);
   b.setInsertionPoint(place ? place : alloc);
@@ -112,10 +163,10 @@ LogicalResult InsertPipelinesPass::convert(warp::CopyOp copy,
       IntegerAttr());
   Value pipeline = warp::PipelineOp::create(
       b, loc, warp::PipelineType::get(&getContext(), stages), IntegerAttr(),
-      copy.getNameAttr());
+      fill.name);
   Value zero = makeI32(b, loc, 0);
   RingState state = {zero, zero};
-  SmallVector<Operation *> loops = getLoops(copy);
+  SmallVector<Operation *> loops = getLoops(op);
   if (!loops.empty()) {
     FailureOr<RingState> carried = carry(loops, state, stages);
     if (failed(carried))
@@ -123,37 +174,47 @@ LogicalResult InsertPipelinesPass::convert(warp::CopyOp copy,
     state = *carried;
   }
 
-  b.setInsertionPoint(copy);
+  b.setInsertionPoint(op);
   warp::ProducerAcquireOp::create(b, loc, pipeline, state.stage, state.phase);
-  Value target = makeStageView(b, loc, buffer, state.stage);
-  warp::CopyOp::create(b, loc, copy.getSource(), copy.getIndices(),
-                       copy.getLimit(), Value(), target, copy.getDims(),
-                       copy.getFoldAttr(), /*async=*/true, copy.getNameAttr());
+  fill.emit(b, makeStageView(b, loc, buffer, state.stage));
   warp::ProducerCommitOp::create(b, loc, pipeline, state.stage, state.phase);
   b.setInsertionPoint(first);
   warp::ConsumerWaitOp::create(b, loc, pipeline, state.stage, state.phase);
   Value view = makeStageView(b, loc, buffer, state.stage);
   b.setInsertionPointAfter(last);
   warp::ConsumerReleaseOp::create(b, loc, pipeline, state.stage, state.phase);
-  b.eraseOp(copy);
+  fill.erase(b);
   b.replaceAllUsesWith(alloc.getBuffer(), view);
   b.eraseOp(alloc);
   ++numPipelines;
   return success();
 }
 
+/// The buffer that an op fills, if it is one of its own and no stage.
+static std::optional<AllocOp> getFilled(Operation *op) {
+  if (auto copy = dyn_cast<CopyOp>(op); copy && !copy.getAsync())
+    return copy.getTarget().getDefiningOp<AllocOp>();
+  auto store = dyn_cast<LocalStoreOp>(op);
+  if (store && !store.getTarget().getDefiningOp<StageOp>())
+    return store.getTarget().getDefiningOp<AllocOp>();
+  return std::nullopt;
+}
+
 void InsertPipelinesPass::runOnOperation() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  if (!abi.getSchedule().isSpecialized())
-    return;
-  SmallVector<warp::CopyOp> copies;
-  getOperation().walk([&](warp::CopyOp copy) {
-    if (!copy.getAsync())
-      copies.push_back(copy);
+  // Where all warps copy, 'warp-insert-async-copies' has done it for copies.
+  bool hasRoles = abi.getSchedule().isSpecialized();
+  SmallVector<std::pair<Operation *, AllocOp>> fills;
+  getOperation().walk([&](Operation *op) {
+    std::optional<AllocOp> alloc = getFilled(op);
+    if (alloc && (hasRoles || isa<LocalStoreOp>(op)))
+      fills.emplace_back(op, *alloc);
   });
-  for (warp::CopyOp copy : copies)
-    if (failed(convert(copy, abi.getSchedule())))
+  for (auto [op, alloc] : fills) {
+    FailureOr<Fill> fill = Fill::get(op, alloc);
+    if (failed(fill) || failed(convert(*fill, abi.getSchedule())))
       return signalPassFailure();
+  }
 }

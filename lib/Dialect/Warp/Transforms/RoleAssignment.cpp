@@ -50,6 +50,18 @@ SmallVector<tile::RoleAttr> warp::getRoles(gpu::GPUFuncOp kernel,
                               b.getStrArrayAttr({kRest}))};
 }
 
+tile::RoleAttr warp::lookupOwner(ArrayRef<tile::RoleAttr> roles,
+                                 StringAttr name) {
+  tile::RoleAttr rest;
+  for (tile::RoleAttr role : roles) {
+    if (role.ownsName(name))
+      return role;
+    if (role.ownsName(StringAttr::get(role.getContext(), kRest)))
+      rest = role;
+  }
+  return rest;
+}
+
 bool warp::isEverybodys(Operation *op) {
   return isa<NextWorkOp, tile::AwaitPrologueOp>(op);
 }
@@ -80,14 +92,10 @@ std::string RoleAssignment::list(Roles set) const {
 }
 
 RoleAssignment::Roles RoleAssignment::getOwner(StringAttr name) const {
-  Roles rest = 0;
-  for (auto [index, role] : llvm::enumerate(roles)) {
-    if (role.ownsName(name))
-      return Roles(1) << index;
-    if (role.ownsName(StringAttr::get(role.getContext(), kRest)))
-      rest = Roles(1) << index;
-  }
-  return rest;
+  tile::RoleAttr owner = lookupOwner(roles, name);
+  return owner ? Roles(1) << std::distance(roles.begin(),
+                                           llvm::find(roles, owner))
+               : 0;
 }
 
 unsigned RoleAssignment::getFiller(ProducerAcquireOp acquire) const {

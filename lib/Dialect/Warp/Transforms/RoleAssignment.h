@@ -40,6 +40,11 @@ namespace fovea::warp {
 llvm::SmallVector<tile::RoleAttr> getRoles(mlir::gpu::GPUFuncOp kernel,
                                            tile::AbiOp abi);
 
+/// The role that owns a name, which may be null, or all that nobody else does;
+/// null if there is none.
+tile::RoleAttr lookupOwner(llvm::ArrayRef<tile::RoleAttr> roles,
+                           mlir::StringAttr name);
+
 /// What roles have in common: arguments of the kernel, buffers and barriers.
 bool isSharedValue(mlir::Value value);
 /// Whether the op makes such a value.

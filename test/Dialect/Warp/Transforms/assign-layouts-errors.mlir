@@ -84,3 +84,25 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A tile of two roles with different numbers of warps.
+!memory = memref<?x64xf32, strided<[?, 1]>>
+!t = tensor<128x64xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 208>)
+    tensors([#tile.tensor<"x", write, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"x", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+    roles([#tile.role<"left", warps = 8, registers = 152, owns = ["a"]>,
+           #tile.role<"right", warps = 4, registers = 152, owns = ["b"]>])
+  gpu.func @f(%x: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %t = tile.load %x[%c0, %c0] dims [0, 1] : !memory to !t
+    tile.store "a" %t, %x[%c0, %c0] dims [0, 1] : !t, !memory
+    %n = arith.negf %t : !t
+    // expected-error@+1 {{role 'right' has 4 warps, but this tile is one of role 'left', which has 8: it must cross through a stream}}
+    tile.store "b" %n, %x[%c0, %c0] dims [0, 1] : !t, !memory
+    gpu.return
+  }
+}

@@ -180,3 +180,40 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!tile = tensor<64x32xbf16, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f() kernel {
+    %t = arith.constant dense<1.0> : !tile
+    %b = warp.alloc : !buffer
+    // expected-error@+1 {{reads a buffer before the store that fills it}}
+    %q = warp.local_load %b : !buffer to !tile
+    warp.local_store "x" %t to %b : !tile, !buffer
+    warp.fence_stores %b : !buffer
+    gpu.return
+  }
+}
+
+// -----
+
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!tile = tensor<64x32xbf16, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f() kernel {
+    %t = arith.constant dense<1.0> : !tile
+    %b = warp.alloc : !buffer
+    warp.local_store "x" %t to %b : !tile, !buffer
+    // expected-error@+1 {{uses a buffer that is stored to elsewhere}}
+    warp.local_store "x" %t to %b : !tile, !buffer
+    warp.fence_stores %b : !buffer
+    %q = warp.local_load %b : !buffer to !tile
+    gpu.return
+  }
+}

@@ -66,11 +66,12 @@ def WarpChainTiles : Pass<"warp-chain-tiles", "::mlir::gpu::GPUFuncOp"> {
 
 def WarpInsertPipelines
     : Pass<"warp-insert-pipelines", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "Give each copy a pipeline, where it stands";
+  let summary = "Give each copy and each stream a pipeline, where it stands";
   let description = [{
     For kernels whose copies and dots will be the work of different warps. A
-    copy gets a buffer of as many stages as the schedule says for queries, keys
-    or values, and a pipeline; `warp.producer_acquire` and
+    copy, or a store of a computed tile (`tile.stream`) with the fence behind it,
+    gets a buffer of as many stages as the schedule says for its name, and a
+    pipeline; `warp.producer_acquire` and
     `warp.producer_commit` stand around it, `warp.consumer_wait` before the first
     reader and `warp.consumer_release` behind the last. The position in the ring
     is carried through all loops around the copy. Nothing moves: how far the
@@ -87,7 +88,7 @@ def WarpInsertOutputCopies
     : Pass<"warp-insert-output-copies", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Send tiles of output through shared memory";
   let description = [{
-    For schedules with `output = tma`. Instead of `tile.store`, warps write their
+    For schedules with `output = tma`, and for stores that add. Instead of `tile.store`, warps write their
     rows to shared memory, `warp.local_store`, and issue a copy of them,
     `warp.copy_out async`; the copy engine knows the tensor's ends.
 
@@ -216,6 +217,13 @@ def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
     is one layout for accumulators, first operands and what is computed between
     them: `#warp.wgmma` where the schedule has roles, `#warp.mma_sync` elsewhere.
     No tile ever moves between threads.
+
+    Where `tile.abi` lists roles, these may have different numbers of warps, so
+    a tile has the layout of the role that owns what is done with it: tiles that
+    an op joins, or a loop carries, are of one class, and a class is the role's
+    whose dots and stores are in it. Fails where two roles with different numbers
+    of warps have one tile: it would have to cross through a stream. What is made
+    of constants and scalars is made anew for each use first.
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
 }

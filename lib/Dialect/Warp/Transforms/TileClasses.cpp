@@ -1,0 +1,116 @@
+//===- TileClasses.cpp - Tiles that have one layout -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileClasses.h"
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+RankedTensorType warp::getUnassignedTile(Type type) {
+  if (auto pending = dyn_cast<PendingType>(type))
+    type = pending.getTile();
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile && isa_and_nonnull<tile::RegAttr>(tile.getEncoding())
+             ? tile
+             : RankedTensorType();
+}
+
+/// Whether the op makes a tile of constants and scalars.
+static bool makesTile(Operation *op) {
+  return op->getNumResults() == 1 && op->getNumRegions() == 0 &&
+         getUnassignedTile(op->getResult(0).getType()) &&
+         isMemoryEffectFree(op) &&
+         llvm::none_of(op->getOperandTypes(), getUnassignedTile);
+}
+
+static void makeForEachUse(Operation *kernel) {
+  SmallVector<Operation *> made;
+  kernel->walk([&](Operation *op) {
+    if (makesTile(op))
+      made.push_back(op);
+  });
+  for (Operation *op : made) {
+    OpBuilder b(op);
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : op->getUses())
+      uses.push_back(&use);
+    for (OpOperand *use : ArrayRef(uses).drop_front(uses.empty() ? 0 : 1))
+      use->set(b.clone(*op)->getResult(0));
+  }
+}
+
+TileClasses::TileClasses(Operation *kernel) {
+  makeForEachUse(kernel);
+  kernel->walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      number(result);
+    for (Region &region : op->getRegions())
+      for (Value argument : region.getArguments())
+        number(argument);
+  });
+  classes.grow(numbers.size());
+  kernel->walk([&](Operation *op) {
+    if (op != kernel)
+      joinOp(op);
+  });
+  classes.compress();
+}
+
+void TileClasses::number(Value value) {
+  if (getUnassignedTile(value.getType()))
+    numbers.try_emplace(value, numbers.size());
+}
+
+void TileClasses::join(ValueRange values) {
+  std::optional<unsigned> first;
+  for (Value value : values) {
+    auto found = numbers.find(value);
+    if (found == numbers.end())
+      continue;
+    if (first)
+      classes.join(*first, found->second);
+    first = found->second;
+  }
+}
+
+void TileClasses::joinEach(ValueRange left, ValueRange right) {
+  for (auto [a, b] : llvm::zip_equal(left, right))
+    join({a, b});
+}
+
+void TileClasses::joinOp(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    joinEach(loop.getInits(), loop.getRegionIterArgs());
+    joinEach(loop.getInits(), loop.getYieldedValues());
+    joinEach(loop.getInits(), loop.getResults());
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    joinEach(loop.getInits(), loop.getBeforeArguments());
+    joinEach(loop.getInits(), loop.getYieldOp().getOperands());
+    joinEach(loop.getConditionOp().getArgs(), loop.getAfterArguments());
+    joinEach(loop.getConditionOp().getArgs(), loop.getResults());
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    joinEach(branch.thenYield().getOperands(), branch.getResults());
+    if (branch.elseBlock())
+      joinEach(branch.elseYield().getOperands(), branch.getResults());
+  } else if (!op->hasTrait<OpTrait::IsTerminator>()) {
+    // Whoever decides has what is decided about.
+    SmallVector<Value> values(op->getOperands());
+    llvm::append_range(values, op->getResults());
+    for (Region &region : op->getRegions())
+      for (Block &block : region) {
+        llvm::append_range(values, block.getArguments());
+        llvm::append_range(values, block.getTerminator()->getOperands());
+      }
+    join(values);
+  }
+}

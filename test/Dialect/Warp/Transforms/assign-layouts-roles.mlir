@@ -1,0 +1,44 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' | FileCheck %s
+
+// Each tile has the layout of the role that owns what is done with it, through
+// loops and branches; a constant that both need is made for each.
+// CHECK-LABEL: gpu.func @f
+// CHECK-DAG: arith.constant dense<2.000000e+00> : tensor<1x64xf32, #warp.wgmma<groups = 2>>
+// CHECK-DAG: arith.constant dense<2.000000e+00> : tensor<1x64xf32, #warp.wgmma<groups = 1>>
+// CHECK: scf.for {{.*}} -> (tensor<128x64xf32, #warp.wgmma<groups = 2>>, tensor<64x64xf32, #warp.wgmma<groups = 1>>)
+// CHECK: scf.if {{.*}} -> (tensor<128x64xf32, #warp.wgmma<groups = 2>>)
+// CHECK: arith.addf {{.*}} : tensor<128x64xf32, #warp.wgmma<groups = 2>>
+// CHECK: arith.mulf {{.*}} : tensor<64x64xf32, #warp.wgmma<groups = 1>>
+// CHECK: tile.store "a" {{.*}} : tensor<128x64xf32, #warp.wgmma<groups = 2>>
+// CHECK: tile.store "b" {{.*}} : tensor<64x64xf32, #warp.wgmma<groups = 1>>
+!memory = memref<?x64xf32, strided<[?, 1]>>
+!left = tensor<128x64xf32, #tile.reg>
+!right = tensor<64x64xf32, #tile.reg>
+!column = tensor<1x64xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 208>)
+    tensors([#tile.tensor<"x", write, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"x", [0, 1]>, #tile.scalar<"n", index>, #tile.scalar<"c", i1>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+    roles([#tile.role<"left", warps = 8, registers = 152, owns = ["a"]>,
+           #tile.role<"right", warps = 4, registers = 152, owns = ["b"]>])
+  gpu.func @f(%x: !memory, %n: index, %c: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %two = arith.constant dense<2.0> : !column
+    %l0 = tile.broadcast %two : !column to !left
+    %r0 = tile.broadcast %two : !column to !right
+    %of:2 = scf.for %i = %c0 to %n step %c1 iter_args(%l = %l0, %r = %r0) -> (!left, !right) {
+      %m = scf.if %c -> (!left) {
+        scf.yield %l : !left
+      } else {
+        scf.yield %l0 : !left
+      }
+      %l1 = arith.addf %m, %l0 : !left
+      %r1 = arith.mulf %r, %r0 : !right
+      scf.yield %l1, %r1 : !left, !right
+    }
+    tile.store "a" %of#0, %x[%c0, %c0] dims [0, 1] : !left, !memory
+    tile.store "b" %of#1, %x[%c0, %c0] dims [0, 1] : !right, !memory
+    gpu.return
+  }
+}

@@ -23,13 +23,6 @@ FailureOr<Agent *> fovea::interp::getAgent(Operation *op, Frame &frame) {
   return failure();
 }
 
-int64_t fovea::interp::countGroups(const Agent &agent) {
-  if (!agent.party.role)
-    return 1;
-  return countGroups(cast<warp::SpecializeOp>(agent.party.role->getParentOp()),
-                     agent.party.role->getRegionNumber());
-}
-
 RowRange fovea::interp::getHeldRows(Frame &frame, RankedTensorType tile) {
   auto *environment = frame.getEnvironment<WarpEnvironment>();
   Party party = environment ? environment->agent->party : Party();
@@ -208,10 +201,9 @@ LogicalResult Cta::startRoles(warp::SpecializeOp op, Agent &agent) {
   SmallVector<RuntimeValue> captures;
   for (Value capture : op.getCaptures())
     captures.push_back(agent.frame.get(capture));
-  for (auto [index, role] : llvm::enumerate(op.getRoles()))
-    for (int64_t group = 0; group < warp::countGroups(op, index); ++group) {
-      agents.push_back(
-          std::make_unique<Agent>(agent.frame, Party{&role, group}, *this));
+  for (Region &role : op.getRoles())
+    for (const Party &party : warp::getParties(role)) {
+      agents.push_back(std::make_unique<Agent>(agent.frame, party, *this));
       agents.back()->weight = drawWeight();
       if (llvm::failed(agents.back()->frame.start(role, captures))) {
         agent.frame.adoptFailure(agents.back()->frame);

@@ -179,10 +179,6 @@ private:
 /// whose warp groups part them by the tile's layout, those of a group.
 RowRange getHeldRows(Frame &frame, mlir::RankedTensorType tile);
 
-/// The number of coroutines that execute the agent's role; they share the rows
-/// of its tiles.
-int64_t countGroups(const Agent &agent);
-
 /// The agent that a frame belongs to; records an error outside kernels.
 llvm::FailureOr<Agent *> getAgent(mlir::Operation *op, Frame &frame);
 

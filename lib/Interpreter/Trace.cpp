@@ -43,7 +43,7 @@ unsigned WarpTrace::getAgent(Agent &agent) {
   if (agent.party.role) {
     auto op = cast<warp::SpecializeOp>(agent.party.role->getParentOp());
     unsigned role = agent.party.role->getRegionNumber();
-    int64_t groups = countGroups(agent);
+    int64_t groups = agent.party.groups;
     facts["role"] = cast<StringAttr>(op.getNames()[role]).getValue();
     facts["groups"] = groups;
     facts["warps"] = op.getWarps()[role] * op.getCluster() / groups;
@@ -127,13 +127,13 @@ bool WarpTrace::recordMove(Operation *op, Agent &agent) {
   if (isa<tile::LoadOp, tile::GatherOp>(op)) {
     add("load", agent,
         getBytes(cast<ShapedType>(op->getResult(0).getType())) /
-            countGroups(agent));
+            agent.party.groups);
     return true;
   }
   if (isa<tile::StoreOp, tile::ScatterOp>(op)) {
     add("store", agent,
         getBytes(cast<ShapedType>(op->getOperand(0).getType())) /
-            countGroups(agent));
+            agent.party.groups);
     return true;
   }
   return false;
@@ -148,7 +148,7 @@ bool WarpTrace::recordDot(Operation *op, Agent &agent) {
   auto addDot = [&](ShapedType a, ShapedType result, bool async,
                     bool transposed) {
     add("dot", agent,
-        {numDots++, result.getDimSize(0) / countGroups(agent),
+        {numDots++, result.getDimSize(0) / agent.party.groups,
          result.getDimSize(1), a.getDimSize(1), async, transposed});
   };
   if (auto dot = dyn_cast<warp::DotOp>(op)) {
@@ -178,7 +178,7 @@ void WarpTrace::recordComputation(Operation *op, Agent &agent) {
       isReduction ? op->getOperand(0).getType() : op->getResult(0).getType());
   if (!type || !type.hasStaticShape())
     return;
-  int64_t elements = type.getNumElements() / countGroups(agent);
+  int64_t elements = type.getNumElements() / agent.party.groups;
   bool isMath = isa_and_nonnull<math::MathDialect>(op->getDialect());
   bool isSpecial =
       isa<arith::DivFOp>(op) ||

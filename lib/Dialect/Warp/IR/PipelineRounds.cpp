@@ -21,8 +21,8 @@ static constexpr int64_t kGroupWarps = 4;
 // Parties
 //===----------------------------------------------------------------------===//
 
-int64_t warp::countGroups(SpecializeOp op, unsigned role) {
-  WalkResult walk = op.getRoles()[role].walk([](Operation *nested) {
+static int64_t countGroups(Region &role) {
+  WalkResult walk = role.walk([](Operation *nested) {
     return isa<CopyOp, SendOp, FetchWorkOp, FinishWorkOp, NextWorkOp, DotIntoOp,
                TmemStoreOp>(nested)
                ? WalkResult::interrupt()
@@ -30,15 +30,16 @@ int64_t warp::countGroups(SpecializeOp op, unsigned role) {
   });
   if (walk.wasInterrupted())
     return 1;
-  return std::max<int64_t>(op.getWarps()[role] / kGroupWarps, 1) *
-         op.getCluster();
+  auto op = cast<SpecializeOp>(role.getParentOp());
+  int64_t warps = op.getWarps()[role.getRegionNumber()];
+  return std::max<int64_t>(warps / kGroupWarps, 1) * op.getCluster();
 }
 
-int64_t warp::countGroups(const Party &party) {
-  if (!party.role)
-    return 1;
-  return countGroups(cast<SpecializeOp>(party.role->getParentOp()),
-                     party.role->getRegionNumber());
+SmallVector<Party> warp::getParties(Region &role) {
+  int64_t groups = countGroups(role);
+  return llvm::map_to_vector(llvm::seq(groups), [&](int64_t group) {
+    return Party{&role, group, groups};
+  });
 }
 
 static std::string describeRole(Region *role) {
@@ -51,7 +52,7 @@ static std::string describeRole(Region *role) {
 
 std::string Party::describe() const {
   std::string text = describeRole(role);
-  if (countGroups(*this) == 1)
+  if (groups == 1)
     return text;
   return "warp group " + std::to_string(group) + " of " + text;
 }
@@ -62,17 +63,17 @@ HeldRows warp::getHeldRows(const Party &party, RankedTensorType tile) {
   if (!layout || !party.role)
     return all;
   int64_t rows = layout.getGroupRows(tile.getShape());
-  if (rows * countGroups(party) != all.count)
+  if (rows * party.groups != all.count)
     return all;
   return {party.group * rows, rows};
 }
 
 HeldRows warp::getHeldRows(const Party &party, MemRefType buffer) {
-  int64_t rows = buffer.getDimSize(buffer.getRank() - 2),
-          groups = countGroups(party);
-  if (rows % groups != 0)
+  int64_t rows = buffer.getDimSize(buffer.getRank() - 2);
+  if (rows % party.groups != 0)
     return {0, rows};
-  return {party.group * (rows / groups), rows / groups};
+  int64_t held = rows / party.groups;
+  return {party.group * held, held};
 }
 
 bool warp::readsOwnRows(OpOperand &operand) {
@@ -120,17 +121,18 @@ Outcome PipelineRounds::addUsers(Value value, Region *region) {
     if (isa<ProducerAcquireOp>(user))
       acquire = user;
   }
-  Party party{region, 0};
   if (acquire && producer)
     return Outcome::wrong(describeRole(region) +
                           " acquires a stage of a pipeline whose producer is " +
-                          describeRole(producer->role))
+                          describeRole(*producer))
         .at(acquire)
         .note(op, "the pipeline");
   if (acquire)
-    producer = party;
-  int64_t groups = countGroups(party);
-  for (party.group = 0; party.group < groups; ++party.group)
+    producer = region;
+  if (!acquire && !consumes)
+    return {};
+  for (const Party &party :
+       region ? getParties(*region) : SmallVector<Party>(1))
     for (StageState &stage : stages) {
       if (acquire)
         stage.getProducer(party);
@@ -361,9 +363,9 @@ Outcome TurnOrder::begin(const Party &party) {
     role = party.role;
   if (role != party.role)
     return Outcome::wrong("turns belong to one role, found " +
-                          Party{role, 0}.describe() + " and " +
-                          party.describe());
-  int64_t groups = countGroups(party);
+                          describeRole(role) + " and " +
+                          describeRole(party.role));
+  int64_t groups = party.groups;
   // A role that runs as one has all its warp groups' turns at once.
   if (groups == 1)
     return {};

@@ -105,13 +105,17 @@ class Relevance {
 public:
   explicit Relevance(Operation *kernel) {
     kernel->walk([&](Operation *op) {
-      if (isEvent(op) || takesWork(op) || isa<SpecializeOp>(op))
+      bool touches = isEvent(op);
+      if (touches)
+        events.insert(op);
+      if (touches || takesWork(op) || isa<SpecializeOp>(op))
         add(op);
     });
     while (!worklist.empty())
       expand(worklist.pop_back_val());
   }
   bool contains(Operation *op) const { return ops.contains(op); }
+  llvm::DenseSet<Operation *> takeEvents() { return std::move(events); }
 
 private:
   void add(Operation *op);
@@ -122,7 +126,7 @@ private:
   void expand(Value value);
   void addFlow(Operation *op, unsigned index);
 
-  llvm::DenseSet<Operation *> ops;
+  llvm::DenseSet<Operation *> ops, events;
   llvm::DenseSet<Value> seen;
   SmallVector<Value> worklist;
 };
@@ -204,6 +208,7 @@ TracedOps::TracedOps(gpu::GPUFuncOp kernel) {
          region = region->getParentRegion())
       withRows.insert(region);
   });
+  events = relevance.takeEvents();
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,7 +303,7 @@ LogicalResult Tracer::execute(Operation *op) {
     return failure();
   if (takesWork(op))
     set(op->getResult(0), world.fetchWork());
-  else if (isEvent(op))
+  else if (ops.isEvent(op))
     return record(op);
   else
     evaluate(op);
@@ -446,15 +451,15 @@ warp::traceKernel(gpu::GPUFuncOp kernel, const TracedOps &ops, World &world) {
   auto onRoles = [&](SpecializeOp op, Tracer &outer) {
     parts.push_back({std::exchange(outer.trace, ProgramTrace())});
     auto &roles = parts.emplace_back();
-    for (auto [index, role] : llvm::enumerate(op.getRoles())) {
-      for (int64_t group = 0; group < countGroups(op, index); ++group) {
+    for (Region &role : op.getRoles()) {
+      for (const Party &party : getParties(role)) {
         // Groups differ by their rows only.
-        if (group > 0 && !ops.hasRows(role)) {
+        if (party.group > 0 && !ops.hasRows(role)) {
           roles.push_back(roles.back());
-          roles.back().party.group = group;
+          roles.back().party = party;
           continue;
         }
-        Tracer inner(ops, {&role, group}, world);
+        Tracer inner(ops, party, world);
         for (auto [argument, capture] :
              llvm::zip(role.getArguments(), op.getCaptures()))
           inner.set(argument, outer.get(capture));

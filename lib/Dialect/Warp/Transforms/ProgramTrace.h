@@ -102,7 +102,11 @@ public:
     return withRows.contains(&region);
   }
 
+  /// Whether the op touches what the CTA shares.
+  bool isEvent(mlir::Operation *op) const { return events.contains(op); }
+
 private:
+  llvm::DenseSet<mlir::Operation *> events;
   llvm::DenseSet<mlir::Region *> withRows;
   llvm::DenseMap<mlir::Block *, std::vector<mlir::Operation *>> ops;
 };

@@ -47,10 +47,17 @@ static bool isQuick(Operation *op) {
          llvm::all_of(op->getOperands(), isSlotValue);
 }
 
-bool Relays::canSend(ProducerAcquireOp acquire, Value value) const {
-  RoleSlicer sender(roles.getOwns(roles.getFiller(acquire)), isSharedValue);
-  return succeeded(sender.analyzeValue(*root, value)) &&
-         llvm::all_of(sender.getNeeded(), isOneWarps);
+bool Relays::canSend(ProducerAcquireOp acquire, Value value) {
+  unsigned role = roles.getFiller(acquire);
+  RoleSlicer &sender =
+      sendable.try_emplace(role, roles.getOwns(role), isSharedValue)
+          .first->second;
+  // What is needed of several values is followed once.
+  if (succeeded(sender.analyzeValue(*root, value)) &&
+      llvm::all_of(sender.getNeeded(), isOneWarps))
+    return true;
+  sendable.erase(role);
+  return false;
 }
 
 //===----------------------------------------------------------------------===//

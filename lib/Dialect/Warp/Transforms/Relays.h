@@ -60,13 +60,15 @@ private:
   void insertIn(mlir::Block &block);
   /// Whether the role that fills the stage has all that `value` is computed
   /// from.
-  bool canSend(ProducerAcquireOp acquire, mlir::Value value) const;
+  bool canSend(ProducerAcquireOp acquire, mlir::Value value);
   mlir::Value getMailbox(Place place) const {
     return mailboxes.lookup({place.acquire.getPipeline(), place.number});
   }
 
   const RoleAssignment &roles;
   mlir::Block *root = nullptr;
+  /// By role, what is needed of all that it can send.
+  llvm::DenseMap<unsigned, RoleSlicer> sendable;
   llvm::MapVector<mlir::Operation *, Place> places;
   llvm::MapVector<std::pair<mlir::Value, unsigned>, mlir::Value> mailboxes;
 };

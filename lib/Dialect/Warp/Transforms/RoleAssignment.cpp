@@ -165,7 +165,9 @@ static bool isReadersVerb(Operation *op) {
 
 LogicalResult RoleAssignment::assignNamed() {
   kernel.walk([&](PipelineOp op) {
-    streams.push_back({op, getOwner(op.getNameAttr()), {}, {}});
+    Stream &stream = streams.emplace_back();
+    stream.pipeline = op;
+    stream.filler = getOwner(op.getNameAttr());
   });
   Roles all = (Roles(1) << roles.size()) - 1, rest = getOwner({});
   WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
@@ -263,58 +265,70 @@ void RoleAssignment::assignAs() {
 // By who reads
 //===----------------------------------------------------------------------===//
 
+RoleAssignment::Roles RoleAssignment::getRunning(Operation *op) const {
+  Roles running = owners.lookup(op);
+  for (auto [role, slice] : llvm::enumerate(slices))
+    if (slice.isLive(op))
+      running |= Roles(1) << role;
+  return running;
+}
+
+/// Lists for each stream who would read it and what readers have to do.
+void RoleAssignment::findReaders() {
+  kernel.walk([&](Operation *op) {
+    if (isa<StageOp, TmemViewOp, FenceStoresOp, CopyOutWaitOp>(op))
+      return;
+    for (Value operand : op->getOperands()) {
+      if (!isa<MemRefType, MailboxType>(operand.getType()))
+        continue;
+      Memory memory = getMemory(operand);
+      for (Stream &stream : streams)
+        if (llvm::is_contained(stream.brought, memory) &&
+            !llvm::is_contained(stream.fills, op))
+          (isa<ZeroRowsOp>(op) ? stream.verbs : stream.reads).push_back(op);
+    }
+  });
+  for (Stream &stream : streams)
+    for (Operation *user : stream.pipeline.getPipeline().getUsers())
+      if (isReadersVerb(user))
+        stream.verbs.push_back(user);
+}
+
 RoleAssignment::Roles RoleAssignment::getReaders(const Stream &stream) const {
   Roles readers = 0;
-  kernel->walk([&](Operation *op) {
-    if (isa<StageOp, TmemViewOp, FenceStoresOp, CopyOutWaitOp, ZeroRowsOp>(
-            op) ||
-        llvm::is_contained(stream.fills, op))
-      return;
-    for (Value operand : op->getOperands())
-      if (isa<MemRefType, MailboxType>(operand.getType()) &&
-          llvm::is_contained(stream.brought, getMemory(operand)))
-        readers |= getRunning(op);
-  });
+  for (Operation *op : stream.reads)
+    readers |= getRunning(op);
   // What it filled itself, the filler may read back.
   return readers & ~stream.filler;
 }
 
-/// Slices of all roles, as far as they are known.
-LogicalResult RoleAssignment::findNeeding() {
-  needing.clear();
-  Block &body = kernel.getBody().front();
-  for (unsigned role = 0; role < roles.size(); ++role) {
-    RoleSlicer slicer(getOwns(role), isSharedValue,
-                      [this](Operation *op) { return isOwned(op); });
-    if (failed(slicer.analyze(body, [](Operation *) { return false; })))
-      return failure();
-    for (Operation *op : slicer.getLive())
-      needing[op] |= Roles(1) << role;
-  }
-  return success();
-}
-
 LogicalResult RoleAssignment::assignReaders() {
-  SmallVector<ZeroRowsOp> zeroed;
-  kernel.walk([&](ZeroRowsOp zero) { zeroed.push_back(zero); });
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    if (failed(findNeeding()))
+  findReaders();
+  for (unsigned role = 0; role < roles.size(); ++role) {
+    slices.emplace_back(getOwns(role), isSharedValue,
+                        [this](Operation *op) { return isOwned(op); });
+    if (failed(slices.back().analyze(kernel.getBody().front(),
+                                     [](Operation *) { return false; })))
       return failure();
+  }
+  // Who runs more may read more, never less.
+  auto give = [&](Operation *op, Roles readers) -> LogicalResult {
+    Roles added = readers & ~owners.lookup(op);
+    owners[op] |= added;
+    for (auto [role, slice] : llvm::enumerate(slices))
+      if ((added >> role & 1) && failed(slice.add(op)))
+        return failure();
+    return success();
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
     for (Stream &stream : streams) {
       Roles readers = getReaders(stream);
-      auto add = [&](Operation *op) {
-        changed |= owners.lookup(op) != readers;
-        owners[op] = readers;
-      };
-      for (Operation *user : stream.pipeline.getPipeline().getUsers())
-        if (isReadersVerb(user))
-          add(user);
-      for (const Memory &memory : stream.brought)
-        for (ZeroRowsOp zero : zeroed)
-          if (getMemory(zero.getBuffer()) == memory)
-            add(zero);
+      for (Operation *op : stream.verbs) {
+        changed |= (readers & ~owners.lookup(op)) != 0;
+        if (failed(give(op, readers)))
+          return failure();
+      }
     }
   }
   return success();

@@ -97,12 +97,14 @@ private:
              element == other.element;
     }
   };
-  /// What a pipeline brings, and the ops that put it there.
+  /// What a pipeline brings, the ops that put it there, and those that take it.
   struct Stream {
     PipelineOp pipeline;
     Roles filler = 0;
     llvm::SmallVector<Memory, 2> brought;
-    llvm::SmallVector<mlir::Operation *, 4> fills;
+    llvm::SmallVector<mlir::Operation *, 4> fills, reads;
+    /// Waits, releases, rows made zero.
+    llvm::SmallVector<mlir::Operation *, 4> verbs;
   };
 
   static Memory getMemory(mlir::Value value);
@@ -118,13 +120,11 @@ private:
   template <typename Op, typename Of>
   void assignAs();
   /// Roles that have an op for its effects or because they need it.
-  Roles getRunning(mlir::Operation *op) const {
-    return owners.lookup(op) | needing.lookup(op);
-  }
+  Roles getRunning(mlir::Operation *op) const;
   Roles getReaders(const Stream &stream) const;
+  void findReaders();
   /// Gives waits and releases to readers, until nothing is added.
   mlir::LogicalResult assignReaders();
-  mlir::LogicalResult findNeeding();
   mlir::LogicalResult checkAssigned();
   mlir::LogicalResult checkCrossings();
   mlir::LogicalResult checkMemory();
@@ -133,8 +133,10 @@ private:
   mlir::gpu::GPUFuncOp kernel;
   llvm::SmallVector<tile::RoleAttr> roles;
   unsigned fetcher = 0;
-  llvm::DenseMap<mlir::Operation *, Roles> owners, needing;
+  llvm::DenseMap<mlir::Operation *, Roles> owners;
   std::vector<Stream> streams;
+  /// What each role runs, as far as it is known.
+  std::vector<RoleSlicer> slices;
 };
 
 } // namespace fovea::warp

@@ -90,6 +90,9 @@ void RoleSlicer::markLive(Operation *op) {
     markStructure(op->getParentOp());
 }
 
+static constexpr StringLiteral kPart =
+    "a role can't be given a part of this op";
+
 bool RoleSlicer::containsOwned(Operation *op) const {
   for (Region &region : op->getRegions())
     if (region
@@ -116,7 +119,7 @@ LogicalResult RoleSlicer::analyze(Block &block,
       if (owns(op)) {
         markLive(op);
       } else if (containsOwned(op)) {
-        op->emitError("a role can't be given a part of this op");
+        op->emitError(kPart);
         return WalkResult::interrupt();
       }
     }
@@ -127,9 +130,25 @@ LogicalResult RoleSlicer::analyze(Block &block,
       return failure();
   for (Value value : extra)
     need(value);
+  return finish(isGiven);
+}
+
+LogicalResult RoleSlicer::finish(function_ref<bool(Operation *)> isGiven) {
   if (Obstacle obstacle = findNeeded(isGiven); obstacle.op)
     return obstacle.op->emitError(obstacle.message);
   return success();
+}
+
+LogicalResult RoleSlicer::add(Operation *op) {
+  for (Operation *around = op; around->getBlock() != root;) {
+    around = around->getParentOp();
+    if (isStructural(around))
+      continue;
+    // Who has all of it has this.
+    return live.contains(around) ? success() : around->emitError(kPart);
+  }
+  markLive(op);
+  return finish([](Operation *) { return false; });
 }
 
 LogicalResult RoleSlicer::analyzeValue(Block &block, Value value) {
@@ -140,7 +159,6 @@ LogicalResult RoleSlicer::analyzeValue(Block &block, Value value) {
 
 RoleSlicer::Obstacle
 RoleSlicer::findNeeded(function_ref<bool(Operation *)> isGiven) {
-  constexpr StringLiteral kPart = "a role can't be given a part of this op";
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
     if (auto argument = dyn_cast<BlockArgument>(value)) {

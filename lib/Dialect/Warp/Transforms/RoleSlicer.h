@@ -47,12 +47,13 @@ public:
   analyze(mlir::Block &block,
           llvm::function_ref<bool(mlir::Operation *)> isGiven,
           mlir::ValueRange extra = {});
-  /// Finds what `value` needs. Fails, silently, where the role can't compute
-  /// it.
+  /// After an analysis: the role has `op`, too.
+  mlir::LogicalResult add(mlir::Operation *op);
+  /// Finds what `value` needs, besides what was found for others. Fails,
+  /// silently, where the role can't compute it.
   mlir::LogicalResult analyzeValue(mlir::Block &block, mlir::Value value);
 
   bool isLive(mlir::Operation *op) const { return live.contains(op); }
-  const llvm::DenseSet<mlir::Operation *> &getLive() const { return live; }
   const llvm::DenseSet<mlir::Value> &getNeeded() const { return needed; }
 
   /// Shared values that the role uses, in the order of their discovery.
@@ -77,6 +78,9 @@ private:
   void needCarried(mlir::Operation *op, unsigned index);
   void markLive(mlir::Operation *op);
   void markStructure(mlir::Operation *op);
+  /// Fails with a diagnostic.
+  mlir::LogicalResult
+  finish(llvm::function_ref<bool(mlir::Operation *)> isGiven);
   /// Whether some of the role's work is nested in `op`.
   bool containsOwned(mlir::Operation *op) const;
   bool isNeeded(mlir::Value value) const { return needed.contains(value); }

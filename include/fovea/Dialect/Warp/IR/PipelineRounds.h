@@ -24,22 +24,21 @@ namespace fovea::warp {
 class PipelineRounds;
 
 /// Who takes part in synchronisation: a role's region (null: the kernel before
-/// its roles start) and the warp group. Programs come and go, parties stay.
+/// its roles start) and the warp group, of so many that run the role. Programs
+/// come and go, parties stay.
 struct Party {
   mlir::Region *role = nullptr;
-  int64_t group = 0;
+  int64_t group = 0, groups = 1;
   bool operator==(const Party &other) const {
     return role == other.role && group == other.group;
   }
   std::string describe() const;
 };
 
-/// How many warp groups run a role on their own: each for itself, or all as one
-/// where the role does what is done once: its copies, messages and work
-/// numbers, and its dots in memory form, are issued by one of its threads.
-int64_t countGroups(SpecializeOp op, unsigned role);
-/// The same of a party's role.
-int64_t countGroups(const Party &party);
+/// Who runs a role: its warp groups, each on its own, or all as one where the
+/// role does what is done once: its copies, messages and work numbers, and its
+/// dots in memory form, are issued by one of its threads.
+llvm::SmallVector<Party> getParties(mlir::Region &role);
 
 /// Neighbouring rows of a tile.
 struct HeldRows {
@@ -178,7 +177,8 @@ private:
   /// The consumers that a round still waits for, as text.
   std::string describeMissing(int64_t stage, int64_t round) const;
 
-  std::optional<Party> producer;
+  /// The role that acquires; null is the kernel.
+  std::optional<mlir::Region *> producer;
 };
 
 /// The order of turns of one role's warp groups.

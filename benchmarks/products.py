@@ -155,7 +155,7 @@ def run_cell(torch, loaded, cell, args, rng):
     for name, times in forward.take_turns(torch, contestants, args.rounds, rng).items():
         median = statistics.median(times)
         row = {"cell": cell.text, "name": name, "median_ms": median, "tflops": cell.flops / (median * 1e-3) / 1e12}
-        rows.append({**row, **(loaded[name].info() if name in loaded else {}), "times_ms": times})
+        rows.append({**(loaded[name].info() if name in loaded else {}), **row, "times_ms": times})
     rates = {row["name"]: row["tflops"] for row in rows}
     for row in rows:
         peer = PEERS[kinds[row["name"]]] if row["name"] in kinds else row["name"]

@@ -6,7 +6,7 @@
 gpu.module @product_gelu {
   tile.abi @product_gelu target("sm_90a")
     schedule(<tile_m = 128, tile_n = 256, warps = 8, stages = 3, query_in_registers = 0, min_blocks = 1,
-              producer_registers = 40, consumer_registers = 232, work = static, output = tma, output_stages = 1>)
+              producer_registers = 40, consumer_registers = 232, work = static, output = tma, output_stages = 1, in_flight = 1>)
     tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
              #tile.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
              #tile.tensor<"bias", read, tensor<?xbf16>, ["N"], 4>,
@@ -25,6 +25,8 @@ gpu.module @product_gelu {
     %zero = arith.constant dense<0.0> : !acc
     %m = memref.dim %A, %c0 : !memory
     %k = memref.dim %A, %c1 : !memory
+    // At least one step, so that a product can be in flight ahead of the next: past the end all is zero.
+    %depth = arith.maxui %k, %c1 : index
     %n = memref.dim %B, %c1 : !memory
     %rows = arith.ceildivui %m, %c128 : index
     %columns = arith.ceildivui %n, %c256 : index
@@ -43,7 +45,7 @@ gpu.module @product_gelu {
       %row = arith.addi %first, %down : index
       %i = arith.muli %row, %c128 : index
       %j = arith.muli %along, %c256 : index
-      %sum = scf.for %l = %c0 to %k step %c64 iter_args(%acc = %zero) -> !acc {
+      %sum = scf.for %l = %c0 to %depth step %c64 iter_args(%acc = %zero) -> !acc {
         %a = tile.load "a" %A[%i, %l] dims [0, 1] : !memory to !a
         %b = tile.load "b" %B[%l, %j] dims [0, 1] : !memory to !b
         %next = tile.dot "c" %a, %b, %acc : !a, !b, !acc

@@ -71,8 +71,8 @@ struct StageLowering : OpConversionPattern<warp::StageOp> {
 /// A box as 16-byte cp.async, the CTA's threads side by side.
 struct CopyLowering : OpConversionPattern<warp::CopyOp> {
   CopyLowering(const TypeConverter &converter, MLIRContext *context,
-               tile::AbiOp abi)
-      : OpConversionPattern(converter, context), abi(abi),
+               tile::AbiOp abi, const CopyStarts &starts)
+      : OpConversionPattern(converter, context), abi(abi), starts(starts),
         threads(abi.getThreads()) {}
 
   LogicalResult
@@ -80,6 +80,7 @@ struct CopyLowering : OpConversionPattern<warp::CopyOp> {
                   ConversionPatternRewriter &rewriter) const override;
 
   tile::AbiOp abi;
+  const CopyStarts &starts;
   int64_t threads;
 };
 
@@ -111,6 +112,13 @@ Value RaggedColumns::emitBytes(OpBuilder &b, Location loc, Value rowExists,
   return arith::SelectOp::create(b, loc, exists, bytes, emitI32(b, loc, 0));
 }
 
+CopyStarts::CopyStarts(gpu::GPUFuncOp kernel) {
+  kernel.walk([&](warp::CopyOp copy) {
+    if (isMultipleOf(copy.getIndices()[copy.getBoxDims().column], kChunk))
+      whole.insert(copy);
+  });
+}
+
 /// Whether the copy's columns are a static multiple of chunks from the first
 /// one on: those past the end are known.
 static bool hasStaticColumns(warp::CopyOp op, const GlobalView &view) {
@@ -137,7 +145,7 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
                         "contiguous and elements have 16 bits");
   int64_t size = view->type.getDimSize(columnDim);
   bool isRagged = !hasStaticColumns(op, *view);
-  if (isRagged && !isMultipleOf(adaptor.getIndices()[columnDim], kChunk))
+  if (isRagged && !starts.isWhole(op))
     return op.emitError("copies move 16 bytes at a time: their first column "
                         "must be a multiple of ")
            << kChunk << " that can be seen as one";
@@ -308,8 +316,9 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
 
 void fovea::populateSharedMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
-                                         tile::AbiOp abi) {
+                                         tile::AbiOp abi,
+                                         const CopyStarts &starts) {
   patterns.add<AllocLowering<warp::AllocOp>, AllocLowering<warp::OnesOp>,
                StageLowering>(converter, patterns.getContext());
-  patterns.add<CopyLowering>(converter, patterns.getContext(), abi);
+  patterns.add<CopyLowering>(converter, patterns.getContext(), abi, starts);
 }

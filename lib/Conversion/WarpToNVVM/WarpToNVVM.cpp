@@ -181,7 +181,8 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   if (splitVectorLoads)
     ways.split(kernel);
   populateGlobalMemoryPatterns(patterns, converter, abi, roles, ways);
-  populateSharedMemoryPatterns(patterns, converter, abi);
+  CopyStarts starts(kernel);
+  populateSharedMemoryPatterns(patterns, converter, abi, starts);
   populateLocalStorePatterns(patterns, converter);
   populateMmaSyncPatterns(patterns, converter);
   WaitCounts counts(kernel);

@@ -271,10 +271,23 @@ void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   tile::AbiOp abi, const Specialization &roles,
                                   VectorLoads &ways);
-/// The CTA's threads share the work of a copy.
+/// Copies whose first column is a multiple of what one instruction moves, for all
+/// that can be seen in the kernel as it is: loops' indices are taken apart on the
+/// way.
+class CopyStarts {
+public:
+  explicit CopyStarts(mlir::gpu::GPUFuncOp kernel);
+  bool isWhole(mlir::Operation *copy) const { return whole.contains(copy); }
+
+private:
+  llvm::DenseSet<mlir::Operation *> whole;
+};
+
+/// The CTA's threads share the work of a copy. `starts` must live as long as the
+/// patterns.
 void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
-                                  tile::AbiOp abi);
+                                  tile::AbiOp abi, const CopyStarts &starts);
 /// Register tiles to shared buffers.
 void populateLocalStorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);

@@ -12,6 +12,7 @@
 #include "fovea/Dialect/Warp/IR/Warp.h"
 #include "fovea/Pipelines/Pipelines.h"
 #include "fovea/Support/Untrusted.h"
+#include "fovea/Target/Compile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -148,6 +149,8 @@ std::optional<Program> fovea::run::lowerTo(Level level, const Program &program,
         op.erase();
   CompileOptions compileOptions;
   setCompileOptions(options, compileOptions);
+  if (failed(checkHasOwnSchedule(*lowered.module, compileOptions)))
+    return std::nullopt;
   PassManager passes(lowered.module->getContext());
   if (level == Level::Warp)
     buildToWarpPipeline(passes, compileOptions);

@@ -156,6 +156,12 @@ def run_cell(torch, loaded, cell, args, rng):
         median = statistics.median(times)
         row = {"cell": cell.text, "name": name, "median_ms": median, "tflops": cell.flops / (median * 1e-3) / 1e12}
         rows.append({**(loaded[name].info() if name in loaded else {}), **row, "times_ms": times})
+    return add_ratios(rows, kinds)
+
+
+def add_ratios(rows, kinds):
+    """Rows of a cell, the fastest first, with their rates over torch's. `kinds` says of our
+    kernels whether they have an epilogue."""
     rates = {row["name"]: row["tflops"] for row in rows}
     for row in rows:
         peer = PEERS[kinds[row["name"]]] if row["name"] in kinds else row["name"]

@@ -285,11 +285,12 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
   return success();
 }
 
-/// Dots complete in the order of their issue: this one, and all before it. Those
-/// that something else has taken are nobody's business any more.
+/// Dots complete in the order of their issue: this one, and all before it.
+/// Those that something else has taken are nobody's business any more.
 static void completeUpTo(Agent &agent, const PendingDot &last) {
   auto &dots = agent.dots;
-  auto found = llvm::find_if(dots, [&](auto &dot) { return dot.get() == &last; });
+  auto found =
+      llvm::find_if(dots, [&](auto &dot) { return dot.get() == &last; });
   if (found == dots.end())
     return;
   for (auto &dot : llvm::make_range(dots.begin(), std::next(found)))

@@ -23,14 +23,16 @@ static constexpr unsigned kMostDepth = 16;
 static int64_t getDivisor(Value value, unsigned depth) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.isZero() ? kMost
-                             : int64_t(1) << std::min<unsigned>(
-                                   constant.countr_zero(), llvm::Log2_64(kMost));
+    return constant.isZero()
+               ? kMost
+               : int64_t(1) << std::min<unsigned>(constant.countr_zero(),
+                                                  llvm::Log2_64(kMost));
   if (depth == kMostDepth)
     return 1;
   auto get = [&](Value operand) { return getDivisor(operand, depth + 1); };
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast_or_null<scf::ForOp>(argument.getOwner()->getParentOp());
+    auto loop =
+        dyn_cast_or_null<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!loop || argument != loop.getInductionVar())
       return 1;
     return std::min(get(loop.getLowerBound()), get(loop.getStep()));

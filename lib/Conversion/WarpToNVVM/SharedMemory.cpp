@@ -212,9 +212,8 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
     Value first = emitToI64(b, loc, op.getIndices()[columnDim]);
     block = LLVM::GEPOp::create(b, loc, block.getType(), elementType, block,
                                 ArrayRef<LLVM::GEPArg>{first});
-    ragged.first =
-        arith::AddIOp::create(b, loc, emitToI32(b, loc, first),
-                              emitToI32(b, loc, chunkStart));
+    ragged.first = arith::AddIOp::create(b, loc, emitToI32(b, loc, first),
+                                         emitToI32(b, loc, chunkStart));
     ragged.end = emitToI32(b, loc, view->sizes[columnDim]);
   }
   Value source, destination;

@@ -271,9 +271,9 @@ void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   tile::AbiOp abi, const Specialization &roles,
                                   VectorLoads &ways);
-/// Copies whose first column is a multiple of what one instruction moves, for all
-/// that can be seen in the kernel as it is: loops' indices are taken apart on the
-/// way.
+/// Copies whose first column is a multiple of what one instruction moves, for
+/// all that can be seen in the kernel as it is: loops' indices are taken apart
+/// on the way.
 class CopyStarts {
 public:
   explicit CopyStarts(mlir::gpu::GPUFuncOp kernel);
@@ -283,8 +283,8 @@ private:
   llvm::DenseSet<mlir::Operation *> whole;
 };
 
-/// The CTA's threads share the work of a copy. `starts` must live as long as the
-/// patterns.
+/// The CTA's threads share the work of a copy. `starts` must live as long as
+/// the patterns.
 void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   tile::AbiOp abi, const CopyStarts &starts);

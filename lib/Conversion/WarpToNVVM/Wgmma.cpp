@@ -484,8 +484,8 @@ WaitCounts::WaitCounts(gpu::GPUFuncOp kernel) {
       return;
     // Fewer than there are only waits longer. A sum that has not begun has
     // nothing to wait for.
-    counts[op] = warp::countYoungerDots(op->getOperand(0), op)
-                     .value_or(kMostInFlight);
+    counts[op] =
+        warp::countYoungerDots(op->getOperand(0), op).value_or(kMostInFlight);
   });
 }
 
@@ -550,9 +550,9 @@ DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
   return success();
 }
 
-LogicalResult AwaitReadsLowering::matchAndRewrite(
-    warp::AwaitReadsOp op, OpAdaptor,
-    ConversionPatternRewriter &rewriter) const {
+LogicalResult
+AwaitReadsLowering::matchAndRewrite(warp::AwaitReadsOp op, OpAdaptor,
+                                    ConversionPatternRewriter &rewriter) const {
   if (!isa<warp::WgmmaAttr>(op.getPending().getType().getTile().getEncoding()))
     return op.emitOpError("waits for wgmma only, found ")
            << op.getPending().getType();

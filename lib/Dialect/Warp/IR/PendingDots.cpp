@@ -42,8 +42,7 @@ static SmallVector<Source> getSources(Value value) {
       return {};
     index -= argument ? 1 : 0;
     return {{loop.getInitArgs()[index], loop},
-            {loop.getYieldedValues()[index],
-             loop.getBody()->getTerminator()}};
+            {loop.getYieldedValues()[index], loop.getBody()->getTerminator()}};
   }
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
     if (!branch.elseBlock())

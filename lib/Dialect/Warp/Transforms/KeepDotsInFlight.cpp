@@ -28,8 +28,8 @@ struct KeepDotsInFlightPass
 };
 } // namespace
 
-/// The loop that adds up what the dot gives, and does nothing else with it; null
-/// after a diagnostic.
+/// The loop that adds up what the dot gives, and does nothing else with it;
+/// null after a diagnostic.
 static scf::ForOp findSum(DotOp dot) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   auto acc = dyn_cast<BlockArgument>(dot.getAcc());
@@ -84,10 +84,9 @@ static void carryPending(scf::ForOp loop, DotOp dot) {
   sum.setType(acc.getType());
 
   b.setInsertionPoint(dot);
-  auto issued = DotOp::create(b, loc, dot.getA(), dot.getB(), acc,
-                              dot.getOnes(), dot.getTransposeA(),
-                              dot.getTransposeB(), /*async=*/true,
-                              dot.getNameAttr());
+  auto issued = DotOp::create(
+      b, loc, dot.getA(), dot.getB(), acc, dot.getOnes(), dot.getTransposeA(),
+      dot.getTransposeB(), /*async=*/true, dot.getNameAttr());
   AwaitReadsOp::create(b, loc, issued.getResult());
   dot.getResult().replaceAllUsesWith(issued.getResult());
   dot.erase();

@@ -68,12 +68,11 @@ FailureOr<scf::ForOp> warp::pipelineInTwoStages(
   options.getScheduleFn = [&](scf::ForOp, StagedOrder &wanted) {
     wanted = order;
   };
-  options.annotateFn = [&](Operation *op,
-                           scf::PipeliningOption::PipelinerPart part,
-                           unsigned) {
-    if (annotate)
-      annotate(op, part);
-  };
+  options.annotateFn =
+      [&](Operation *op, scf::PipeliningOption::PipelinerPart part, unsigned) {
+        if (annotate)
+          annotate(op, part);
+      };
   // The loop runs at least once, so nothing needs a predicate: what the
   // pipeliner makes of them is undone below.
   options.supportDynamicLoops = true;

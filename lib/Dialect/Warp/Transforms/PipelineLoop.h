@@ -21,10 +21,11 @@ bool runsOnce(mlir::scf::ForOp loop);
 /// stage: 0, or 1 for what is done an iteration later.
 using StagedOrder = std::vector<std::pair<mlir::Operation *, unsigned>>;
 
-/// Runs a loop that runs at least once in two stages, with upstream's pipeliner:
-/// stage 0 of the first iteration stands before the loop, stage 1 of the last
-/// one behind it. The loop counts as its first stage does. `annotate` is called
-/// with each op that is made. Fails, without a change, if the pipeliner does.
+/// Runs a loop that runs at least once in two stages, with upstream's
+/// pipeliner: stage 0 of the first iteration stands before the loop, stage 1 of
+/// the last one behind it. The loop counts as its first stage does. `annotate`
+/// is called with each op that is made. Fails, without a change, if the
+/// pipeliner does.
 mlir::FailureOr<mlir::scf::ForOp> pipelineInTwoStages(
     mlir::scf::ForOp loop, const StagedOrder &order,
     llvm::function_ref<void(mlir::Operation *,

@@ -148,6 +148,8 @@ public:
   bool complete = false;
   /// Did the program wait for it?
   bool delivered = false;
+  /// The dot that adds to it: it will not be delivered by itself.
+  mlir::Operation *taker = nullptr;
 };
 
 } // namespace fovea::interp

@@ -140,8 +140,8 @@ bool WarpTrace::recordMove(Operation *op, Agent &agent) {
 }
 
 bool WarpTrace::recordDot(Operation *op, Agent &agent) {
-  if (auto wait = dyn_cast<warp::DotWaitOp>(op)) {
-    auto &pending = agent.frame.get(wait.getPending()).getObject<PendingDot>();
+  if (isa<warp::DotWaitOp, warp::AwaitReadsOp>(op)) {
+    auto &pending = agent.frame.get(op->getOperand(0)).getObject<PendingDot>();
     add("dot_wait", agent, dots.lookup(&pending));
     return true;
   }

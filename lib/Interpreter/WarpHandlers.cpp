@@ -197,6 +197,23 @@ static std::shared_ptr<Array> appendOnes(Frame &frame, const Array &left,
   return result;
 }
 
+/// What a dot adds to: a tile, or a product that is its from now on.
+static FailureOr<const Array *> takeAccumulator(warp::DotOp dot, Frame &frame) {
+  if (!isa<warp::PendingType>(dot.getAcc().getType()))
+    return &frame.getArray(dot.getAcc());
+  auto &pending = frame.get(dot.getAcc()).getObject<PendingDot>();
+  if (pending.delivered || pending.taker) {
+    frame.fail(dot) << "adds to a product that something else has taken";
+    frame.note(pending.taker ? pending.taker : pending.op)
+        << (pending.taker ? "a dot that adds to it" : "the product");
+    return failure();
+  }
+  // A sum that has not begun may begin several times.
+  if (!isa<warp::BeginSumOp>(pending.op))
+    pending.taker = dot;
+  return pending.result.get();
+}
+
 static LogicalResult executeDot(Operation *op, Frame &frame) {
   auto dot = cast<warp::DotOp>(op);
   FailureOr<Agent *> agent = getAgent(op, frame);
@@ -246,9 +263,11 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
   }
   // Operands can't change before the wait, or that is reported; so it does not
   // matter when they are read.
-  auto result = multiply(frame, op, *operands[0], *operands[1],
-                         frame.getArray(dot.getAcc()), dot.getTransposeB(),
-                         dot.getTileType());
+  FailureOr<const Array *> acc = takeAccumulator(dot, frame);
+  if (failed(acc))
+    return failure();
+  auto result = multiply(frame, op, *operands[0], *operands[1], **acc,
+                         dot.getTransposeB(), dot.getTileType());
   if (failed(result))
     return failure();
   if (!dot.getAsync()) {
@@ -266,6 +285,21 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
   return success();
 }
 
+/// Dots complete in the order of their issue: this one, and all before it.
+/// Those that something else has taken are nobody's business any more.
+static void completeUpTo(Agent &agent, const PendingDot &last) {
+  auto &dots = agent.dots;
+  auto found =
+      llvm::find_if(dots, [&](auto &dot) { return dot.get() == &last; });
+  if (found == dots.end())
+    return;
+  for (auto &dot : llvm::make_range(dots.begin(), std::next(found)))
+    dot->complete = true;
+  llvm::erase_if(dots, [](auto &dot) {
+    return dot->delivered || (dot->complete && dot->taker);
+  });
+}
+
 static LogicalResult executeDotWait(Operation *op, Frame &frame) {
   auto wait = cast<warp::DotWaitOp>(op);
   FailureOr<Agent *> agent = getAgent(op, frame);
@@ -277,19 +311,38 @@ static LogicalResult executeDotWait(Operation *op, Frame &frame) {
     frame.note(pending.op) << "the dot";
     return failure();
   }
-  // Dots complete in the order of their issue.
-  auto &dots = (*agent)->dots;
-  for (auto &dot : dots) {
-    dot->complete = true;
-    if (dot.get() == &pending)
-      break;
+  if (pending.taker) {
+    frame.fail(op) << "waits for a product that another dot adds to";
+    frame.note(pending.taker) << "the other dot";
+    return failure();
   }
   pending.delivered = true;
+  completeUpTo(**agent, pending);
   frame.set(wait.getResult(), RuntimeValue::array(pending.result));
   for (auto [held, result] : llvm::zip(wait.getHeld(), wait.getHeldResults()))
     frame.set(result, frame.get(held));
-  llvm::erase_if(dots, [](auto &dot) { return dot->delivered; });
   (*agent)->synchronised = true;
+  return success();
+}
+
+static LogicalResult executeAwaitReads(Operation *op, Frame &frame) {
+  auto wait = cast<warp::AwaitReadsOp>(op);
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  completeUpTo(**agent, frame.get(wait.getPending()).getObject<PendingDot>());
+  (*agent)->synchronised = true;
+  return success();
+}
+
+/// As a dot that was waited for, but whose result was not taken.
+static LogicalResult executeBeginSum(Operation *op, Frame &frame) {
+  auto begin = cast<warp::BeginSumOp>(op);
+  auto pending = std::make_shared<PendingDot>();
+  pending->op = op;
+  pending->result = frame.get(begin.getTile()).shareArray();
+  pending->complete = true;
+  frame.set(begin.getPending(), RuntimeValue::object(std::move(pending)));
   return success();
 }
 
@@ -361,6 +414,8 @@ void fovea::interp::registerWarpHandlers(InterpreterRegistry &registry) {
   registry.add<warp::DotOp>(executeDot);
   registry.add<warp::AnyOp>(executeAny);
   registry.add<warp::DotWaitOp>(executeDotWait);
+  registry.add<warp::AwaitReadsOp>(executeAwaitReads);
+  registry.add<warp::BeginSumOp>(executeBeginSum);
   registry.add<warp::ExtractColumnsOp>(executeExtractColumns);
   registry.add<warp::ConcatColumnsOp>(executeConcatColumns);
 }

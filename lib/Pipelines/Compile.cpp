@@ -8,6 +8,7 @@
 
 #include "fovea/Target/Compile.h"
 
+#include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Target/Metadata.h"
 #include "fovea/Target/PTX.h"
 
@@ -41,7 +42,25 @@ static const TargetInfo *findTarget(ModuleOp module,
     return abi.emitError("kernel is for target '")
            << abi.getTarget() << "', found target '" << target->name << "'";
   });
-  return walk.wasInterrupted() ? nullptr : target;
+  if (walk.wasInterrupted() || failed(checkHasOwnSchedule(module, options)))
+    return nullptr;
+  return target;
+}
+
+LogicalResult fovea::checkHasOwnSchedule(ModuleOp module,
+                                         const CompileOptions &options) {
+  if (options.schedule.empty() || options.schedule == "auto")
+    return success();
+  SmallVector<tile::AbiOp> kernels = tile::getEntryKernels(module);
+  WalkResult walk = module.walk([](Operation *op) {
+    return isa_and_nonnull<attn::AttnDialect>(op->getDialect())
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  if (walk.wasInterrupted() || kernels.empty())
+    return success();
+  return kernels.front().emitError("kernel has a schedule of its own; '")
+         << options.schedule << "' is one for attention";
 }
 
 /// The kernel of that name, or the only one.
@@ -53,7 +72,7 @@ static FailureOr<tile::AbiOp> selectKernel(ModuleOp module, StringRef name) {
   if (all.empty())
     return module.emitError(
         "found no attention to compile: expected a function that holds an op "
-        "of the 'attn' dialect");
+        "of the 'attn' dialect, or a kernel with its 'tile.abi'");
   InFlightDiagnostic diag = module.emitError();
   if (name.empty())
     diag << "found several kernels, expected one to be chosen by name: ";

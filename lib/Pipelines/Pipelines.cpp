@@ -71,6 +71,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(warp::createWarpOverlapDots());
+  kernel.addPass(warp::createWarpKeepDotsInFlight());
   kernel.addPass(warp::createWarpChainTiles());
   kernel.addPass(createLoopInvariantCodeMotionPass());
   kernel.addPass(arith::createIntRangeOptimizationsPass());

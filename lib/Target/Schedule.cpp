@@ -113,7 +113,7 @@ ScheduleFields::get(MLIRContext *context,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
       cluster, scoreStages, classify, exp2ByFma, addByDot, output, outputStages,
-      longestFirst);
+      longestFirst, /*inFlight=*/int64_t(0));
 }
 
 namespace {

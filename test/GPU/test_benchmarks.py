@@ -21,6 +21,7 @@ import forward  # noqa: E402
 import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
 import packed  # noqa: E402
+import products  # noqa: E402
 import report  # noqa: E402
 import tracing  # noqa: E402
 import waiting  # noqa: E402
@@ -100,6 +101,26 @@ def test_packed_lengths():
     row = {"mask": "full", "lengths": "half", "tokens": 1, "sequences": 2, "longest": 3}
     assert packed.format_row({**row, "given_ms": 2.0, "ordered_ms": 1.5, "sorted_ms": 1.0}).split()[-2:] == ["0.750", "0.500"]
     assert packed.format_row(row).split()[-1] == "-"
+
+
+def test_products():
+    cell = products.Cell("8192:4096:64")
+    assert (cell.m, cell.n, cell.k, cell.flops) == (8192, 4096, 64, 2**32)
+    for text in ("8192:4096", "0:1:1", "1:1:x", "1:1:1:1"):
+        assert refuses(products.Cell, text, error=products.argparse.ArgumentTypeError), text
+    args = products.parse_arguments([])
+    assert {path.stem for path in args.programs} >= {"product", "product-gelu", "product-sm_80"} and len(args.cells) == 6
+    assert refuses(products.parse_arguments, ["--rounds", "0"], error=SystemExit)
+    targets = {path.stem: products.get_target(path.read_text()) for path in args.programs}
+    assert (targets["product"], targets["product-sm_80"]) == ("sm_90a", "sm_80")
+    tensors = [{"name": name} for name in ("a", "b", "c")]
+    assert not products.has_epilogue({"tensors": tensors}) and products.has_epilogue({"tensors": [*tensors, {"name": "bias"}]})
+    rows = products.add_ratios([{"name": "p", "tflops": 600.0}, {"name": "matmul", "tflops": 800.0}], {"p": False})
+    assert [row["name"] for row in rows] == ["matmul", "p"] and rows[1]["of_peer"] == rows[1]["of_matmul"] == 0.75
+    rows = products.add_ratios([{"name": "g", "tflops": 600.0}, {"name": "matmul", "tflops": 800.0}], {"g": True})
+    assert rows[1]["of_peer"] is None and rows[1]["of_matmul"] == 0.75
+    lines = products.format_table([{"cell": "1:1:1", **row} for row in rows])
+    assert lines[2].split() == ["1:1:1", "g", "600.0", "-", "0.750", "-", "-"], lines
 
 
 def test_targets():

@@ -84,7 +84,7 @@ public:
   ExitCode run(const Workload &workload,
                SmallVectorImpl<HostTensor> &outputs) override {
     std::optional<Program> lowered;
-    if (given.getLevel() == Level::Attn) {
+    if (given.getLevel() != level) {
       lowered = lowerTo(level, given, options);
       if (!lowered)
         return kBadInput;
@@ -156,7 +156,7 @@ std::unique_ptr<Backend>
 fovea::run::createInterpreterBackend(const Program &program,
                                      const Options &options) {
   Level level = options.level.value_or(program.getLevel());
-  if (program.getLevel() != Level::Attn && level != program.getLevel()) {
+  if (level < program.getLevel()) {
     reportError("the program is at " + getName(program.getLevel()) +
                 " level; it cannot run at level " + getName(level));
     return nullptr;

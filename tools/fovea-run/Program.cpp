@@ -12,6 +12,7 @@
 #include "fovea/Dialect/Warp/IR/Warp.h"
 #include "fovea/Pipelines/Pipelines.h"
 #include "fovea/Support/Untrusted.h"
+#include "fovea/Target/Compile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -139,13 +140,17 @@ std::optional<Program> fovea::run::lowerTo(Level level, const Program &program,
   Program lowered;
   lowered.module = program.module.get().clone();
   func::FuncOp function = program.function;
-  StringRef name = function.getName();
-  // Only what runs is lowered.
-  for (auto &[other, op] : collectFunctions(*lowered.module))
-    if (other != name)
-      op.erase();
+  tile::AbiOp abi = program.abi;
+  StringRef name = function ? function.getName() : abi.getKernel();
+  // Only what runs is lowered, or the kernels of a program that has some.
+  if (function)
+    for (auto &[other, op] : collectFunctions(*lowered.module))
+      if (other != name)
+        op.erase();
   CompileOptions compileOptions;
   setCompileOptions(options, compileOptions);
+  if (failed(checkHasOwnSchedule(*lowered.module, compileOptions)))
+    return std::nullopt;
   PassManager passes(lowered.module->getContext());
   if (level == Level::Warp)
     buildToWarpPipeline(passes, compileOptions);
@@ -154,13 +159,13 @@ std::optional<Program> fovea::run::lowerTo(Level level, const Program &program,
   if (failed(passes.run(*lowered.module)))
     return std::nullopt;
   auto kernels = collectKernels(*lowered.module);
-  if (kernels.size() != 1) {
+  lowered.abi = pick(kernels, abi ? name : StringRef());
+  if (!lowered.abi) {
     reportError("lowering '" + name + "' to " + getName(level) +
                 " level gave " + Twine(kernels.size()) +
                 " kernels, expected one");
     return std::nullopt;
   }
-  lowered.abi = kernels.front().second;
   auto signature = interp::Signature::get(lowered.abi);
   if (failed(signature))
     return std::nullopt;

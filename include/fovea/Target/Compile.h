@@ -28,10 +28,16 @@ struct CompiledKernel {
   std::string metadata;
 };
 
-/// Compiles all attention in `module`, in place; what is left of it are host
-/// functions and kernels in the NVVM dialect. Errors are diagnostics.
+/// Compiles all attention in `module`, and kernels that it has, in place; what
+/// is left of it are host functions and kernels in the NVVM dialect. Errors are
+/// diagnostics.
 mlir::FailureOr<std::vector<CompiledKernel>>
 compileToPTX(mlir::ModuleOp module, const CompileOptions &options);
+
+/// Fails, with a diagnostic, if the options ask for a schedule and the module
+/// has no attention to choose it for: a kernel has its own.
+mlir::LogicalResult checkHasOwnSchedule(mlir::ModuleOp module,
+                                        const CompileOptions &options);
 
 /// What a compilation can give as text.
 enum class Artifact { Tile, Warp, NVVM, LLVM, PTX, Metadata };

@@ -378,7 +378,7 @@ SmallVector<Value> LoadLowering::loadThroughLocalMemory(tile::LoadOp op,
 }
 
 /// Bytes that the start of each row of memory is a multiple of, by the ABI.
-static int64_t getAlignment(tile::AbiOp abi, const GlobalView &view) {
+int64_t fovea::getAlignment(tile::AbiOp abi, const GlobalView &view) {
   auto argument = dyn_cast<BlockArgument>(view.pointer);
   if (!argument || argument.getArgNumber() >= abi.getParameters().size())
     return 1;

@@ -38,7 +38,8 @@ public:
         warp::CopyOutWaitOp, warp::ZeroRowsOp, warp::SpecializeOp,
         warp::ReturnOp, warp::TurnsOp, warp::EndTurnOp, warp::NextWorkOp,
         warp::FetchWorkOp, warp::FinishWorkOp, warp::MailboxOp, warp::SendOp,
-        warp::ReceiveOp, warp::DotWaitOp, tile::HeldRowsOp>("warp-specialize");
+        warp::ReceiveOp, warp::DotWaitOp, warp::BeginSumOp, warp::AwaitReadsOp,
+        tile::HeldRowsOp>("warp-specialize");
   }
 
   StringRef lookup(StringRef op) const { return passes.lookup(op); }

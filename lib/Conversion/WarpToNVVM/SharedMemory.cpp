@@ -71,16 +71,61 @@ struct StageLowering : OpConversionPattern<warp::StageOp> {
 /// A box as 16-byte cp.async, the CTA's threads side by side.
 struct CopyLowering : OpConversionPattern<warp::CopyOp> {
   CopyLowering(const TypeConverter &converter, MLIRContext *context,
-               int64_t threads)
-      : OpConversionPattern(converter, context), threads(threads) {}
+               tile::AbiOp abi, const CopyStarts &starts)
+      : OpConversionPattern(converter, context), abi(abi), starts(starts),
+        threads(abi.getThreads()) {}
 
   LogicalResult
   matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
 
+  tile::AbiOp abi;
+  const CopyStarts &starts;
   int64_t threads;
 };
+
+/// The columns of a copy whose first or last one only the program knows. Chunks
+/// begin at multiples of 16 bytes, so a chunk's first column exists or it lies
+/// outside; of the last one a part may exist.
+struct RaggedColumns {
+  /// The thread's first column, in the first panel, and the end; i32.
+  Value first, end;
+
+  /// Bytes of the chunk `column` columns further on, in a row that exists.
+  Value emitBytes(OpBuilder &b, Location loc, Value rowExists,
+                  int64_t column) const;
+};
 } // namespace
+
+// Elements of 2 bytes in the 16 that one instruction copies.
+static constexpr int64_t kChunk = 8;
+
+Value RaggedColumns::emitBytes(OpBuilder &b, Location loc, Value rowExists,
+                               int64_t column) const {
+  Value at = arith::AddIOp::create(b, loc, first, emitI32(b, loc, column));
+  Value exists = arith::AndIOp::create(
+      b, loc, rowExists,
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at, end));
+  Value left = arith::MinUIOp::create(
+      b, loc, arith::SubIOp::create(b, loc, end, at), emitI32(b, loc, kChunk));
+  Value bytes = arith::MulIOp::create(b, loc, left, emitI32(b, loc, 2));
+  return arith::SelectOp::create(b, loc, exists, bytes, emitI32(b, loc, 0));
+}
+
+CopyStarts::CopyStarts(gpu::GPUFuncOp kernel) {
+  kernel.walk([&](warp::CopyOp copy) {
+    if (isMultipleOf(copy.getIndices()[copy.getBoxDims().column], kChunk))
+      whole.insert(copy);
+  });
+}
+
+/// Whether the copy's columns are a static multiple of chunks from the first
+/// one on: those past the end are known.
+static bool hasStaticColumns(warp::CopyOp op, const GlobalView &view) {
+  int64_t dim = op.getBoxDims().column, size = view.type.getDimSize(dim);
+  return !ShapedType::isDynamic(size) && size % kChunk == 0 &&
+         matchPattern(op.getIndices()[dim], m_Zero());
+}
 
 LogicalResult
 CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
@@ -89,7 +134,6 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
   if (failed(view))
     return failure();
-  constexpr int64_t kChunk = 8; // elements of 2 bytes in 16
   MemRefType target = op.getTarget().getType();
   int64_t rows = target.getDimSize(0), columns = target.getDimSize(1);
   int64_t panel = cast<warp::SharedAttr>(target.getMemorySpace()).getPanel();
@@ -100,10 +144,15 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
     return op.emitError("copies move 16 bytes at a time: columns must be "
                         "contiguous and elements have 16 bits");
   int64_t size = view->type.getDimSize(columnDim);
-  if (ShapedType::isDynamic(size) || size % kChunk != 0 ||
-      !matchPattern(op.getIndices()[columnDim], m_Zero()))
-    return op.emitError("copies need a static multiple of 8 columns, from the "
-                        "first one on");
+  bool isRagged = !hasStaticColumns(op, *view);
+  if (isRagged && !starts.isWhole(op))
+    return op.emitError("copies move 16 bytes at a time: their first column "
+                        "must be a multiple of ")
+           << kChunk << " that can be seen as one";
+  if (tile::AbiOp kernel = abi;
+      isRagged && getAlignment(kernel, *view) % (2 * kChunk) != 0)
+    return op.emitError("copies move 16 bytes at a time: the tensor must be "
+                        "aligned to as many");
 
   // A synchronous copy waits for old readers here and for the data below.
   if (!op.getAsync())
@@ -158,6 +207,15 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   Value rowBytes = arith::MulIOp::create(b, loc, emitToI32(b, loc, rowStride),
                                          emitI32(b, loc, 2));
   Value block = emitAddress(b, loc, origin, firstRow32, rowBytes);
+  RaggedColumns ragged;
+  if (isRagged) {
+    Value first = emitToI64(b, loc, op.getIndices()[columnDim]);
+    block = LLVM::GEPOp::create(b, loc, block.getType(), elementType, block,
+                                ArrayRef<LLVM::GEPArg>{first});
+    ragged.first = arith::AddIOp::create(b, loc, emitToI32(b, loc, first),
+                                         emitToI32(b, loc, chunkStart));
+    ragged.end = emitToI32(b, loc, view->sizes[columnDim]);
+  }
   Value source, destination;
   if (isRegular) {
     // Rows a multiple of 8 apart have one swizzle: only constants differ.
@@ -218,16 +276,19 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
           ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, current, chunk, panel)});
     }
     for (int64_t column = 0; column < columns; column += panel) {
-      Value inside = exists;
-      if (column + panel > size) {
+      Value inside = exists, bytes;
+      if (isRagged)
+        bytes = ragged.emitBytes(b, loc, exists, column);
+      else if (column + panel > size) {
         // Columns past the head dim are zero.
         Value last = emitI32(b, loc, (size - column) / kChunk);
         Value inRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                             chunk, last);
         inside = arith::AndIOp::create(b, loc, exists, inRow);
       }
-      Value bytes = arith::SelectOp::create(b, loc, inside, emitI32(b, loc, 16),
-                                            emitI32(b, loc, 0));
+      if (!bytes)
+        bytes = arith::SelectOp::create(b, loc, inside, emitI32(b, loc, 16),
+                                        emitI32(b, loc, 0));
       int64_t shared = (column / panel) * rows * panel * 2;
       if (isRegular)
         shared += start * panel * 2;
@@ -254,8 +315,9 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
 
 void fovea::populateSharedMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
-                                         int64_t threads) {
+                                         tile::AbiOp abi,
+                                         const CopyStarts &starts) {
   patterns.add<AllocLowering<warp::AllocOp>, AllocLowering<warp::OnesOp>,
                StageLowering>(converter, patterns.getContext());
-  patterns.add<CopyLowering>(converter, patterns.getContext(), threads);
+  patterns.add<CopyLowering>(converter, patterns.getContext(), abi, starts);
 }

@@ -181,10 +181,12 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   if (splitVectorLoads)
     ways.split(kernel);
   populateGlobalMemoryPatterns(patterns, converter, abi, roles, ways);
-  populateSharedMemoryPatterns(patterns, converter, abi.getThreads());
+  CopyStarts starts(kernel);
+  populateSharedMemoryPatterns(patterns, converter, abi, starts);
   populateLocalStorePatterns(patterns, converter);
   populateMmaSyncPatterns(patterns, converter);
-  populateWgmmaPatterns(patterns, converter, roles, abi);
+  WaitCounts counts(kernel);
+  populateWgmmaPatterns(patterns, converter, roles, abi, counts);
   populateColumnPatterns(patterns, converter);
   return explainPassOrder(&getContext(), [&] {
     return applyPartialConversion(kernel, target, std::move(patterns));

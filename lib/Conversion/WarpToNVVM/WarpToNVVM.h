@@ -192,9 +192,23 @@ mlir::FailureOr<SharedView> getSharedView(mlir::Operation *user,
 mlir::Value appendArgument(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi,
                            mlir::Type type, mlir::Attribute parameter);
 
+/// How many products may stay in flight at each wait for one: found in the
+/// kernel as it is, since loops that carry products are taken apart on the way.
+class WaitCounts {
+public:
+  explicit WaitCounts(mlir::gpu::GPUFuncOp kernel);
+  /// Fails, with a diagnostic, where it is not known what is waited for.
+  llvm::FailureOr<int64_t> get(mlir::Operation *wait) const;
+
+private:
+  llvm::DenseMap<mlir::Operation *, int64_t> counts;
+};
+
+/// `counts` must live as long as the patterns.
 void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter,
-                           const Specialization &roles, tile::AbiOp abi);
+                           const Specialization &roles, tile::AbiOp abi,
+                           const WaitCounts &counts);
 void populateColumnPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 
@@ -257,10 +271,23 @@ void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   tile::AbiOp abi, const Specialization &roles,
                                   VectorLoads &ways);
-/// `threads` of a CTA share the work of a copy.
+/// Copies whose first column is a multiple of what one instruction moves, for
+/// all that can be seen in the kernel as it is: loops' indices are taken apart
+/// on the way.
+class CopyStarts {
+public:
+  explicit CopyStarts(mlir::gpu::GPUFuncOp kernel);
+  bool isWhole(mlir::Operation *copy) const { return whole.contains(copy); }
+
+private:
+  llvm::DenseSet<mlir::Operation *> whole;
+};
+
+/// The CTA's threads share the work of a copy. `starts` must live as long as
+/// the patterns.
 void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
-                                  int64_t threads);
+                                  tile::AbiOp abi, const CopyStarts &starts);
 /// Register tiles to shared buffers.
 void populateLocalStorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
@@ -272,6 +299,12 @@ void populateMathPatterns(mlir::RewritePatternSet &patterns);
 //===----------------------------------------------------------------------===//
 // Small emitters
 //===----------------------------------------------------------------------===//
+
+/// Whether the integer is a multiple of `divisor`, a power of two, for all that
+/// can be seen: sums and products of constants and of loops' indices.
+bool isMultipleOf(mlir::Value value, int64_t divisor);
+/// Bytes of which the host promises that the view's rows begin at multiples.
+int64_t getAlignment(tile::AbiOp abi, const GlobalView &view);
 
 /// The thread's number in its CTA, i32.
 mlir::Value emitThread(mlir::OpBuilder &builder, mlir::Location loc);

@@ -19,6 +19,8 @@ using namespace fovea;
 // wgmma.mma_async.m64nNk16 (PTX ISA, asynchronous warpgroup instructions).
 static constexpr int64_t kRows = 64, kStep = 16, kMostColumns = 256;
 static constexpr int64_t kGroupWarps = 4;
+// What wgmma.wait_group counts to.
+static constexpr int64_t kMostInFlight = 7;
 static constexpr int64_t kElementBytes = 2;
 // Rows of one repetition of a swizzle pattern.
 static constexpr int64_t kPatternRows = 8;
@@ -126,8 +128,9 @@ private:
 
 struct DotWaitLowering : OpConversionPattern<warp::DotWaitOp> {
   DotWaitLowering(const TypeConverter &converter, MLIRContext *context,
-                  int64_t sharedMemory)
-      : OpConversionPattern(converter, context), sharedMemory(sharedMemory) {}
+                  const WaitCounts &counts, int64_t sharedMemory)
+      : OpConversionPattern(converter, context), counts(counts),
+        sharedMemory(sharedMemory) {}
 
   LogicalResult
   matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
@@ -136,7 +139,33 @@ struct DotWaitLowering : OpConversionPattern<warp::DotWaitOp> {
 private:
   void emitKeepAbove(OpBuilder &b, Location loc, ValueRange tiles) const;
 
+  const WaitCounts &counts;
   int64_t sharedMemory;
+};
+
+/// The registers of the sum stay where they are: no value comes out.
+struct AwaitReadsLowering : OpConversionPattern<warp::AwaitReadsOp> {
+  AwaitReadsLowering(const TypeConverter &converter, MLIRContext *context,
+                     const WaitCounts &counts)
+      : OpConversionPattern(converter, context), counts(counts) {}
+
+  LogicalResult
+  matchAndRewrite(warp::AwaitReadsOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  const WaitCounts &counts;
+};
+
+struct BeginSumLowering : OpConversionPattern<warp::BeginSumOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(warp::BeginSumOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getTile());
+    return success();
+  }
 };
 } // namespace
 
@@ -281,12 +310,16 @@ static Value emitThrough(OpBuilder &b, Location loc, StringRef text,
                   : tile;
 }
 
-/// Waits until at most `younger` products are in flight. The tile comes out of
+/// Waits until at most `younger` products are in flight.
+static std::string getWaitText(int64_t younger) {
+  return "wgmma.wait_group.sync.aligned " +
+         std::to_string(std::min(younger, kMostInFlight)) + ";";
+}
+
+/// The same for a tile that is used from here on. The tile comes out of
 /// the wait, so that nothing that uses it moves above.
 static Value emitWait(OpBuilder &b, Location loc, int64_t younger, Value tile) {
-  std::string text =
-      "wgmma.wait_group.sync.aligned " + std::to_string(younger) + ";";
-  return emitThrough(b, loc, text, tile);
+  return emitThrough(b, loc, getWaitText(younger), tile);
 }
 
 //===----------------------------------------------------------------------===//
@@ -376,7 +409,10 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   if (failed(check(op)))
     return failure();
   Location loc = op.getLoc();
-  bool startsAtZero = matchPattern(op.getAcc(), m_AnyZeroFloat());
+  Value start = op.getAcc();
+  if (auto begin = start.getDefiningOp<warp::BeginSumOp>())
+    start = begin.getTile();
+  bool startsAtZero = matchPattern(start, m_AnyZeroFloat());
   int64_t columns = op.getTileType().getDimSize(1);
   int64_t registers = columns / 2;
 
@@ -441,28 +477,24 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
 // Waits
 //===----------------------------------------------------------------------===//
 
-/// Products surely issued after `dot` and before `wait`: fewer than there are
-/// only waits longer.
-static FailureOr<int64_t> countYounger(warp::DotWaitOp wait) {
-  auto dot = wait.getPending().getDefiningOp<warp::DotOp>();
-  Operation *end =
-      dot ? dot->getBlock()->findAncestorOpInBlock(*wait.getOperation())
-          : nullptr;
-  if (!end) {
-    wait.emitOpError("the dot that it waits for must be in its block or one "
-                     "around it");
-    return failure();
-  }
-  auto countIn = [](Operation *first, Operation *last) {
-    int64_t count = 0;
-    for (Operation *op = first; op != last; op = op->getNextNode())
-      count += isa<warp::DotOp>(op);
-    return count;
-  };
-  int64_t count = countIn(dot->getNextNode(), end);
-  for (Operation *op = wait; op != end; op = op->getParentOp())
-    count += countIn(&op->getBlock()->front(), op);
-  return count;
+WaitCounts::WaitCounts(gpu::GPUFuncOp kernel) {
+  kernel.walk([&](Operation *op) {
+    if (!isa<warp::DotWaitOp, warp::AwaitReadsOp>(op) ||
+        failed(warp::findDots(op->getOperand(0))))
+      return;
+    // Fewer than there are only waits longer. A sum that has not begun has
+    // nothing to wait for.
+    counts[op] =
+        warp::countYoungerDots(op->getOperand(0), op).value_or(kMostInFlight);
+  });
+}
+
+FailureOr<int64_t> WaitCounts::get(Operation *wait) const {
+  auto found = counts.find(wait);
+  if (found == counts.end())
+    return wait->emitOpError("the dot that it waits for must come through "
+                             "loops and branches only");
+  return found->second;
 }
 
 /// ptxas sees no reason why work should precede a wait, and moves the wait up.
@@ -500,7 +532,7 @@ DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
   if (!isa<warp::WgmmaAttr>(op.getResult().getType().getEncoding()))
     return op.emitOpError("waits for wgmma only, found ")
            << op.getResult().getType();
-  FailureOr<int64_t> younger = countYounger(op);
+  FailureOr<int64_t> younger = counts.get(op);
   if (failed(younger))
     return failure();
   for (Value held : op.getHeld())
@@ -515,6 +547,20 @@ DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
   for (Value held : adaptor.getHeld())
     results.push_back(emitThrough(rewriter, loc, "", held));
   rewriter.replaceOp(op, results);
+  return success();
+}
+
+LogicalResult
+AwaitReadsLowering::matchAndRewrite(warp::AwaitReadsOp op, OpAdaptor,
+                                    ConversionPatternRewriter &rewriter) const {
+  if (!isa<warp::WgmmaAttr>(op.getPending().getType().getTile().getEncoding()))
+    return op.emitOpError("waits for wgmma only, found ")
+           << op.getPending().getType();
+  FailureOr<int64_t> younger = counts.get(op);
+  if (failed(younger))
+    return failure();
+  emitAsm(rewriter, op.getLoc(), getWaitText(*younger), "~{memory}", {});
+  rewriter.eraseOp(op);
   return success();
 }
 
@@ -553,10 +599,12 @@ HeldRowsLowering::matchAndRewrite(tile::HeldRowsOp op, OpAdaptor,
 
 void fovea::populateWgmmaPatterns(RewritePatternSet &patterns,
                                   const TypeConverter &converter,
-                                  const Specialization &roles,
-                                  tile::AbiOp abi) {
+                                  const Specialization &roles, tile::AbiOp abi,
+                                  const WaitCounts &counts) {
   patterns.add<WgmmaDotLowering, HeldRowsLowering>(
       converter, patterns.getContext(), roles);
-  patterns.add<DotWaitLowering>(converter, patterns.getContext(),
+  patterns.add<BeginSumLowering>(converter, patterns.getContext());
+  patterns.add<AwaitReadsLowering>(converter, patterns.getContext(), counts);
+  patterns.add<DotWaitLowering>(converter, patterns.getContext(), counts,
                                 abi.getSharedMemory());
 }

@@ -697,15 +697,11 @@ gpu.module @m {
         %zero = arith.constant dense<0.0> : tensor<128x64xf32, #acc>
         %p1 = arith.constant dense<1.0> : tensor<128x64xbf16, #acc>
         %yes = arith.cmpi eq, %n, %c0 : index
-        %t1 = scf.if %yes -> (!warp.pending<tensor<128x64xf32, #acc>>) {
-          %d = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
-          scf.yield %d : !warp.pending<tensor<128x64xf32, #acc>>
-        } else {
-          %d = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
-          scf.yield %d : !warp.pending<tensor<128x64xf32, #acc>>
-        }
+        %d = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
+        %e = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
+        %t1 = arith.select %yes, %d, %e : !warp.pending<tensor<128x64xf32, #acc>>
         // expected-error@+2 {{failed to legalize operation 'warp.dot_wait'}}
-        // expected-error@+1 {{the dot that it waits for must be in its block or one around it}}
+        // expected-error@+1 {{the dot that it waits for must come through loops and branches only}}
         %s = warp.dot_wait %t1 : !warp.pending<tensor<128x64xf32, #acc>>
         warp.return
       }

@@ -65,9 +65,12 @@ StreamPlan ScheduleAttr::getStream(StringAttr name) const {
 }
 
 DotPlan ScheduleAttr::getDot(StringAttr name) const {
-  if (getFamily(name) != "s")
-    return {};
-  return {getQueryInRegisters() != 0, getOverlap(), getAddByDot() != 0};
+  DotPlan plan;
+  StringRef family = getFamily(name);
+  if (family == "s")
+    plan = {getQueryInRegisters() != 0, getOverlap(), getAddByDot() != 0};
+  plan.inFlight = family == "c" && getInFlight() != 0;
+  return plan;
 }
 
 StorePlan ScheduleAttr::getStore(StringAttr name) const {

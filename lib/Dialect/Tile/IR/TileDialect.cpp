@@ -120,7 +120,7 @@ LogicalResult ScheduleAttr::verify(
     int64_t softmaxPart, WorkSchedule, RecurrenceKind, int64_t tau,
     int64_t sumByDot, int64_t cluster, int64_t scoreStages, int64_t classify,
     int64_t exp2ByFma, int64_t addByDot, OutputPath output,
-    int64_t outputStages, int64_t longestFirst) {
+    int64_t outputStages, int64_t longestFirst, int64_t inFlight) {
   struct Field {
     StringRef name;
     int64_t value, least, most;
@@ -147,7 +147,8 @@ LogicalResult ScheduleAttr::verify(
                       Field{"exp2_by_fma", exp2ByFma, 0, 100},
                       Field{"add_by_dot", addByDot, 0, 1},
                       Field{"output_stages", outputStages, 0, 1},
-                      Field{"longest_first", longestFirst, 0, 1}})
+                      Field{"longest_first", longestFirst, 0, 1},
+                      Field{"in_flight", inFlight, 0, 1}})
     if (field.value < field.least || field.value > field.most)
       return emitError() << "schedule's '" << field.name << "' must be in ["
                          << field.least << ", " << field.most << "], found "

@@ -238,7 +238,7 @@ DotOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
                         OpaqueProperties properties, RegionRange regions,
                         SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
-  auto tile = dyn_cast<RankedTensorType>(adaptor.getAcc().getType());
+  RankedTensorType tile = getDeliveredType(adaptor.getAcc().getType());
   if (!tile)
     return emitOptionalError(loc, "accumulator of a dot must be a tile");
   if (adaptor.getAsync())
@@ -268,11 +268,32 @@ static LogicalResult verifyOnes(DotOp op) {
   return success();
 }
 
+/// What a dot adds to is no value of its own any more.
+static LogicalResult verifyTaken(DotOp dot) {
+  Value acc = dot.getAcc();
+  if (!isa<PendingType>(acc.getType()))
+    return success();
+  for (OpOperand &use : acc.getUses()) {
+    Operation *user = use.getOwner();
+    // Of two branches only one is taken.
+    if (!isa<DotOp, DotWaitOp>(user) || user == dot ||
+        user->getBlock() != dot->getBlock())
+      continue;
+    InFlightDiagnostic diag =
+        dot.emitOpError("adds to a product that something else takes, too");
+    diag.attachNote(user->getLoc()) << "taken here";
+    return diag;
+  }
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   auto a = cast<ShapedType>(getA().getType());
   MemRefType b = getB().getType();
-  RankedTensorType acc = getAcc().getType();
-  if (failed(verifyOnes(*this)))
+  RankedTensorType acc = getTileType();
+  if (isa<PendingType>(getAcc().getType()) && !getAsync())
+    return emitOpError("adds to a product in flight, so it must be async");
+  if (failed(verifyOnes(*this)) || failed(verifyTaken(*this)))
     return failure();
   if (a.getRank() != 2 || b.getRank() != 2)
     return emitOpError("operands must have rank 2, found ")
@@ -310,6 +331,19 @@ DotWaitOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
     return emitOptionalError(loc, "a wait needs the result of an async dot");
   types.push_back(pending.getTile());
   llvm::append_range(types, adaptor.getHeld().getTypes());
+  return success();
+}
+
+LogicalResult
+BeginSumOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                             ValueRange operands, DictionaryAttr attributes,
+                             OpaqueProperties properties, RegionRange regions,
+                             SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto tile = dyn_cast<RankedTensorType>(adaptor.getTile().getType());
+  if (!tile)
+    return emitOptionalError(loc, "a sum begins with a tile");
+  types.push_back(PendingType::get(context, tile));
   return success();
 }
 
@@ -436,6 +470,11 @@ void DotOp::getEffects(Effects &effects) {
     effects.emplace_back(MemoryEffects::Read::get(), &getOnesMutable()[0]);
   if (getAsync())
     effects.emplace_back(MemoryEffects::Write::get(), DotQueueResource::get());
+}
+
+void AwaitReadsOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), DotQueueResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), DotQueueResource::get());
 }
 
 void DotWaitOp::getEffects(Effects &effects) {

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PipelineLoop.h"
 #include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/FoldUtils.h"
@@ -47,7 +47,7 @@ public:
 
   /// Fails if there is nothing to overlap.
   LogicalResult analyze();
-  std::vector<std::pair<Operation *, unsigned>> getOrder();
+  StagedOrder getOrder();
   /// Operands of late dots that stage 0 computes from the last iteration's
   /// result.
   SmallVector<Operation *> getRescales();
@@ -249,7 +249,7 @@ LogicalResult TwoStages::analyze() {
       llvm::any_of(early, [&](DotOp dot) { return afterLate.contains(dot); }));
 }
 
-std::vector<std::pair<Operation *, unsigned>> TwoStages::getOrder() {
+StagedOrder TwoStages::getOrder() {
   Operation *earlyWait = getWait(early.back()), *lateWait = nullptr;
   for (DotOp dot : early)
     if (getWait(dot)->isBeforeInBlock(earlyWait))
@@ -257,7 +257,7 @@ std::vector<std::pair<Operation *, unsigned>> TwoStages::getOrder() {
   for (DotOp dot : late)
     if (!lateWait || getWait(dot)->isBeforeInBlock(lateWait))
       lateWait = getWait(dot);
-  std::vector<std::pair<Operation *, unsigned>> order;
+  StagedOrder order;
   auto append = [&](unsigned stage, function_ref<bool(Operation *)> belongs) {
     for (Operation &op : loop.getBody()->without_terminator())
       if (firstStage.contains(&op) == (stage == 0) && belongs(&op))
@@ -325,21 +325,6 @@ static void makeSync(DotWaitOp wait) {
   issued.erase();
 }
 
-/// The loop runs at least once: its upper bound says so.
-static bool runsOnce(scf::ForOp loop) {
-  APInt lower, least;
-  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)))
-    return false;
-  auto isAbove = [&](Value bound) {
-    return matchPattern(bound, m_ConstantInt(&least)) && least.sgt(lower);
-  };
-  if (isAbove(loop.getUpperBound()))
-    return true;
-  Operation *max = loop.getUpperBound().getDefiningOp();
-  return isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp>(max) &&
-         llvm::any_of(max->getOperands(), isAbove);
-}
-
 static bool isZeroSplat(Value value) {
   return matchPattern(value, m_AnyZeroFloat());
 }
@@ -364,34 +349,6 @@ static void foldFirstRescale(Operation *op) {
     (void)folder.tryToFold(concat);
 }
 
-/// Lets the loop count as its first stage does, one ahead, so that conditions
-/// on that index stay conditions on the induction variable.
-static void countAhead(scf::ForOp loop) {
-  Value iv = loop.getInductionVar();
-  OpBuilder b(loop);
-  Location loc = loop.getLoc();
-  SmallVector<arith::AddIOp> ahead;
-  for (Operation *user : iv.getUsers()) {
-    auto add = dyn_cast<arith::AddIOp>(user);
-    if (add && add.getLhs() == iv && add.getRhs() == loop.getStep())
-      ahead.push_back(add);
-  }
-  auto shift = [&](Value bound) -> Value {
-    return arith::AddIOp::create(b, loc, bound, loop.getStep());
-  };
-  loop.setLowerBound(shift(loop.getLowerBound()));
-  loop.setUpperBound(shift(loop.getUpperBound()));
-  b.setInsertionPointToStart(loop.getBody());
-  auto behind = arith::SubIOp::create(b, loc, iv, loop.getStep());
-  iv.replaceAllUsesExcept(behind, behind);
-  for (arith::AddIOp add : ahead) {
-    add.replaceAllUsesWith(iv);
-    add.erase();
-  }
-  if (behind->use_empty())
-    behind->erase();
-}
-
 static LogicalResult overlap(scf::ForOp loop, tile::ScheduleAttr schedule) {
   SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
   SmallVector<DotWaitOp> waits;
@@ -410,46 +367,22 @@ static LogicalResult overlap(scf::ForOp loop, tile::ScheduleAttr schedule) {
   for (Operation *op : rescales)
     op->setAttr(kRescaleMark, UnitAttr::get(op->getContext()));
 
-  llvm::SetVector<Value> predicates;
   SmallVector<Operation *> firstRescales;
-  scf::PipeliningOption options;
-  options.getScheduleFn =
-      [&](scf::ForOp, std::vector<std::pair<Operation *, unsigned>> &order) {
-        order = stages.getOrder();
-      };
-  options.annotateFn =
-      [&](Operation *op, scf::PipeliningOption::PipelinerPart part, unsigned) {
+  FailureOr<scf::ForOp> pipelined = pipelineInTwoStages(
+      loop, stages.getOrder(),
+      [&](Operation *op, scf::PipeliningOption::PipelinerPart part) {
         if (op->hasAttr(kRescaleMark) &&
             part == scf::PipeliningOption::PipelinerPart::Prologue)
           firstRescales.push_back(op);
-      };
-  // The loop runs at least once, so nothing needs a predicate: what the
-  // pipeliner makes of them is undone below.
-  options.supportDynamicLoops = true;
-  options.predicateFn = [&](RewriterBase &, Operation *op, Value predicate) {
-    predicates.insert(predicate);
-    return op;
-  };
-  IRRewriter rewriter(loop.getContext());
-  rewriter.setInsertionPoint(loop);
-  FailureOr<scf::ForOp> pipelined =
-      scf::pipelineForLoop(rewriter, loop, options);
-  // It refuses before it changes anything: predication never fails here.
+      });
   if (failed(pipelined)) {
     for (Operation *op : rescales)
       op->removeAttr(kRescaleMark);
     return leaveAlone();
   }
-  for (Value predicate : predicates) {
-    rewriter.setInsertionPointAfterValue(predicate);
-    Value yes =
-        arith::ConstantIntOp::create(rewriter, predicate.getLoc(), 1, 1);
-    predicate.replaceAllUsesWith(yes);
-  }
   for (Operation *op : firstRescales)
     foldFirstRescale(op);
   (*pipelined)->walk([](Operation *op) { op->removeAttr(kRescaleMark); });
-  countAhead(*pipelined);
   return success();
 }
 

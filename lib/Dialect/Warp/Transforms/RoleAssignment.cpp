@@ -190,7 +190,7 @@ LogicalResult RoleAssignment::assignNamed() {
       owner = named == rest ? 0 : named;
     } else if (!isReadersVerb(op) &&
                !isa<ZeroRowsOp, FenceStoresOp, CopyOutWaitOp, BeginTurnOp,
-                    EndTurnOp, DotWaitOp>(op) &&
+                    EndTurnOp, DotWaitOp, AwaitReadsOp>(op) &&
                (name || !isStoreToStage(op))) {
       owner = getOwner(name);
     }
@@ -243,6 +243,25 @@ void RoleAssignment::assignTurns() {
       dot = isBegin ? dot->getNextNode() : dot->getPrevNode();
     owners[op] = dot ? owners.lookup(dot) : getOwner({});
   });
+}
+
+/// A wait is that of the dots which may give what it waits for.
+LogicalResult RoleAssignment::assignWaits() {
+  WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
+    if (!isa<DotWaitOp, AwaitReadsOp>(op))
+      return WalkResult::advance();
+    FailureOr<SmallVector<DotOp>> dots = findDots(op->getOperand(0));
+    if (failed(dots))
+      return op->emitError("waits for a dot that comes through something else "
+                           "than loops and branches");
+    Roles &owner = owners[op];
+    for (DotOp dot : *dots)
+      owner |= owners.lookup(dot);
+    if (dots->empty())
+      owner = getOwner({});
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
 }
 
 static Value getAccessed(LocalStoreOp op) { return op.getTarget(); }
@@ -499,14 +518,7 @@ LogicalResult RoleAssignment::compute() {
   assignTurns();
   assignAs<FenceStoresOp, LocalStoreOp>();
   assignAs<CopyOutWaitOp, CopyOutOp>();
-  WalkResult walk = kernel.walk([&](DotWaitOp wait) -> WalkResult {
-    Operation *dot = wait.getPending().getDefiningOp();
-    if (!dot)
-      return wait.emitError("waits for a dot of another block");
-    owners[wait] = owners.lookup(dot);
-    return WalkResult::advance();
-  });
-  if (walk.wasInterrupted() || failed(assignReaders()))
+  if (failed(assignWaits()) || failed(assignReaders()))
     return failure();
   for (unsigned role = 0; role < roles.size(); ++role)
     if (kernel

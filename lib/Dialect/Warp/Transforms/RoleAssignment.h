@@ -116,6 +116,7 @@ private:
   mlir::LogicalResult collectFills(mlir::Block &block,
                                    llvm::SmallVector<Stream *, 2> open);
   void assignTurns();
+  mlir::LogicalResult assignWaits();
   /// Fences, waits for copies out: as what they are about.
   template <typename Op, typename Of>
   void assignAs();

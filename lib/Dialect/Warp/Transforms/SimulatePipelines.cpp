@@ -470,7 +470,7 @@ Outcome Simulation::execute(const TraceEvent &event, Program &program) {
     return executeSend(event, program);
   if (isa<DotOp>(op))
     return issueDot(event, program);
-  if (auto wait = dyn_cast<DotWaitOp>(op)) {
+  if (isa<DotWaitOp, AwaitReadsOp>(op)) {
     // Dots are delivered in order.
     auto *found = llvm::find_if(program.dots, [&](const Dot &dot) {
       return dot.number == event.operands[0];

@@ -341,6 +341,12 @@ static bool reachesWait(Value pending) {
       Operation *user = use.getOwner();
       if (isa<warp::DotWaitOp>(user))
         return true;
+      if (isa<warp::AwaitReadsOp>(user))
+        continue;
+      if (auto dot = dyn_cast<warp::DotOp>(user)) {
+        worklist.push_back(dot.getResult());
+        continue;
+      }
       unsigned index = use.getOperandNumber();
       if (auto loop = dyn_cast<scf::ForOp>(user)) {
         worklist.push_back(loop.getTiedLoopRegionIterArg(&use));
@@ -378,9 +384,9 @@ LogicalResult VerifyPipelinesPass::verifyDot(warp::DotOp dot) {
       stages.push_back({pipeline, buffer.index});
   }
   for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
-    if (auto wait = dyn_cast<warp::DotWaitOp>(op)) {
+    if (isa<warp::DotWaitOp, warp::AwaitReadsOp>(op)) {
       // Dots complete in order: a younger one's wait will do.
-      Operation *waited = wait.getPending().getDefiningOp();
+      Operation *waited = op->getOperand(0).getDefiningOp();
       if (waited && waited->getBlock() == dot->getBlock() &&
           !waited->isBeforeInBlock(dot))
         return success();

@@ -75,6 +75,8 @@ struct DotPlan {
   int64_t ahead = 0;
   /// The matrix units add what its result is added to.
   bool addsToSummand = false;
+  /// Its loop issues it before the last round's is done.
+  bool inFlight = false;
 };
 
 /// What a schedule says of a store.

@@ -83,6 +83,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     | output | how tiles of output get to memory: `direct` (threads store them), `tma` (through shared memory, by the copy engine) | | direct |
     | output_stages | buffers that `output = tma` has for itself; 0: the query's, once its scores are done | 0 or 1 | 0 |
     | longest_first | packed sequences are taken by their number of keys, the most first, as a prologue sorts them; 0: in the caller's order | 0 or 1 | 0 |
+    | in_flight | sums over a loop (dots `c`) issue their next product before the last one is done | 0 or 1 | 0 |
   }];
   let parameters = (ins "int64_t":$tile_m, "int64_t":$tile_n, "int64_t":$warps,
                         "int64_t":$stages, "int64_t":$query_in_registers,
@@ -109,7 +110,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"::fovea::tile::OutputPath",
                            "::fovea::tile::OutputPath::Direct">:$output,
     DefaultValuedParameter<"int64_t", "0">:$output_stages,
-    DefaultValuedParameter<"int64_t", "0">:$longest_first);
+    DefaultValuedParameter<"int64_t", "0">:$longest_first,
+    DefaultValuedParameter<"int64_t", "0">:$in_flight);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -37,6 +37,9 @@ int64_t getStorageBytes(mlir::MemRefType type);
 int64_t getRowsOfCta(mlir::MemRefType type);
 /// Bytes at the end of a specialised kernel's shared memory that hold nothing.
 inline constexpr int64_t kSpareSharedBytes = 16;
+
+/// The tile that a value of the type is or will be; null if it is none.
+mlir::RankedTensorType getDeliveredType(mlir::Type type);
 } // namespace fovea::warp
 
 #include "fovea/Dialect/Warp/IR/WarpDialect.h.inc"
@@ -51,5 +54,17 @@ inline constexpr int64_t kSpareSharedBytes = 16;
 
 #define GET_OP_CLASSES
 #include "fovea/Dialect/Warp/IR/WarpOps.h.inc"
+
+namespace fovea::warp {
+/// The asynchronous dots that may give `pending`, through loops and branches
+/// that carry it. Fails if it may come from anywhere else.
+llvm::FailureOr<llvm::SmallVector<DotOp>> findDots(mlir::Value pending);
+
+/// How many dots surely were issued after the one that gives `pending`, when
+/// `op` is executed; none if it gives nothing that is outstanding. `pending`
+/// must be a value that `findDots` follows.
+std::optional<int64_t> countYoungerDots(mlir::Value pending,
+                                        mlir::Operation *op);
+} // namespace fovea::warp
 
 #endif // FOVEA_DIALECT_WARP_IR_WARP_H

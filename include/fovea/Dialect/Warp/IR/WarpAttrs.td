@@ -136,8 +136,9 @@ def Warp_PipelineType : Warp_Type<"Pipeline", "pipeline"> {
 def Warp_PendingType : Warp_Type<"Pending", "pending"> {
   let summary = "a tile that the matrix units have not delivered yet";
   let description = [{
-    What an asynchronous dot gives; `warp.dot_wait` turns it into the tile. No
-    other op takes it, so a result can't be used before its wait.
+    What an asynchronous dot gives; `warp.dot_wait` turns it into the tile. It can
+    be carried through loops and added to by another asynchronous dot, and no op
+    reads it, so a result can't be used before its wait.
   }];
   let parameters = (ins "::mlir::RankedTensorType":$tile);
   let assemblyFormat = "`<` $tile `>`";

@@ -169,6 +169,10 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
     read, and `a` and `acc` in registers used up, at any time until the result's
     `warp.dot_wait` is done. Dots are delivered in the order of their issue.
 
+    An accumulator may be a product that is not delivered yet. The dot adds to
+    it where it is, with no wait in between. It is then no value of its own any
+    more: only `warp.await_reads` may still take it.
+
     With `ones`, a buffer that `warp.ones` made, `b` is taken to go on with
     its columns, repeated along the sum: the product's last columns, as many,
     are each the sums of a's rows. `b` must be one panel wide, so that the ones
@@ -184,7 +188,8 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
     ```
   }];
   let arguments = (ins AnyTypeOf<[Tile_AnyTile, Warp_SharedBuffer]>:$a,
-                       Warp_SharedBuffer:$b, Tile_F32Tile:$acc,
+                       Warp_SharedBuffer:$b,
+                       AnyTypeOf<[Tile_F32Tile, Warp_PendingType]>:$acc,
                        Optional<Warp_SharedBuffer>:$ones,
                        UnitAttr:$transposeA, UnitAttr:$transposeB,
                        UnitAttr:$async,
@@ -207,7 +212,9 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The result's type once it is delivered.
-    ::mlir::RankedTensorType getTileType() { return getAcc().getType(); }
+    ::mlir::RankedTensorType getTileType() {
+      return getDeliveredType(getAcc().getType());
+    }
     /// The product's last columns that are sums of a's rows.
     int64_t getNumOnes() {
       return getOnes() ? getOnes().getType().getDimSize(1) : 0;
@@ -243,6 +250,47 @@ def Warp_DotWaitOp : Warp_OpWithEffects<"dot_wait", [
     (`held` `(` $held^ `:` type($held) `)`)? attr-dict
     `:` qualified(type($pending))
   }];
+}
+
+def Warp_BeginSumOp : Warp_Op<"begin_sum", [
+    Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "a tile as what dots in flight add to";
+  let description = [{
+    The tile counts as a product of which nothing is outstanding: what a chain of
+    asynchronous dots starts from.
+
+    Example:
+
+    ```mlir
+    %p = warp.begin_sum %zero : tensor<128x256xf32, #warp.wgmma<groups = 2>>
+    ```
+  }];
+  let arguments = (ins Tile_F32Tile:$tile);
+  let results = (outs Warp_PendingType:$pending);
+  let assemblyFormat = "$tile attr-dict `:` type($tile)";
+}
+
+def Warp_AwaitReadsOp : Warp_OpWithEffects<"await_reads"> {
+  let summary = "waits until a dot has read its operands";
+  let description = [{
+    The dot that gave `pending`, and all that were issued before it, have read
+    what they read of shared memory; dots issued after it may stay in flight. The
+    product itself is not delivered: a dot in flight may be adding to it.
+
+    Where a sum over a loop is kept in flight, this comes behind the issue of the
+    next product and before the release of the stages of the last one.
+
+    Example:
+
+    ```mlir
+    %p1 = warp.dot async "c" %a1, %b1, %p0
+      : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<64x256xbf16, #warp.shared<panel = 64>>,
+        !warp.pending<tensor<128x256xf32, #warp.wgmma<groups = 2>>>
+    warp.await_reads %p0 : !warp.pending<tensor<128x256xf32, #warp.wgmma<groups = 2>>>
+    ```
+  }];
+  let arguments = (ins Warp_PendingType:$pending);
+  let assemblyFormat = "$pending attr-dict `:` qualified(type($pending))";
 }
 
 def Warp_AnyOp : Warp_Op<"any", [Pure]> {

@@ -130,6 +130,29 @@ def WarpOverlapDots : Pass<"warp-overlap-dots", "::mlir::gpu::GPUFuncOp"> {
   ];
 }
 
+def WarpKeepDotsInFlight
+    : Pass<"warp-keep-dots-in-flight", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Let a sum's next product be issued before the last one is done";
+  let description = [{
+    For dots of which the schedule says `inFlight`, each of which adds to what its
+    loop carries. The loop carries the product that is not delivered
+    (`warp.begin_sum`, `!warp.pending`); the next round adds to it without a wait,
+    and the wait for it stands behind the loop. What the stages need, that they are
+    released only when they were read, is `warp.await_reads` a round later, behind
+    the issue of the next product: upstream's loop pipeliner moves it and the
+    releases, so the last round's stand behind the loop.
+
+    Requires a loop that runs at least once (a bound that is a constant or
+    `max(n, 1)`) and rings of at least two stages; else that is an error, since
+    somebody asked for it. Without roles nothing changes.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numDots", "dots", "Number of dots kept in flight">
+  ];
+}
+
 def WarpSplitSoftmax : Pass<"warp-split-softmax", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Order exponentials around the wait for a product";
   let description = [{

@@ -1,0 +1,121 @@
+//===- PendingDots.cpp - Where products in flight come from -----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+RankedTensorType warp::getDeliveredType(Type type) {
+  if (auto pending = dyn_cast<PendingType>(type))
+    return pending.getTile();
+  return dyn_cast<RankedTensorType>(type);
+}
+
+namespace {
+/// A value that another one may stand for, and the op at which it becomes that.
+struct Source {
+  Value value;
+  Operation *at;
+};
+} // namespace
+
+/// What a value that a loop or branch carries or gives may stand for; nothing
+/// if it is another op's.
+static SmallVector<Source> getSources(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *op = argument ? argument.getOwner()->getParentOp()
+                           : cast<OpResult>(value).getOwner();
+  unsigned index = argument ? argument.getArgNumber()
+                            : cast<OpResult>(value).getResultNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    if (argument && index == 0)
+      return {};
+    index -= argument ? 1 : 0;
+    return {{loop.getInitArgs()[index], loop},
+            {loop.getYieldedValues()[index], loop.getBody()->getTerminator()}};
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    if (!branch.elseBlock())
+      return {};
+    return {{branch.thenYield().getOperand(index), branch.thenYield()},
+            {branch.elseYield().getOperand(index), branch.elseYield()}};
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    if (argument && argument.getOwner() == loop.getBeforeBody())
+      return {{loop.getInits()[index], loop},
+              {loop.getYieldOp().getOperand(index), loop.getYieldOp()}};
+    return {{loop.getConditionOp().getArgs()[index], loop.getConditionOp()}};
+  }
+  return {};
+}
+
+FailureOr<SmallVector<DotOp>> warp::findDots(Value pending) {
+  llvm::SetVector<Value> values;
+  values.insert(pending);
+  SmallVector<DotOp> dots;
+  for (size_t index = 0; index < values.size(); ++index) {
+    Value value = values[index];
+    if (auto dot = value.getDefiningOp<DotOp>()) {
+      dots.push_back(dot);
+      continue;
+    }
+    if (value.getDefiningOp<BeginSumOp>())
+      continue;
+    SmallVector<Source> sources = getSources(value);
+    if (sources.empty())
+      return failure();
+    for (const Source &source : sources)
+      values.insert(source.value);
+  }
+  return dots;
+}
+
+/// Dots that are executed for sure from `first` on, in its block, before `end`.
+static int64_t countDots(Operation *first, Operation *end) {
+  int64_t count = 0;
+  Operation *last = first->getBlock()->findAncestorOpInBlock(*end);
+  for (Operation *op = first; op != last; op = op->getNextNode())
+    count += isa<DotOp>(op);
+  for (Operation *op = end; op != last; op = op->getParentOp())
+    for (Operation &before : *op->getBlock()) {
+      if (&before == op)
+        break;
+      count += isa<DotOp>(before);
+    }
+  return count;
+}
+
+static std::optional<int64_t> countYounger(Value value, Operation *end,
+                                           llvm::DenseSet<Value> &seen) {
+  // Around a loop once more only adds to it.
+  if (value.getDefiningOp<BeginSumOp>() || !seen.insert(value).second)
+    return std::nullopt;
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *first = argument ? &argument.getOwner()->front()
+                              : value.getDefiningOp()->getNextNode();
+  int64_t count = countDots(first, end);
+  if (value.getDefiningOp<DotOp>())
+    return count;
+  std::optional<int64_t> least;
+  for (const Source &source : getSources(value))
+    if (auto before = countYounger(source.value, source.at, seen))
+      least = std::min(least.value_or(*before), *before);
+  if (!least)
+    return std::nullopt;
+  return *least + count;
+}
+
+std::optional<int64_t> warp::countYoungerDots(Value pending, Operation *op) {
+  llvm::DenseSet<Value> seen;
+  return countYounger(pending, op, seen);
+}

@@ -1,0 +1,37 @@
+//===- PipelineLoop.h - Loops in two stages ---------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_DIALECT_WARP_TRANSFORMS_PIPELINELOOP_H
+#define FOVEA_LIB_DIALECT_WARP_TRANSFORMS_PIPELINELOOP_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+
+namespace fovea::warp {
+
+/// Whether the loop runs at least once, as its upper bound says.
+bool runsOnce(mlir::scf::ForOp loop);
+
+/// The ops of a body, but for its terminator, in their new order, each with its
+/// stage: 0, or 1 for what is done an iteration later.
+using StagedOrder = std::vector<std::pair<mlir::Operation *, unsigned>>;
+
+/// Runs a loop that runs at least once in two stages, with upstream's
+/// pipeliner: stage 0 of the first iteration stands before the loop, stage 1 of
+/// the last one behind it. The loop counts as its first stage does. `annotate`
+/// is called with each op that is made. Fails, without a change, if the
+/// pipeliner does.
+mlir::FailureOr<mlir::scf::ForOp> pipelineInTwoStages(
+    mlir::scf::ForOp loop, const StagedOrder &order,
+    llvm::function_ref<void(mlir::Operation *,
+                            mlir::scf::PipeliningOption::PipelinerPart)>
+        annotate = {});
+
+} // namespace fovea::warp
+
+#endif // FOVEA_LIB_DIALECT_WARP_TRANSFORMS_PIPELINELOOP_H

@@ -1,0 +1,123 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-keep-dots-in-flight)))' --split-input-file -verify-diagnostics
+
+// A loop that may be empty has no first product.
+!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!acc = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %z = arith.constant 0 : i32
+    %zero = arith.constant dense<0.0> : !acc
+    %b = warp.alloc : !a
+    // expected-note @+1 {{its upper bound is neither a constant nor a maximum of one}}
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!acc) {
+      // expected-error @+1 {{can be kept in flight only in a loop that surely runs once}}
+      %next = warp.dot "c" %b, %b, %acc : !a, !a, !acc
+      scf.yield %next : !acc
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Something else in the loop reads the sum: it must be delivered.
+!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!acc = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %z = arith.constant 0 : i32
+    %zero = arith.constant dense<0.0> : !acc
+    %b = warp.alloc : !a
+    %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!acc) {
+      // expected-error @+1 {{only a sum that a loop carries, and that nothing else in it reads, can be kept in flight}}
+      %next = warp.dot "c" %b, %b, %acc : !a, !a, !acc
+      %half = arith.addf %next, %next : !acc
+      scf.yield %half : !acc
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// No loop at all.
+!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!acc = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %z = arith.constant 0 : i32
+    %zero = arith.constant dense<0.0> : !acc
+    %b = warp.alloc : !a
+    // expected-error @+1 {{only a sum that a loop carries, and that nothing else in it reads, can be kept in flight}}
+    %sum = warp.dot "c" %b, %b, %zero : !a, !a, !acc
+    gpu.return
+  }
+}
+
+// -----
+
+// A first operand in registers would have to stay as it is.
+!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!acc = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %z = arith.constant 0 : i32
+    %zero = arith.constant dense<0.0> : !acc
+    %b = warp.alloc : !a
+    %x = arith.constant dense<1.0> : tensor<64x64xbf16, #tile.reg>
+    %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!acc) {
+      // expected-error @+1 {{only a synchronous dot of operands in shared memory can be kept in flight}}
+      %next = warp.dot "c" %x, %b, %acc : tensor<64x64xbf16, #tile.reg>, !a, !acc
+      scf.yield %next : !acc
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The next stage is the one that the product still reads.
+!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!acc = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %z = arith.constant 0 : i32
+    %zero = arith.constant dense<0.0> : !acc
+    %b = warp.alloc : !a
+    %p = warp.pipeline "a" : !warp.pipeline<1>
+    %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!acc) {
+      warp.consumer_wait %p[%z, %z] : !warp.pipeline<1>
+      // expected-error @+1 {{kept in flight, reads stages of a ring that has no other one}}
+      %next = warp.dot "c" %b, %b, %acc : !a, !a, !acc
+      // expected-note @+1 {{released here}}
+      warp.consumer_release %p[%z, %z] : !warp.pipeline<1>
+      scf.yield %next : !acc
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,84 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-print-roles,warp-specialize)))' --split-input-file --verify-diagnostics 2>&1 | FileCheck %s
+
+// A sum in flight is carried by who issues its dots, and who fills its stages
+// carries no more than positions. A wait is that of the dots it may be for, which
+// come around the loop.
+// CHECK: roles of @f
+// CHECK-DAG: warp.await_reads: @compute
+// CHECK-DAG: warp.dot_wait: @compute
+// CHECK: role @load
+// CHECK: scf.for {{.*}} -> (i32, i32) {
+// CHECK-NOT: warp.pending
+// CHECK: role @compute
+// CHECK: scf.for {{.*}} -> (!warp.pending<{{.*}}>, i32, i32, i32, i32) {
+// CHECK: warp.dot async "c"
+// CHECK-NEXT: warp.await_reads
+// CHECK-NEXT: warp.consumer_release
+// CHECK: warp.dot_wait
+!memory = memref<?x?xbf16, strided<[?, 1]>>
+!out = memref<?x?xf32, strided<[?, 1]>>
+!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!as = memref<2x64x64xbf16, #warp.shared<panel = 64>>
+!acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
+!sum = !warp.pending<!acc>
+!p = !warp.pipeline<2>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+    tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>, #tile.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
+    parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"c", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%A: !memory, %C: !out, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %zero = arith.constant dense<0.0> : !acc
+    %begin = warp.begin_sum %zero : !acc
+    %ring = warp.alloc : !as
+    %p = warp.pipeline "a" : !p
+    warp.producer_acquire %p[%z, %z] : !p
+    %t0 = warp.stage %ring[%z] : !as to !a
+    warp.copy async "a" %A[%c0, %c0] dims [0, 1] to %t0 : !memory to !a
+    warp.producer_commit %p[%z, %z] : !p
+    warp.consumer_wait %p[%z, %z] : !p
+    %p0 = warp.dot async "c" %t0, %t0, %begin : !a, !a, !sum
+    %sum, %s, %f, %s1, %f1 = scf.for %i = %c64 to %n step %c64 iter_args(%d = %p0, %stage = %one, %phase = %z, %last = %z, %then = %z) -> (!sum, i32, i32, i32, i32) {
+      warp.producer_acquire %p[%stage, %phase] : !p
+      %t = warp.stage %ring[%stage] : !as to !a
+      warp.copy async "a" %A[%c0, %i] dims [0, 1] to %t : !memory to !a
+      warp.producer_commit %p[%stage, %phase] : !p
+      warp.consumer_wait %p[%stage, %phase] : !p
+      %next = warp.dot async "c" %t, %t, %d : !a, !a, !sum
+      warp.await_reads %d : !sum
+      warp.consumer_release %p[%last, %then] : !p
+      %other = arith.xori %stage, %one : i32
+      %turned = arith.xori %phase, %stage : i32
+      scf.yield %next, %other, %turned, %stage, %phase : !sum, i32, i32, i32, i32
+    }
+    warp.await_reads %sum : !sum
+    warp.consumer_release %p[%s1, %f1] : !p
+    %tile = warp.dot_wait %sum : !sum
+    tile.store %tile, %C[%c0, %c0] dims [0, 1] : !acc, !out
+    gpu.return
+  }
+}
+
+// -----
+
+// Who issued it can't be seen.
+!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([]) parameters([#tile.scalar<"n", i1>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%n: i1) kernel {
+    %zero = arith.constant dense<0.0> : !acc
+    %b = warp.alloc : !a
+    %x = warp.dot async "c" %b, %b, %zero : !a, !a, !acc
+    %y = warp.dot async "c" %b, %b, %zero : !a, !a, !acc
+    %either = arith.select %n, %x, %y : !warp.pending<!acc>
+    // expected-error @+1 {{waits for a dot that comes through something else than loops and branches}}
+    warp.await_reads %either : !warp.pending<!acc>
+    gpu.return
+  }
+}

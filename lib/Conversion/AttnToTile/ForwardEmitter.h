@@ -79,6 +79,8 @@ private:
            schedule.isSpecialized() && !kb.packedHeads &&
            schedule.getWarps() * schedule.getCluster() > 4;
   }
+  /// The query before `end`, 0 where there is none: regions see no number below.
+  mlir::Value emitLastQuery(mlir::Value end);
   mlir::FailureOr<KeyBounds> emitKeyBounds(mlir::Value start, mlir::Value end);
   std::pair<mlir::Value, mlir::Value> emitHeldRows();
   llvm::SmallVector<mlir::Value, 2> emitVisibleKeys(const KeyBounds &held);

@@ -239,12 +239,21 @@ Value ForwardEmitter::roundUp(Value value) {
   return arith::MulIOp::create(kb.builder, loc, blocks, kb.constant(columns));
 }
 
+Value ForwardEmitter::emitLastQuery(Value end) {
+  OpBuilder &b = kb.builder;
+  Value last = arith::SubIOp::create(b, loc, end, kb.constant(1));
+  // Some slots of packed sequences have no queries.
+  if (!isa<attn::PackedAttr>(op.getSequence()))
+    return last;
+  return arith::MaxSIOp::create(b, loc, last, kb.constant(0));
+}
+
 /// What kv_bounds says of the rows from `start` to before `end`, as far as
 /// there are such queries.
 FailureOr<KeyBounds> ForwardEmitter::emitKeyBounds(Value start, Value end) {
   OpBuilder &b = kb.builder;
   Value clipped = arith::MinSIOp::create(b, loc, end, queries);
-  Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  Value last = emitLastQuery(clipped);
   RegionContext context = makeContext(Value());
   FailureOr<SmallVector<Value>> bounds =
       RegionToTile(b, context)
@@ -295,7 +304,7 @@ FailureOr<KeyBounds> ForwardEmitter::emitHeldKeyBounds() {
   OpBuilder &b = kb.builder;
   auto [first, end] = emitHeldRows();
   // They may all lie past the last query; bounds are of some.
-  Value most = arith::SubIOp::create(b, loc, queries, kb.constant(1));
+  Value most = emitLastQuery(queries);
   Value start = arith::MinSIOp::create(b, loc, first, most);
   return emitKeyBounds(start, end);
 }

@@ -113,7 +113,7 @@ LogicalResult ForwardEmitter::emitBlocks() {
       kb, op, makeContext(Value()), getFirstCapture());
   Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
   Value clipped = arith::MinSIOp::create(b, loc, end, queries);
-  Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  Value last = emitLastQuery(clipped);
   if (failed(classified->emitCounts(lower, upper, last, runsOnce)))
     return failure();
   visited = std::move(classified);

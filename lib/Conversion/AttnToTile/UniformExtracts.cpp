@@ -129,22 +129,34 @@ static bool needsWideIndex(Block &block) {
   return llvm::any_of(block, isWide);
 }
 
+Value UniformExtracts::isInside(tensor::ExtractOp extract, int64_t dim,
+                                Value index) {
+  Location loc = extract.getLoc();
+  Value size = memref::DimOp::create(
+      builder, loc, mapping.lookup(extract.getTensor()), dim);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, index,
+                               size);
+}
+
 Value UniformExtracts::emitCondition() {
   // Where heads are rows the places differ by head.
   if (extracts.empty() || context.queriesOfHead != 0)
     return {};
   Value condition;
+  auto require = [&](Value holds) {
+    condition = condition ? b.logicalAnd(condition, holds) : holds;
+  };
   for (tensor::ExtractOp extract : extracts) {
     SmallVector<Value> place;
     for (Value index : extract.getIndices()) {
       FailureOr<Interval> interval = getInterval(index);
       if (failed(interval))
         return {};
+      // Of a block that lies past the end the place may do so, too.
+      require(isInside(extract, place.size(), interval->lo));
       place.push_back(interval->lo);
-      if (interval->isPoint())
-        continue;
-      Value isPoint = b.equal(interval->lo, interval->hi);
-      condition = condition ? b.logicalAnd(condition, isPoint) : isPoint;
+      if (!interval->isPoint())
+        require(b.equal(interval->lo, interval->hi));
     }
     places.try_emplace(extract, std::move(place));
   }

@@ -36,6 +36,9 @@ private:
   mlir::FailureOr<Interval> inferInterval(mlir::Value value);
   /// The scalar in the kernel of a value that is one for the block.
   mlir::Value cloneUniform(mlir::Value value);
+  /// Whether the captured tensor has such an index.
+  mlir::Value isInside(mlir::tensor::ExtractOp extract, int64_t dim,
+                       mlir::Value index);
 
   mlir::OpBuilder &builder;
   const RegionContext &context;

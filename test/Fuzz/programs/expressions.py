@@ -418,6 +418,9 @@ class Region:
         test, a, b = self.condition(depth), self.float_(depth), self.float_operand(depth)
         if b.kind != "float":
             b = as_float_node(b, self.dialect.to_float(b.text))
+        if self.dialect.name == "torch" and a.traced and b.traced and a.dtype != b.dtype and {"f16", "bf16"} & {a.dtype, b.dtype}:
+            # Under vmap, PyTorch's where takes the type of what differs by head or place.
+            a, b = (dataclasses.replace(node, text=self.dialect.to_float(node.text), dtype="f32") for node in (a, b))
         grid = None if a.grid is None or b.grid is None else max(a.grid, b.grid)
         return self.float_result(self.dialect.call("where", test.text, a.text, b.text),
                                  (min(a.low, b.low), max(a.high, b.high)), grid, max(a.error, b.error), a, b)

@@ -18,7 +18,7 @@ import typing
 
 import numpy
 
-SLACK, ULPS, MEAN, MEAN_ROWS, MEAN_DEVIATIONS, MEAN_ABSOLUTE = 3.0, 2.0, 1.1, 64, 4.0, 0.01
+SLACK, ULPS, MEAN, MEAN_ROWS, MEAN_DEVIATIONS, MEAN_ABSOLUTE, ALIKE = 3.0, 2.0, 1.1, 64, 4.0, 0.01, 16
 LSE_ABSOLUTE, LSE_RELATIVE = 1e-3, 1e-6
 #: Mantissa bits with the hidden one, the exponent of the least step.
 FORMATS = {"bf16": (8, -133), "f16": (11, -24), "f32": (24, -149)}
@@ -81,8 +81,20 @@ def check_output(found, meaning, plain, output, weights, score_error=0.0, length
         row = int(ratio.argmax())
         return Verdict("o", f"row {row} is off by {error[row]:.3g} where {allowed[row]:.3g} is allowed ({baseline[row]:.3g} is the "
                        f"baseline's); {int((ratio > 1).sum())} of {len(ratio)} rows", worst)
-    return check_mean(error[~skipped] / unit[~skipped], baseline[~skipped] / unit[~skipped], worst,
+    error, baseline = average_alike(meaning[~skipped], error[~skipped] / unit[~skipped], baseline[~skipped] / unit[~skipped])
+    return check_mean(error, baseline, worst,
                       float(2 * score_error * length / numpy.median(unit)) if len(unit) else 0.0)
+
+
+def average_alike(rows, *errors):
+    """Errors of rows that are alike, within a part in ALIKE of their largest element, are one observation."""
+    if not len(rows):
+        return errors
+    with numpy.errstate(invalid="ignore", divide="ignore"):
+        steps = numpy.nan_to_num(numpy.round(ALIKE * rows / numpy.abs(rows).max(-1, keepdims=True)))
+    _, kind = numpy.unique(steps, axis=0, return_inverse=True)
+    count = numpy.bincount(kind.reshape(-1))
+    return [numpy.bincount(kind.reshape(-1), error) / count for error in errors]
 
 
 def check_mean(error, baseline, worst, score_error):

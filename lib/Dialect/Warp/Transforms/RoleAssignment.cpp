@@ -350,6 +350,13 @@ LogicalResult RoleAssignment::assignReaders() {
       }
     }
   }
+  // What nobody needs, as where a mask hides everything, is emptied by whoever
+  // has the rest.
+  for (Stream &stream : streams)
+    for (Operation *op : stream.verbs)
+      if (getReaders(stream) == 0 &&
+          failed(give(op, getOwner({}) & ~stream.filler)))
+        return failure();
   return success();
 }
 

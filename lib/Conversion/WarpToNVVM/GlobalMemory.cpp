@@ -73,6 +73,20 @@ static void emitStore(OpBuilder &b, Location loc, Place place, Value value) {
                             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr);
 }
 
+/// Adds an f32 to memory, each at once, in any order.
+static void emitAdd(OpBuilder &b, Location loc, Place place, Value value) {
+  StringRef always = "red.global.add.f32 [$0], $1;";
+  if (!place.predicate) {
+    emitAsm(b, loc, always, "l,f", {place.address, value});
+    return;
+  }
+  std::string text =
+      "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\t@p " + always.str() +
+      "\n\t}";
+  Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);
+  emitAsm(b, loc, text, "l,f,r", {place.address, value, flag});
+}
+
 static Value fromMemory(OpBuilder &b, Location loc, Value value, Type element) {
   if (!element.isInteger(1))
     return value;
@@ -204,10 +218,11 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
   matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    if (op.getAdd())
-      return op.emitOpError("only the copy engine adds to memory: needs a "
-                            "kernel with roles, a tensor of 16-byte alignment "
-                            "and no 'limit'");
+    if (op.getAdd() && !llvm::all_of(op.getValue().getType().getShape(),
+                                     [](int64_t extent) { return extent > 1; }))
+      return op.emitOpError("adds tiles of several rows and columns only, as "
+                            "several threads hold the elements of others; found ")
+             << op.getValue().getType();
     FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
     if (failed(view))
       return failure();
@@ -227,6 +242,10 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
       Value value = toMemory(rewriter, loc, elements.getResult(index));
       unsigned bits = value.getType().getIntOrFloatBitWidth();
       Place place = access.getPlace(index);
+      if (op.getAdd()) {
+        emitAdd(rewriter, loc, place, value);
+        continue;
+      }
       if (bits == 16 && access.isPair(index)) {
         auto pairType = VectorType::get({2}, element);
         Value pair = vector::FromElementsOp::create(

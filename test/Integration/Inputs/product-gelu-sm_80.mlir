@@ -1,3 +1,5 @@
+// A matrix product with an epilogue, c = scale gelu(a b + bias), bias by column and
+// scale by row: one tile of 128 x 128 a CTA, mma.sync and cp.async.
 !memory = memref<?x?xbf16, strided<[?, 1]>>
 !a = tensor<128x64xbf16, #tile.reg>
 !b = tensor<64x128xbf16, #tile.reg>
@@ -5,7 +7,7 @@
 !out = tensor<128x128xbf16, #tile.reg>
 gpu.module @product_gelu {
   tile.abi @product_gelu target("sm_80")
-    schedule(<tile_m = 128, tile_n = 128, warps = 8, stages = 3, query_in_registers = 0, min_blocks = 1>)
+    schedule(<tile_m = 128, tile_n = 128, warps = 4, stages = 3, query_in_registers = 0, min_blocks = 1>)
     tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
              #tile.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
              #tile.tensor<"bias", read, tensor<?xbf16>, ["N"], 4>,
@@ -14,7 +16,7 @@ gpu.module @product_gelu {
     parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>,
                 #tile.memref<"bias", [0]>, #tile.memref<"scale", [0]>, #tile.memref<"c", [0, 1]>])
     grid(["M", "N"] affine_map<()[m, n] -> ((m ceildiv 128) * (n ceildiv 128))>)
-    threads(256) shared_memory(0)
+    threads(128) shared_memory(0)
   gpu.func @product_gelu(%A: !memory, %B: !memory, %Bias: memref<?xbf16, strided<[1]>>, %Scale: memref<?xf32, strided<[1]>>, %C: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

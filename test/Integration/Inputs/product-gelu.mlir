@@ -1,12 +1,14 @@
+// A matrix product with an epilogue, c = scale gelu(a b + bias), bias by column and
+// scale by row. Two CTAs of a cluster share copies of b.
 !memory = memref<?x?xbf16, strided<[?, 1]>>
-!a = tensor<128x64xbf16, #tile.reg>
+!a = tensor<256x64xbf16, #tile.reg>
 !b = tensor<64x256xbf16, #tile.reg>
-!acc = tensor<128x256xf32, #tile.reg>
-!out = tensor<128x256xbf16, #tile.reg>
+!acc = tensor<256x256xf32, #tile.reg>
+!out = tensor<256x256xbf16, #tile.reg>
 gpu.module @product_gelu {
   tile.abi @product_gelu target("sm_90a")
     schedule(<tile_m = 128, tile_n = 256, warps = 8, stages = 3, query_in_registers = 0, min_blocks = 1,
-              producer_registers = 40, consumer_registers = 232, work = static, output = tma, output_stages = 1, in_flight = 1>)
+              producer_registers = 40, consumer_registers = 232, work = static, cluster = 2, output = tma, output_stages = 1, in_flight = 1>)
     tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
              #tile.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
              #tile.tensor<"bias", read, tensor<?xbf16>, ["N"], 4>,
@@ -14,13 +16,12 @@ gpu.module @product_gelu {
              #tile.tensor<"c", write, tensor<?x?xbf16>, ["M", "N"], 16>])
     parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>,
                 #tile.memref<"bias", [0]>, #tile.memref<"scale", [0]>, #tile.memref<"c", [0, 1]>])
-    grid(["M", "N"] affine_map<()[m, n] -> ((m ceildiv 128) * (n ceildiv 256))>)
-    threads(256) shared_memory(0) persistent(1)
+    grid(["M", "N"] affine_map<()[m, n] -> ((m ceildiv 256) * (n ceildiv 256) * 2)>)
+    threads(256) shared_memory(0) persistent(1) cluster(2)
   gpu.func @product_gelu(%A: !memory, %B: !memory, %Bias: memref<?xbf16, strided<[1]>>, %Scale: memref<?xf32, strided<[1]>>, %C: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c64 = arith.constant 64 : index
-    %c128 = arith.constant 128 : index
     %c256 = arith.constant 256 : index
     %zero = arith.constant dense<0.0> : !acc
     %m = memref.dim %A, %c0 : !memory
@@ -28,7 +29,7 @@ gpu.module @product_gelu {
     // At least one step, so that a product can be in flight ahead of the next: past the end all is zero.
     %depth = arith.maxui %k, %c1 : index
     %n = memref.dim %B, %c1 : !memory
-    %rows = arith.ceildivui %m, %c128 : index
+    %rows = arith.ceildivui %m, %c256 : index
     %columns = arith.ceildivui %n, %c256 : index
     %tiles = arith.muli %rows, %columns : index
     // Groups of 8 rows of tiles: B is read from L2 by all of them.
@@ -43,7 +44,7 @@ gpu.module @product_gelu {
       %down = arith.remui %place, %height : index
       %along = arith.divui %place, %height : index
       %row = arith.addi %first, %down : index
-      %i = arith.muli %row, %c128 : index
+      %i = arith.muli %row, %c256 : index
       %j = arith.muli %along, %c256 : index
       %sum = scf.for %l = %c0 to %depth step %c64 iter_args(%acc = %zero) -> !acc {
         %a = tile.load "a" %A[%i, %l] dims [0, 1] : !memory to !a
@@ -65,8 +66,8 @@ gpu.module @product_gelu {
       %half = arith.constant dense<0.5> : !acc
       %halved = arith.mulf %x, %half : !acc
       %gelu = math.fma %halved, %tanh, %halved : !acc
-      %scale = tile.load %Scale[%i] dims [0, -1] : memref<?xf32, strided<[1]>> to tensor<128x1xf32, #tile.reg>
-      %scales = tile.broadcast %scale : tensor<128x1xf32, #tile.reg> to !acc
+      %scale = tile.load %Scale[%i] dims [0, -1] : memref<?xf32, strided<[1]>> to tensor<256x1xf32, #tile.reg>
+      %scales = tile.broadcast %scale : tensor<256x1xf32, #tile.reg> to !acc
       %scaled = arith.mulf %gelu, %scales : !acc
       %rounded = arith.truncf %scaled : !acc to !out
       tile.store "out" %rounded, %C[%i, %j] dims [0, 1] : !out, !memory

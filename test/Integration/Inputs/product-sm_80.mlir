@@ -1,3 +1,4 @@
+// A matrix product, c = a b: one tile of 128 x 128 a CTA, mma.sync and cp.async.
 !memory = memref<?x?xbf16, strided<[?, 1]>>
 !a = tensor<128x64xbf16, #tile.reg>
 !b = tensor<64x128xbf16, #tile.reg>
@@ -5,13 +6,13 @@
 !out = tensor<128x128xbf16, #tile.reg>
 gpu.module @product {
   tile.abi @product target("sm_80")
-    schedule(<tile_m = 128, tile_n = 128, warps = 8, stages = 3, query_in_registers = 0, min_blocks = 1>)
+    schedule(<tile_m = 128, tile_n = 128, warps = 4, stages = 3, query_in_registers = 0, min_blocks = 1>)
     tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
              #tile.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
              #tile.tensor<"c", write, tensor<?x?xbf16>, ["M", "N"], 16>])
     parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>, #tile.memref<"c", [0, 1]>])
     grid(["M", "N"] affine_map<()[m, n] -> ((m ceildiv 128) * (n ceildiv 128))>)
-    threads(256) shared_memory(0)
+    threads(128) shared_memory(0)
   gpu.func @product(%A: !memory, %B: !memory, %C: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -259,34 +259,6 @@ gpu.module @m {
 
 // -----
 
-// A dot in flight that crosses a loop's back edge has no owner to follow.
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
-!s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
-!p = !warp.pipeline<1>
-gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["x"]>,
-           #tile.role<"compute", warps = 8, registers = 152, owns = ["d"]>])
-  gpu.func @f(%n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %none = arith.constant dense<0.0> : !s
-    %b = warp.alloc : !buffer
-    %first = warp.dot async "d" %b, %b, %none transpose_b : !buffer, !buffer, !s
-    %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %first) -> (!warp.pending<!s>) {
-      // expected-error @+1 {{waits for a dot of another block}}
-      %s = warp.dot_wait %before : !warp.pending<!s>
-      %next = warp.dot async "d" %b, %b, %s transpose_b : !buffer, !buffer, !s
-      scf.yield %next : !warp.pending<!s>
-    }
-    gpu.return
-  }
-}
-
-// -----
-
 // Which pipeline this is depends on a condition.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<128x64xbf16, #warp.shared<panel = 64>>

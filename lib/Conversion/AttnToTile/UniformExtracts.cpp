@@ -153,7 +153,8 @@ Value UniformExtracts::emitCondition() {
       if (failed(interval))
         return {};
       // Of a block that lies past the end the place may do so, too.
-      require(isInside(extract, place.size(), interval->lo));
+      if (!dependences.isUniform(index))
+        require(isInside(extract, place.size(), interval->lo));
       place.push_back(interval->lo);
       if (!interval->isPoint())
         require(b.equal(interval->lo, interval->hi));

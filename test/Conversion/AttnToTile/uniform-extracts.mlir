@@ -2,14 +2,17 @@
 
 !t = tensor<1x2x?x64xbf16>
 
-// A table of distances, clamped: far from the diagonal one read serves a block.
+// A table of distances, clamped: far from the diagonal one read serves a block,
+// if the table has such a place: a block may lie past the last key.
 // CHECK-LABEL: gpu.func @distances
 // CHECK: scores(%[[KEY:.*]]: index
 // CHECK:   %[[LAST:.*]] = arith.addi %[[KEY]], %{{.*}} : index
 // CHECK:   %[[LO:.*]] = arith.minsi %{{.*}}, %c16 : index
 // CHECK:   %[[HI:.*]] = arith.minsi %{{.*}}, %c16 : index
+// CHECK:   %[[INSIDE:.*]] = arith.cmpi ult, %[[LO]], %c17 : index
 // CHECK:   %[[SAME:.*]] = arith.cmpi eq, %[[LO]], %[[HI]] : index
-// CHECK:   %[[SCORES:.*]] = scf.if %[[SAME]]
+// CHECK:   %[[BOTH:.*]] = arith.andi %[[INSIDE]], %[[SAME]] : i1
+// CHECK:   %[[SCORES:.*]] = scf.if %[[BOTH]]
 // CHECK-NOT: tile.gather
 // CHECK:     memref.load %{{.*}}[%{{.*}}, %[[LO]]]
 // CHECK:     tile.broadcast %{{.*}} : f32 to tensor<256x{{.*}}xf32, #tile.reg>

@@ -76,8 +76,8 @@ private:
   /// on its own.
   bool partsRows() {
     return kb.heldRows && !computesBoundsFromCaptures() &&
-           schedule.isSpecialized() && !kb.packedHeads &&
-           schedule.getWarps() * schedule.getCluster() > 4;
+           schedule.getMatrixUnit() == tile::MatrixUnit::WarpGroup &&
+           !kb.packedHeads && schedule.getWarps() * schedule.getCluster() > 4;
   }
   mlir::FailureOr<KeyBounds> emitKeyBounds(mlir::Value start, mlir::Value end);
   std::pair<mlir::Value, mlir::Value> emitHeldRows();

@@ -43,7 +43,6 @@ private:
   Value getOnes(Location loc, MemRefType right, int64_t columns);
 
   tile::ScheduleAttr schedule;
-  bool specialized = false;
   int64_t cluster = 1;
   llvm::DenseMap<Operation *, Value> buffers;
   llvm::DenseMap<Operation *, Value> fragments;
@@ -93,11 +92,11 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
     return buffer;
   RankedTensorType tile = load.getResult().getType();
   int64_t columns = tile.getDimSize(1);
-  auto space =
-      warp::SharedAttr::get(&getContext(),
-                            specialized ? warp::getBoxPanelColumns(columns)
-                                        : warp::getPanelColumns(columns),
-                            ctas);
+  auto space = warp::SharedAttr::get(&getContext(),
+                                     schedule.copiesByEngine()
+                                         ? warp::getBoxPanelColumns(columns)
+                                         : warp::getPanelColumns(columns),
+                                     ctas);
   auto type = MemRefType::get(tile.getShape(), tile.getElementType(),
                               MemRefLayoutAttrInterface(), space);
   OpBuilder builder(&getContext());
@@ -105,7 +104,7 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   buffer = warp::AllocOp::create(builder, load.getLoc(), type, IntegerAttr());
   builder.setInsertionPoint(load);
   // The copy engine knows where the tensor ends, and no other limit.
-  Value limit = specialized ? Value() : load.getLimit();
+  Value limit = schedule.copiesByEngine() ? Value() : load.getLimit();
   warp::CopyOp::create(builder, load.getLoc(), load.getSource(),
                        load.getIndices(), limit,
                        /*condition=*/Value(), buffer, load.getDims(),
@@ -178,7 +177,7 @@ Value TileToWarpPass::getOnes(Location loc, MemRefType right, int64_t columns) {
 }
 
 LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
-  if (!specialized)
+  if (schedule.getMatrixUnit() != tile::MatrixUnit::WarpGroup)
     return sum.emitError("row sums by a dot need a schedule with roles "
                          "('producer_registers')");
   Value right = getBuffer(product.getB().getDefiningOp<tile::LoadOp>());
@@ -229,7 +228,6 @@ void TileToWarpPass::runOnOperation() {
   if (!abi)
     return signalPassFailure();
   schedule = abi.getSchedule();
-  specialized = schedule.isSpecialized();
   cluster = schedule.getCluster();
   SmallVector<tile::DotOp> dots, sums;
   getOperation().walk([&](tile::DotOp dot) {

@@ -50,7 +50,7 @@ void AssignLayoutsPass::runOnOperation() {
     return signalPassFailure();
   auto emitError = [&] { return abi.emitError(); };
   int64_t warps = abi.getSchedule().getWarps() * abi.getSchedule().getCluster();
-  if (abi.getSchedule().isSpecialized())
+  if (abi.getSchedule().getMatrixUnit() == tile::MatrixUnit::WarpGroup)
     layout = warp::WgmmaAttr::getChecked(emitError, &getContext(), warps / 4);
   else
     layout = warp::MmaSyncAttr::getChecked(emitError, &getContext(), warps);

@@ -146,7 +146,7 @@ void InsertPipelinesPass::runOnOperation() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  if (!abi.getSchedule().isSpecialized())
+  if (!abi.getSchedule().hasRoles())
     return;
   SmallVector<warp::CopyOp> copies;
   getOperation().walk([&](warp::CopyOp copy) {

@@ -10,6 +10,8 @@
 
 #include "fovea/Target/ScheduleTable.h"
 
+#include "mlir/IR/Remarks.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -103,6 +105,37 @@ ScheduleFields::set(StringRef name, StringRef text,
   for (const NumericField &field : kNumericFields)
     diag << field.name << ", ";
   return diag << "output, work or recurrence";
+}
+
+ScheduleFields ScheduleFields::from(ScheduleAttr schedule) {
+  ScheduleFields fields;
+  fields.tileM = schedule.getTileM();
+  fields.tileN = schedule.getTileN();
+  fields.warps = schedule.getWarps();
+  fields.stages = schedule.getStages();
+  fields.queryInRegisters = schedule.getQueryInRegisters();
+  fields.minBlocks = schedule.getMinBlocks();
+  fields.keyStages = schedule.getKeyStages();
+  fields.queryStages = schedule.getQueryStages();
+  fields.producerRegisters = schedule.getProducerRegisters();
+  fields.consumerRegisters = schedule.getConsumerRegisters();
+  fields.overlap = schedule.getOverlap();
+  fields.chain = schedule.getChain();
+  fields.pingPong = schedule.getPingPong();
+  fields.softmaxPart = schedule.getSoftmaxPart();
+  fields.work = schedule.getWork();
+  fields.recurrence = schedule.getRecurrence();
+  fields.tau = schedule.getTau();
+  fields.sumByDot = schedule.getSumByDot();
+  fields.cluster = schedule.getCluster();
+  fields.scoreStages = schedule.getScoreStages();
+  fields.classify = schedule.getClassify();
+  fields.exp2ByFma = schedule.getExp2ByFma();
+  fields.addByDot = schedule.getAddByDot();
+  fields.output = schedule.getOutput();
+  fields.outputStages = schedule.getOutputStages();
+  fields.longestFirst = schedule.getLongestFirst();
+  return fields;
 }
 
 ScheduleAttr
@@ -240,7 +273,7 @@ int64_t fovea::getScoreLoops(RecurrenceKind recurrence) {
 
 int64_t fovea::getSharedMemory(const ScheduleProblem &problem,
                                ScheduleAttr schedule) {
-  if (schedule.isSpecialized())
+  if (schedule.hasRoles())
     return getWarpGroupSharedMemory(problem, schedule);
   int64_t loops = getScoreLoops(schedule.getRecurrence());
   int64_t elements = schedule.getTileM() * problem.headDim +
@@ -256,7 +289,7 @@ checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
   if (schedule.getLongestFirst() && !problem.packed)
     return emitError()
            << "schedule's 'longest_first' needs packed sequences ('packed')";
-  if (schedule.isSpecialized())
+  if (schedule.hasRoles())
     return checkWarpGroupSchedule(problem, schedule, emitError);
   if (schedule.getOutput() != OutputPath::Direct)
     return emitError() << "schedule's 'output' tma needs roles "
@@ -310,6 +343,31 @@ parseOverrides(StringRef overrides) {
     auto [name, text] = part.split('=');
     return std::pair(name.trim(), text.trim());
   });
+}
+
+SmallVector<StringRef> fovea::getFieldNames(StringRef list) {
+  return llvm::map_to_vector(parseOverrides(list),
+                             [](auto field) { return field.first; });
+}
+
+LogicalResult fovea::reportMissed(Operation *where, tile::AbiOp abi,
+                                  StringRef field, const Twine &reason) {
+  if (abi.isAsked(field))
+    return where->emitError("schedule's '")
+           << field << "' was asked for and can't be done: " << reason;
+  remark::missed(where->getLoc(), remark::RemarkOpts::name(field)
+                                      .category("schedule")
+                                      .function(abi.getKernel()))
+      << remark::reason("{0}", reason.str());
+  return success();
+}
+
+void fovea::updateSchedule(tile::AbiOp abi, StringRef list) {
+  ScheduleFields fields = ScheduleFields::from(abi.getSchedule());
+  auto emitError = [&] { return abi.emitError(); };
+  if (succeeded(fields.set(list, emitError)))
+    if (ScheduleAttr schedule = fields.get(abi.getContext(), emitError))
+      abi.setScheduleAttr(schedule);
 }
 
 LogicalResult

@@ -411,7 +411,8 @@ fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
                        << schedule.getConsumerRegisters()
                        << ": reduce 'tile_n', or use fewer 'warps'";
   int64_t threads = 32 * kGroupWarps * (groups + 1);
-  int64_t launched = 65536 / threads / kBudgetStep * kBudgetStep;
+  int64_t launched =
+      problem.target->registers / threads / kBudgetStep * kBudgetStep;
   int64_t wanted = schedule.getProducerRegisters() +
                    groups * schedule.getConsumerRegisters();
   if (wanted > launched * (groups + 1))

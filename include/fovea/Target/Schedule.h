@@ -82,11 +82,23 @@ struct ScheduleFields {
   mlir::LogicalResult
   set(llvm::StringRef list,
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+  static ScheduleFields from(tile::ScheduleAttr schedule);
   /// The attribute, or null after a diagnostic.
   tile::ScheduleAttr
   get(mlir::MLIRContext *context,
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
 };
+
+/// The names in a list such as "tile_n=32,stages=3", in order; none in "auto".
+llvm::SmallVector<llvm::StringRef> getFieldNames(llvm::StringRef list);
+
+/// To be called where a pass can't do what `field` of the kernel's schedule
+/// says. An error at `where` if the field was set by hand, else a remark.
+mlir::LogicalResult reportMissed(mlir::Operation *where, tile::AbiOp abi,
+                                 llvm::StringRef field,
+                                 const llvm::Twine &reason);
+/// Lets the schedule say what the code has: a list such as "overlap=0,chain=0".
+void updateSchedule(tile::AbiOp abi, llvm::StringRef list);
 
 /// Bytes of shared memory that a forward kernel with this schedule needs.
 int64_t getSharedMemory(const ScheduleProblem &problem,

@@ -36,7 +36,7 @@ struct Argument {
   tile::Access access;
   SmallVector<std::string> dims;
   SmallVector<int64_t> order;
-  bool isMatrix;
+  bool isCopied;
 };
 } // namespace
 
@@ -51,24 +51,17 @@ static void setIndexWidth(gpu::GPUModuleOp module, int64_t bits) {
 
 static SmallVector<Argument> collectArguments(attn::KernelOpInterface op) {
   SmallVector<Argument> arguments;
-  // Matrices are copied 16 bytes at a time; everything else element by element.
-  auto isMatrix = [](Type type, ArrayRef<std::string> dims) {
-    return isa<RankedTensorType>(type) && dims.size() == 4 &&
-           (dims[3] == "D" || dims[3] == "Dv");
-  };
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     SmallVector<std::string> dims = op.getOperandDimNames(index);
-    bool matrix = isMatrix(operand.getType(), dims);
-    arguments.push_back({op.getOperandName(index), operand.getType(),
-                         tile::Access::Read, dims,
-                         op.getOperandMemoryOrder(index), matrix});
+    arguments.push_back(
+        {op.getOperandName(index), operand.getType(), tile::Access::Read, dims,
+         op.getOperandMemoryOrder(index), op.isOperandCopied(index)});
   }
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     SmallVector<std::string> dims = op.getResultDimNames(index);
-    bool matrix = isMatrix(result.getType(), dims);
-    arguments.push_back({op.getResultName(index), result.getType(),
-                         tile::Access::Write, dims,
-                         op.getResultMemoryOrder(index), matrix});
+    arguments.push_back(
+        {op.getResultName(index), result.getType(), tile::Access::Write, dims,
+         op.getResultMemoryOrder(index), op.isResultCopied(index)});
   }
   return arguments;
 }
@@ -88,36 +81,38 @@ static MemRefType getMemRefType(RankedTensorType tensor,
 
 /// The number of work items, an expression in the sizes whose names it appends;
 /// sizes that the types say are constants.
-static AffineExpr getWorkItems(Builder &builder, ArrayRef<Argument> arguments,
-                               int64_t tileM, PackedHeads packedHeads,
+static AffineExpr getWorkItems(Builder &builder, const attn::WorkDims &dims,
+                               ArrayRef<Argument> arguments, int64_t tileM,
+                               PackedHeads packedHeads,
                                SmallVectorImpl<Attribute> &sizes) {
-  auto find = [&](StringRef name) {
-    return llvm::find_if(arguments,
-                         [&](const Argument &a) { return a.name == name; });
-  };
-  auto sizeOf = [&](const Argument &argument, int64_t kernelDim) -> AffineExpr {
-    auto tensor = cast<RankedTensorType>(argument.type);
-    int64_t dim = argument.order[kernelDim];
-    if (!tensor.isDynamicDim(dim))
-      return builder.getAffineConstantExpr(tensor.getDimSize(dim));
-    sizes.push_back(builder.getStringAttr(argument.dims[dim]));
+  auto sizeOf = [&](const std::string &name) -> AffineExpr {
+    // Some types say what others leave open.
+    for (const Argument &argument : llvm::reverse(arguments)) {
+      auto tensor = dyn_cast<RankedTensorType>(argument.type);
+      const auto *dim = llvm::find(argument.dims, name);
+      if (!tensor || dim == argument.dims.end())
+        continue;
+      int64_t size = tensor.getDimSize(dim - argument.dims.begin());
+      if (ShapedType::isStatic(size))
+        return builder.getAffineConstantExpr(size);
+    }
+    sizes.push_back(builder.getStringAttr(name));
     return builder.getAffineSymbolExpr(sizes.size() - 1);
   };
-  const Argument &output = *find("o"), *offsets = find("cu_q");
   // Packed sequences: where each ends is the device's knowledge. This is no
   // less than what the kernel counts.
-  if (offsets != arguments.end()) {
-    AffineExpr heads = sizeOf(output, 1), rows = sizeOf(output, 2);
-    return (rows.floorDiv(tileM) + sizeOf(*offsets, 0)) * heads;
+  if (!dims.sequences.empty()) {
+    AffineExpr heads = sizeOf(dims.heads), rows = sizeOf(dims.rows);
+    return (rows.floorDiv(tileM) + sizeOf(dims.sequences)) * heads;
   }
   // Query heads as rows: each tile of them, key head and batch entry.
   if (packedHeads) {
-    AffineExpr batch = sizeOf(output, 0), heads = sizeOf(*find("k"), 1);
+    AffineExpr batch = sizeOf(dims.batch), heads = sizeOf(dims.sharedHeads);
     return heads * llvm::divideCeil(packedHeads.getRows(), tileM) * batch;
   }
-  // Each tile of queries, head and batch entry.
-  AffineExpr batch = sizeOf(output, 0), heads = sizeOf(output, 1),
-             rows = sizeOf(output, 2);
+  // Each tile of rows, head and batch entry.
+  AffineExpr batch = sizeOf(dims.batch), heads = sizeOf(dims.heads),
+             rows = sizeOf(dims.rows);
   return rows.ceilDiv(tileM) * heads * batch;
 }
 
@@ -198,7 +193,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
           &getContext(), argument.name, argument.type));
       continue;
     }
-    types.push_back(getMemRefType(tensor, argument.order, argument.isMatrix));
+    types.push_back(getMemRefType(tensor, argument.order, argument.isCopied));
     parameters.push_back(tile::MemRefParameterAttr::get(
         &getContext(), argument.name,
         builder.getDenseI64ArrayAttr(argument.order)));
@@ -238,9 +233,10 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   SmallVector<Attribute> sizes;
   // Of clusters; as many CTAs as these have.
   int64_t cluster = chosen->getCluster();
-  AffineExpr items = getWorkItems(builder, arguments, chosen->getClusterRows(),
-                                  kb.packedHeads, sizes) *
-                     cluster;
+  AffineExpr items =
+      getWorkItems(builder, op.getWorkDims(), arguments,
+                   chosen->getClusterRows(), kb.packedHeads, sizes) *
+      cluster;
   // What the kernel takes for granted about sizes, for its host to check.
   SmallVector<Attribute> constraints;
   for (const auto &[size, of] : op.getDimMultiples())
@@ -274,7 +270,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
       /*prologue=*/ArrayAttr(),
       contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents),
-      /*overlapped=*/UnitAttr(), /*roles=*/ArrayAttr());
+      /*overlapped=*/UnitAttr(), /*roles=*/ArrayAttr(),
+      kb.asked.empty() ? ArrayAttr() : builder.getStrArrayAttr(kb.asked));
   if (kb.sequenceOrder)
     buildSequenceOrder(kb, abi);
   if (!kb.summaries.empty())

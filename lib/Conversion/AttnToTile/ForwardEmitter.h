@@ -76,10 +76,11 @@ private:
   /// on its own.
   bool partsRows() {
     return kb.heldRows && !computesBoundsFromCaptures() &&
-           schedule.isSpecialized() && !kb.packedHeads &&
-           schedule.getWarps() * schedule.getCluster() > 4;
+           schedule.getMatrixUnit() == tile::MatrixUnit::WarpGroup &&
+           !kb.packedHeads && schedule.getWarps() * schedule.getCluster() > 4;
   }
-  /// The query before `end`, 0 where there is none: regions see no number below.
+  /// The query before `end`, 0 where there is none: regions see no number
+  /// below.
   mlir::Value emitLastQuery(mlir::Value end);
   mlir::FailureOr<KeyBounds> emitKeyBounds(mlir::Value start, mlir::Value end);
   std::pair<mlir::Value, mlir::Value> emitHeldRows();

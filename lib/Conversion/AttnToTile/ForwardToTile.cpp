@@ -75,7 +75,7 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
     sum = tile::SoftmaxSumOp::create(
         b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
         Value(), Value(), ValueRange(), visible, columns, factor,
-        /*descending=*/schedule.isSpecialized(), b.getStringAttr("o"));
+        /*descending=*/schedule.visitsAtLeastOnce(), b.getStringAttr("o"));
   }
   sum.getScores().takeBody(scores);
   Block &values = sum.getValues().emplaceBlock();
@@ -97,7 +97,7 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
 /// a range that kv_classify picks.
 LogicalResult ForwardEmitter::emitBlocks() {
   OpBuilder &b = kb.builder;
-  bool runsOnce = schedule.isSpecialized();
+  bool runsOnce = schedule.visitsAtLeastOnce();
   if (op.hasBlocks()) {
     auto listed = std::make_unique<ListedBlocks>(kb, op, columns);
     listed->emitCounts(work, keys, runsOnce);
@@ -107,7 +107,7 @@ LogicalResult ForwardEmitter::emitBlocks() {
   if (failed(emitBounds()))
     return failure();
   // What visits carry can't be looked up ahead, as copies without roles do.
-  if (!schedule.getClassify() || !schedule.isSpecialized() || !classifies())
+  if (!schedule.getClassify() || !schedule.hasRoles() || !classifies())
     return success();
   auto classified = std::make_unique<ClassifiedBlocks>(
       kb, op, makeContext(Value()), getFirstCapture());

@@ -69,6 +69,8 @@ struct KernelBuilder {
   /// Scratch memory that the prologue fills: the kernel's last arguments.
   llvm::SmallVector<tile::ScratchMemRefParameterAttr> scratch = {};
   PackedHeads packedHeads = {};
+  /// The fields of the schedule that were set by hand.
+  llvm::SmallVector<llvm::StringRef> asked = {};
 
   mlir::Location getLoc() { return op->getLoc(); }
   /// Kernel argument of the op's operand or result.

@@ -88,7 +88,7 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
       b.getArrayAttr({}), /*persistent=*/IntegerAttr(),
       /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
       /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr(),
-      /*roles=*/ArrayAttr());
+      /*roles=*/ArrayAttr(), /*asked=*/ArrayAttr());
 
   SmallVector<Attribute> prologue;
   if (ArrayAttr before = main.getPrologueAttr())

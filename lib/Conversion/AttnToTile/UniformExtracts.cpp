@@ -132,8 +132,8 @@ static bool needsWideIndex(Block &block) {
 Value UniformExtracts::isInside(tensor::ExtractOp extract, int64_t dim,
                                 Value index) {
   Location loc = extract.getLoc();
-  Value size = memref::DimOp::create(
-      builder, loc, mapping.lookup(extract.getTensor()), dim);
+  Value size = memref::DimOp::create(builder, loc,
+                                     mapping.lookup(extract.getTensor()), dim);
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, index,
                                size);
 }

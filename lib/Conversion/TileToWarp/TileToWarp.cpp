@@ -49,7 +49,6 @@ private:
   Value getOnes(Location loc, MemRefType right, int64_t columns);
 
   tile::ScheduleAttr schedule;
-  bool specialized = false;
   int64_t cluster = 1;
   llvm::DenseMap<Operation *, Value> buffers;
   llvm::DenseMap<Operation *, Value> fragments;
@@ -96,11 +95,11 @@ static void emitZeroRows(OpBuilder &b, tile::LoadOp load, Value buffer) {
 Value TileToWarpPass::makeBuffer(Location loc, RankedTensorType tile,
                                  int64_t ctas) {
   int64_t columns = tile.getDimSize(1);
-  auto space =
-      warp::SharedAttr::get(&getContext(),
-                            specialized ? warp::getBoxPanelColumns(columns)
-                                        : warp::getPanelColumns(columns),
-                            ctas);
+  auto space = warp::SharedAttr::get(&getContext(),
+                                     schedule.copiesByEngine()
+                                         ? warp::getBoxPanelColumns(columns)
+                                         : warp::getPanelColumns(columns),
+                                     ctas);
   auto type = MemRefType::get(tile.getShape(), tile.getElementType(),
                               MemRefLayoutAttrInterface(), space);
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
@@ -136,7 +135,7 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   buffer = makeBuffer(load.getLoc(), load.getResult().getType(), ctas);
   OpBuilder builder(load);
   // The copy engine knows where the tensor ends, and no other limit.
-  Value limit = specialized ? Value() : load.getLimit();
+  Value limit = schedule.copiesByEngine() ? Value() : load.getLimit();
   warp::CopyOp::create(builder, load.getLoc(), load.getSource(),
                        load.getIndices(), limit,
                        /*condition=*/Value(), buffer, load.getDims(),
@@ -224,7 +223,7 @@ Value TileToWarpPass::getOnes(Location loc, MemRefType right, int64_t columns) {
 }
 
 LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
-  if (!specialized)
+  if (schedule.getMatrixUnit() != tile::MatrixUnit::WarpGroup)
     return sum.emitError("row sums by a dot need a schedule with roles "
                          "('producer_registers')");
   Value right = getBuffer(product.getB().getDefiningOp<tile::LoadOp>());
@@ -275,7 +274,6 @@ void TileToWarpPass::runOnOperation() {
   if (!abi)
     return signalPassFailure();
   schedule = abi.getSchedule();
-  specialized = schedule.isSpecialized();
   cluster = schedule.getCluster();
   SmallVector<tile::DotOp> dots, sums;
   getOperation().walk([&](tile::DotOp dot) {

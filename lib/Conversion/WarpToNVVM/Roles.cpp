@@ -8,6 +8,8 @@
 
 #include "WarpToNVVM.h"
 
+#include "fovea/Target/Target.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,7 +19,7 @@ using namespace mlir;
 using namespace fovea;
 
 static constexpr int64_t kLanes = 32, kGroupWarps = 4;
-static constexpr int64_t kRegisters = 65536, kRegisterStep = 8;
+static constexpr int64_t kRegisterStep = 8;
 static constexpr int64_t kChunkBytes = 16;
 
 //===----------------------------------------------------------------------===//
@@ -142,10 +144,8 @@ namespace {
 /// Builds the branches of a kernel's roles.
 class RoleBuilder {
 public:
-  RoleBuilder(warp::SpecializeOp op, Specialization &result)
-      : b(op), op(op), loc(op.getLoc()), result(result),
-        launched(kRegisters / (kLanes * op.getNumWarps()) / kRegisterStep *
-                 kRegisterStep) {}
+  RoleBuilder(warp::SpecializeOp op, int64_t launched, Specialization &result)
+      : b(op), op(op), loc(op.getLoc()), result(result), launched(launched) {}
 
   void run();
 
@@ -317,14 +317,39 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   result.roles.push_back(role);
 }
 
+/// Also finds the registers that the launch gives each thread: the same for
+/// all, rounded down. Roles may only redistribute them; a kernel that asks for
+/// more waits for ever.
 static LogicalResult checkSpecialize(warp::SpecializeOp op,
-                                     gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+                                     gpu::GPUFuncOp kernel, tile::AbiOp abi,
+                                     int64_t &launched) {
   if (op->getParentOp() != kernel)
     return op.emitOpError("must stand in the kernel's own block");
-  if (abi.getTarget() != "sm_90a")
-    return op.emitOpError("needs target 'sm_90a', found '")
-           << abi.getTarget() << "'";
+  const TargetInfo *target =
+      lookupTarget(abi.getTarget(), [&] { return abi.emitError(); });
+  if (!target)
+    return failure();
+  if (!target->warpGroupDots) {
+    InFlightDiagnostic diag = op.emitOpError("needs target ");
+    llvm::interleave(
+        llvm::make_filter_range(
+            getTargets(),
+            [](const TargetInfo &other) { return other.warpGroupDots; }),
+        diag,
+        [&](const TargetInfo &other) { diag << "'" << other.name << "'"; },
+        " or ");
+    return diag << ", found '" << abi.getTarget() << "'";
+  }
   int64_t warps = op.getNumWarps();
+  int64_t wanted = 0;
+  for (auto [count, registers] : llvm::zip(op.getWarps(), op.getRegisters()))
+    wanted += count * registers;
+  launched =
+      target->registers / (kLanes * warps) / kRegisterStep * kRegisterStep;
+  if (wanted > launched * warps)
+    return op.emitOpError("roles want ")
+           << wanted * kLanes << " registers, a launch of " << warps
+           << " warps has " << launched * warps * kLanes;
   if (int64_t(abi.getThreads()) != kLanes * warps)
     return abi.emitError("kernel needs 32 threads for each of ")
            << warps << " warps of its roles, found " << abi.getThreads();
@@ -361,9 +386,10 @@ FailureOr<Specialization> fovea::openRoles(gpu::GPUFuncOp kernel,
     ops[1].emitOpError("a kernel has at most one");
     return failure();
   }
-  if (failed(checkSpecialize(ops.front(), kernel, abi)))
+  int64_t launched = 0;
+  if (failed(checkSpecialize(ops.front(), kernel, abi, launched)))
     return failure();
-  RoleBuilder(ops.front(), result).run();
+  RoleBuilder(ops.front(), launched, result).run();
   return result;
 }
 

@@ -825,3 +825,40 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// What a chip has, and what its launch gives each thread.
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (2)>) threads(384) shared_memory(0)
+  gpu.func @f() kernel {
+    // expected-error@+1 {{roles want 66560 registers, a launch of 12 warps has 64512}}
+    warp.specialize
+      role @load warps(4) regs(40) {
+        warp.return
+      }
+      role @compute warps(8) regs(240) {
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{unknown target 'sm_1', expected one of}}
+  tile.abi @f target("sm_1") schedule(<tile_m = 64, tile_n = 32, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (2)>) threads(384) shared_memory(0)
+  gpu.func @f() kernel {
+    warp.specialize
+      role @load warps(4) regs(40) {
+        warp.return
+      }
+      role @compute warps(8) regs(216) {
+        warp.return
+      }
+    gpu.return
+  }
+}

@@ -216,6 +216,12 @@ SmallVector<int64_t> MergeOp::getResultMemoryOrder(unsigned index) {
   return memoryOrder(index == 0 ? 4 : 3, getLayout());
 }
 
+bool MergeOp::isOperandCopied(unsigned index) {
+  return index < getOutputs().size();
+}
+bool MergeOp::isResultCopied(unsigned index) { return index == 0; }
+WorkDims MergeOp::getWorkDims() { return {"B", "Hq", "Sq", "", ""}; }
+
 SmallVector<std::pair<std::string, int64_t>> MergeOp::getDimLimits() {
   return {{"Sq", ForwardOp::kMaxSequenceLength}};
 }

@@ -88,6 +88,16 @@ SmallVector<int64_t> ForwardOp::getResultMemoryOrder(unsigned index) {
   return llvm::to_vector(llvm::seq<int64_t>(0, index == 0 ? 4 : 3));
 }
 
+bool ForwardOp::isOperandCopied(unsigned index) { return index < 3; }
+bool ForwardOp::isResultCopied(unsigned index) { return index == 0; }
+
+WorkDims ForwardOp::getWorkDims() {
+  WorkDims dims = {"B", "Hq", "Sq", "Hkv", ""};
+  if (isa<PackedAttr>(getSequence()))
+    dims.sequences = getSequence().getOperandDims(0).front().str();
+  return dims;
+}
+
 SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
   return {{"Hq", "Hkv"}};
 }

@@ -50,6 +50,26 @@ static StringRef getFamily(StringAttr name) {
 }
 
 //===----------------------------------------------------------------------===//
+// Units and roles
+//===----------------------------------------------------------------------===//
+
+// Four questions that passes ask. Schedules of today answer them together: a
+// budget for who copies comes with the copy engine and the warp groups' unit.
+
+bool ScheduleAttr::hasRoles() const { return getProducerRegisters() != 0; }
+bool ScheduleAttr::copiesByEngine() const { return hasRoles(); }
+MatrixUnit ScheduleAttr::getMatrixUnit() const {
+  return hasRoles() ? MatrixUnit::WarpGroup : MatrixUnit::Warp;
+}
+bool ScheduleAttr::visitsAtLeastOnce() const { return hasRoles(); }
+
+bool AbiOp::isAsked(StringRef field) {
+  std::optional<ArrayAttr> asked = getAsked();
+  return asked &&
+         llvm::is_contained(asked->getAsValueRange<StringAttr>(), field);
+}
+
+//===----------------------------------------------------------------------===//
 // Streams, dots, stores
 //===----------------------------------------------------------------------===//
 
@@ -67,9 +87,16 @@ StreamPlan ScheduleAttr::getStream(StringAttr name) const {
 DotPlan ScheduleAttr::getDot(StringAttr name) const {
   DotPlan plan;
   StringRef family = getFamily(name);
-  if (family == "s")
-    plan = {getQueryInRegisters() != 0, getOverlap(), getAddByDot() != 0};
-  plan.inFlight = family == "c" && getInFlight() != 0;
+  if (family == "s") {
+    plan.aInRegisters = getQueryInRegisters() != 0;
+    plan.ahead = getOverlap();
+    plan.addsToSummand = getAddByDot() != 0;
+  } else if (family == "o") {
+    plan.operandAbove = getSoftmaxPart();
+    plan.operandByFma = getExp2ByFma();
+  } else if (family == "c") {
+    plan.inFlight = getInFlight() != 0;
+  }
   return plan;
 }
 
@@ -99,6 +126,12 @@ LogicalResult RoleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "role '" << name
                        << "' must have warps and registers, found " << warps
                        << " and " << registers;
+  // Registers are given to four warps at a time; roles of fewer share them.
+  constexpr int64_t kGroupWarps = 4;
+  if (warps > kGroupWarps && warps % kGroupWarps != 0)
+    return emitError() << "role '" << name << "' must have less than "
+                       << kGroupWarps << " warps or a multiple of "
+                       << kGroupWarps << ", found " << warps;
   return success();
 }
 

@@ -38,7 +38,7 @@ struct LowerWork : fovea::tile::impl::LowerWorkBase<LowerWork> {
 
   void runOnOperation() override {
     AbiOp abi = lookupAbi(getOperation());
-    bool hasRoles = !abi || abi.getSchedule().isSpecialized();
+    bool hasRoles = !abi || abi.getSchedule().hasRoles();
     SmallVector<ForeachWorkOp> single;
     WalkResult walk = getOperation().walk([&](ForeachWorkOp op) -> WalkResult {
       if (op.getSchedule() == WorkSchedule::Single)

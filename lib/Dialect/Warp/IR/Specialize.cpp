@@ -164,16 +164,6 @@ LogicalResult SpecializeOp::verify() {
            << ", found " << getNumWarps();
   if (failed(verifySharedGroups(*this)))
     return failure();
-  // The launch gives all threads the same budget, rounded down; roles may only
-  // redistribute it. A kernel that asks for more waits for ever.
-  int64_t launched = 65536 / (32 * getNumWarps()) / kBudgetStep * kBudgetStep;
-  int64_t wanted = 0;
-  for (auto [warps, registers] : llvm::zip(getWarps(), getRegisters()))
-    wanted += warps * registers;
-  if (wanted > launched * getNumWarps())
-    return emitOpError("roles want ")
-           << wanted * 32 << " registers, a launch of " << getNumWarps()
-           << " warps has " << launched * getNumWarps() * 32;
   for (Value capture : getCaptures())
     if (isa<TensorType>(capture.getType()))
       return emitOpError("a register tile can't be captured, found ")

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPAPPROXIMATEEXP2
@@ -40,20 +41,76 @@ struct ApproximateExp2Pass
 };
 } // namespace
 
-/// Weights are what is rounded to 16 bits, directly or as a part of a tile.
-static bool isWeight(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    if (isa<arith::TruncFOp>(user))
-      return getElementTypeOrSelf(user->getResult(0).getType())
-                 .getIntOrFloatBitWidth() == 16;
-    if (isa<ConcatColumnsOp, arith::SelectOp>(user))
-      return isWeight(user->getResult(0));
-    if (auto wait = dyn_cast<DotWaitOp>(user))
-      return llvm::any_of(
-          llvm::zip(wait.getHeld(), wait.getHeldResults()),
-          [](auto pair) { return isWeight(std::get<1>(pair)); });
-    return false;
-  });
+namespace {
+/// Goes back from what dots multiply to the exponentials that are rounded for
+/// it.
+class Exponentials {
+public:
+  void addOperand(DotOp dot, int64_t percent) { add(dot.getA(), percent); }
+  /// The share of polynomials; 0 where it is no part of an operand.
+  int64_t getShare(math::Exp2Op op) const { return shares.lookup(op); }
+
+private:
+  void add(Value value, int64_t percent);
+  void addRounded(Value value, int64_t percent);
+
+  llvm::DenseMap<Operation *, int64_t> shares;
+  llvm::DenseSet<Value> seen;
+};
+} // namespace
+
+/// What dots of this or another block multiply, 16 bits wide.
+void Exponentials::add(Value value, int64_t percent) {
+  if (!tile::isRegisterTile(value.getType()) || !seen.insert(value).second)
+    return;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+      add(loop.getTiedLoopInit(argument)->get(), percent);
+      add(loop.getTiedLoopYieldedValue(argument)->get(), percent);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+      unsigned index = argument.getArgNumber();
+      add(loop.getInits()[index], percent);
+      add(loop.getConditionOp().getArgs()[index], percent);
+    }
+    return;
+  }
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  unsigned index = result.getResultNumber();
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    add(loop.getConditionOp().getArgs()[index], percent);
+  } else if (op->getNumRegions() != 0) {
+    // Loops and branches give what their regions end with.
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      add(loop.getInitArgs()[index], percent);
+    for (Region &region : op->getRegions())
+      if (!region.empty() && index < region.back().back().getNumOperands())
+        add(region.back().back().getOperand(index), percent);
+  } else if (isa<ConcatColumnsOp, arith::SelectOp>(op)) {
+    for (Value operand : op->getOperands())
+      add(operand, percent);
+  } else if (isa<arith::TruncFOp>(op) &&
+             getElementTypeOrSelf(value).getIntOrFloatBitWidth() == 16) {
+    addRounded(op->getOperand(0), percent);
+  }
+}
+
+/// What is rounded: directly, as a part of a tile, or behind a wait.
+void Exponentials::addRounded(Value value, int64_t percent) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !seen.insert(value).second)
+    return;
+  if (isa<ConcatColumnsOp, arith::SelectOp>(op)) {
+    for (Value operand : op->getOperands())
+      addRounded(operand, percent);
+  } else if (auto wait = dyn_cast<DotWaitOp>(op)) {
+    for (auto [held, after] : llvm::zip(wait.getHeld(), wait.getHeldResults()))
+      if (after == value)
+        addRounded(held, percent);
+  } else if (isa<math::Exp2Op>(op) && getElementTypeOrSelf(value).isF32()) {
+    shares[op] = percent;
+  }
 }
 
 /// exp2(x), for x up to 127.
@@ -106,24 +163,27 @@ static void approximate(math::Exp2Op op, int64_t columns) {
 }
 
 void ApproximateExp2Pass::runOnOperation() {
-  int64_t percent = share;
-  if (percent < 0) {
-    tile::AbiOp abi = tile::lookupAbi(getOperation());
-    percent = abi ? abi.getSchedule().getExp2ByFma() : 0;
-  }
-  if (percent > 100) {
-    getOperation().emitError("share must be at most 100, found ") << percent;
+  if (share > 100) {
+    getOperation().emitError("share must be at most 100, found ") << share;
     return signalPassFailure();
   }
-  if (percent == 0)
-    return;
-  SmallVector<math::Exp2Op> weights;
-  getOperation().walk([&](math::Exp2Op op) {
-    if (tile::isRegisterTile(op.getType()) &&
-        getElementTypeOrSelf(op.getType()).isF32() && isWeight(op.getResult()))
-      weights.push_back(op);
+  tile::AbiOp abi = tile::lookupAbi(getOperation());
+  Exponentials exponentials;
+  getOperation().walk([&](DotOp dot) {
+    int64_t percent = share;
+    if (percent < 0)
+      percent =
+          abi ? abi.getSchedule().getDot(dot.getNameAttr()).operandByFma : 0;
+    if (percent > 0)
+      exponentials.addOperand(dot, percent);
   });
-  for (math::Exp2Op op : weights) {
+  SmallVector<math::Exp2Op> found;
+  getOperation().walk([&](math::Exp2Op op) {
+    if (exponentials.getShare(op) != 0)
+      found.push_back(op);
+  });
+  for (math::Exp2Op op : found) {
+    int64_t percent = exponentials.getShare(op);
     int64_t all = cast<RankedTensorType>(op.getType()).getDimSize(1);
     int64_t columns = all * percent / 100 / kColumnBlock * kColumnBlock;
     if (percent == 100)

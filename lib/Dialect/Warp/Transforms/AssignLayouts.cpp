@@ -61,7 +61,7 @@ bool AssignLayoutsPass::convert(Value value) {
 Attribute AssignLayoutsPass::makeLayout(tile::AbiOp abi, int64_t warps) {
   auto emitError = [&] { return abi.emitError(); };
   warps *= abi.getSchedule().getCluster();
-  if (abi.getSchedule().isSpecialized())
+  if (abi.getSchedule().getMatrixUnit() == tile::MatrixUnit::WarpGroup)
     return warp::WgmmaAttr::getChecked(emitError, &getContext(), warps / 4);
   return warp::MmaSyncAttr::getChecked(emitError, &getContext(), warps);
 }

@@ -281,7 +281,8 @@ void InsertAsyncCopiesPass::runOnOperation() {
   if (!abi)
     return signalPassFailure();
   // 'warp-insert-pipelines' does it for kernels with roles.
-  if (abi.getSchedule().isSpecialized())
+  tile::ScheduleAttr schedule = abi.getSchedule();
+  if (schedule.hasRoles())
     return;
   llvm::MapVector<Operation *, SmallVector<warp::CopyOp>> loops;
   SmallVector<warp::CopyOp> single;
@@ -293,10 +294,21 @@ void InsertAsyncCopiesPass::runOnOperation() {
     else
       single.push_back(copy);
   });
-  int64_t stages = abi.getSchedule().getStages();
-  for (auto &[loop, copies] : loops)
+  for (auto &[loop, copies] : loops) {
+    // One ring position serves all of a loop's streams.
+    int64_t stages = schedule.getStream(copies.front().getNameAttr()).stages;
+    for (warp::CopyOp copy : copies)
+      if (int64_t other = schedule.getStream(copy.getNameAttr()).stages;
+          other != stages) {
+        InFlightDiagnostic diag =
+            copy.emitError("has ")
+            << other << " stages, another copy of its loop has " << stages;
+        diag.attachNote(copies.front().getLoc()) << "the other copy";
+        return signalPassFailure();
+      }
     if (failed(convertLoop(cast<scf::ForOp>(loop), copies, stages)))
       return signalPassFailure();
+  }
   for (warp::CopyOp copy : single)
     if (failed(convertSingle(copy)))
       return signalPassFailure();

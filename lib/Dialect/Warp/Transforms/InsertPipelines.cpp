@@ -205,7 +205,7 @@ void InsertPipelinesPass::runOnOperation() {
   if (!abi)
     return signalPassFailure();
   // Where all warps copy, 'warp-insert-async-copies' has done it for copies.
-  bool hasRoles = abi.getSchedule().isSpecialized();
+  bool hasRoles = abi.getSchedule().hasRoles();
   SmallVector<std::pair<Operation *, AllocOp>> fills;
   getOperation().walk([&](Operation *op) {
     std::optional<AllocOp> alloc = getFilled(op);

@@ -116,7 +116,7 @@ void KeepDotsInFlightPass::runOnOperation() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  if (!abi.getSchedule().isSpecialized())
+  if (!abi.getSchedule().hasRoles())
     return;
   llvm::MapVector<Operation *, SmallVector<DotOp>> loops;
   WalkResult walk = getOperation().walk([&](DotOp dot) -> WalkResult {

@@ -57,7 +57,7 @@ void PingPongPass::runOnOperation() {
     return signalPassFailure();
   tile::ScheduleAttr schedule = abi.getSchedule();
   int64_t groups = schedule.getWarps() / 4;
-  if (!schedule.isSpecialized() || !schedule.getPingPong() || groups < 2)
+  if (!schedule.hasRoles() || !schedule.getPingPong() || groups < 2)
     return;
   groups *= schedule.getCluster();
   SmallVector<Burst> bursts;

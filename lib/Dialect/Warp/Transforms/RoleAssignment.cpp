@@ -34,7 +34,7 @@ SmallVector<tile::RoleAttr> warp::getRoles(gpu::GPUFuncOp kernel,
     return roles;
   }
   tile::ScheduleAttr schedule = abi.getSchedule();
-  if (!schedule.isSpecialized())
+  if (!schedule.hasRoles())
     return roles;
   llvm::SetVector<Attribute> copied;
   kernel.walk([&](CopyOp copy) {

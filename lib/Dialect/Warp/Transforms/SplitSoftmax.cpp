@@ -45,6 +45,9 @@ public:
   /// the block. False, and nothing changed, where the weights have other uses.
   bool split(int64_t columns);
   int64_t getNumColumns() const { return weights().getType().getDimSize(1); }
+  /// The name of the dot that is waited for, and reads the weights before
+  /// these.
+  StringAttr getDotName() const { return cast<DotOp>(issue).getNameAttr(); }
 
 private:
   RoundedWeights(DotWaitOp wait, arith::TruncFOp round, Operation *issue)
@@ -255,8 +258,9 @@ void SplitSoftmaxPass::runOnOperation() {
       continue;
     ++numSplit;
     int64_t all = weights->getNumColumns();
-    int64_t columns = all * abi.getSchedule().getSoftmaxPart() / 100 /
-                      kStepColumns * kStepColumns;
+    int64_t above =
+        abi.getSchedule().getDot(weights->getDotName()).operandAbove;
+    int64_t columns = all * above / 100 / kStepColumns * kStepColumns;
     // At the end of a tile the product's wait is followed by its store: all
     // exponentials run before.
     bool inLoop = isa<scf::ForOp>(wait->getParentOp());

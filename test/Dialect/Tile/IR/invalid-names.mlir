@@ -34,6 +34,11 @@ func.func @pipeline() {
 
 // -----
 
+// expected-error @+1 {{role 'a' must have less than 4 warps or a multiple of 4, found 6}}
+#role = #tile.role<"a", warps = 6, registers = 24, owns = ["k"]>
+
+// -----
+
 // expected-error @+1 {{a role needs a name}}
 #role = #tile.role<"", warps = 4, registers = 24, owns = ["k"]>
 

@@ -158,20 +158,6 @@ func.func @f() {
 
 // -----
 
-func.func @f() {
-  // expected-error@+1 {{roles want 66560 registers, a launch of 12 warps has 64512}}
-  warp.specialize
-    role @load warps(4) regs(40) {
-    warp.return
-    }
-    role @compute warps(8) regs(240) {
-    warp.return
-    }
-  return
-}
-
-// -----
-
 func.func @f(%t: tensor<128x64xf32, #warp.wgmma<groups = 2>>) {
   // expected-error@+1 {{a register tile can't be captured, found 'tensor<128x64xf32, #warp.wgmma<groups = 2>>'}}
   warp.specialize captures(%t : tensor<128x64xf32, #warp.wgmma<groups = 2>>)

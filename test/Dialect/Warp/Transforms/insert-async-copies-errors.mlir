@@ -199,3 +199,28 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// One ring position serves all copies of a loop.
+!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, key_stages = 3>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %a = warp.alloc : !buffer
+    %b = warp.alloc : !buffer
+    scf.for %j = %c0 to %n step %c32 {
+      // expected-note@+1 {{the other copy}}
+      warp.copy "k" %k[%j, %c0] dims [0, 1] to %a : !memory to !buffer
+      // expected-error@+1 {{has 2 stages, another copy of its loop has 3}}
+      warp.copy "v" %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
+    }
+    gpu.return
+  }
+}

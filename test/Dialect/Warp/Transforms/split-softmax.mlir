@@ -38,7 +38,7 @@ gpu.module @m {
     %v = warp.alloc : !buffer
     %r:3 = scf.for %j = %c0 to %n step %c1 iter_args(%w = %p0, %acc = %zo, %l = %zl) -> (!weights, !out, !sums) {
       %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-      %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+      %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
       %s = warp.dot_wait %i1 : !warp.pending<!scores>
       %mb = tile.broadcast %m : !rows to !scores
       %d = math.fma %s, %scale, %mb : !scores
@@ -103,7 +103,7 @@ gpu.module @m {
     %v = warp.alloc : !buffer
     %r:3 = scf.for %j = %c0 to %n step %c1 iter_args(%w = %p0, %acc = %zo, %l = %zl) -> (!weights, !out, !sums) {
       %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-      %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+      %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
       %s = warp.dot_wait %i1 : !warp.pending<!scores>
       %mb = tile.broadcast %m : !rows to !scores
       %d = math.fma %s, %scale, %mb : !scores
@@ -152,7 +152,7 @@ gpu.module @m {
     %v = warp.alloc : !buffer
     %r:3 = scf.for %j = %c0 to %n step %c1 iter_args(%w = %p0, %acc = %zo, %l = %zl) -> (!weights, !out, !sums) {
       %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-      %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+      %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
       %s = warp.dot_wait %i1 : !warp.pending<!scores>
       %mb = tile.broadcast %m : !rows to !scores
       %d = math.fma %s, %scale, %mb : !scores
@@ -201,7 +201,7 @@ gpu.module @m {
     %v = warp.alloc : !buffer
     %r:3 = scf.for %j = %c0 to %n step %c1 iter_args(%w = %p0, %acc = %zo, %l = %zl) -> (!weights, !out, !sums) {
       %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-      %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+      %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
       %s = warp.dot_wait %i1 : !warp.pending<!scores>
       %mb = tile.broadcast %m : !rows to !scores
       %d = math.fma %s, %scale, %mb : !scores
@@ -247,7 +247,7 @@ gpu.module @m {
     %v = warp.alloc : !buffer
     %w = arith.constant dense<1.0> : !weights
     %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-    %i2 = warp.dot async %w, %v, %zo : !weights, !buffer, !out
+    %i2 = warp.dot async "o" %w, %v, %zo : !weights, !buffer, !out
     %s = warp.dot_wait %i1 : !warp.pending<!scores>
     %mb = tile.broadcast %m : !rows to !scores
     %d = math.fma %s, %scale, %mb : !scores
@@ -300,7 +300,7 @@ gpu.module @m {
       %sum = tile.reduce add dim 1 %e : !scores to !sums
       %l2 = arith.addf %l, %sum : !sums
       %p = arith.truncf %e : !scores to !weights
-      %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+      %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
       %o = warp.dot_wait %i2 : !warp.pending<!out>
       scf.yield %p, %o, %l2 : !weights, !out, !sums
     }
@@ -346,7 +346,7 @@ gpu.module @m {
     %v = warp.alloc : !buffer
     %r:3 = scf.for %j = %c0 to %n step %c1 iter_args(%w = %p0, %acc = %zo, %l = %zl) -> (!weights, !out, !sums) {
       %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
-      %i2 = warp.dot async %w, %v, %acc : !weights, !buffer, !out
+      %i2 = warp.dot async "o" %w, %v, %acc : !weights, !buffer, !out
       %s = warp.dot_wait %i1 : !warp.pending<!scores>
       %mb = tile.broadcast %m : !rows to !scores
       %d = math.fma %s, %scale, %mb : !scores

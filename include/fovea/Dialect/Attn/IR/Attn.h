@@ -26,6 +26,14 @@
 #include "fovea/Dialect/Attn/IR/AttnEnums.h.inc"
 
 namespace fovea::attn {
+/// Names of the dimensions that tiles of output are counted by: so many of
+/// `rows` for each of `batch` and `heads`. With `sequences`, rows are those of
+/// sequences that lie one behind the other, and that many offsets say where.
+/// Those of `heads` that share one of `sharedHeads` may be rows of one tile.
+struct WorkDims {
+  std::string batch, heads, rows, sharedHeads, sequences;
+};
+
 /// Size `dim` counts blocks of `block`, which cover size `of`.
 struct DimCover {
   std::string dim;

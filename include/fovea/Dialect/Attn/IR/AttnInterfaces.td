@@ -69,6 +69,16 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<"Kernel dimension to host dimension of the result.",
       "::llvm::SmallVector<int64_t>", "getResultMemoryOrder",
       (ins "unsigned":$index)>,
+    InterfaceMethod<[{Whether tiles of the operand are copied row by row: its
+      last dimension must be contiguous, and rows begin at multiples of 16
+      bytes. What is not is read element by element.}],
+      "bool", "isOperandCopied", (ins "unsigned":$index), "",
+      /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<"The same of the result, whose tiles are written.",
+      "bool", "isResultCopied", (ins "unsigned":$index), "",
+      /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<"What the kernel's tiles of output are counted by.",
+      "::fovea::attn::WorkDims", "getWorkDims", (ins)>,
     InterfaceMethod<[{Pairs of dimension names of which the first one's size is
       a multiple of the second one's.}],
       "::llvm::SmallVector<std::pair<std::string, std::string>>",

@@ -23,7 +23,8 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     DeclareOpInterfaceMethods<KernelOpInterface,
                               ["getDimMultiples", "getDimLimits",
                                "getDimCovers", "getNonEmptyDims",
-                               "getContents"]>]> {
+                               "getContents", "isOperandCopied",
+                               "isResultCopied"]>]> {
   let summary = "attention, forward";
   let description = [{
     In exact arithmetic, for batch entry `b`, query head `h`, query `i`, key `j`:
@@ -209,7 +210,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
 def Attn_MergeOp : Attn_Op<"merge", [
     Pure, SameVariadicOperandSize,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
-    DeclareOpInterfaceMethods<KernelOpInterface, ["getDimLimits"]>]> {
+    DeclareOpInterfaceMethods<KernelOpInterface, ["getDimLimits", "isOperandCopied", "isResultCopied"]>]> {
   let summary = "combines attention over parts of the keys";
   let description = [{
     Given (O, LSE) of the same queries over disjoint sets of keys, gives (O,

@@ -58,6 +58,10 @@ struct BoxDims {
   }
 };
 
+/// What multiplies tiles: a warp's `mma.sync`, done when it returns, or a warp
+/// group's `wgmma`, which runs on its own and reads shared memory.
+enum class MatrixUnit { Warp, WarpGroup };
+
 /// What a schedule says of a stream: boxes that come from memory one after the
 /// other.
 struct StreamPlan {
@@ -77,6 +81,11 @@ struct DotPlan {
   bool addsToSummand = false;
   /// Its loop issues it before the last round's is done.
   bool inFlight = false;
+  /// Per cent of a register operand's columns that are computed before the wait
+  /// for the dot that reads the one before it.
+  int64_t operandAbove = 100;
+  /// Per cent of the exponentials in a register operand that are polynomials.
+  int64_t operandByFma = 0;
 };
 
 /// What a schedule says of a store.

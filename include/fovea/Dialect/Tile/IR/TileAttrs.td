@@ -115,8 +115,16 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Copies and computation are the work of different warps.
-    bool isSpecialized() const { return getProducerRegisters() != 0; }
+    /// Whether it has registers for two roles: one copies, the other computes.
+    bool hasRoles() const;
+    /// Whether the copy engine brings tiles, in boxes of whole panels, instead
+    /// of threads.
+    bool copiesByEngine() const;
+    /// The matrix unit that dots are for.
+    ::fovea::tile::MatrixUnit getMatrixUnit() const;
+    /// Whether loops over blocks run at least once, so that what a round begins
+    /// can be begun before them.
+    bool visitsAtLeastOnce() const;
     /// Queries that a cluster works on at a time.
     int64_t getClusterRows() const { return getTileM() * getCluster(); }
     /// What it says of the stream, dot or store with a name, which may be null:
@@ -130,7 +138,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
 def Tile_RoleAttr : Tile_Attr<"Role", "role"> {
   let summary = "a group of warps, and what it is responsible for";
   let description = [{
-    `warps` warps, a multiple of four or less than four, whose threads may use
+    `warps` warps, a multiple of four (warp groups) or less than four, whose threads may use
     `registers` registers, run what has one of the names in `owns`: they fill
     these streams, issue these dots, make these stores. All else follows from
     that (`warp-specialize`). A name has one owner.

@@ -42,6 +42,10 @@ def Tile_AbiOp : Tile_Op<"abi", [
     the host may start this one before the last of them has ended: the kernel
     waits for it itself. `warp-to-nvvm` says so where it has emitted that wait.
 
+    `asked` names the fields of the schedule that were set by hand. A pass that
+    can't do what such a field says fails; of others it says so in a remark, and
+    changes the schedule, which in the end states what the code has.
+
     `roles` lists #tile.role attributes: which warps run which part of the
     kernel, once `warp-specialize` parts it. Without them a schedule with
     `producer_registers` has two: `load`, which fills the streams that come from
@@ -73,7 +77,8 @@ def Tile_AbiOp : Tile_Op<"abi", [
                        OptionalAttr<FlatSymbolRefArrayAttr>:$prologue,
                        OptionalAttr<ArrayAttr>:$contents,
                        UnitAttr:$overlapped,
-                       OptionalAttr<ArrayAttr>:$roles);
+                       OptionalAttr<ArrayAttr>:$roles,
+                       OptionalAttr<StrArrayAttr>:$asked);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
@@ -82,12 +87,15 @@ def Tile_AbiOp : Tile_Op<"abi", [
     (`persistent` `(` $persistent^ `)`)? (`cluster` `(` $cluster^ `)`)?
     (`prologue` `(` $prologue^ `)`)? (`overlapped` $overlapped^)?
     (`constraints` `(` $constraints^ `)`)?
-    (`contents` `(` $contents^ `)`)? (`roles` `(` $roles^ `)`)? attr-dict
+    (`contents` `(` $contents^ `)`)? (`roles` `(` $roles^ `)`)?
+    (`asked` `(` $asked^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Checks the prologue and the launch's scratch memory.
     ::llvm::LogicalResult verifyPrologue();
+    /// Whether the field of the schedule was set by hand.
+    bool isAsked(::llvm::StringRef field);
   }];
 }
 

@@ -156,13 +156,13 @@ def WarpKeepDotsInFlight
 def WarpSplitSoftmax : Pass<"warp-split-softmax", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Order exponentials around the wait for a product";
   let description = [{
-    Where weights are computed while the product with the last block's weights
-    is in flight, says what must stand above and what below that product's wait:
-    the registers of the weights in flight may be overwritten only after it, so
-    weights are rounded below it; exponentials stay above it, so that it waits
-    for as little as possible. In loops, the schedule's `softmax_part` of the
-    columns are exponentiated above the wait and the others below, where their
-    exponentials run beside the first ones' rounding.
+    Where a dot's first operand is computed while the dot that reads the one
+    before it is in flight, says what must stand above and what below that dot's
+    wait: registers that are read may be overwritten only after it, so the
+    operand is rounded below it; what is rounded stays above it, so that it waits
+    for as little as possible. In loops, the share of the columns that the
+    schedule has for the dot's name (`softmax_part` for `o`) is computed above the
+    wait and the others below, beside the first ones' rounding.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [
@@ -201,9 +201,9 @@ def WarpApproximateExp2
   let description = [{
     The special-function unit gives 16 exponentials a clock and SM; where softmax
     waits for it, a part can be polynomials on FMA units (FlashAttention 4). Of
-    each tile of weights, that is of `math.exp2` on f32 that is rounded to 16
-    bits, the last columns, `exp2_by_fma` per cent of the schedule in multiples
-    of 8 columns, are computed as
+    each `math.exp2` on f32 that is rounded to 16 bits and multiplied by a dot, in
+    this or the next round of a loop, the last columns, in multiples of 8, are computed
+    as below: the share that the schedule has for the dot's name (`exp2_by_fma` for `o`).
 
     ```text
     x' = max(x, -127)                  // keeps NaN; -inf becomes -127

@@ -164,7 +164,8 @@ static void approximate(math::Exp2Op op, int64_t columns) {
 
 void ApproximateExp2Pass::runOnOperation() {
   if (share > 100) {
-    getOperation().emitError("share must be at most 100, found ") << share;
+    getOperation().emitError("share must be at most 100, found ")
+        << int64_t(share);
     return signalPassFailure();
   }
   tile::AbiOp abi = tile::lookupAbi(getOperation());

@@ -80,9 +80,8 @@ static void emitAdd(OpBuilder &b, Location loc, Place place, Value value) {
     emitAsm(b, loc, always, "l,f", {place.address, value});
     return;
   }
-  std::string text =
-      "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\t@p " + always.str() +
-      "\n\t}";
+  std::string text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\t@p " +
+                     always.str() + "\n\t}";
   Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);
   emitAsm(b, loc, text, "l,f,r", {place.address, value, flag});
 }
@@ -220,8 +219,9 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
     Location loc = op.getLoc();
     if (op.getAdd() && !llvm::all_of(op.getValue().getType().getShape(),
                                      [](int64_t extent) { return extent > 1; }))
-      return op.emitOpError("adds tiles of several rows and columns only, as "
-                            "several threads hold the elements of others; found ")
+      return op.emitOpError(
+                 "adds tiles of several rows and columns only, as "
+                 "several threads hold the elements of others; found ")
              << op.getValue().getType();
     FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
     if (failed(view))

@@ -116,10 +116,11 @@ LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
     isWarpLevel |= isa_and_nonnull<warp::WarpDialect>(op->getDialect());
     // Blocks that draw from one counter, or add to the same elements.
     auto copy = dyn_cast<warp::CopyOutOp>(op);
-    isShared |=
-        isa<warp::NextWorkOp, warp::FetchWorkOp>(op) || (copy && copy.getAdd());
+    auto store = dyn_cast<tile::StoreOp>(op);
+    isShared |= isa<warp::NextWorkOp, warp::FetchWorkOp>(op) ||
+                (copy && copy.getAdd()) || (store && store.getAdd());
   });
-  if (isShared)
+  if (isShared && isWarpLevel)
     return runInterleaved(frame, kernel, arguments, count, seed);
   auto runBlock = [&](int64_t block, Frame &inner) -> LogicalResult {
     GridPosition position{{block, 0, 0}, {count, 1, 1}};
@@ -132,6 +133,16 @@ LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
   // A trace is one of the first block.
   int64_t executed = frame.getEnvironment<TraceEnvironment>() ? 1 : count;
   auto describe = [&](int64_t block) { return describeBlock(block, count); };
-  return frame.runInParallel(kernel.getContext(), std::min(executed, count),
-                             runBlock, describe);
+  executed = std::min(executed, count);
+  if (!isShared)
+    return frame.runInParallel(kernel.getContext(), executed, runBlock,
+                               describe);
+  // One after the other: sums don't depend on the number of threads.
+  for (int64_t block = 0; block < executed; ++block)
+    if (failed(frame.runInParallel(
+            kernel.getContext(), 1,
+            [&](int64_t, Frame &inner) { return runBlock(block, inner); },
+            [&](int64_t) { return describe(block); })))
+      return failure();
+  return success();
 }

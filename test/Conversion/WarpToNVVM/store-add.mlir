@@ -3,10 +3,9 @@
 // Without the copy engine each element is added by the thread that holds it, where it
 // exists: columns always do, rows up to the tensor's end.
 // CHECK-LABEL: gpu.func @f
-// CHECK-SAME: %[[C:.*]]: !llvm.ptr<1>, %[[M:[^ ]*]]: i32
-// CHECK: %[[X:.*]]:16 = vector.to_elements
+// CHECK-SAME: %[[X:[^ ]*]]: f32)
 // CHECK: %[[FLAG:.*]] = arith.extui %{{.*}} : i1 to i32
-// CHECK: llvm.inline_asm has_side_effects "{\0A\09.reg .pred p;\0A\09setp.ne.b32 p, $2, 0;\0A\09@p red.global.add.f32 [$0], $1;\0A\09}", "l,f,r" %{{.*}}, %[[X]]#0, %[[FLAG]] : (!llvm.ptr<1>, f32, i32) -> ()
+// CHECK: llvm.inline_asm has_side_effects "{\0A\09.reg .pred p;\0A\09setp.ne.b32 p, $2, 0;\0A\09@p red.global.add.f32 [$0], $1;\0A\09}", "l,f,r" %{{.*}}, %[[X]], %[[FLAG]] : (!llvm.ptr<1>, f32, i32) -> ()
 // CHECK-COUNT-15: red.global.add.f32
 // CHECK-NOT: red.global.add.f32
 // CHECK: gpu.return

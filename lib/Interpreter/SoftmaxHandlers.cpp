@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BlockCursor.h"
 #include "Elementwise.h"
 #include "MatMul.h"
 #include "TileSupport.h"
@@ -42,26 +43,23 @@ namespace {
 /// maximum so far.
 class SoftmaxSumActivation : public Activation {
 public:
-  explicit SoftmaxSumActivation(tile::SoftmaxSumOp op) : op(op) {}
+  explicit SoftmaxSumActivation(tile::SoftmaxSumOp op) : op(op), at(op) {}
 
   LogicalResult resume(Frame &frame, Operation *terminator,
                        MutableArrayRef<RuntimeValue> yielded,
                        Next &next) override {
     if (!terminator) {
       start(frame);
-      if (op.isVisiting())
-        return startVisit(frame, next);
-      if (isEmpty(frame) && !op.getDescending())
-        return finish(next);
       return startBlock(frame, next);
     }
     Region *ended = terminator->getParentRegion();
     if (ended == &op.getVisit()) {
-      takeVisit(frame, yielded, next);
-      return success();
+      at.takeVisit(yielded);
+      next.region = &op.getScores();
+      return at.get(frame, next.values);
     }
     if (ended == &op.getScores()) {
-      if (isEmpty(frame) &&
+      if (at.isEmpty(frame) &&
           failed(checkHidden(frame, yielded[0].getArray(),
                              "no block lies below upper, but not all scores of "
                              "the one visited are -inf")))
@@ -72,7 +70,7 @@ public:
                              "scores are -inf")))
         return failure();
       takeScores(frame, yielded[0].getArray());
-      next.values.push_back(RuntimeValue::integer(block));
+      next.values.push_back(RuntimeValue::integer(at.getBlock()));
       if (op.getWeights().empty()) {
         next.region = &op.getValues();
       } else {
@@ -86,20 +84,11 @@ public:
           std::make_shared<Array>(weights->getShape(), weights->getStorage());
       copyElements(frame, yielded[0].getArray(), *weights);
       next.region = &op.getValues();
-      next.values.push_back(RuntimeValue::integer(block));
+      next.values.push_back(RuntimeValue::integer(at.getBlock()));
       return success();
     }
     takeValues(frame, yielded[0].getArray());
-    if (op.isVisiting()) {
-      ++position;
-      return startVisit(frame, next);
-    }
-    int64_t step = op.getStep();
-    bool isOutside = op.getDescending() ? llvm::SubOverflow(block, step, block)
-                                        : llvm::AddOverflow(block, step, block);
-    if (isOutside || block < frame.getInteger(op.getLower()) ||
-        block >= frame.getInteger(op.getUpper()))
-      return finish(next);
+    at.advance();
     return startBlock(frame, next);
   }
 
@@ -117,16 +106,7 @@ private:
   }
 
   void start(Frame &frame) {
-    for (Value init : op.getInits())
-      visited.push_back(frame.get(init));
-    if (!op.isVisiting())
-      block = frame.getInteger(op.getLower());
-    if (op.getDescending() && !isEmpty(frame)) {
-      // Unsigned, since the distance of two keys may exceed their type.
-      uint64_t keys = uint64_t(frame.getInteger(op.getUpper())) - block;
-      block += (keys - 1) / op.getStep() * op.getStep();
-    }
-    isFirst = true;
+    at.start(frame);
     m = makeTile(frame, op.getM().getType());
     l = makeTile(frame, op.getL().getType());
     acc = makeTile(frame, op.getAcc().getType());
@@ -139,32 +119,6 @@ private:
     });
   }
 
-  /// Asks for the block at `position`, if there is one.
-  LogicalResult startVisit(Frame &frame, Next &next) {
-    if (position >= frame.getInteger(op.getCount()))
-      return finish(next);
-    next.region = &op.getVisit();
-    next.values = {RuntimeValue::integer(position)};
-    llvm::append_range(next.values, visited);
-    return success();
-  }
-
-  void takeVisit(Frame &frame, MutableArrayRef<RuntimeValue> yielded,
-                 Next &next) {
-    block = yielded.front().getInteger();
-    visited.assign(yielded.begin() + 1, yielded.end());
-    bool isPartial = position < frame.getInteger(op.getMasked());
-    next.region = &op.getScores();
-    next.values = {RuntimeValue::integer(block),
-                   RuntimeValue::integer(isPartial)};
-  }
-
-  bool isEmpty(Frame &frame) {
-    if (op.isVisiting())
-      return false;
-    return frame.getInteger(op.getLower()) >= frame.getInteger(op.getUpper());
-  }
-
   LogicalResult finish(Next &next) {
     next.values = {RuntimeValue::array(m), RuntimeValue::array(l),
                    RuntimeValue::array(acc)};
@@ -173,9 +127,9 @@ private:
 
   bool isVisible(Frame &frame) {
     return op.getVisible().empty() ||
-           (block + int64_t(op.getStep()) >
+           (at.getBlock() + int64_t(op.getStep()) >
                 frame.getInteger(op.getVisible()[0]) &&
-            block < frame.getInteger(op.getVisible()[1]));
+            at.getBlock() < frame.getInteger(op.getVisible()[1]));
   }
 
   /// Where nothing is to be seen, a mask must say so.
@@ -194,19 +148,15 @@ private:
   }
 
   LogicalResult startBlock(Frame &frame, Next &next) {
-    int64_t fullUpper = frame.getInteger(op.getFullUpper());
-    bool isFull =
-        block >= frame.getInteger(op.getFullLower()) && block < fullUpper;
-    if (isFull && fullUpper - block < int64_t(op.getStep()))
-      return frame.fail(op)
-             << "full_upper " << fullUpper << " lies inside the block of keys "
-             << block << " to " << block + int64_t(op.getStep()) - 1;
+    if (at.isDone(frame))
+      return finish(next);
+    if (op.isVisiting()) {
+      next.region = &op.getVisit();
+      next.values = at.getVisit();
+      return success();
+    }
     next.region = &op.getScores();
-    bool isPartial = !isFull || (op.getDescending() && isFirst);
-    isFirst = false;
-    next.values = {RuntimeValue::integer(block),
-                   RuntimeValue::integer(isPartial)};
-    return success();
+    return at.get(frame, next.values);
   }
 
   void takeScores(Frame &frame, const Array &scores) {
@@ -254,10 +204,56 @@ private:
   }
 
   tile::SoftmaxSumOp op;
-  int64_t block = 0, position = 0;
-  SmallVector<RuntimeValue> visited;
-  bool isFirst = true;
+  BlockCursor<tile::SoftmaxSumOp> at;
   std::shared_ptr<Array> m, l, acc, weights;
+};
+
+//===----------------------------------------------------------------------===//
+// ForBlocksOp
+//===----------------------------------------------------------------------===//
+
+class ForBlocksActivation : public Activation {
+public:
+  explicit ForBlocksActivation(tile::ForBlocksOp op) : op(op), at(op) {}
+
+  LogicalResult resume(Frame &frame, Operation *terminator,
+                       MutableArrayRef<RuntimeValue> yielded,
+                       Next &next) override {
+    if (terminator && terminator->getParentRegion() == &op.getVisit()) {
+      at.takeVisit(yielded);
+      return runBody(frame, next);
+    }
+    if (!terminator) {
+      at.start(frame);
+      for (Value value : op.getCarried())
+        carried.push_back(frame.get(value));
+    } else {
+      at.advance();
+      carried.assign(yielded.begin(), yielded.end());
+    }
+    if (at.isDone(frame)) {
+      llvm::append_range(next.values, carried);
+      return success();
+    }
+    if (!op.isVisiting())
+      return runBody(frame, next);
+    next.region = &op.getVisit();
+    next.values = at.getVisit();
+    return success();
+  }
+
+private:
+  LogicalResult runBody(Frame &frame, Next &next) {
+    next.region = &op.getBody();
+    if (failed(at.get(frame, next.values)))
+      return failure();
+    llvm::append_range(next.values, carried);
+    return success();
+  }
+
+  tile::ForBlocksOp op;
+  BlockCursor<tile::ForBlocksOp> at;
+  SmallVector<RuntimeValue> carried;
 };
 } // namespace
 
@@ -321,6 +317,7 @@ static LogicalResult executeFinish(Operation *op, Frame &frame) {
 
 void fovea::interp::registerSoftmaxHandlers(InterpreterRegistry &registry) {
   registry.addRegionOp<tile::SoftmaxSumOp, SoftmaxSumActivation>();
+  registry.addRegionOp<tile::ForBlocksOp, ForBlocksActivation>();
   registry.add<tile::SoftmaxMergeOp>(executeMerge);
   registry.add<tile::SoftmaxFinishOp>(executeFinish);
 }

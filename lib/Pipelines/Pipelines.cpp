@@ -51,6 +51,7 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createFuseOnlineSoftmax());
+  kernel.addPass(tile::createLowerBlocks());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createAddByDot());

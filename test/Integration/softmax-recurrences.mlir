@@ -7,9 +7,9 @@
 // RUN: %python %S/Inputs/softmax_recurrences.py make %t
 // RUN: cp %s %t/structured.mlir
 // RUN: fovea-opt %s -o %t/three-pass.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=three-pass})))'
-// RUN: fovea-opt %s -o %t/normalized.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=normalized})))'
+// RUN: fovea-opt %s -o %t/normalized.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=normalized},tile-lower-blocks)))'
 // RUN: fovea-opt %s -o %t/deferred.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},canonicalize,cse,loop-invariant-code-motion,tile-sink-coordinates)))'
-// RUN: fovea-opt %s -o %t/conditional.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional partial-sum-width=1})))'
+// RUN: fovea-opt %s -o %t/conditional.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional partial-sum-width=1},tile-lower-blocks)))'
 // RUN: fovea-opt %s -o %t/lazy.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy partial-sum-width=1})))'
 // RUN: fovea-run %t/structured.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/structured-whole-o.npy %t/structured-whole-lse.npy
 // RUN: fovea-run %t/structured.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/structured-halves-o.npy %t/structured-halves-lse.npy
@@ -43,7 +43,7 @@
 // RUN: cp %t/s.npy %t/v.npy %t/down
 // RUN: sed 's/step 64 full/step 64 descending full/' %s > %t/down/structured.mlir
 // RUN: fovea-opt %t/down/structured.mlir -o %t/down/three-pass.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=three-pass})))'
-// RUN: fovea-opt %t/down/structured.mlir -o %t/down/deferred.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred})))'
+// RUN: fovea-opt %t/down/structured.mlir -o %t/down/deferred.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},tile-lower-blocks)))'
 // RUN: fovea-opt %t/down/structured.mlir -o %t/down/lazy.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy})))'
 // RUN: fovea-run %t/down/structured.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/structured-whole-o.npy %t/down/structured-whole-lse.npy
 // RUN: fovea-run %t/down/structured.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/structured-halves-o.npy %t/down/structured-halves-lse.npy

@@ -76,6 +76,7 @@ LogicalResult ForwardEmitter::chooseTiles() {
                            "{0}", llvm::json::Value(describeProblem(problem)))
                            .str();
   schedule = *chosen;
+  kb.asked = getFieldNames(kb.scheduleOverrides);
   rows = schedule.getClusterRows();
   columns = schedule.getTileN();
   if (schedule.getScoreStages() != 0)

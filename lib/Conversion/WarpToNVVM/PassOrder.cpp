@@ -22,6 +22,7 @@ public:
   PassOrder() {
     addGone<tile::SoftmaxSumOp, tile::SoftmaxMergeOp, tile::SoftmaxFinishOp>(
         "tile-fuse-online-softmax");
+    addGone<tile::ForBlocksOp>("tile-lower-blocks");
     addGone<tile::ForeachWorkOp>("tile-lower-work' or 'warp-distribute-work");
     addGone<tile::DotOp>("tile-to-warp");
     addGone<tile::IfAnyOp>("warp-lower-votes");

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Blocks.h"
+
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/Matchers.h"
@@ -526,34 +528,9 @@ LogicalResult SoftmaxFinishOp::verify() {
                      getAcc().getType());
 }
 
-/// The operands and regions of one of the two forms.
-static LogicalResult verifyForm(SoftmaxSumOp op) {
-  bool isRange = op.getLower() && op.getUpper() && op.getFullLower() &&
-                 op.getFullUpper(),
-       hasRange = op.getLower() || op.getUpper() || op.getFullLower() ||
-                  op.getFullUpper();
-  if (!op.isVisiting()) {
-    if (isRange && !op.getCount() && !op.getMasked() && op.getInits().empty())
-      return success();
-    return op.emitOpError("without visit must have lower, upper, full_lower "
-                          "and full_upper, and nothing else to go by");
-  }
-  if (hasRange || op.getDescending() || !op.getCount() || !op.getMasked())
-    return op.emitOpError("with visit must have count and masked, and neither "
-                          "bounds nor an order");
-  for (Value init : op.getInits())
-    if (!init.getType().isIntOrIndex())
-      return op.emitOpError("init must be of integers, found ")
-             << init.getType();
-  return success();
-}
-
 LogicalResult SoftmaxSumOp::verify() {
-  if (failed(verifyForm(*this)))
+  if (failed(verifyBlocks(*this)))
     return failure();
-  if (static_cast<int64_t>(getStep()) <= 0)
-    return emitOpError("step must be positive, found ")
-           << static_cast<int64_t>(getStep());
   if (!getScale().isFinite() || getScale().isNegative() || getScale().isZero())
     return emitOpError("scale must be positive and finite, found ")
            << getScale().convertToDouble();
@@ -581,32 +558,8 @@ static LogicalResult verifySoftmaxRegion(SoftmaxSumOp op, StringRef name,
   return success();
 }
 
-/// visit gets the position and what is carried, and gives the block's first key
-/// and what to carry on.
-static LogicalResult verifyVisit(SoftmaxSumOp op) {
-  SmallVector<Type> types = {IndexType::get(op.getContext())};
-  llvm::append_range(types, op.getInits().getTypes());
-  Region &region = op.getVisit();
-  if (!llvm::equal(region.getArgumentTypes(), types))
-    return op.emitOpError() << "visit must have arguments (" << types
-                            << "), found (" << region.getArgumentTypes() << ")";
-  Operation *yield = region.front().getTerminator();
-  if (!isa<YieldOp>(yield) || !llvm::equal(yield->getOperandTypes(), types))
-    return yield->emitOpError("in visit must yield (")
-           << types << "), found (" << yield->getOperandTypes() << ")";
-  WalkResult walk = region.walk([&](Operation *inner) -> WalkResult {
-    if (isMemoryEffectFree(inner) ||
-        hasSingleEffect<MemoryEffects::Read>(inner) ||
-        inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
-      return WalkResult::advance();
-    return inner->emitOpError("is not allowed in visit: it has other effects "
-                              "than to read memory");
-  });
-  return failure(walk.wasInterrupted());
-}
-
 LogicalResult SoftmaxSumOp::verifyRegions() {
-  if (isVisiting() && failed(verifyVisit(*this)))
+  if (failed(verifyVisit(*this)))
     return failure();
   Type index = IndexType::get(getContext()),
        i1 = IntegerType::get(getContext(), 1);
@@ -636,38 +589,6 @@ LogicalResult SoftmaxSumOp::verifyRegions() {
                              isScores, score);
 }
 
-/// Parses `%lower to %upper step 64 descending full(%fb, %fe)`.
-static ParseResult
-parseRange(OpAsmParser &parser, int64_t &step, bool &isDescending,
-           SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands) {
-  auto parseOperand = [&] {
-    return parser.parseOperand(operands.emplace_back());
-  };
-  if (parseOperand() || parser.parseKeyword("to") || parseOperand() ||
-      parser.parseKeyword("step") || parser.parseInteger(step))
-    return failure();
-  isDescending = succeeded(parser.parseOptionalKeyword("descending"));
-  return failure(parser.parseKeyword("full") || parser.parseLParen() ||
-                 parseOperand() || parser.parseComma() || parseOperand() ||
-                 parser.parseRParen());
-}
-
-/// Parses `%count masked(%masked) init(%a : i32) step 64`.
-static ParseResult
-parseVisits(OpAsmParser &parser, int64_t &step,
-            SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
-            SmallVectorImpl<Type> &types) {
-  if (parser.parseOperand(operands.emplace_back()) ||
-      parser.parseKeyword("masked") || parser.parseLParen() ||
-      parser.parseOperand(operands.emplace_back()) || parser.parseRParen())
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("init")) &&
-      (parser.parseLParen() || parser.parseOperandList(operands) ||
-       parser.parseColonTypeList(types) || parser.parseRParen()))
-    return failure();
-  return failure(parser.parseKeyword("step") || parser.parseInteger(step));
-}
-
 ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<OpAsmParser::UnresolvedOperand, 2> visible;
@@ -682,9 +603,8 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
           name, getNameAttrName(result.name), result.attributes);
       parsed.has_value() && failed(*parsed))
     return failure();
-  bool isVisiting = succeeded(parser.parseOptionalKeyword("blocks"));
-  if (isVisiting ? parseVisits(parser, step, operands, initTypes)
-                 : parseRange(parser, step, isDescending, operands))
+  bool isVisiting;
+  if (parseBlocks(parser, isVisiting, step, isDescending, operands, initTypes))
     return failure();
   if (isDescending)
     result.addAttribute(getDescendingAttrName(result.name),
@@ -701,35 +621,22 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
                       builder.getF32FloatAttr(scale));
   Region *scores = result.addRegion(), *values = result.addRegion(),
          *weights = result.addRegion(), *visit = result.addRegion();
-  auto parseRegion = [&](Region &region) -> ParseResult {
-    SmallVector<OpAsmParser::Argument> arguments;
-    return failure(parser.parseArgumentList(arguments,
-                                            OpAsmParser::Delimiter::Paren,
-                                            /*allowType=*/true) ||
-                   parser.parseRegion(region, arguments));
-  };
-  if (isVisiting && (parser.parseKeyword("visit") || parseRegion(*visit)))
+  if (isVisiting &&
+      (parser.parseKeyword("visit") || parseWithArguments(parser, *visit)))
     return failure();
-  if (parser.parseKeyword("scores") || parseRegion(*scores))
+  if (parser.parseKeyword("scores") || parseWithArguments(parser, *scores))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("weights")) &&
-      parseRegion(*weights))
+      parseWithArguments(parser, *weights))
     return failure();
   RankedTensorType row, acc;
-  if (parser.parseKeyword("values") || parseRegion(*values) ||
+  if (parser.parseKeyword("values") || parseWithArguments(parser, *values) ||
       parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
       parser.parseType(row) || parser.parseComma() || parser.parseType(acc))
     return failure();
   result.addTypes({row, row, acc});
-  int32_t range = isVisiting ? 0 : 1, visits = isVisiting ? 1 : 0;
-  int32_t segments[] = {range,
-                        range,
-                        range,
-                        range,
-                        visits,
-                        visits,
-                        int32_t(initTypes.size()),
-                        int32_t(visible.size())};
+  std::array<int32_t, 8> segments =
+      getSegments(isVisiting, initTypes.size(), visible.size());
   result.addAttribute(getOperandSegmentSizesAttrName(result.name),
                       builder.getDenseI32ArrayAttr(segments));
   SmallVector<Type> types(isVisiting ? 2 : 4, builder.getIndexType());
@@ -742,36 +649,16 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
 void SoftmaxSumOp::print(OpAsmPrinter &p) {
   if (getNameAttr())
     p << ' ' << getNameAttr();
-  if (isVisiting()) {
-    p << " blocks " << getCount() << " masked(" << getMasked() << ')';
-    if (!getInits().empty())
-      p << " init(" << getInits() << " : " << getInits().getTypes() << ')';
-    p << " step " << getStep();
-  } else {
-    p << ' ' << getLower() << " to " << getUpper() << " step " << getStep()
-      << (getDescending() ? " descending" : "") << " full(" << getFullLower()
-      << ", " << getFullUpper() << ')';
-    if (!getVisible().empty())
-      p << " visible(" << getVisible() << ')';
-  }
+  printBlocks(p, *this);
+  if (!getVisible().empty())
+    p << " visible(" << getVisible() << ')';
   p << " scale(";
   p.printAttributeWithoutType(getScaleAttr());
   p << ')';
-  auto printRegion = [&](StringRef name, Region &region) {
-    if (region.empty())
-      return;
-    p.printNewline();
-    p << "  " << name << '(';
-    llvm::interleaveComma(region.getArguments(), p, [&](BlockArgument a) {
-      p << a << ": " << a.getType();
-    });
-    p << ") ";
-    p.printRegion(region, /*printEntryBlockArgs=*/false);
-  };
-  printRegion("visit", getVisit());
-  printRegion("scores", getScores());
-  printRegion("weights", getWeights());
-  printRegion("values", getValues());
+  printWithArguments(p, "visit", getVisit());
+  printWithArguments(p, "scores", getScores());
+  printWithArguments(p, "weights", getWeights());
+  printWithArguments(p, "values", getValues());
   p.printNewline();
   p << " ";
   p.printOptionalAttrDict((*this)->getAttrs(),

@@ -9,6 +9,7 @@
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -21,6 +22,7 @@ namespace fovea::tile {
 } // namespace fovea::tile
 
 using namespace mlir;
+using namespace fovea;
 using namespace fovea::tile;
 
 namespace {
@@ -130,13 +132,22 @@ struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
           matchPattern(dot.getAcc(), m_AnyZeroFloat()))
         dots.push_back(dot);
     });
+    bool isFolded = false;
     for (DotOp dot : dots) {
       FailureOr<Use> use = matchUse(dot);
       if (failed(use))
         continue;
       fold(dot, *use);
       ++numFolded;
+      isFolded = true;
     }
+    if (isFolded || abi.getSchedule().getAddByDot() == 0)
+      return;
+    Operation *where = dots.empty() ? getOperation() : dots.front();
+    if (failed(reportMissed(where, abi, "add_by_dot",
+                            "nothing is added to the dot's result")))
+      return signalPassFailure();
+    updateSchedule(abi, "add_by_dot=0");
   }
 };
 } // namespace

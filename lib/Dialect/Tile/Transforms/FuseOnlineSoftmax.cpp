@@ -88,18 +88,7 @@ private:
 
   /// A loop over the blocks; `body` gets a step and the carried values and
   /// returns the next ones.
-  ResultRange forEachBlock(ArrayRef<Value> inits, StepBody body) {
-    if (op.isVisiting())
-      return forEachVisit(inits, body);
-    return op.getDescending() ? forEachBlockDown(inits, body)
-                              : forEachBlockUp(inits, body);
-  }
-  ResultRange forEachBlockUp(ArrayRef<Value> inits, StepBody body);
-  ResultRange forEachBlockDown(ArrayRef<Value> inits, StepBody body);
-  ResultRange forEachVisit(ArrayRef<Value> inits, StepBody body);
-  /// Fills the loop: `getStep` says which step it is at.
-  ResultRange fill(scf::ForOp loop, function_ref<Step(Value)> getStep,
-                   StepBody body);
+  ResultRange forEachBlock(ArrayRef<Value> inits, StepBody body);
 
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
@@ -212,115 +201,22 @@ private:
 
 } // namespace
 
-ResultRange LoopWriter::fill(scf::ForOp loop, function_ref<Step(Value)> getStep,
-                             StepBody body) {
+ResultRange LoopWriter::forEachBlock(ArrayRef<Value> inits, StepBody body) {
+  auto loop = ForBlocksOp::create(
+      b, ValueRange(inits).getTypes(), op.getLower(), op.getUpper(),
+      op.getFullLower(), op.getFullUpper(), op.getCount(), op.getMasked(),
+      op.getInits(), inits, op.getStep(), op.getDescending());
+  // Some recurrences have several loops.
+  IRMapping mapping;
+  op.getVisit().cloneInto(&loop.getVisit(), mapping);
+  SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
+  llvm::append_range(types, loop.getResultTypes());
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Step step = getStep(loop.getInductionVar());
-  scf::YieldOp::create(b, body(step, loop.getRegionIterArgs()));
+  Block *block = b.createBlock(&loop.getBody(), {}, types,
+                               SmallVector<Location>(types.size(), b.getLoc()));
+  YieldOp::create(b, body({block->getArgument(0), block->getArgument(1)},
+                          block->getArguments().drop_front(2)));
   return loop.getResults();
-}
-
-ResultRange LoopWriter::forEachBlockUp(ArrayRef<Value> inits, StepBody body) {
-  auto loop = scf::ForOp::create(b, op.getLower(), op.getUpper(),
-                                 index(op.getStep()), inits);
-  auto getStep = [&](Value j) -> Step {
-    // Loop splitting looks for these two compares with the induction variable.
-    Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, j,
-                                        op.getFullLower());
-    Value above = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, j,
-                                        op.getFullUpper());
-    return {j, arith::OrIOp::create(b, below, above)};
-  };
-  return fill(loop, getStep, body);
-}
-
-/// Whether both are one value, or constants that are equal.
-static bool areEqual(Value x, Value y) {
-  std::optional<int64_t> constant = getConstantIntValue(x);
-  return x == y || (constant && constant == getConstantIntValue(y));
-}
-
-/// Whether `value` is `of / step * step`, which is not negative.
-static bool isRoundedDown(Value value, Value of, int64_t step) {
-  if (auto positive = value.getDefiningOp<arith::MaxSIOp>())
-    if (getConstantIntValue(positive.getRhs()) == 0)
-      value = positive.getLhs();
-  auto product = value.getDefiningOp<arith::MulIOp>();
-  if (!product || getConstantIntValue(product.getRhs()) != step)
-    return false;
-  auto quotient = product.getLhs().getDefiningOp<arith::DivUIOp>();
-  return quotient && areEqual(quotient.getLhs(), of) &&
-         getConstantIntValue(quotient.getRhs()) == step;
-}
-
-ResultRange LoopWriter::forEachBlockDown(ArrayRef<Value> inits, StepBody body) {
-  Value zero = index(0), one = index(1), size = index(op.getStep());
-  Value span = compute<arith::SubIOp>(op.getUpper(), op.getLower());
-  span = compute<arith::MaxSIOp>(span, zero);
-  Value blocks = compute<arith::CeilDivUIOp>(span, size);
-  blocks = compute<arith::MaxSIOp>(blocks, one);
-  Value most = compute<arith::SubIOp>(blocks, one);
-  Value last =
-      compute<arith::AddIOp>(op.getLower(), compute<arith::MulIOp>(most, size));
-
-  // The number of blocks from full_upper on, but at least one.
-  Value firstFull = one;
-  if (!isRoundedDown(op.getFullUpper(), op.getUpper(), op.getStep())) {
-    Value above = compute<arith::SubIOp>(last, op.getFullUpper());
-    above = compute<arith::MaxSIOp>(above, zero);
-    above = compute<arith::DivUIOp>(above, size);
-    firstFull = compute<arith::AddIOp>(above, one);
-  }
-  // The number of blocks from full_lower on.
-  Value endOfFull;
-  if (!areEqual(op.getFullLower(), op.getLower())) {
-    Value above = compute<arith::SubIOp>(last, op.getFullLower());
-    above = compute<arith::AddIOp>(above, size);
-    above = compute<arith::MaxSIOp>(above, zero);
-    endOfFull = compute<arith::DivUIOp>(above, size);
-  }
-
-  auto loop = scf::ForOp::create(b, zero, blocks, one, inits);
-  auto getStep = [&](Value i) -> Step {
-    Value down =
-        arith::SubIOp::create(b, last, arith::MulIOp::create(b, i, size));
-    // Steps past the end, which a pipelined loop may begin, stay at a key.
-    Value j = arith::MaxSIOp::create(b, down, zero);
-    // As above, for loop splitting.
-    Value partial =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i, firstFull);
-    if (endOfFull) {
-      Value past =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::sge, i, endOfFull);
-      partial = arith::OrIOp::create(b, partial, past);
-    }
-    return {j, partial};
-  };
-  return fill(loop, getStep, body);
-}
-
-/// The loop carries, behind its own values, those of the visits.
-ResultRange LoopWriter::forEachVisit(ArrayRef<Value> inits, StepBody body) {
-  SmallVector<Value> all(inits);
-  llvm::append_range(all, op.getInits());
-  auto loop = scf::ForOp::create(b, index(0), op.getCount(), index(1), all);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value n = loop.getInductionVar();
-  SmallVector<Value> arguments = {n};
-  llvm::append_range(arguments,
-                     loop.getRegionIterArgs().drop_front(inits.size()));
-  SmallVector<Value> visit = inlineAll(op.getVisit(), arguments);
-  // For loop splitting, as above.
-  Value partial =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, n, op.getMasked());
-  SmallVector<Value> next =
-      body({visit.front(), partial},
-           ValueRange(loop.getRegionIterArgs()).take_front(inits.size()));
-  llvm::append_range(next, ArrayRef(visit).drop_front());
-  scf::YieldOp::create(b, next);
-  return loop.getResults().take_front(inits.size());
 }
 
 SmallVector<Value> LoopWriter::inlineAll(Region &region, ValueRange arguments) {

@@ -9,6 +9,7 @@
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -183,6 +184,7 @@ void ApproximateExp2Pass::runOnOperation() {
     if (exponentials.getShare(op) != 0)
       found.push_back(op);
   });
+  bool isDone = false;
   for (math::Exp2Op op : found) {
     int64_t percent = exponentials.getShare(op);
     int64_t all = cast<RankedTensorType>(op.getType()).getDimSize(1);
@@ -193,5 +195,13 @@ void ApproximateExp2Pass::runOnOperation() {
       continue;
     approximate(op, columns);
     ++numApproximated;
+    isDone = true;
   }
+  if (isDone || !abi || abi.getSchedule().getExp2ByFma() == 0)
+    return;
+  if (failed(reportMissed(getOperation(), abi, "exp2_by_fma",
+                          "no exponential is rounded for a dot, or the share "
+                          "is less than 8 columns")))
+    return signalPassFailure();
+  updateSchedule(abi, "exp2_by_fma=0");
 }

@@ -9,6 +9,7 @@
 #include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -270,11 +271,22 @@ void ChainTilesPass::runOnOperation() {
     if (isDoWhile(loop))
       loops.push_back(loop);
   });
+  bool isChained = false;
   for (scf::WhileOp loop : loops) {
     Round round(loop, abi.getSchedule());
     if (failed(round.analyze()))
       continue;
     round.rotate();
     ++numChained;
+    isChained = true;
   }
+  if (isChained)
+    return;
+  Operation *where =
+      loops.empty() ? getOperation() : loops.front().getOperation();
+  if (failed(reportMissed(where, abi, "chain",
+                          "a round needs one loop over blocks, with a dot "
+                          "issued before it and one behind it")))
+    return signalPassFailure();
+  updateSchedule(abi, "chain=0");
 }

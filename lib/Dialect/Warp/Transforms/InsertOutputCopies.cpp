@@ -9,6 +9,7 @@
 #include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -205,4 +206,19 @@ void InsertOutputCopiesPass::runOnOperation() {
       useOwnBuffer(group, abi.getSchedule().getCluster());
     else
       useStreamBuffer(group, over);
+  // What is stored by threads all the same.
+  SmallVector<tile::StoreOp> left;
+  bool isCopied = false;
+  getOperation().walk([&](Operation *op) {
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      if (abi.getSchedule().getStore(store.getNameAttr()).isCopied)
+        left.push_back(store);
+    isCopied |= isa<CopyOutOp>(op);
+  });
+  for (tile::StoreOp store : left)
+    if (failed(reportMissed(store, abi, "output",
+                            "the copy engine can't write this tile")))
+      return signalPassFailure();
+  if (!isCopied && !left.empty())
+    updateSchedule(abi, "output=direct,output_stages=0");
 }

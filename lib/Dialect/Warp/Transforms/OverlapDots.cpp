@@ -10,6 +10,7 @@
 #include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -391,15 +392,33 @@ void OverlapDotsPass::runOnOperation() {
   if (!abi)
     return signalPassFailure();
   tile::ScheduleAttr schedule = abi.getSchedule();
-  SmallVector<scf::ForOp> loops;
+  SmallVector<scf::ForOp> loops, mayBeEmpty;
   getOperation().walk([&](scf::ForOp loop) {
     bool hasAhead =
         llvm::any_of(loop.getBody()->getOps<DotOp>(),
                      [&](DotOp dot) { return isAhead(dot, schedule); });
-    if (hasAhead && runsOnce(loop))
-      loops.push_back(loop);
+    if (hasAhead)
+      (runsOnce(loop) ? loops : mayBeEmpty).push_back(loop);
   });
-  for (scf::ForOp loop : loops)
-    if (succeeded(overlap(loop, schedule)))
-      ++numOverlapped;
+  SmallVector<std::pair<Operation *, StringRef>> missed;
+  for (scf::ForOp loop : mayBeEmpty)
+    missed.push_back({loop, "the loop may run no times"});
+  bool isOverlapped = false;
+  for (scf::ForOp loop : loops) {
+    if (failed(overlap(loop, schedule))) {
+      missed.push_back({loop, "no dot of the loop can run under what is "
+                              "computed from the next block's"});
+      continue;
+    }
+    isOverlapped = true;
+    ++numOverlapped;
+  }
+  if (schedule.getOverlap() == 0 || isOverlapped)
+    return;
+  if (missed.empty())
+    missed.push_back({getOperation(), "no loop has a dot to issue ahead"});
+  for (auto [op, reason] : missed)
+    if (failed(reportMissed(op, abi, "overlap", reason)))
+      return signalPassFailure();
+  updateSchedule(abi, "overlap=0");
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -57,14 +58,21 @@ void PingPongPass::runOnOperation() {
     return signalPassFailure();
   tile::ScheduleAttr schedule = abi.getSchedule();
   int64_t groups = schedule.getWarps() / 4;
-  if (!schedule.hasRoles() || !schedule.getPingPong() || groups < 2)
+  if (!schedule.hasRoles() || !schedule.getPingPong())
     return;
+  auto leaveOut = [&](StringRef reason) {
+    if (failed(reportMissed(getOperation(), abi, "ping_pong", reason)))
+      return signalPassFailure();
+    updateSchedule(abi, "ping_pong=0");
+  };
+  if (groups < 2)
+    return leaveOut("one warp group has nobody to take turns with");
   groups *= schedule.getCluster();
   SmallVector<Burst> bursts;
   getOperation().walk(
       [&](Block *block) { llvm::append_range(bursts, findBursts(*block)); });
   if (bursts.empty())
-    return;
+    return leaveOut("no dots are issued one behind the other");
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
   Value turns = TurnsOp::create(b, getOperation().getLoc(),
                                 TurnsType::get(&getContext(), groups));

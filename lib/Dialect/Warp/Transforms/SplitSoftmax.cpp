@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -252,6 +253,8 @@ void SplitSoftmaxPass::runOnOperation() {
     return signalPassFailure();
   SmallVector<DotWaitOp> waits;
   getOperation().walk([&](DotWaitOp wait) { waits.push_back(wait); });
+  Operation *missed = nullptr;
+  bool isSplit = false;
   for (DotWaitOp wait : waits) {
     std::optional<RoundedWeights> weights = RoundedWeights::find(wait);
     if (!weights)
@@ -264,7 +267,21 @@ void SplitSoftmaxPass::runOnOperation() {
     // At the end of a tile the product's wait is followed by its store: all
     // exponentials run before.
     bool inLoop = isa<scf::ForOp>(wait->getParentOp());
-    if (!inLoop || columns == 0 || columns == all || !weights->split(columns))
-      weights->holdAll();
+    if (inLoop && columns != 0 && columns != all && weights->split(columns)) {
+      isSplit = true;
+      continue;
+    }
+    if (inLoop)
+      missed = wait->getParentOp();
+    weights->holdAll();
   }
+  if (isSplit || abi.getSchedule().getSoftmaxPart() == 100)
+    return;
+  if (failed(reportMissed(missed ? missed : getOperation(), abi, "softmax_part",
+                          missed ? "the block's exponentials can't be parted "
+                                   "at a multiple of 16 columns"
+                                 : "no loop rounds what it multiplies next "
+                                   "while a dot is in flight")))
+    return signalPassFailure();
+  updateSchedule(abi, "softmax_part=100");
 }

@@ -1,7 +1,7 @@
-// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy tau=8},cse,canonicalize)))' | FileCheck %s
-// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},cse,canonicalize)))' | FileCheck %s
-// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy tau=8 fixed-reference=false},cse,canonicalize)))' | FileCheck %s --check-prefix=OFF
-// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=three-pass},cse,canonicalize)))' | FileCheck %s --check-prefix=OFF
+// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy tau=8},tile-lower-blocks,cse,canonicalize)))' | FileCheck %s
+// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},tile-lower-blocks,cse,canonicalize)))' | FileCheck %s
+// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy tau=8 fixed-reference=false},tile-lower-blocks,cse,canonicalize)))' | FileCheck %s --check-prefix=OFF
+// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=three-pass},tile-lower-blocks,cse,canonicalize)))' | FileCheck %s --check-prefix=OFF
 // OFF-LABEL: gpu.func @capped
 // OFF: tile.reduce max
 // OFF-LABEL: gpu.func @clamped

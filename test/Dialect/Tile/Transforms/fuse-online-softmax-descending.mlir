@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax,cse,canonicalize)))' | FileCheck %s
+// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax,tile-lower-blocks,cse,canonicalize)))' | FileCheck %s
 
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>

@@ -1,5 +1,5 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional tau=9 partial-sum-width=3})))' \
+// RUN:   --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional tau=9 partial-sum-width=3},tile-lower-blocks)))' \
 // RUN:   | FileCheck %s
 // RUN: not fovea-opt %s --split-input-file \
 // RUN:   --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{tau=inf})))' 2>&1 \

@@ -1,8 +1,8 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=three-pass},cse,canonicalize)))' \
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=three-pass},tile-lower-blocks,cse,canonicalize)))' \
 // RUN:   | FileCheck %s --check-prefix=THREE
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=normalized},cse,canonicalize)))' \
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=normalized},tile-lower-blocks,cse,canonicalize)))' \
 // RUN:   | FileCheck %s --check-prefix=NORM
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional tau=4},cse,canonicalize)))' \
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional tau=4},tile-lower-blocks,cse,canonicalize)))' \
 // RUN:   | FileCheck %s --check-prefix=COND
 
 // The maximum, the sum, the weighted sum; each evaluates the scores anew.

@@ -1,5 +1,5 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy})))' | FileCheck %s
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred})))' | FileCheck %s --check-prefix=DEFERRED
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy},tile-lower-blocks)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},tile-lower-blocks)))' | FileCheck %s --check-prefix=DEFERRED
 
 // In a masked block that the held rows see nothing of, nobody asks for a maximum,
 // though no row has one yet.

@@ -1,5 +1,5 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax,cse,canonicalize)))' | FileCheck %s
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy},cse,canonicalize)))' | FileCheck %s --check-prefix=LAZY
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax,tile-lower-blocks,cse,canonicalize)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy},tile-lower-blocks,cse,canonicalize)))' | FileCheck %s --check-prefix=LAZY
 
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>

@@ -615,7 +615,7 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
       } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
 
-    Rewritten by `tile-fuse-online-softmax` into a loop.
+    Rewritten by `tile-fuse-online-softmax` into `tile.for_blocks`.
 
     Example:
 
@@ -742,7 +742,7 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
 
 def Tile_YieldOp : Tile_Op<"yield", [
     Pure, Terminator, ReturnLike,
-    ParentOneOf<["ForeachWorkOp", "SoftmaxSumOp", "IfAnyOp"]>]> {
+    ParentOneOf<["ForeachWorkOp", "SoftmaxSumOp", "ForBlocksOp", "IfAnyOp"]>]> {
   let summary = "ends a region of a tile op";
   let description = [{
     Yields the region's tiles.
@@ -757,5 +757,7 @@ def Tile_YieldOp : Tile_Op<"yield", [
   let builders = [OpBuilder<(ins), "build($_builder, $_state, {});">];
   let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
 }
+
+include "fovea/Dialect/Tile/IR/TileBlockOps.td"
 
 #endif // FOVEA_DIALECT_TILE_IR_TILEOPS_TD

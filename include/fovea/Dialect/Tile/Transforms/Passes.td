@@ -15,7 +15,7 @@ def FuseOnlineSoftmax
     : Pass<"tile-fuse-online-softmax", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Write tile.softmax_sum as a loop over key blocks";
   let description = [{
-    Rewrites `tile.softmax_sum` into `scf.for`, with its regions inlined. Which
+    Rewrites `tile.softmax_sum` into `tile.for_blocks`, with its regions inlined. Which
     algorithm the loop runs is the option `recurrence`; all give the same state
     up to rounding, and keep these promises: a row whose scores are all -inf
     ends with `m = -inf`, `l = 0`, `acc = 0`; no -inf is subtracted from itself;
@@ -62,32 +62,22 @@ def FuseOnlineSoftmax
     After, with `recurrence=deferred`:
 
     ```mlir
-    %r:3 = scf.for %j = %lb to %ub step %c64 iter_args(%m0 = %-inf, %l0 = %zeros, %acc0 = %zeros) {
-      %below = arith.cmpi slt, %j, %fb : index
-      %above = arith.cmpi sge, %j, %fe : index
-      %partial = arith.ori %below, %above : i1
-      ...                                    // %s, the scores
-      // m1 = max(m0, max(s) * c); ref = m1 == -inf ? 0 : m1
-      // p = exp2(fma(s, c, -ref)); factor = exp2(m0 - ref)
-      // l1 = l0 * factor + partial sums of p; acc = acc0 * factor
-      ...                                    // %v, the values
-      %acc1 = tile.dot %p, %v, %acc
-      scf.yield %m1, %l1, %acc1
-    }
+    %r:3 = tile.for_blocks %lb to %ub step 64 full(%fb, %fe) carry(%-inf, %zeros, %zeros : ...)
+      do(%j: index, %partial: i1, %m0: ..., %l0: ..., %acc0: ...) {
+        ...                                    // %s, the scores
+        // m1 = max(m0, max(s) * c); ref = m1 == -inf ? 0 : m1
+        // p = exp2(fma(s, c, -ref)); factor = exp2(m0 - ref)
+        // l1 = l0 * factor + partial sums of p; acc = acc0 * factor
+        ...                                    // %v, the values
+        %acc1 = tile.dot %p, %v, %acc
+        tile.yield %m1, %l1, %acc1
+      }
     ```
-
-    `%partial` is always the disjunction of these two compares, so that
-    `warp-split-masked-loops` can split the loop at `full`'s bounds.
 
     Where the schedule says `sum_by_dot`, `deferred`, `conditional` and `lazy`
     do not add up weights but carry `l8 = dot(p, ones, l8)`, eight columns that
     are the same, rescaled with the accumulator. So `l` is the sum of weights as
     rounded for the product, without an addition a weight.
-
-    A `descending` sum becomes a loop over the numbers `%i` of blocks, from 0;
-    with `last` the first key of the last block, `%j` is `last - %i * step`, and
-    `%partial` is `%i < a or %i >= b` for numbers of blocks `a`, at least 1, and
-    `b`. The second compare is left out where `full_lower` is `lower`.
 
     `tile.softmax_merge` and `tile.softmax_finish` become elementwise ops.
   }];
@@ -142,6 +132,46 @@ def AddByDot : Pass<"tile-add-by-dot", "::mlir::gpu::GPUFuncOp"> {
   let statistics = [
     Statistic<"numFolded", "num-folded", "Number of sums that dots start from">
   ];
+}
+
+def LowerBlocks : Pass<"tile-lower-blocks", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Make loops over blocks scf.for";
+  let description = [{
+    A range of blocks becomes a loop over their first elements. Blocks that are found
+    become a loop over the visits, which carries what these carry. Whether a
+    block is partial is always the disjunction of two compares with the induction
+    variable, or one of them, so that `warp-split-masked-loops` can split the loop
+    at the bounds of full blocks.
+
+    `descending` gives a loop over the numbers `%i` of blocks, from 0, that runs at
+    least once; with `last` the first element of the last block, `%j` is `last - %i *
+    step`, and `%partial` is `%i < a or %i >= b` for numbers of blocks `a`, at least 1,
+    and `b`. The second compare is left out where `full_lower` is `lower`.
+
+    Before:
+
+    ```mlir
+    %sum = tile.for_blocks %lb to %ub step 64 full(%fb, %fe) carry(%zero : !rows)
+      do(%j: index, %partial: i1, %l: !rows) {
+        ...
+        tile.yield %next : !rows
+      }
+    ```
+
+    After:
+
+    ```mlir
+    %c64 = arith.constant 64 : index
+    %sum = scf.for %j = %lb to %ub step %c64 iter_args(%l = %zero) -> (!rows) {
+      %below = arith.cmpi slt, %j, %fb : index
+      %above = arith.cmpi sge, %j, %fe : index
+      %partial = arith.ori %below, %above : i1
+      ...
+      scf.yield %next : !rows
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def LowerWork : Pass<"tile-lower-work", "::mlir::gpu::GPUFuncOp"> {

@@ -1,0 +1,78 @@
+//===- TileBlockOps.td - Loops over blocks of keys ---------*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_TILE_IR_TILEBLOCKOPS_TD
+#define FOVEA_DIALECT_TILE_IR_TILEBLOCKOPS_TD
+
+include "fovea/Dialect/Tile/IR/TileBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_ForBlocksOp : Tile_Op<"for_blocks", [
+    SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+  let summary = "a loop over blocks";
+  let description = [{
+    Runs its body for each block `j = lower, lower + step, ...` below `upper`.
+    The body gets the block's first element `j`, whether the block is *partial*,
+    and what the loop carries, first the values of `carry`; it yields what to
+    carry on. The results are what is carried in the end.
+
+    A block is partial if `j < full_lower` or `j >= full_upper`: only there may
+    the body need a mask. With `descending`, blocks are visited from the last to the
+    first, the block visited first is always partial, and it is visited even if
+    there is no block below `upper`: then `j` is `lower`. So such a loop runs at
+    least once. `lower` is not negative.
+
+    In a second form the blocks are not those of a range but what `visit` says:
+    for `n = 0, 1, ...` below `count`, `visit` gets `n` and values that go from
+    block to block, first those of `init`, and yields the block's first element
+    and the next of these values. A block is partial if `n < masked`.
+
+    What masks, bounds and their order are to a loop is said here once. Written by
+    `tile-fuse-online-softmax`, made an `scf.for` by `tile-lower-blocks`.
+
+    Examples:
+
+    ```mlir
+    %m, %acc = tile.for_blocks %lb to %ub step 64 descending full(%fb, %fe)
+      carry(%m0, %acc0 : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>)
+      do(%j: index, %partial: i1, %mj: tensor<128x1xf32, #tile.reg>, %accj: tensor<128x64xf32, #tile.reg>) {
+        ...
+        tile.yield %m1, %acc1 : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
+      }
+    ```
+
+    ```mlir
+    %sum = tile.for_blocks blocks %count masked(%masked) init(%w : i32) step 64
+      carry(%zero : tensor<128x1xf32, #tile.reg>)
+      visit(%n: index, %word: i32) {
+        ...
+        tile.yield %first, %next : index, i32
+      }
+      do(%j: index, %partial: i1, %sumj: tensor<128x1xf32, #tile.reg>) {
+        ...
+        tile.yield %more : tensor<128x1xf32, #tile.reg>
+      }
+    ```
+  }];
+  let arguments = (ins Optional<Index>:$lower, Optional<Index>:$upper,
+                       Optional<Index>:$fullLower, Optional<Index>:$fullUpper,
+                       Optional<Index>:$count, Optional<Index>:$masked,
+                       Variadic<AnyType>:$inits, Variadic<AnyType>:$carried,
+                       I64Attr:$step, UnitAttr:$descending);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body, AnyRegion:$visit);
+  let extraClassDeclaration = [{
+    /// The blocks are those of a region, not of a range.
+    bool isVisiting() { return !getVisit().empty(); }
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+#endif // FOVEA_DIALECT_TILE_IR_TILEBLOCKOPS_TD

@@ -1,0 +1,158 @@
+//===- Blocks.cpp - Loops over blocks ---------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Blocks.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::tile;
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+/// Parses `%lower to %upper step 64 descending full(%fb, %fe)`.
+static ParseResult
+parseRange(OpAsmParser &parser, int64_t &step, bool &isDescending,
+           SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands) {
+  auto parseOperand = [&] {
+    return parser.parseOperand(operands.emplace_back());
+  };
+  if (parseOperand() || parser.parseKeyword("to") || parseOperand() ||
+      parser.parseKeyword("step") || parser.parseInteger(step))
+    return failure();
+  isDescending = succeeded(parser.parseOptionalKeyword("descending"));
+  return failure(parser.parseKeyword("full") || parser.parseLParen() ||
+                 parseOperand() || parser.parseComma() || parseOperand() ||
+                 parser.parseRParen());
+}
+
+/// Parses `%count masked(%masked) init(%a : i32) step 64`.
+static ParseResult
+parseVisits(OpAsmParser &parser, int64_t &step,
+            SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
+            SmallVectorImpl<Type> &types) {
+  if (parser.parseOperand(operands.emplace_back()) ||
+      parser.parseKeyword("masked") || parser.parseLParen() ||
+      parser.parseOperand(operands.emplace_back()) || parser.parseRParen())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("init")) &&
+      (parser.parseLParen() || parser.parseOperandList(operands) ||
+       parser.parseColonTypeList(types) || parser.parseRParen()))
+    return failure();
+  return failure(parser.parseKeyword("step") || parser.parseInteger(step));
+}
+
+ParseResult
+tile::parseBlocks(OpAsmParser &parser, bool &isVisiting, int64_t &step,
+                  bool &isDescending,
+                  SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
+                  SmallVectorImpl<Type> &initTypes) {
+  isDescending = false;
+  isVisiting = succeeded(parser.parseOptionalKeyword("blocks"));
+  return isVisiting ? parseVisits(parser, step, operands, initTypes)
+                    : parseRange(parser, step, isDescending, operands);
+}
+
+std::array<int32_t, 8> tile::getSegments(bool isVisiting, size_t inits,
+                                         size_t more) {
+  int32_t range = isVisiting ? 0 : 1, visits = isVisiting ? 1 : 0;
+  return {range,  range,  range,          range,
+          visits, visits, int32_t(inits), int32_t(more)};
+}
+
+ParseResult tile::parseWithArguments(OpAsmParser &parser, Region &region) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  return failure(parser.parseArgumentList(arguments,
+                                          OpAsmParser::Delimiter::Paren,
+                                          /*allowType=*/true) ||
+                 parser.parseRegion(region, arguments));
+}
+
+void tile::printWithArguments(OpAsmPrinter &p, StringRef name, Region &region) {
+  if (region.empty())
+    return;
+  p.printNewline();
+  p << "  " << name << '(';
+  llvm::interleaveComma(region.getArguments(), p, [&](BlockArgument a) {
+    p << a << ": " << a.getType();
+  });
+  p << ") ";
+  p.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// ForBlocksOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ForBlocksOp::verify() { return verifyBlocks(*this); }
+
+LogicalResult ForBlocksOp::verifyRegions() {
+  if (failed(verifyVisit(*this)))
+    return failure();
+  TypeRange carried = getCarried().getTypes();
+  if (getResultTypes() != carried)
+    return emitOpError("results must be what is carried, (")
+           << carried << "), found (" << getResultTypes() << ")";
+  SmallVector<Type> types = {IndexType::get(getContext()),
+                             IntegerType::get(getContext(), 1)};
+  llvm::append_range(types, carried);
+  if (!llvm::equal(getBody().getArgumentTypes(), types))
+    return emitOpError("body must have arguments (")
+           << types << "), found (" << getBody().getArgumentTypes() << ")";
+  Operation *yield = getBody().front().getTerminator();
+  if (!isa<YieldOp>(yield) || yield->getOperandTypes() != carried)
+    return yield->emitOpError("in the body must yield (")
+           << carried << "), found (" << yield->getOperandTypes() << ")";
+  return success();
+}
+
+ParseResult ForBlocksOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> initTypes, carriedTypes;
+  Builder &builder = parser.getBuilder();
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t step;
+  bool isVisiting, isDescending;
+  if (parseBlocks(parser, isVisiting, step, isDescending, operands, initTypes))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("carry")) &&
+      (parser.parseLParen() || parser.parseOperandList(operands) ||
+       parser.parseColonTypeList(carriedTypes) || parser.parseRParen()))
+    return failure();
+  Region *body = result.addRegion(), *visit = result.addRegion();
+  if ((isVisiting &&
+       (parser.parseKeyword("visit") || parseWithArguments(parser, *visit))) ||
+      parser.parseKeyword("do") || parseWithArguments(parser, *body) ||
+      parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  if (isDescending)
+    result.addAttribute(getDescendingAttrName(result.name),
+                        builder.getUnitAttr());
+  result.addAttribute(getStepAttrName(result.name),
+                      builder.getI64IntegerAttr(step));
+  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
+                      builder.getDenseI32ArrayAttr(getSegments(
+                          isVisiting, initTypes.size(), carriedTypes.size())));
+  result.addTypes(carriedTypes);
+  SmallVector<Type> types(isVisiting ? 2 : 4, builder.getIndexType());
+  llvm::append_range(types, initTypes);
+  llvm::append_range(types, carriedTypes);
+  return parser.resolveOperands(operands, types, loc, result.operands);
+}
+
+void ForBlocksOp::print(OpAsmPrinter &p) {
+  printBlocks(p, *this);
+  if (!getCarried().empty())
+    p << " carry(" << getCarried() << " : " << getCarried().getTypes() << ')';
+  printWithArguments(p, "visit", getVisit());
+  printWithArguments(p, "do", getBody());
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {getStepAttrName(), getDescendingAttrName(),
+                           getOperandSegmentSizesAttrName()});
+}

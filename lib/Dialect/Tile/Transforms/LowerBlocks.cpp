@@ -1,0 +1,207 @@
+//===- LowerBlocks.cpp - Loops over blocks as scf ---------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace fovea::tile {
+#define GEN_PASS_DEF_LOWERBLOCKS
+#include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fovea::tile
+
+using namespace mlir;
+using namespace fovea::tile;
+
+namespace {
+/// Writes one `tile.for_blocks` as an `scf.for`.
+class BlockLoop {
+public:
+  explicit BlockLoop(ForBlocksOp op)
+      : op(op), rewriter(op.getContext()), b(op.getLoc(), rewriter) {
+    rewriter.setInsertionPoint(op);
+  }
+
+  void lower() {
+    if (op.isVisiting())
+      lowerVisits();
+    else if (op.getDescending())
+      lowerDown();
+    else
+      lowerUp();
+  }
+
+private:
+  /// A block: its first element, and whether it is partial.
+  struct Step {
+    Value j, partial;
+  };
+  void lowerUp();
+  void lowerDown();
+  void lowerVisits();
+  /// An empty loop; what is built next is its start.
+  scf::ForOp startLoop(Value lower, Value upper, Value step, ValueRange inits);
+  /// Moves the body into the loop, at its end. The loop carries, behind
+  /// the op's values, `more`.
+  void fill(scf::ForOp loop, Step step, ValueRange more = {});
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  template <typename OpTy>
+  Value compute(Value x, Value y) {
+    return b.createOrFold<OpTy>(x, y);
+  }
+
+  ForBlocksOp op;
+  IRRewriter rewriter;
+  ImplicitLocOpBuilder b;
+};
+} // namespace
+
+scf::ForOp BlockLoop::startLoop(Value lower, Value upper, Value step,
+                                ValueRange inits) {
+  auto loop = scf::ForOp::create(b, lower, upper, step, inits);
+  // There is a terminator where nothing is carried.
+  if (!loop.getBody()->empty())
+    rewriter.eraseOp(&loop.getBody()->back());
+  b.setInsertionPointToStart(loop.getBody());
+  return loop;
+}
+
+void BlockLoop::fill(scf::ForOp loop, Step step, ValueRange more) {
+  Block &body = op.getBody().front();
+  Operation *yield = body.getTerminator();
+  SmallVector<Value> arguments = {step.j, step.partial};
+  llvm::append_range(arguments,
+                     loop.getRegionIterArgs().take_front(op.getNumResults()));
+  rewriter.inlineBlockBefore(&body, loop.getBody(), loop.getBody()->end(),
+                             arguments);
+  SmallVector<Value> results(yield->getOperands());
+  llvm::append_range(results, more);
+  b.setInsertionPoint(yield);
+  scf::YieldOp::create(b, results);
+  rewriter.eraseOp(yield);
+  rewriter.replaceOp(op, loop.getResults().take_front(op.getNumResults()));
+}
+
+void BlockLoop::lowerUp() {
+  scf::ForOp loop = startLoop(op.getLower(), op.getUpper(), index(op.getStep()),
+                              op.getCarried());
+  Value j = loop.getInductionVar();
+  // Loop splitting looks for these two compares with the induction variable.
+  Value below =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, j, op.getFullLower());
+  Value above =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, j, op.getFullUpper());
+  fill(loop, {j, arith::OrIOp::create(b, below, above)});
+}
+
+/// Whether both are one value, or constants that are equal.
+static bool areEqual(Value x, Value y) {
+  std::optional<int64_t> constant = getConstantIntValue(x);
+  return x == y || (constant && constant == getConstantIntValue(y));
+}
+
+/// Whether `value` is `of / step * step`, which is not negative.
+static bool isRoundedDown(Value value, Value of, int64_t step) {
+  if (auto positive = value.getDefiningOp<arith::MaxSIOp>())
+    if (getConstantIntValue(positive.getRhs()) == 0)
+      value = positive.getLhs();
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  if (!product || getConstantIntValue(product.getRhs()) != step)
+    return false;
+  auto quotient = product.getLhs().getDefiningOp<arith::DivUIOp>();
+  return quotient && areEqual(quotient.getLhs(), of) &&
+         getConstantIntValue(quotient.getRhs()) == step;
+}
+
+void BlockLoop::lowerDown() {
+  Value zero = index(0), one = index(1), size = index(op.getStep());
+  Value span = compute<arith::SubIOp>(op.getUpper(), op.getLower());
+  span = compute<arith::MaxSIOp>(span, zero);
+  Value blocks = compute<arith::CeilDivUIOp>(span, size);
+  blocks = compute<arith::MaxSIOp>(blocks, one);
+  Value most = compute<arith::SubIOp>(blocks, one);
+  Value last =
+      compute<arith::AddIOp>(op.getLower(), compute<arith::MulIOp>(most, size));
+
+  // The number of blocks from full_upper on, but at least one.
+  Value firstFull = one;
+  if (!isRoundedDown(op.getFullUpper(), op.getUpper(), op.getStep())) {
+    Value above = compute<arith::SubIOp>(last, op.getFullUpper());
+    above = compute<arith::MaxSIOp>(above, zero);
+    above = compute<arith::DivUIOp>(above, size);
+    firstFull = compute<arith::AddIOp>(above, one);
+  }
+  // The number of blocks from full_lower on.
+  Value endOfFull;
+  if (!areEqual(op.getFullLower(), op.getLower())) {
+    Value above = compute<arith::SubIOp>(last, op.getFullLower());
+    above = compute<arith::AddIOp>(above, size);
+    above = compute<arith::MaxSIOp>(above, zero);
+    endOfFull = compute<arith::DivUIOp>(above, size);
+  }
+
+  scf::ForOp loop = startLoop(zero, blocks, one, op.getCarried());
+  Value i = loop.getInductionVar();
+  Value down =
+      arith::SubIOp::create(b, last, arith::MulIOp::create(b, i, size));
+  // Steps past the end, which a pipelined loop may begin, stay at a key.
+  Value j = arith::MaxSIOp::create(b, down, zero);
+  // As above, for loop splitting.
+  Value partial =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i, firstFull);
+  if (endOfFull) {
+    Value past =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, i, endOfFull);
+    partial = arith::OrIOp::create(b, partial, past);
+  }
+  fill(loop, {j, partial});
+}
+
+/// The loop carries, behind its own values, those of the visits.
+void BlockLoop::lowerVisits() {
+  SmallVector<Value> all(op.getCarried());
+  llvm::append_range(all, op.getInits());
+  Value zero = index(0), one = index(1);
+  scf::ForOp loop = startLoop(zero, op.getCount(), one, all);
+  Value n = loop.getInductionVar();
+  SmallVector<Value> arguments = {n};
+  llvm::append_range(arguments,
+                     loop.getRegionIterArgs().drop_front(op.getNumResults()));
+  Block &visit = op.getVisit().front();
+  Operation *yield = visit.getTerminator();
+  rewriter.inlineBlockBefore(&visit, loop.getBody(), loop.getBody()->end(),
+                             arguments);
+  SmallVector<Value> found(yield->getOperands());
+  rewriter.eraseOp(yield);
+  b.setInsertionPointToEnd(loop.getBody());
+  // For loop splitting, as above.
+  Value partial =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, n, op.getMasked());
+  fill(loop, {found.front(), partial}, ArrayRef(found).drop_front());
+}
+
+namespace {
+struct LowerBlocks : fovea::tile::impl::LowerBlocksBase<LowerBlocks> {
+  using LowerBlocksBase::LowerBlocksBase;
+
+  void runOnOperation() override {
+    SmallVector<ForBlocksOp> loops;
+    // Inner ones first.
+    getOperation().walk([&](ForBlocksOp op) { loops.push_back(op); });
+    for (ForBlocksOp op : loops)
+      BlockLoop(op).lower();
+  }
+};
+} // namespace

@@ -1,0 +1,82 @@
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics
+
+func.func @step(%a: index) {
+  // expected-error@+1 {{step must be positive, found 0}}
+  tile.for_blocks %a to %a step 0 full(%a, %a)
+    do(%j: index, %partial: i1) {
+      tile.yield
+    }
+  return
+}
+
+// -----
+
+func.func @carried(%a: index, %x: i32) {
+  // expected-error@+1 {{body must have arguments ('index', 'i1', 'i32'), found ('index', 'i1')}}
+  %r = tile.for_blocks %a to %a step 16 full(%a, %a) carry(%x : i32)
+    do(%j: index, %partial: i1) {
+      tile.yield %x : i32
+    }
+  return
+}
+
+// -----
+
+func.func @yielded(%a: index, %x: i32) {
+  %r = tile.for_blocks %a to %a step 16 full(%a, %a) carry(%x : i32)
+    do(%j: index, %partial: i1, %y: i32) {
+      // expected-error@+1 {{in the body must yield ('i32'), found ()}}
+      tile.yield
+    }
+  return
+}
+
+// -----
+
+func.func @results(%a: index, %x: i32) {
+  // expected-error@+1 {{results must be what is carried, ('i32'), found ()}}
+  "tile.for_blocks"(%a, %a, %a, %a, %x) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, step = 16 : i64}> ({
+  ^bb0(%j: index, %partial: i1, %y: i32):
+    tile.yield %y : i32
+  }, {}) : (index, index, index, index, i32) -> ()
+  return
+}
+
+// -----
+
+func.func @form(%a: index) {
+  // expected-error@+1 {{without visit must have lower, upper, full_lower and full_upper, and nothing else to go by}}
+  "tile.for_blocks"(%a, %a) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, step = 16 : i64}> ({
+  ^bb0(%j: index, %partial: i1):
+    tile.yield
+  }, {}) : (index, index) -> ()
+  return
+}
+
+// -----
+
+func.func @visit(%n: index, %w: i32) {
+  tile.for_blocks blocks %n masked(%n) init(%w : i32) step 32
+    visit(%i: index, %word: i32) {
+      // expected-error@+1 {{in visit must yield ('index', 'i32'), found ('index')}}
+      tile.yield %i : index
+    }
+    do(%j: index, %partial: i1) {
+      tile.yield
+    }
+  return
+}
+
+// -----
+
+func.func @order(%n: index) {
+  // expected-error@+1 {{with visit must have count and masked, and neither bounds nor an order}}
+  "tile.for_blocks"(%n, %n) <{descending, operandSegmentSizes = array<i32: 0, 0, 0, 0, 1, 1, 0, 0>, step = 16 : i64}> ({
+  ^bb0(%j: index, %partial: i1):
+    tile.yield
+  }, {
+  ^bb0(%i: index):
+    tile.yield %i : index
+  }) : (index, index) -> ()
+  return
+}

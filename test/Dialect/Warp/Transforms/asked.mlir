@@ -1,0 +1,142 @@
+// A field of the schedule that was set by hand is done or an error; of others a
+// remark says that they are not, and the schedule states what the code has.
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))'
+// RUN: sed -e 's/asked(.*)//' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' 2>&1 | FileCheck %s
+
+// CHECK-DAG: remark: [Missed] add_by_dot | Category:schedule | Function=add_by_dot | Reason="nothing is added to the dot's result"
+// CHECK: tile.abi @add_by_dot
+// CHECK-NOT: add_by_dot =
+// CHECK: gpu.func @add_by_dot
+gpu.module @m {
+  tile.abi @add_by_dot target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, add_by_dot = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["add_by_dot"])
+  // expected-error@+1 {{schedule's 'add_by_dot' was asked for and can't be done: nothing is added to the dot's result}}
+  gpu.func @add_by_dot() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK-DAG: remark: [Missed] overlap | Category:schedule | Function=overlap | Reason="no loop has a dot to issue ahead"
+// CHECK: tile.abi @overlap
+// CHECK-NOT: overlap =
+// CHECK: gpu.func @overlap
+gpu.module @m {
+  tile.abi @overlap target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["overlap"])
+  // expected-error@+1 {{schedule's 'overlap' was asked for and can't be done: no loop has a dot to issue ahead}}
+  gpu.func @overlap() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK-DAG: remark: [Missed] chain | Category:schedule | Function=chain | Reason="a round needs one loop over blocks, with a dot issued before it and one behind it"
+// CHECK: tile.abi @chain
+// CHECK-NOT: chain =
+// CHECK: gpu.func @chain
+gpu.module @m {
+  tile.abi @chain target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, chain = 2>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["chain"])
+  // expected-error@+1 {{schedule's 'chain' was asked for and can't be done: a round needs one loop over blocks, with a dot issued before it and one behind it}}
+  gpu.func @chain() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK-DAG: remark: [Missed] softmax_part | Category:schedule | Function=softmax_part | Reason="no loop rounds what it multiplies next while a dot is in flight"
+// CHECK: tile.abi @softmax_part
+// CHECK-NOT: softmax_part =
+// CHECK: gpu.func @softmax_part
+gpu.module @m {
+  tile.abi @softmax_part target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, softmax_part = 25>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["softmax_part"])
+  // expected-error@+1 {{schedule's 'softmax_part' was asked for and can't be done: no loop rounds what it multiplies next while a dot is in flight}}
+  gpu.func @softmax_part() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK-DAG: remark: [Missed] exp2_by_fma | Category:schedule | Function=exp2_by_fma | Reason="no exponential is rounded for a dot, or the share is less than 8 columns"
+// CHECK: tile.abi @exp2_by_fma
+// CHECK-NOT: exp2_by_fma =
+// CHECK: gpu.func @exp2_by_fma
+gpu.module @m {
+  tile.abi @exp2_by_fma target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, exp2_by_fma = 50>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["exp2_by_fma"])
+  // expected-error@+1 {{schedule's 'exp2_by_fma' was asked for and can't be done: no exponential is rounded for a dot, or the share is less than 8 columns}}
+  gpu.func @exp2_by_fma() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// CHECK-DAG: remark: [Missed] ping_pong | Category:schedule | Function=ping_pong | Reason="one warp group has nobody to take turns with"
+// CHECK: tile.abi @ping_pong
+// CHECK-NOT: ping_pong =
+// CHECK: gpu.func @ping_pong
+gpu.module @m {
+  tile.abi @ping_pong target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, ping_pong = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["ping_pong"])
+  // expected-error@+1 {{schedule's 'ping_pong' was asked for and can't be done: one warp group has nobody to take turns with}}
+  gpu.func @ping_pong() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// A loop that may be empty has nothing to begin before it.
+// CHECK: remark: [Missed] overlap | Category:schedule | Function=empty | Reason="the loop may run no times"
+// CHECK: tile.abi @empty
+// CHECK-NOT: overlap =
+// CHECK: gpu.func @empty
+!query = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!scores = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @empty target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["overlap"])
+  gpu.func @empty(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : !scores
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    // expected-error@+1 {{schedule's 'overlap' was asked for and can't be done: the loop may run no times}}
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!scores) {
+      %s = warp.dot "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
+      scf.yield %s : !scores
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The copy engine does not know where a sequence ends.
+// CHECK: remark: [Missed] output | Category:schedule | Function=limited | Reason="the copy engine can't write this tile"
+// CHECK: tile.abi @limited
+// CHECK-NOT: output =
+// CHECK: gpu.func @limited
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!tile = tensor<64x64xbf16, #warp.wgmma<groups = 1>>
+gpu.module @m {
+  tile.abi @limited target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, output = tma, output_stages = 1>)
+    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["output"])
+  gpu.func @limited(%o: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %t = arith.constant dense<0.0> : !tile
+    // expected-error@+1 {{schedule's 'output' was asked for and can't be done: the copy engine can't write this tile}}
+    tile.store "out" %t, %o[%c0, %c0] limit(%n) dims [0, 1] : !tile, !memory
+    gpu.return
+  }
+}

@@ -93,11 +93,12 @@ static bool readMap(Warp &warp, const Inst &inst, uint64_t address, unsigned l,
 
 static void visitRuns(const TensorMap &map, const Bulk &form,
                       llvm::ArrayRef<int32_t> coordinates, uint32_t offset,
+                      BoxUse use,
                       llvm::function_ref<void(const BoxRun &)> visit) {
   if (form.gathers)
-    forEachGatherRun(map, coordinates, offset, visit);
+    forEachGatherRun(map, coordinates, offset, use, visit);
   else
-    forEachRun(map, coordinates, offset, visit);
+    forEachRun(map, coordinates, offset, use, visit);
 }
 
 /// Whose shared memory a copy to shared memory goes to.
@@ -215,13 +216,14 @@ static bool loadTensor(Warp &warp, const Inst &inst, const Bulk &form,
   if (watchesGlobal(warp)) {
     Access access = readingAccess(warp, inst, landings, l);
     bool fine = true;
-    visitRuns(map, form, coordinates, offset, [&](const BoxRun &run) {
-      Bytes from;
-      fine = fine &&
-             (!run.inside || (findBytes(warp, inst, Space::Global, run.global,
-                                        run.bytes, Use::Read, l, from) &&
-                              watch(warp, inst, from, run.bytes, access)));
-    });
+    visitRuns(
+        map, form, coordinates, offset, BoxUse::Load, [&](const BoxRun &run) {
+          Bytes from;
+          fine = fine && (!run.inside ||
+                          (findBytes(warp, inst, Space::Global, run.global,
+                                     run.bytes, Use::Read, l, from) &&
+                           watch(warp, inst, from, run.bytes, access)));
+        });
     if (!fine)
       return false;
   }
@@ -231,20 +233,21 @@ static bool loadTensor(Warp &warp, const Inst &inst, const Bulk &form,
   warp.cluster->issue(warp, inst, "tensor load", [=] {
     std::vector<uint8_t> data(bytes);
     bool fine = true;
-    visitRuns(map, *f, coordinates, offset, [&](const BoxRun &run) {
-      uint8_t *to = data.data() + (run.shared - offset);
-      if (!run.inside) {
-        writeFill(map, to, run.bytes);
-        return;
-      }
-      Bytes from;
-      fine = fine &&
-             findBytes(*self, *where, Space::Global, run.global, run.bytes,
-                       Use::Read, l, from) &&
-             checkWritten(*self, *where, from, run.bytes, run.global, l);
-      if (fine)
-        memcpy(to, from.data, run.bytes);
-    });
+    visitRuns(
+        map, *f, coordinates, offset, BoxUse::Load, [&](const BoxRun &run) {
+          uint8_t *to = data.data() + (run.shared - offset);
+          if (!run.inside) {
+            writeFill(map, to, run.bytes);
+            return;
+          }
+          Bytes from;
+          fine = fine &&
+                 findBytes(*self, *where, Space::Global, run.global, run.bytes,
+                           Use::Read, l, from) &&
+                 checkWritten(*self, *where, from, run.bytes, run.global, l);
+          if (fine)
+            memcpy(to, from.data, run.bytes);
+        });
     return fine && land(*self, *where, landings, data);
   });
   return true;
@@ -425,10 +428,11 @@ static bool storeTensor(Warp &warp, const Inst &inst, const Bulk &form,
   if (!findBytes(warp, inst, Space::Shared, address, bytes, Use::Read, l, from))
     return false;
   std::vector<Store> stores;
-  visitRuns(map, form, coordinates, offset, [&](const BoxRun &run) {
-    if (run.inside)
-      stores.push_back({run.global, run.shared - offset, run.bytes});
-  });
+  visitRuns(map, form, coordinates, offset, BoxUse::Store,
+            [&](const BoxRun &run) {
+              if (run.inside)
+                stores.push_back({run.global, run.shared - offset, run.bytes});
+            });
   return issueStore(warp, inst, form, map.type, from, bytes, address,
                     std::move(stores), l);
 }

@@ -108,6 +108,14 @@ static fovea_status view_tensor(const fovea_tensor_spec *spec,
                       "dimension %d, found %lld",
                       spec->name, dim, (long long)size);
     result->sizes[d] = (uint64_t)size;
+    /* Of a row's last granule the copy engine writes all. */
+    if (d == 0 && spec->written &&
+        size * fovea_dtype_bytes(spec->dtype) % FOVEA_MAP_GRANULE)
+      return VIOLATED("tensor '%s' must have a multiple of %d bytes in "
+                      "dimension %d, as the copy engine writes no less, found "
+                      "%lld elements of %d bytes",
+                      spec->name, FOVEA_MAP_GRANULE, dim, (long long)size,
+                      (int)fovea_dtype_bytes(spec->dtype));
     if (size == 1)
       /* Never used, and the tensor's own need not be a legal one. */
       result->strides[d] = FOVEA_MAP_GRANULE;

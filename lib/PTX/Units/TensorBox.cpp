@@ -12,6 +12,7 @@
 #include "UnitError.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cassert>
@@ -51,10 +52,15 @@ llvm::Error fovea::ptx::checkBoxCopy(const TensorMap &map, unsigned coordinates,
 // Runs
 //===----------------------------------------------------------------------===//
 
+// Bytes that a store writes at least, as an H200 does.
+static constexpr int64_t kStoreGranule = 16;
+
 namespace {
 /// Rows of a box, cut where the tensor ends and where the swizzle parts bytes.
 struct RowWalk {
   const TensorMap &map;
+  /// Stores write the tensor's last granule of a row whole.
+  BoxUse use;
   llvm::function_ref<void(const BoxRun &)> visit;
 
   /// A row that begins at column `column` of the tensor's row at `global`, if
@@ -62,6 +68,8 @@ struct RowWalk {
   void walk(int64_t column, uint64_t global, bool inside, uint32_t shared) {
     int64_t width = getByteWidth(map.type), end = column + map.box[0];
     int64_t size = int64_t(map.sizes[0]);
+    if (use == BoxUse::Store)
+      size = llvm::alignTo(size * width, kStoreGranule) / width;
     int64_t first = std::clamp<int64_t>(column, 0, size);
     int64_t last = std::clamp<int64_t>(end, 0, size);
     if (!inside || first >= last)
@@ -92,10 +100,10 @@ private:
 
 void fovea::ptx::forEachRun(const TensorMap &map,
                             llvm::ArrayRef<int32_t> coordinates,
-                            uint32_t sharedAddress,
+                            uint32_t sharedAddress, BoxUse use,
                             llvm::function_ref<void(const BoxRun &)> visit) {
   assert(coordinates.size() == map.rank && "checked by checkBoxCopy");
-  RowWalk rows{map, visit};
+  RowWalk rows{map, use, visit};
   std::array<unsigned, kMaxTensorRank> index{};
   uint32_t pitch = map.box[0] * getByteWidth(map.type), shared = sharedAddress;
   while (true) {
@@ -132,8 +140,9 @@ llvm::Error fovea::ptx::checkGather(const TensorMap &map, unsigned coordinates,
 
 void fovea::ptx::forEachGatherRun(
     const TensorMap &map, llvm::ArrayRef<int32_t> coordinates,
-    uint32_t sharedAddress, llvm::function_ref<void(const BoxRun &)> visit) {
-  RowWalk rows{map, visit};
+    uint32_t sharedAddress, BoxUse use,
+    llvm::function_ref<void(const BoxRun &)> visit) {
+  RowWalk rows{map, use, visit};
   uint32_t pitch = map.box[0] * getByteWidth(map.type);
   for (auto [index, row] : llvm::enumerate(coordinates.drop_front())) {
     bool inside = row >= 0 && uint64_t(row) < map.sizes[1];

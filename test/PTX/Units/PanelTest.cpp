@@ -50,7 +50,7 @@ struct Panels {
     CHECK_SUCCESS(checkTensorMap(map));
     for (unsigned column = 0; column < kColumns; column += columns)
       forEachRun(map, {int32_t(column), 0}, kStart + column / columns * bytes,
-                 [&](const BoxRun &run) {
+                 BoxUse::Load, [&](const BoxRun &run) {
                    CHECK_TRUE(run.inside);
                    std::memcpy(&shared[run.shared],
                                reinterpret_cast<uint8_t *>(global.data()) +

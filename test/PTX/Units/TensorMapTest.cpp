@@ -165,7 +165,7 @@ struct Copier {
 
   void load(llvm::ArrayRef<int32_t> coordinates, uint32_t address) {
     uint64_t bytes = 0;
-    forEachRun(map, coordinates, address, [&](const BoxRun &run) {
+    forEachRun(map, coordinates, address, BoxUse::Load, [&](const BoxRun &run) {
       bytes += run.bytes;
       if (run.inside)
         std::memcpy(atShared(run.shared), atGlobal(run.global), run.bytes);
@@ -176,10 +176,11 @@ struct Copier {
   }
 
   void store(llvm::ArrayRef<int32_t> coordinates, uint32_t address) {
-    forEachRun(map, coordinates, address, [&](const BoxRun &run) {
-      if (run.inside)
-        std::memcpy(atGlobal(run.global), atShared(run.shared), run.bytes);
-    });
+    forEachRun(
+        map, coordinates, address, BoxUse::Store, [&](const BoxRun &run) {
+          if (run.inside)
+            std::memcpy(atGlobal(run.global), atShared(run.shared), run.bytes);
+        });
   }
 };
 } // namespace
@@ -247,6 +248,20 @@ static void testSwizzledBox() {
     }
 }
 
+/// Of a row's last 16 bytes a store writes all.
+static void testStoreGranule() {
+  TensorMap map = getMap();
+  map.sizes = {9, 2};
+  Copier copier(map);
+  copier.store({0, 0}, 1024);
+  uint64_t row = map.strides[1] / 2;
+  for (uint64_t start : {uint64_t(0), row}) {
+    CHECK_EQUAL(unsigned(copier.global[start + 15]), 0xdeadu);
+    CHECK_EQUAL(unsigned(copier.global[start + 16]), unsigned(start) + 17);
+  }
+  CHECK_EQUAL(unsigned(copier.global[2 * row]), unsigned(2 * row) + 1);
+}
+
 /// Four dimensions, some in steps; a store brings back what a load took.
 static void testSteps() {
   TensorMap map;
@@ -294,13 +309,14 @@ static void testGather() {
   CHECK_SUCCESS(checkGather(map, 5, 0));
   CHECK_ERROR(checkGather(map, 4, 0), "five coordinates, found 4");
   Copier copier(map);
-  forEachGatherRun(map, {0, 7, 99, 100, 2}, 0, [&](const BoxRun &run) {
-    if (run.inside)
-      std::memcpy(copier.atShared(run.shared), copier.atGlobal(run.global),
-                  run.bytes);
-    else
-      writeFill(map, copier.atShared(run.shared), run.bytes);
-  });
+  forEachGatherRun(map, {0, 7, 99, 100, 2}, 0, BoxUse::Load,
+                   [&](const BoxRun &run) {
+                     if (run.inside)
+                       std::memcpy(copier.atShared(run.shared),
+                                   copier.atGlobal(run.global), run.bytes);
+                     else
+                       writeFill(map, copier.atShared(run.shared), run.bytes);
+                   });
   const int rows[] = {7, 99, -1, 2};
   for (unsigned row = 0; row < 4; ++row)
     for (unsigned x = 0; x < 64; ++x) {
@@ -316,6 +332,7 @@ void fovea::ptx::test::testTensorMap() {
   testDriverArguments();
   testBoxes();
   testSwizzledBox();
+  testStoreGranule();
   testSteps();
   testGather();
 }

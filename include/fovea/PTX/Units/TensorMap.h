@@ -141,11 +141,15 @@ struct BoxRun {
   bool inside;
 };
 
+/// A load leaves out single elements, a store no less than 16 bytes: of a row's
+/// last ones it writes all, also what lies past the tensor's end.
+enum class BoxUse { Load, Store };
+
 /// All runs of the box at `coordinates` (contiguous dimension first, may lie
 /// outside in part or whole), in the order of shared memory before swizzling.
 /// The runs cover the box's shared bytes once.
 void forEachRun(const TensorMap &map, llvm::ArrayRef<int32_t> coordinates,
-                uint32_t sharedAddress,
+                uint32_t sharedAddress, BoxUse use,
                 llvm::function_ref<void(const BoxRun &)> visit);
 
 /// .tile::gather4 and .tile::scatter4: `coordinates` are the column and four
@@ -154,7 +158,7 @@ void forEachRun(const TensorMap &map, llvm::ArrayRef<int32_t> coordinates,
 llvm::Error checkGather(const TensorMap &map, unsigned coordinates,
                         uint64_t sharedAddress);
 void forEachGatherRun(const TensorMap &map, llvm::ArrayRef<int32_t> coordinates,
-                      uint32_t sharedAddress,
+                      uint32_t sharedAddress, BoxUse use,
                       llvm::function_ref<void(const BoxRun &)> visit);
 
 /// Writes `bytes` of what lies outside: zeros or NaNs of the type.

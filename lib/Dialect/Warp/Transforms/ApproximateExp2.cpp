@@ -179,6 +179,10 @@ void ApproximateExp2Pass::runOnOperation() {
     if (percent > 0)
       exponentials.addOperand(dot, percent);
   });
+  // Asked for by the option, it is no matter who multiplies what is rounded.
+  if (share > 0)
+    getOperation().walk(
+        [&](arith::TruncFOp op) { exponentials.add(op.getResult(), share); });
   SmallVector<math::Exp2Op> found;
   getOperation().walk([&](math::Exp2Op op) {
     if (exponentials.getShare(op) != 0)

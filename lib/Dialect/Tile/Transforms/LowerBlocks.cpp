@@ -28,7 +28,7 @@ class BlockLoop {
 public:
   explicit BlockLoop(ForBlocksOp op)
       : op(op), rewriter(op.getContext()), b(op.getLoc(), rewriter) {
-    rewriter.setInsertionPoint(op);
+    b.setInsertionPoint(op);
   }
 
   void lower() {

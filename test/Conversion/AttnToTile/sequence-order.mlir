@@ -7,7 +7,7 @@
 // RUN: fovea-opt %examples/packed.mlir --attn-analyze-mask --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=OVERLAP
 // RUN: fovea-opt %examples/packed.mlir --attn-analyze-mask --attn-to-tile="target=sm_90a explain-schedule" 2>&1 | FileCheck %s --check-prefix=FACTS
 // FACTS: "packed":true
-// GIVEN-NOT: longest_first
+// GIVEN-NOT: longest_first =
 // GIVEN-NOT: prologue
 // GIVEN-NOT: scratch
 

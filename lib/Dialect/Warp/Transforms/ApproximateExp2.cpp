@@ -43,16 +43,15 @@ struct ApproximateExp2Pass
 } // namespace
 
 namespace {
-/// Goes back from what dots multiply to the exponentials that are rounded for
-/// it.
+/// Goes back from rounded tiles, such as dots multiply, to the exponentials in
+/// them.
 class Exponentials {
 public:
-  void addOperand(DotOp dot, int64_t percent) { add(dot.getA(), percent); }
-  /// The share of polynomials; 0 where it is no part of an operand.
+  void add(Value value, int64_t percent);
+  /// The share of polynomials; 0 where it is no part of what was added.
   int64_t getShare(math::Exp2Op op) const { return shares.lookup(op); }
 
 private:
-  void add(Value value, int64_t percent);
   void addRounded(Value value, int64_t percent);
 
   llvm::DenseMap<Operation *, int64_t> shares;
@@ -177,7 +176,7 @@ void ApproximateExp2Pass::runOnOperation() {
       percent =
           abi ? abi.getSchedule().getDot(dot.getNameAttr()).operandByFma : 0;
     if (percent > 0)
-      exponentials.addOperand(dot, percent);
+      exponentials.add(dot.getA(), percent);
   });
   // Asked for by the option, it is no matter who multiplies what is rounded.
   if (share > 0)

@@ -4,8 +4,8 @@
 // RUN: not fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-approximate-exp2{share=101})))' --split-input-file 2>&1 | FileCheck %s --check-prefix=MANY
 // MANY: error: share must be at most 100, found 101
 
-// Of what is rounded for a dot the last columns are polynomials, in whole blocks
-// of 8; what no dot multiplies stays.
+// Of what is rounded the last columns are polynomials, in whole blocks of 8; by the
+// schedule only what its dot multiplies.
 !t = tensor<128x80xf32, #tile.reg>
 !h = tensor<128x80xbf16, #tile.reg>
 !o = tensor<128x16xf32, #tile.reg>
@@ -30,7 +30,8 @@ gpu.module @m {
   // CHECK: arith.truncf %[[W]]
   // CHECK: math.exp2 %{{.*}} : tensor<128x1xf32
   // CHECK: math.exp2 %{{.*}} : tensor<128x80xf32
-  // CHECK: %[[STORED:.*]] = math.exp2 %{{.*}} : tensor<128x80xf32
+  // CHECK: math.exp2 %{{.*}} : tensor<128x64xf32
+  // CHECK: %[[STORED:.*]] = warp.concat_columns
   // CHECK-NEXT: arith.truncf %[[STORED]]
   // ALL-LABEL: gpu.func @weights
   // ALL-NOT: warp.extract_columns

@@ -64,7 +64,7 @@
 
 gpu.module @m {
   tile.abi @backward target("sm_90a")
-    schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 208>)
+    schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 208>)
     tensors([#tile.tensor<"q", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>, #tile.tensor<"k", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>,
              #tile.tensor<"v", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>, #tile.tensor<"do", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>,
              #tile.tensor<"lse", read, tensor<1x1x?xf32>, ["B", "H", "S"], 4>, #tile.tensor<"delta", read, tensor<1x1x?xf32>, ["B", "H", "S"], 4>,

@@ -24,7 +24,7 @@
 // WARP-NOT: warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} : tensor
 // WARP: warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} ones(
 // LSE: tile.abi @causal
-// LSE-NOT: sum_by_dot
+// LSE-NOT: sum_by_dot =
 
 !q = tensor<?x?x?x64xbf16>
 func.func @forward(%q: !q, %k: !q, %v: !q) -> !q {

@@ -67,13 +67,10 @@ def kernel_grid(quick=False):
         for name, dtype in (("lengths", "bf16"), ("alibi", "f16"), ("sinks", "bf16"), ("causalbr", "bf16"))
     ]
     grid += [Config("tree", "bf16", 64, 0, "bhsd", (3, 32, 4, 16, 1000)), Config("dropout", "f16", 64, 0, "bhsd", (2, 8, 2, 4, 300))]
-    # Output by the copy engine: panels of all widths, folds of heads.
+    # Output by the copy engine: panels of all widths.
     head_dims = (64, 128) if quick else (16, 32, 64, 72, 96, 128, 256)
     grid += [Config(name, dtype, d) for name in outputs for dtype, d in zip(itertools.cycle(("bf16", "f16")), head_dims)]
     grid += [Config(name, "bf16", 64, 0, "bshd") for name in outputs]
-    grid += [
-        Config("tmadense", "bf16", 128, 0, "bhsd", (3, 32, heads, queries, 1000)) for queries, heads in ((1, 4), (3, 8), (7, 4))
-    ]
     # Row sums by the matrix units, as there is no LSE; such kernels infer.
     grid += [
         Config(name, dtype, d, lse=False)

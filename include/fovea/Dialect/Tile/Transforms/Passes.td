@@ -150,7 +150,7 @@ def LowerBlocks : Pass<"tile-lower-blocks", "::mlir::gpu::GPUFuncOp"> {
 
     Before:
 
-    ```mlir
+    ```text
     %sum = tile.for_blocks %lb to %ub step 64 full(%fb, %fe) carry(%zero : !rows)
       do(%j: index, %partial: i1, %l: !rows) {
         ...
@@ -160,7 +160,7 @@ def LowerBlocks : Pass<"tile-lower-blocks", "::mlir::gpu::GPUFuncOp"> {
 
     After:
 
-    ```mlir
+    ```text
     %c64 = arith.constant 64 : index
     %sum = scf.for %j = %lb to %ub step %c64 iter_args(%l = %zero) -> (!rows) {
       %below = arith.cmpi slt, %j, %fb : index

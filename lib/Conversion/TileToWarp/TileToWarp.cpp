@@ -58,17 +58,18 @@ private:
 
 /// Sums of a tile's rows, written as a product.
 static bool isDotWithOnes(tile::DotOp dot) {
-  return matchPattern(dot.getB(), m_OneFloat());
+  return !dot.getTransposeA() && matchPattern(dot.getB(), m_OneFloat());
 }
 
-/// The dot of loaded values whose first operand `sum` adds up.
+/// The dot of loaded values whose first operand's rows `sum` adds up.
 static tile::DotOp findProduct(tile::DotOp sum) {
   if (!isDotWithOnes(sum))
     return {};
   for (Operation *user : sum.getA().getUsers()) {
     auto dot = dyn_cast<tile::DotOp>(user);
     if (dot && dot != sum && dot->getBlock() == sum->getBlock() &&
-        dot.getA() == sum.getA() && dot.getB().getDefiningOp<tile::LoadOp>())
+        dot.getA() == sum.getA() && !dot.getTransposeA() &&
+        dot.getB().getDefiningOp<tile::LoadOp>())
       return dot;
   }
   return {};

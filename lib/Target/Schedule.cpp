@@ -135,6 +135,7 @@ ScheduleFields ScheduleFields::from(ScheduleAttr schedule) {
   fields.output = schedule.getOutput();
   fields.outputStages = schedule.getOutputStages();
   fields.longestFirst = schedule.getLongestFirst();
+  fields.inFlight = schedule.getInFlight();
   return fields;
 }
 
@@ -146,7 +147,7 @@ ScheduleFields::get(MLIRContext *context,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
       cluster, scoreStages, classify, exp2ByFma, addByDot, output, outputStages,
-      longestFirst, /*inFlight=*/int64_t(0));
+      longestFirst, inFlight);
 }
 
 namespace {

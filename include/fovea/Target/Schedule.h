@@ -72,6 +72,8 @@ struct ScheduleFields {
           exp2ByFma = 0, addByDot = 0;
   tile::OutputPath output = tile::OutputPath::Direct;
   int64_t outputStages = 0, longestFirst = 0;
+  /// Not of a forward kernel: users of those can't set it by name.
+  int64_t inFlight = 0;
 
   /// Sets the field that users know as `name`. Fails with a diagnostic if there
   /// is none, or if it can't be `text`.

@@ -22,9 +22,10 @@ gpu.module @m {
 // REMARK: remark: [Missed] overlap | Category:schedule | Function=overlap | Reason="no loop has a dot to issue ahead"
 // CHECK: tile.abi @overlap
 // CHECK-NOT: overlap =
+// CHECK-SAME: in_flight = 1>
 // CHECK: gpu.func @overlap
 gpu.module @m {
-  tile.abi @overlap target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+  tile.abi @overlap target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1, in_flight = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["overlap"])
   // expected-error@+1 {{schedule's 'overlap' was asked for and can't be done: no loop has a dot to issue ahead}}
   gpu.func @overlap() kernel {

@@ -113,8 +113,8 @@ void AssignLayoutsPass::runOnOperation() {
   layout = makeLayout(abi, abi.getSchedule().getWarps());
   if (!layout)
     return signalPassFailure();
-  SmallVector<tile::RoleAttr> roles = warp::getRoles(getOperation(), abi);
-  if (abi.getRolesAttr() && failed(assignByRole(abi, roles)))
+  if (abi.getRolesAttr() &&
+      failed(assignByRole(abi, warp::getRoles(getOperation(), abi))))
     return signalPassFailure();
   WalkResult walk = getOperation().walk([&](Operation *op) {
     for (Value result : op->getResults())

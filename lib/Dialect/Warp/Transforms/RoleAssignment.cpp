@@ -10,6 +10,7 @@
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
+#include <limits>
 
 using namespace mlir;
 using namespace fovea;

@@ -263,3 +263,39 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// What nobody reads is waited for and released by whoever has the rest.
+// CHECK-LABEL: gpu.func @nobody_reads
+// CHECK: role @load
+// CHECK: warp.copy async
+// CHECK-NOT: warp.consumer
+// CHECK: role @compute
+// CHECK: warp.consumer_wait
+// CHECK: warp.consumer_release
+// CHECK: tile.store
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!out = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
+gpu.module @m {
+  tile.abi @nobody_reads target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @nobody_reads(%g: !memory, %out: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %z = arith.constant 0 : i32
+    %o = arith.constant dense<0.0> : !out
+    %ks = warp.alloc : !staged
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %k = warp.stage %ks[%z] : !staged to !buffer
+    warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
+    warp.copy async "k" %g[%c0, %c0] dims [0, 1] to %k : !memory to !buffer
+    warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
+    warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
+    warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
+    tile.store %o, %out[%c0, %c0] dims [0, 1] : !out, !memory
+    gpu.return
+  }
+}

@@ -74,8 +74,9 @@ wheel: setup
 	@.venv/bin/python scripts/try_wheel.py dist
 	@ls -lh dist
 
+# LIMIT=n: no longer than n minutes, with fewer tests if need be.
 asan: setup
-	@.venv/bin/python scripts/run_tests.py --preset asan --jobs $(JOBS)
+	@.venv/bin/python scripts/run_tests.py --preset asan --jobs $(JOBS) $(if $(LIMIT),--limit $(LIMIT))
 
 ci: setup
 	@.venv/bin/python scripts/run_tests.py --preset default asan --jobs $(JOBS)

@@ -7,7 +7,8 @@ current. Tests that need a device or tool that this machine lacks are skipped.
 
 The preset asan is for memory and undefined behaviour: of the lit tests, it leaves
 out those that look at what ptxas makes of PTX that other tests compile as well,
-and it runs a slice of the fuzzers, of text and of programs.
+and it runs a slice of the fuzzers, of text and of programs. `--limit` bounds its
+time: what doesn't fit is left out and said to be, the build first of all.
 """
 
 import argparse
@@ -28,7 +29,7 @@ LIT_PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
 # What is not run under the sanitizers: many programs, or many seeds of them, which take minutes.
 NOT_SANITIZED = ("ptxas|feature-pairs|no-spills|roles-sass|examples-sm_[0-9a]*-(warp|ptx)|packed-queries|Analysis/random"
                  "|sequence-order|shapes-|recurrences-|ablation|examples-attn|bias-broadcasts|cluster.test|persistent")
-FUZZ_MINUTES = 1
+FUZZ_MINUTES = 2
 PROGRAM_MINUTES = 1
 LIT_SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
 
@@ -53,9 +54,28 @@ def banner(text):
     print(f"--- {text}", flush=True)
 
 
-def run(command, environment=None):
-    """Runs a command with its output shown; whether it succeeded."""
-    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment).returncode == 0
+class Clock:
+    """What is left of a limit of some minutes, in seconds; endless without one."""
+
+    def __init__(self, minutes):
+        self.start = time.monotonic()
+        self.seconds = 60 * minutes if minutes is not None else float("inf")
+
+    def passed(self):
+        return time.monotonic() - self.start
+
+    def left(self, reserve=0):
+        """Without `reserve` minutes for what comes after."""
+        return self.seconds - self.passed() - 60 * reserve
+
+
+def run(command, environment=None, seconds=float("inf")):
+    """Runs a command with its output shown; whether it succeeded, None if it didn't end in time."""
+    limited = seconds != float("inf")
+    # Unlike Python's own limit, this ends what the command started, too.
+    prefix = ["timeout", "--signal=INT", f"{max(seconds, 1):.0f}"] if limited else []
+    code = subprocess.run([*prefix, *command], cwd=ROOT, stdin=subprocess.DEVNULL, env=environment).returncode
+    return None if limited and code == 124 else code == 0
 
 
 def tool_of_build(build, name):
@@ -74,7 +94,7 @@ def lit_timeout(lit):
     return ["--timeout=300"] if probe.returncode == 0 else []
 
 
-def run_lit(build, jobs, totals, only, without=None):
+def run_lit(build, jobs, totals, only, without=None, seconds=float("inf")):
     results = build / "test" / "lit-results.json"
     results.unlink(missing_ok=True)
     lit = tool_of_build(build, "FOVEA_LIT")
@@ -84,7 +104,9 @@ def run_lit(build, jobs, totals, only, without=None):
         return
     paths = [build / "test" / path for path in only] or [build / "test"]
     left_out = ["--filter-out", without] if without else []
-    run([lit, "-sv", f"-j{jobs}", *lit_timeout(lit), *left_out, "--order=lexical", "--output", results, *paths])
+    # Which tests a limit cuts off changes from run to run.
+    order = ["--order=lexical"] if seconds == float("inf") else ["--order=random", f"--max-time={max(int(seconds), 1)}"]
+    run([lit, "-sv", f"-j{jobs}", *lit_timeout(lit), *left_out, *order, "--output", results, *paths])
     if not results.exists():
         totals.add("lit", False)
         return
@@ -95,14 +117,14 @@ def run_lit(build, jobs, totals, only, without=None):
             totals.add(test["name"], test["code"] in LIT_PASSED)
 
 
-def run_pytest(build, totals):
+def run_pytest(build, jobs, totals):
     folder = ROOT / "test" / "python"
     if not folder.exists():
         return
     report = build / "test" / "pytest.xml"
     report.unlink(missing_ok=True)
     run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}",
-         f"--rootdir={ROOT}", folder, "--fovea-build", build])
+         f"--numprocesses={jobs}", "--dist=worksteal", f"--rootdir={ROOT}", folder, "--fovea-build", build])
     if not report.exists():
         totals.add("pytest", False)
         return
@@ -139,12 +161,34 @@ def sanitize_environment():
     os.environ["LSAN_OPTIONS"] = f"print_suppressions=0:suppressions={ROOT}/test/leaks.supp"
 
 
+def test_sanitized(args, totals):
+    """The preset asan, as far as the time goes."""
+    build = ROOT / "build-asan"
+    clock = Clock(args.limit)
+    sanitize_environment()
+    fuzzing = 0 if args.only else FUZZ_MINUTES + PROGRAM_MINUTES + 1
+    banner("building preset 'asan'")
+    built = run(["scripts/build.sh", "asan", args.jobs, "all"], seconds=clock.left(fuzzing + 1))
+    if built is None:
+        print(f"the sanitized build didn't end in time: no test of it ran ({args.limit:g} minutes)")
+        totals.skip()
+        return
+    totals.add("build asan", built)
+    if not built:
+        return
+    banner("lit")
+    run_lit(build, args.jobs, totals, args.only, NOT_SANITIZED, clock.left(fuzzing))
+    if not args.only:
+        banner("fuzzers")
+        run_fuzzers(build, args.jobs, totals)
+
+
 def test_preset(preset, args, totals):
+    if preset == "asan":
+        test_sanitized(args, totals)
+        return
     build = ROOT / ("build" if preset == "default" else f"build-{preset}")
-    sanitized = preset == "asan"
-    whole = not sanitized and not args.only
-    if sanitized:
-        sanitize_environment()
+    whole = not args.only
     if whole:
         banner("formatting")
         totals.add("format-check", run(["scripts/format.sh", "--check"]))
@@ -157,15 +201,10 @@ def test_preset(preset, args, totals):
         banner("generated documentation")
         totals.add("docs-check", run(["scripts/build.sh", preset, args.jobs, "fovea-docs-check"]))
     banner("lit")
-    run_lit(build, args.jobs, totals, args.only, NOT_SANITIZED if sanitized else None)
-    if args.only:
-        return
-    if sanitized:
-        banner("fuzzers")
-        run_fuzzers(build, args.jobs, totals)
-    else:
+    run_lit(build, args.jobs, totals, args.only)
+    if whole:
         banner("pytest")
-        run_pytest(build, totals)
+        run_pytest(build, args.jobs, totals)
 
 
 def main():
@@ -173,13 +212,14 @@ def main():
     parser.add_argument("--preset", nargs="+", default=["default"], help="CMake presets to build and test")
     parser.add_argument("--jobs", default="2", help="processes to run at once")
     parser.add_argument("--only", nargs="*", default=[], help="lit tests or folders below test/, without the rest")
+    parser.add_argument("--limit", type=float, help="minutes that the preset asan may take; all it needs if not given")
     args = parser.parse_args()
-    start = time.monotonic()
+    clock = Clock(None)
     totals = Totals()
     for preset in args.preset:
         test_preset(preset, args, totals)
 
-    banner(f"done in {time.monotonic() - start:.0f} s")
+    banner(f"done in {clock.passed():.0f} s")
     for name in totals.failures:
         print(f"FAILED: {name}")
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")

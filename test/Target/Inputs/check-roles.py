@@ -5,6 +5,7 @@ wgmma serialised), and where a kernel spills more than it may.
 """
 
 import concurrent.futures
+import datetime
 import pathlib
 import re
 import subprocess
@@ -35,7 +36,7 @@ KERNELS = [
 ]
 
 
-# All variants at these: what was chosen has no fault that the compiler warns of.
+# All variants, each at one of these, another one every day: what was chosen has no fault that the compiler warns of.
 HEAD_DIMS = (64, 128, 192)
 
 
@@ -50,7 +51,9 @@ def assemble(compiler, ptxas, folder, name, lse=True):
 
 def check_variants(compiler, ptxas, folder):
     """The number of kernels, and of those that are warned of."""
-    names = [f"{variant}_bf16_d{d}_bhsd" for variant in variants.VARIANTS for d in HEAD_DIMS]
+    today = datetime.date.today().toordinal()
+    names = [f"{variant}_bf16_d{HEAD_DIMS[(today + index) % len(HEAD_DIMS)]}_bhsd"
+             for index, variant in enumerate(variants.VARIANTS)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         said = list(pool.map(lambda name: assemble(compiler, ptxas, folder, name), names))
     faults = [line for text in said for line in text.splitlines() if line.startswith("warning: ")]

@@ -383,10 +383,11 @@ void Tracer::evaluate(Operation *op) {
       set(stage.getResult(), operands[1]);
     return;
   }
-  // What folders leave alone is division by zero and the like.
-  bool isArithmetic =
-      !operands.empty() &&
-      llvm::all_of(operands, [](auto &operand) { return operand.has_value(); });
+  // What folders leave alone is division by zero and the like. Buffers and
+  // pendings are known by numbers, too, but are none.
+  bool isArithmetic = !operands.empty();
+  for (auto [value, integer] : llvm::zip(op->getOperands(), operands))
+    isArithmetic &= integer.has_value() && value.getType().isIntOrIndex();
   if (isArithmetic || op->hasTrait<OpTrait::ConstantLike>()) {
     SmallVector<Attribute> constants;
     for (auto [value, integer] : llvm::zip(op->getOperands(), operands))

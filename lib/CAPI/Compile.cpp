@@ -24,11 +24,9 @@ struct FoveaKernel {
 LogicalResult fovea::readOptions(FoveaContext *context,
                                  const FoveaOptions *options,
                                  CompileOptions &result, std::string &kernel) {
-  if (!options)
-    return success();
-  // What a caller of an older version doesn't know is zero.
-  FoveaOptions known = {};
-  std::memcpy(&known, options, std::min(options->size, sizeof known));
+  FoveaOptions known;
+  if (failed(readVersioned(context, options, "FoveaOptions", known)))
+    return failure();
   if (known.target)
     result.target = known.target;
   if (known.schedule)

@@ -19,6 +19,8 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <algorithm>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <string>
@@ -65,6 +67,25 @@ struct FoveaContext {
   fovea::DiagnosticList diagnostics;
   std::string broken;
 };
+
+namespace fovea {
+/// Of options that begin with their size, what this version knows; what the
+/// caller's version doesn't know is zero.
+template <typename Options>
+mlir::LogicalResult readVersioned(FoveaContext *context, const Options *given,
+                                  llvm::StringRef name, Options &known) {
+  known = {};
+  if (!given)
+    return mlir::success();
+  // A size that no version has would cut a field in two.
+  if (given->size % alignof(Options) != 0)
+    return context->error("'size' of " + name + " must be sizeof(" + name +
+                          "), a multiple of " + llvm::Twine(alignof(Options)) +
+                          ", found " + llvm::Twine(given->size));
+  std::memcpy(&known, given, std::min(given->size, sizeof known));
+  return mlir::success();
+}
+} // namespace fovea
 
 struct FoveaModule {
   FoveaContext *context;

@@ -346,11 +346,11 @@ FoveaTensors *foveaInterpret(FoveaModule *module, const FoveaOptions *options,
                              const FoveaTensor *inputs, size_t num_inputs) {
   if (!module || (num_inputs && !inputs))
     return nullptr;
-  FoveaRunOptions known = {};
-  if (run)
-    std::memcpy(&known, run, std::min(run->size, sizeof known));
   auto outputs = std::make_unique<FoveaTensors>();
-  bool done = module->context->call([&] {
+  bool done = module->context->call([&]() -> LogicalResult {
+    FoveaRunOptions known;
+    if (failed(readVersioned(module->context, run, "FoveaRunOptions", known)))
+      return failure();
     return interpret(module, options, known, {inputs, num_inputs}, *outputs);
   });
   return done ? outputs.release() : nullptr;

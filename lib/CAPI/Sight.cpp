@@ -161,10 +161,12 @@ FoveaBuffer *foveaBlockMap(FoveaModule *module, const FoveaOptions *options,
                            const FoveaTensor *inputs, size_t num_inputs) {
   if (!module || !map || (num_inputs && !inputs))
     return nullptr;
-  FoveaBlockMapOptions known = {};
-  std::memcpy(&known, map, std::min(map->size, sizeof known));
   std::string text;
-  bool done = module->context->call([&] {
+  bool done = module->context->call([&]() -> LogicalResult {
+    FoveaBlockMapOptions known;
+    if (failed(
+            readVersioned(module->context, map, "FoveaBlockMapOptions", known)))
+      return failure();
     return mapBlocks(module, options, known, {inputs, num_inputs}, text);
   });
   return done ? new FoveaBuffer{std::move(text)} : nullptr;

@@ -282,6 +282,8 @@ int main(int argc, char **argv) {
       options.schedule_table = value;
     else if ((value = value_of(argv[i], "--kernel=")))
       options.kernel = value;
+    else if ((value = value_of(argv[i], "--size=")))
+      options.size = (size_t)atoi(value);
     else if (strcmp(argv[i], "--accurate-tanh") == 0)
       options.accurate_tanh = 1;
     else

@@ -18,6 +18,7 @@
 
 #include <list>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -100,11 +101,15 @@ private:
 } // namespace
 
 static void checkDiagnostics(FoveaContext *context) {
+  constexpr const char *kInside = "failure inside the compiler";
   size_t count;
   const FoveaDiagnostic *list = foveaContextDiagnostics(context, &count);
   for (size_t i = 0; i < count; ++i)
-    if (strstr(list[i].message.data, "failure inside the compiler"))
+    // At the start: names may hold any text.
+    if (strncmp(list[i].message.data, kInside, strlen(kInside)) == 0) {
+      fprintf(stderr, "%s\n", list[i].message.data);
       abort();
+    }
 }
 
 static void call(Arguments &arguments, FoveaContext *context,

@@ -209,6 +209,20 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
+// IsPartialOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult executeIsPartial(Operation *op, Frame &frame) {
+  auto partial = cast<tile::IsPartialOp>(op);
+  int64_t block = frame.get(partial.getBlock()).getInteger();
+  auto get = [&](Value bound) { return frame.get(bound).getInteger(); };
+  bool isBelow = partial.getFirst() && block < get(partial.getFirst());
+  bool isBehind = partial.getEnd() && block >= get(partial.getEnd());
+  frame.set(partial.getResult(), RuntimeValue::integer(isBelow || isBehind));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // ForBlocksOp
 //===----------------------------------------------------------------------===//
 
@@ -318,6 +332,7 @@ static LogicalResult executeFinish(Operation *op, Frame &frame) {
 void fovea::interp::registerSoftmaxHandlers(InterpreterRegistry &registry) {
   registry.addRegionOp<tile::SoftmaxSumOp, SoftmaxSumActivation>();
   registry.addRegionOp<tile::ForBlocksOp, ForBlocksActivation>();
+  registry.add<tile::IsPartialOp>(executeIsPartial);
   registry.add<tile::SoftmaxMergeOp>(executeMerge);
   registry.add<tile::SoftmaxFinishOp>(executeFinish);
 }

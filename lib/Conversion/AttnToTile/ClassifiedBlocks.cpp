@@ -164,7 +164,7 @@ LogicalResult ClassifiedBlocks::emitVisit(Block &block) {
   Value n = block.getArgument(0), number = block.getArgument(1),
         bits = block.getArgument(2), isPartial;
   if (hasFull) {
-    isPartial = make<arith::CmpIOp>(arith::CmpIPredicate::slt, n, masked);
+    isPartial = make<tile::IsPartialOp>(n, masked, /*end=*/Value());
     // The full ones are looked for from the first word on.
     Value restarts = make<arith::CmpIOp>(arith::CmpIPredicate::eq, n, masked);
     number = make<arith::SelectOp>(restarts, integer(0), number);

@@ -91,7 +91,7 @@ LogicalResult ListedBlocks::emitVisit(Block &block) {
   Value number = emitEntry(partial, n);
   if (full) {
     Value isPartial =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, n, masked);
+        tile::IsPartialOp::create(b, loc, n, masked, /*end=*/Value());
     Value behind = arith::SubIOp::create(b, loc, n, masked);
     // A list's tiles start over: n modulo the tiles of a block is the same.
     number = arith::SelectOp::create(b, loc, isPartial, number,

@@ -55,6 +55,30 @@ struct ElementwiseLowering : ConversionPattern {
   }
 };
 
+/// Of a loop that was not parted where its partial blocks are.
+struct IsPartialLowering : OpConversionPattern<tile::IsPartialOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::IsPartialOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto compare = [&](arith::CmpIPredicate predicate, Value bound) -> Value {
+      return arith::CmpIOp::create(rewriter, op.getLoc(), predicate,
+                                   adaptor.getBlock(), bound);
+    };
+    Value below, behind;
+    if (Value first = adaptor.getFirst())
+      below = compare(arith::CmpIPredicate::slt, first);
+    if (Value end = adaptor.getEnd())
+      behind = compare(arith::CmpIPredicate::sge, end);
+    if (below && behind)
+      rewriter.replaceOpWithNewOp<arith::OrIOp>(op, below, behind);
+    else
+      rewriter.replaceOp(op, below ? below : behind);
+    return success();
+  }
+};
+
 struct ConstantLowering : OpConversionPattern<arith::ConstantOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -329,6 +353,6 @@ void fovea::populateTilePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter) {
   patterns.add<ElementwiseLowering>(converter, patterns.getContext());
   patterns.add<AnyLowering, BallotLowering, BroadcastLowering, ConstantLowering,
-               IotaLowering, RampLowering, ReduceLowering>(
+               IotaLowering, IsPartialLowering, RampLowering, ReduceLowering>(
       converter, patterns.getContext());
 }

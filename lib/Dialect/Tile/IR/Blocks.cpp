@@ -87,6 +87,48 @@ void tile::printWithArguments(OpAsmPrinter &p, StringRef name, Region &region) {
 }
 
 //===----------------------------------------------------------------------===//
+// IsPartialOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult IsPartialOp::verify() {
+  if (getFirst() || getEnd())
+    return success();
+  return emitOpError("needs a bound, 'below' or 'from'");
+}
+
+OpFoldResult IsPartialOp::fold(FoldAdaptor adaptor) {
+  auto block = dyn_cast_or_null<IntegerAttr>(adaptor.getBlock()),
+       first = dyn_cast_or_null<IntegerAttr>(adaptor.getFirst()),
+       end = dyn_cast_or_null<IntegerAttr>(adaptor.getEnd());
+  if (!block)
+    return {};
+  bool isBelow = first && block.getValue().slt(first.getValue()),
+       isBehind = end && block.getValue().sge(end.getValue());
+  bool isKnown = (!getFirst() || first) && (!getEnd() || end);
+  if (!isKnown && !isBelow && !isBehind)
+    return {};
+  return BoolAttr::get(getContext(), isBelow || isBehind);
+}
+
+void IsPartialOp::inferResultRanges(ArrayRef<ConstantIntRanges> ranges,
+                                    SetIntRangeFn setRange) {
+  const ConstantIntRanges &block = ranges[0];
+  bool mayBe = false, surelyIs = false;
+  if (getFirst()) {
+    const ConstantIntRanges &first = ranges[1];
+    mayBe |= block.smin().slt(first.smax());
+    surelyIs |= block.smax().slt(first.smin());
+  }
+  if (getEnd()) {
+    const ConstantIntRanges &end = ranges.back();
+    mayBe |= block.smax().sge(end.smin());
+    surelyIs |= block.smin().sge(end.smax());
+  }
+  setRange(getResult(), ConstantIntRanges::fromUnsigned(APInt(1, surelyIs),
+                                                        APInt(1, mayBe)));
+}
+
+//===----------------------------------------------------------------------===//
 // ForBlocksOp
 //===----------------------------------------------------------------------===//
 

@@ -41,7 +41,8 @@ void TileDialect::initialize() {
 
 Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                             Type type, Location loc) {
-  if (!isRegisterTile(type) || !isa<SplatElementsAttr>(value))
+  bool isSplat = isRegisterTile(type) && isa<SplatElementsAttr>(value);
+  if (!isSplat && !isa<IntegerAttr>(value))
     return nullptr;
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }

@@ -98,12 +98,9 @@ void BlockLoop::lowerUp() {
   scf::ForOp loop = startLoop(op.getLower(), op.getUpper(), index(op.getStep()),
                               op.getCarried());
   Value j = loop.getInductionVar();
-  // Loop splitting looks for these two compares with the induction variable.
-  Value below =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, j, op.getFullLower());
-  Value above =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, j, op.getFullUpper());
-  fill(loop, {j, arith::OrIOp::create(b, below, above)});
+  Value partial =
+      IsPartialOp::create(b, j, op.getFullLower(), op.getFullUpper());
+  fill(loop, {j, partial});
 }
 
 /// Whether both are one value, or constants that are equal.
@@ -158,15 +155,7 @@ void BlockLoop::lowerDown() {
       arith::SubIOp::create(b, last, arith::MulIOp::create(b, i, size));
   // Steps past the end, which a pipelined loop may begin, stay at a key.
   Value j = arith::MaxSIOp::create(b, down, zero);
-  // As above, for loop splitting.
-  Value partial =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, i, firstFull);
-  if (endOfFull) {
-    Value past =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, i, endOfFull);
-    partial = arith::OrIOp::create(b, partial, past);
-  }
-  fill(loop, {j, partial});
+  fill(loop, {j, IsPartialOp::create(b, i, firstFull, endOfFull)});
 }
 
 /// The loop carries, behind its own values, those of the visits.
@@ -186,9 +175,7 @@ void BlockLoop::lowerVisits() {
   SmallVector<Value> found(yield->getOperands());
   rewriter.eraseOp(yield);
   b.setInsertionPointToEnd(loop.getBody());
-  // For loop splitting, as above.
-  Value partial =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, n, op.getMasked());
+  Value partial = IsPartialOp::create(b, n, op.getMasked(), /*end=*/Value());
   fill(loop, {found.front(), partial}, ArrayRef(found).drop_front());
 }
 

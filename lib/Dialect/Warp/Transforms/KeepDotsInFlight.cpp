@@ -51,7 +51,7 @@ static scf::ForOp findSum(DotOp dot) {
         dot.emitError("can be kept in flight only in a loop that surely runs "
                       "once");
     diag.attachNote(loop.getLoc())
-        << "its upper bound is neither a constant nor a maximum of one";
+        << "what is known of its bounds lets it run no times";
     return {};
   }
   return loop;

@@ -17,18 +17,42 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
+/// What is known of `value` from the `depth` ops above it.
+static ConstantIntRanges inferRange(Value value, unsigned depth) {
+  unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return ConstantIntRanges::constant(constant.sextOrTrunc(width));
+  ConstantIntRanges result = ConstantIntRanges::maxRange(width);
+  auto op = value.getDefiningOp<InferIntRangeInterface>();
+  bool isOfIntegers = op && llvm::all_of(op->getOperandTypes(), [](Type type) {
+                        return type.isIntOrIndex();
+                      });
+  if (depth == 0 || !isOfIntegers)
+    return result;
+  auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) {
+    return inferRange(operand, depth - 1);
+  });
+  op.inferResultRanges(operands, [&](Value of, const ConstantIntRanges &range) {
+    if (of == value)
+      result = range;
+  });
+  return result;
+}
+
+std::optional<int64_t> warp::getLeastValue(Value value) {
+  // Counts of blocks are a few ops away from what bounds them.
+  constexpr unsigned kDepth = 4;
+  APInt least = inferRange(value, kDepth).smin();
+  if (least.isMinSignedValue())
+    return std::nullopt;
+  return least.getSExtValue();
+}
+
 bool warp::runsOnce(scf::ForOp loop) {
-  APInt lower, least;
-  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)))
-    return false;
-  auto isAbove = [&](Value bound) {
-    return matchPattern(bound, m_ConstantInt(&least)) && least.sgt(lower);
-  };
-  if (isAbove(loop.getUpperBound()))
-    return true;
-  Operation *max = loop.getUpperBound().getDefiningOp();
-  return isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp>(max) &&
-         llvm::any_of(max->getOperands(), isAbove);
+  std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
+                         least = getLeastValue(loop.getUpperBound());
+  return lower && least && *least > *lower;
 }
 
 /// Lets the loop count as its first stage does, one ahead, so that conditions

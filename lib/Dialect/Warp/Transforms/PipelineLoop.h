@@ -14,7 +14,11 @@
 
 namespace fovea::warp {
 
-/// Whether the loop runs at least once, as its upper bound says.
+/// A constant that `value`, an integer, is at least, signed: what the ops that
+/// compute it infer of their ranges.
+std::optional<int64_t> getLeastValue(mlir::Value value);
+
+/// Whether the loop surely runs at least once.
 bool runsOnce(mlir::scf::ForOp loop);
 
 /// The ops of a body, but for its terminator, in their new order, each with its

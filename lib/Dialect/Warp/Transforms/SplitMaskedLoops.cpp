@@ -6,6 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PipelineLoop.h"
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,78 +23,27 @@ namespace fovea::warp {
 
 using namespace mlir;
 using namespace fovea;
+using namespace fovea::warp;
 
 namespace {
-/// `iv < lower or iv >= upper` in a loop's body; either may be missing.
-struct OutsideRange {
-  Value condition, lower, upper;
-};
-
 struct SplitMaskedLoopsPass
     : warp::impl::WarpSplitMaskedLoopsBase<SplitMaskedLoopsPass> {
   void runOnOperation() override;
 };
 } // namespace
 
-/// The bound of `iv <predicate> bound`, if it is defined outside of the loop.
-static Value matchCompare(Value value, scf::ForOp loop,
-                          arith::CmpIPredicate predicate) {
-  auto compare = value.getDefiningOp<arith::CmpIOp>();
-  if (!compare || compare.getPredicate() != predicate ||
-      compare.getLhs() != loop.getInductionVar() ||
-      !loop.isDefinedOutsideOfLoop(compare.getRhs()))
-    return {};
-  return compare.getRhs();
-}
-
-/// What `condition` says about the loop's index, if it is what we split at.
-static std::optional<OutsideRange> matchCondition(Value condition,
-                                                  scf::ForOp loop) {
-  auto matchLower = [&](Value value) {
-    return matchCompare(value, loop, arith::CmpIPredicate::slt);
-  };
-  auto matchUpper = [&](Value value) {
-    return matchCompare(value, loop, arith::CmpIPredicate::sge);
-  };
-  if (Value lower = matchLower(condition))
-    return OutsideRange{condition, lower, {}};
-  if (Value upper = matchUpper(condition))
-    return OutsideRange{condition, {}, upper};
-  auto either = condition.getDefiningOp<arith::OrIOp>();
-  if (!either)
-    return std::nullopt;
-  for (auto [below, above] : {std::pair(either.getLhs(), either.getRhs()),
-                              std::pair(either.getRhs(), either.getLhs())}) {
-    Value lower = matchLower(below), upper = matchUpper(above);
-    if (lower && upper)
-      return OutsideRange{condition, lower, upper};
+/// The question which of the loop's blocks are partial, where something is done
+/// for those alone.
+static tile::IsPartialOp findQuestion(scf::ForOp loop) {
+  for (auto partial : loop.getBody()->getOps<tile::IsPartialOp>()) {
+    bool isOfLoop = partial.getBlock() == loop.getInductionVar();
+    for (Value bound : {partial.getFirst(), partial.getEnd()})
+      isOfLoop &= !bound || loop.isDefinedOutsideOfLoop(bound);
+    bool guards = llvm::any_of(partial->getUsers(), llvm::IsaPred<scf::IfOp>);
+    if (isOfLoop && guards)
+      return partial;
   }
-  return std::nullopt;
-}
-
-static std::optional<OutsideRange> findCondition(scf::ForOp loop) {
-  if (!loop.getInductionVar().getType().isIndex())
-    return std::nullopt;
-  for (Operation &op : *loop.getBody()) {
-    if (!isa<arith::CmpIOp, arith::OrIOp>(op))
-      continue;
-    bool guards = llvm::any_of(
-        op.getUsers(), [](Operation *user) { return isa<scf::IfOp>(user); });
-    if (!guards)
-      continue;
-    if (auto range = matchCondition(op.getResult(0), loop))
-      return range;
-  }
-  return std::nullopt;
-}
-
-/// A constant that `value` is at least.
-static std::optional<int64_t> getLeast(Value value) {
-  if (std::optional<int64_t> constant = getConstantIntValue(value))
-    return constant;
-  if (auto maximum = value.getDefiningOp<arith::MaxSIOp>())
-    return getConstantIntValue(maximum.getRhs());
-  return std::nullopt;
+  return {};
 }
 
 /// `bound`, if it is a constant that the loop, from the constant `start` on,
@@ -101,7 +53,7 @@ static Value findConstantBound(OpBuilder &b, scf::ForOp loop, Value start,
   std::optional<int64_t> first = getConstantIntValue(start),
                          end = getConstantIntValue(bound),
                          step = getConstantIntValue(loop.getStep()),
-                         least = getLeast(loop.getUpperBound());
+                         least = getLeastValue(loop.getUpperBound());
   if (!first || !end)
     return {};
   if (*end <= *first)
@@ -152,26 +104,26 @@ static bool isEmpty(Value begin, Value end) {
   return begin == end || (first && last && *first >= *last);
 }
 
-static void split(scf::ForOp loop, const OutsideRange &range) {
+static void split(scf::ForOp loop, tile::IsPartialOp partial) {
   OpBuilder b(loop);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
   Value middle = lower, last = upper;
-  if (range.lower)
-    middle = firstAtLeast(b, loop, lower, range.lower);
-  if (range.upper)
-    last = firstAtLeast(b, loop, middle, range.upper);
+  if (Value first = partial.getFirst())
+    middle = firstAtLeast(b, loop, lower, first);
+  if (Value end = partial.getEnd())
+    last = firstAtLeast(b, loop, middle, end);
   SmallVector<Value> values(loop.getInitArgs());
   auto append = [&](Value begin, Value end, bool condition) {
     if (isEmpty(begin, end))
       return;
     // An end past the loop's own happens where its range is empty or ragged.
     std::optional<int64_t> constant = getConstantIntValue(end),
-                           least = getLeast(upper);
+                           least = getLeastValue(upper);
     bool isInside = end == upper || (constant && least && *constant <= *least);
     if (!isInside)
       end = arith::MinSIOp::create(b, loop.getLoc(), end, upper);
     values = SmallVector<Value>(
-        cloneLoop(b, loop, range.condition, begin, end, condition, values)
+        cloneLoop(b, loop, partial, begin, end, condition, values)
             .getResults());
   };
   append(lower, middle, true);
@@ -185,8 +137,8 @@ void SplitMaskedLoopsPass::runOnOperation() {
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)
-    if (std::optional<OutsideRange> range = findCondition(loop)) {
-      split(loop, *range);
+    if (tile::IsPartialOp partial = findQuestion(loop)) {
+      split(loop, partial);
       ++numSplit;
     }
 }

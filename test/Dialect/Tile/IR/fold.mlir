@@ -38,3 +38,21 @@ func.func @twice(%x: f32) -> !full {
   %y = tile.broadcast %row : !row to !full
   return %y : !full
 }
+
+// One bound may settle it; else all must be known.
+// CHECK-LABEL: func @is_partial
+// CHECK-SAME: %[[N:.*]]: index
+// CHECK-DAG: %[[TRUE:.*]] = arith.constant true
+// CHECK-DAG: %[[FALSE:.*]] = arith.constant false
+// CHECK-DAG: %[[OPEN:.*]] = tile.is_partial %{{.*}} below %{{.*}} from %[[N]]
+// CHECK: return %[[TRUE]], %[[TRUE]], %[[FALSE]], %[[OPEN]]
+func.func @is_partial(%n: index) -> (i1, i1, i1, i1) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %below = tile.is_partial %c1 below %c2 from %n
+  %behind = tile.is_partial %c2 below %n from %c2
+  %full = tile.is_partial %c2 below %c2 from %c3
+  %open = tile.is_partial %c2 below %c1 from %n
+  return %below, %behind, %full, %open : i1, i1, i1, i1
+}

@@ -80,3 +80,11 @@ func.func @order(%n: index) {
   }) : (index, index) -> ()
   return
 }
+
+// -----
+
+func.func @unbounded(%n: index) -> i1 {
+  // expected-error@+1 {{needs a bound, 'below' or 'from'}}
+  %0 = "tile.is_partial"(%n) <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (index) -> i1
+  return %0 : i1
+}

@@ -33,3 +33,15 @@ func.func @visits(%n: index, %m: index, %w: i32) {
     }
   return
 }
+
+// CHECK-LABEL: func @is_partial
+// CHECK-SAME: %[[N:.*]]: index, %[[A:.*]]: index, %[[B:.*]]: index
+// CHECK-NEXT: tile.is_partial %[[N]] below %[[A]] from %[[B]]{{$}}
+// CHECK-NEXT: tile.is_partial %[[N]] below %[[A]]{{$}}
+// CHECK-NEXT: tile.is_partial %[[N]] from %[[B]]{{$}}
+func.func @is_partial(%n: index, %a: index, %b: index) -> (i1, i1, i1) {
+  %0 = tile.is_partial %n below %a from %b
+  %1 = tile.is_partial %n below %a
+  %2 = tile.is_partial %n from %b
+  return %0, %1, %2 : i1, i1, i1
+}

@@ -19,9 +19,7 @@ gpu.module @kernels {
     // CHECK-DAG: %[[STEP:.*]] = arith.constant 64 : index
     // CHECK:      %[[R:.*]]:3 = scf.for %[[J:.*]] = %[[LB]] to %[[UB]] step %[[STEP]]
     // CHECK-SAME:     iter_args(%[[M:.*]] = %[[INF]], %[[L:.*]] = %[[L0]], %[[ACC:.*]] = %[[ACC0]])
-    // CHECK-NEXT:   %[[BELOW:.*]] = arith.cmpi slt, %[[J]], %[[FB]]
-    // CHECK-NEXT:   %[[ABOVE:.*]] = arith.cmpi sge, %[[J]], %[[FE]]
-    // CHECK-NEXT:   %[[PARTIAL:.*]] = arith.ori %[[BELOW]], %[[ABOVE]]
+    // CHECK-NEXT:   %[[PARTIAL:.*]] = tile.is_partial %[[J]] below %[[FB]] from %[[FE]]
     // CHECK-NEXT:   %[[SCORES:.*]] = tile.load %[[S]][%[[J]]
     // CHECK-NEXT:   %[[MASKED:.*]] = scf.if %[[PARTIAL]]
     // CHECK:        %[[MAX:.*]] = tile.reduce max dim 1 %[[MASKED]]

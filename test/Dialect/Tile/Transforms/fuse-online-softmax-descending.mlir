@@ -28,9 +28,7 @@
 // CHECK-NEXT:   %[[DOWN:.*]] = arith.muli %[[I]], %c64
 // CHECK-NEXT:   %[[J0:.*]] = arith.subi %[[LAST]], %[[DOWN]]
 // CHECK-NEXT:   %[[J:.*]] = arith.maxsi %[[J0]], %c0
-// CHECK-NEXT:   %[[LT:.*]] = arith.cmpi slt, %[[I]], %[[A]]
-// CHECK-NEXT:   %[[GE:.*]] = arith.cmpi sge, %[[I]], %[[B]]
-// CHECK-NEXT:   %[[PARTIAL:.*]] = arith.ori %[[LT]], %[[GE]]
+// CHECK-NEXT:   %[[PARTIAL:.*]] = tile.is_partial %[[I]] below %[[A]] from %[[B]]
 // CHECK:        tile.load %{{.*}}[%{{.*}}, %[[J]]]
 // CHECK:        arith.select %[[PARTIAL]]
 gpu.module @kernels {
@@ -63,8 +61,7 @@ gpu.module @kernels {
 // Full up to the last whole block: the first one visited is the only masked.
 // CHECK-LABEL: gpu.func @whole
 // CHECK: scf.for %[[I:.*]] = %c0 to %{{.*}} step %c1
-// CHECK:   %[[PARTIAL:.*]] = arith.cmpi slt, %[[I]], %c1
-// CHECK-NOT: arith.cmpi
+// CHECK:   %[[PARTIAL:.*]] = tile.is_partial %[[I]] below %c1{{$}}
 // CHECK:   arith.select %[[PARTIAL]]
 gpu.module @kernels {
   gpu.func @whole(%ub: index, %S: memref<16x?xf32>, %V: memref<?x32xbf16>, %O: memref<16x32xf32>) {

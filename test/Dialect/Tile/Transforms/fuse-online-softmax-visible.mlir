@@ -6,7 +6,7 @@
 // CHECK-LABEL: gpu.func @kernel
 // CHECK-SAME: %[[V0:[a-z0-9]+]]: index, %[[V1:[a-z0-9]+]]: index)
 // CHECK: scf.for %[[J:[a-z0-9]+]] =
-// CHECK: %[[PARTIAL:.*]] = arith.ori
+// CHECK: %[[PARTIAL:.*]] = tile.is_partial %[[J]]
 // CHECK: %[[SHOWN:.*]] = scf.if %[[PARTIAL]] -> (i1) {
 // CHECK: %[[END:.*]] = arith.addi %[[J]], %c64{{.*}} : index
 // CHECK: %[[AFTER:.*]] = arith.cmpi sgt, %[[END]], %[[V0]]

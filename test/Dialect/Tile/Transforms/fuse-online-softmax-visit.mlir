@@ -12,7 +12,7 @@
 // CHECK: scf.for %[[N:.*]] = %c0 to %[[COUNT]] step %c1 iter_args(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[W:.*]] = %[[WORD]])
 // CHECK-NEXT: %[[J:.*]] = memref.load %[[L]][%[[N]]]
 // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[W]], %c1_i32
-// CHECK-NEXT: %[[PARTIAL:.*]] = arith.cmpi slt, %[[N]], %[[MASKED]]
+// CHECK-NEXT: %[[PARTIAL:.*]] = tile.is_partial %[[N]] below %[[MASKED]]{{$}}
 // CHECK-NEXT: tile.load %{{.*}}[%c0, %[[J]]]
 // CHECK-NEXT: arith.select %[[PARTIAL]]
 // CHECK: tile.load %{{.*}}[%[[J]], %c0]

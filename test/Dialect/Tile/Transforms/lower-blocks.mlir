@@ -7,9 +7,7 @@ gpu.module @m {
   // CHECK-SAME: %[[A:.*]]: index, %[[B:.*]]: index, %[[C:.*]]: index, %[[D:.*]]: index
   // CHECK: %[[STEP:.*]] = arith.constant 64 : index
   // CHECK-NEXT: %[[R:.*]] = scf.for %[[J:.*]] = %[[A]] to %[[B]] step %[[STEP]] iter_args(%[[L:.*]] = %{{.*}}) -> (tensor
-  // CHECK-NEXT: %[[BELOW:.*]] = arith.cmpi slt, %[[J]], %[[C]]
-  // CHECK-NEXT: %[[ABOVE:.*]] = arith.cmpi sge, %[[J]], %[[D]]
-  // CHECK-NEXT: %[[P:.*]] = arith.ori %[[BELOW]], %[[ABOVE]]
+  // CHECK-NEXT: %[[P:.*]] = tile.is_partial %[[J]] below %[[C]] from %[[D]]
   // CHECK-NEXT: %[[S:.*]] = arith.select %[[P]], %[[L]], %{{.*}}
   // CHECK-NEXT: scf.yield %[[S]]
   // CHECK: tile.store %[[R]]
@@ -32,8 +30,7 @@ gpu.module @m {
   // CHECK: %[[COUNT:.*]] = arith.maxsi %[[BLOCKS]], %{{.*}}
   // CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[COUNT]]
   // CHECK: arith.muli %[[I]]
-  // CHECK: arith.cmpi slt, %[[I]]
-  // CHECK: arith.cmpi sge, %[[I]]
+  // CHECK: tile.is_partial %[[I]] below %{{.*}} from
   gpu.func @descending(%a: index, %b: index, %c: index, %d: index, %to: memref<16xf32>) kernel {
     %zero = arith.constant dense<0.0> : !t
     %one = arith.constant dense<1.0> : !t
@@ -52,7 +49,7 @@ gpu.module @m {
   // CHECK-SAME: %[[N:.*]]: index, %[[M:.*]]: index, %[[W:.*]]: i32
   // CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]] step %{{.*}} iter_args(%[[WORD:.*]] = %[[W]]) -> (i32)
   // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[WORD]], %{{.*}}
-  // CHECK-NEXT: %[[PARTIAL:.*]] = arith.cmpi slt, %[[I]], %[[M]]
+  // CHECK-NEXT: %[[PARTIAL:.*]] = tile.is_partial %[[I]] below %[[M]]{{$}}
   // CHECK: scf.for {{.*}} {
   // CHECK: scf.if %[[PARTIAL]]
   // CHECK: }

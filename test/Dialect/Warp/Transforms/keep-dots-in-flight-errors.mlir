@@ -13,7 +13,7 @@ gpu.module @m {
     %z = arith.constant 0 : i32
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
-    // expected-note @+1 {{its upper bound is neither a constant nor a maximum of one}}
+    // expected-note @+1 {{what is known of its bounds lets it run no times}}
     %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!acc) {
       // expected-error @+1 {{can be kept in flight only in a loop that surely runs once}}
       %next = warp.dot "c" %b, %b, %acc : !a, !a, !acc

@@ -43,7 +43,7 @@ gpu.module @m {
     %buffer = warp.alloc : !as
     %b = warp.alloc : !b
     %p = warp.pipeline "a" : !warp.pipeline<2>
-    %most = arith.maxui %n, %c1 : index
+    %most = arith.maxsi %n, %c1 : index
     %sum, %s, %f = scf.for %i = %c0 to %most step %c64 iter_args(%acc = %zero, %stage = %z, %phase = %z) -> (!acc, i32, i32) {
       warp.producer_acquire %p[%stage, %phase] : !warp.pipeline<2>
       %to = warp.stage %buffer[%stage] : !as to !a

@@ -14,7 +14,7 @@ gpu.module @m {
     // CHECK: scf.for
     // CHECK: arith.addf %{{.*}}, %[[ZERO]]
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero) -> (f32) {
-      %partial = arith.cmpi slt, %i, %a : index
+      %partial = tile.is_partial %i below %a
       %y = scf.if %partial -> (f32) {
         %m = arith.negf %x : f32
         scf.yield %m : f32

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' --split-input-file | FileCheck %s
 
-// One compare, two loops; the first ends at a constant that the loop reaches.
+// One bound, two loops; the first ends at a constant that the loop reaches.
 // CHECK-LABEL: gpu.func @below
 // CHECK: %[[N:.*]] = arith.maxsi
 // CHECK: %[[R1:.*]] = scf.for %{{.*}} = %c0 to %[[ONE:.*]] step %c1 iter_args
@@ -15,7 +15,7 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %n = arith.maxsi %blocks, %c1 : index
     %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> (f32) {
-      %partial = arith.cmpi slt, %i, %c1 : index
+      %partial = tile.is_partial %i below %c1
       %s = scf.if %partial -> (f32) {
         %masked = arith.addf %acc, %x : f32
         scf.yield %masked : f32
@@ -42,7 +42,7 @@ gpu.module @m {
   gpu.func @none(%n: index, %x: f32) kernel {
     %c1 = arith.constant 1 : index
     %r = scf.for %i = %c1 to %n step %c1 iter_args(%acc = %x) -> (f32) {
-      %partial = arith.cmpi slt, %i, %c1 : index
+      %partial = tile.is_partial %i below %c1
       %s = scf.if %partial -> (f32) {
         %masked = arith.addf %acc, %x : f32
         scf.yield %masked : f32
@@ -72,7 +72,7 @@ gpu.module @m {
   gpu.func @above(%lo: index, %n: index, %b: index, %x: f32) kernel {
     %c32 = arith.constant 32 : index
     %r = scf.for %i = %lo to %n step %c32 iter_args(%acc = %x) -> (f32) {
-      %partial = arith.cmpi sge, %i, %b : index
+      %partial = tile.is_partial %i from %b
       %s = scf.if %partial -> (f32) {
         %masked = arith.addf %acc, %x : f32
         scf.yield %masked : f32

@@ -28,9 +28,7 @@ gpu.module @m {
   gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
     %c32 = arith.constant 32 : index
     %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
-      %below = arith.cmpi slt, %j, %a : index
-      %above = arith.cmpi sge, %j, %b : index
-      %partial = arith.ori %below, %above : i1
+      %partial = tile.is_partial %j below %a from %b
       %s = scf.if %partial -> (f32) {
         %masked = arith.addf %acc, %x : f32
         scf.yield %masked : f32
@@ -46,32 +44,7 @@ gpu.module @m {
 
 // -----
 
-// The other order of the condition.
-// CHECK-LABEL: gpu.func @f
-// CHECK-COUNT-3: scf.for
-gpu.module @m {
-  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
-    %c32 = arith.constant 32 : index
-    %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
-      %below = arith.cmpi slt, %j, %a : index
-      %above = arith.cmpi sge, %j, %b : index
-      %partial = arith.ori %above, %below : i1
-      %s = scf.if %partial -> (f32) {
-        %masked = arith.addf %acc, %x : f32
-        scf.yield %masked : f32
-      } else {
-        scf.yield %acc : f32
-      }
-      scf.yield %s : f32
-    }
-    %use = arith.mulf %r, %r : f32
-    gpu.return
-  }
-}
-
-// -----
-
-// Another condition: the loop stays.
+// A compare is no question about blocks: the loop stays.
 // CHECK-LABEL: gpu.func @f
 // CHECK-COUNT-1: scf.for
 // CHECK-NOT: scf.for
@@ -79,9 +52,7 @@ gpu.module @m {
   gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
     %c32 = arith.constant 32 : index
     %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
-      %below = arith.cmpi sle, %j, %a : index
-      %above = arith.cmpi sge, %j, %b : index
-      %partial = arith.ori %below, %above : i1
+      %partial = arith.cmpi slt, %j, %a : index
       %s = scf.if %partial -> (f32) {
         %masked = arith.addf %acc, %x : f32
         scf.yield %masked : f32
@@ -97,7 +68,7 @@ gpu.module @m {
 
 // -----
 
-// Bounds that change within the loop, or an index that is an i32: it stays.
+// Bounds that change within the loop: it stays.
 // CHECK-LABEL: gpu.func @f
 // CHECK-COUNT-1: scf.for
 // CHECK-NOT: scf.for
@@ -106,34 +77,7 @@ gpu.module @m {
     %c32 = arith.constant 32 : index
     %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
       %moving = arith.addi %j, %a : index
-      %below = arith.cmpi slt, %j, %moving : index
-      %above = arith.cmpi sge, %j, %b : index
-      %partial = arith.ori %below, %above : i1
-      %s = scf.if %partial -> (f32) {
-        %masked = arith.addf %acc, %x : f32
-        scf.yield %masked : f32
-      } else {
-        scf.yield %acc : f32
-      }
-      scf.yield %s : f32
-    }
-    %use = arith.mulf %r, %r : f32
-    gpu.return
-  }
-}
-
-// -----
-
-// CHECK-LABEL: gpu.func @f
-// CHECK-COUNT-1: scf.for
-// CHECK-NOT: scf.for
-gpu.module @m {
-  gpu.func @f(%lo: i32, %hi: i32, %a: i32, %b: i32, %x: f32) kernel {
-    %c32 = arith.constant 32 : i32
-    %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) : i32 {
-      %below = arith.cmpi slt, %j, %a : i32
-      %above = arith.cmpi sge, %j, %b : i32
-      %partial = arith.ori %below, %above : i1
+      %partial = tile.is_partial %j below %moving from %b
       %s = scf.if %partial -> (f32) {
         %masked = arith.addf %acc, %x : f32
         scf.yield %masked : f32
@@ -157,9 +101,7 @@ gpu.module @m {
   gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32, %flag: i1) kernel {
     %c32 = arith.constant 32 : index
     %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
-      %below = arith.cmpi slt, %j, %a : index
-      %above = arith.cmpi sge, %j, %b : index
-      %partial = arith.ori %below, %above : i1
+      %partial = tile.is_partial %j below %a from %b
       %s = scf.if %flag -> (f32) {
         %masked = arith.addf %acc, %x : f32
         scf.yield %masked : f32

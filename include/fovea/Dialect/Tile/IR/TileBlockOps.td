@@ -10,6 +10,7 @@
 #define FOVEA_DIALECT_TILE_IR_TILEBLOCKOPS_TD
 
 include "fovea/Dialect/Tile/IR/TileBase.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_ForBlocksOp : Tile_Op<"for_blocks", [
@@ -73,6 +74,33 @@ def Tile_ForBlocksOp : Tile_Op<"for_blocks", [
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+}
+
+def Tile_IsPartialOp : Tile_Op<"is_partial", [
+    Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
+  let summary = "whether a loop's block is one that masks apply to";
+  let description = [{
+    True if `block < first` or `block >= end`, signed; a bound that isn't there
+    says nothing, and there is at least one.
+
+    It says of a loop over blocks where the partial ones are, at its start and at
+    its end, for as long as the loop is one: `tile-lower-blocks` writes it with
+    the loop's induction variable as `block`, and `warp-split-masked-loops` parts
+    the loop there. In a loop that stays whole, it is two compares.
+
+    Example:
+
+    ```mlir
+    %partial = tile.is_partial %n below %first from %end
+    ```
+  }];
+  let arguments = (ins Index:$block, Optional<Index>:$first,
+                       Optional<Index>:$end);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$block (`below` $first^)? (`from` $end^)? attr-dict";
+  let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 #endif // FOVEA_DIALECT_TILE_IR_TILEBLOCKOPS_TD

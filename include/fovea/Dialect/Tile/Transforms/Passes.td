@@ -139,14 +139,13 @@ def LowerBlocks : Pass<"tile-lower-blocks", "::mlir::gpu::GPUFuncOp"> {
   let description = [{
     A range of blocks becomes a loop over their first elements. Blocks that are found
     become a loop over the visits, which carries what these carry. Whether a
-    block is partial is always the disjunction of two compares with the induction
-    variable, or one of them, so that `warp-split-masked-loops` can split the loop
-    at the bounds of full blocks.
+    block is partial is `tile.is_partial` of the induction variable, so that
+    `warp-split-masked-loops` can split the loop at the bounds of full blocks.
 
     `descending` gives a loop over the numbers `%i` of blocks, from 0, that runs at
     least once; with `last` the first element of the last block, `%j` is `last - %i *
-    step`, and `%partial` is `%i < a or %i >= b` for numbers of blocks `a`, at least 1,
-    and `b`. The second compare is left out where `full_lower` is `lower`.
+    step`, and `%partial` is `tile.is_partial %i below %a from %b` for numbers of blocks
+    `a`, at least 1, and `b`, which is left out where `full_lower` is `lower`.
 
     Before:
 
@@ -163,9 +162,7 @@ def LowerBlocks : Pass<"tile-lower-blocks", "::mlir::gpu::GPUFuncOp"> {
     ```text
     %c64 = arith.constant 64 : index
     %sum = scf.for %j = %lb to %ub step %c64 iter_args(%l = %zero) -> (!rows) {
-      %below = arith.cmpi slt, %j, %fb : index
-      %above = arith.cmpi sge, %j, %fe : index
-      %partial = arith.ori %below, %above : i1
+      %partial = tile.is_partial %j below %fb from %fe
       ...
       scf.yield %next : !rows
     }

@@ -279,13 +279,13 @@ def WarpPrefetchScalars
 
 def WarpSplitMaskedLoops
     : Pass<"warp-split-masked-loops", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "Split loops where a condition on the index changes";
+  let summary = "Split loops over blocks where partial ones end";
   let description = [{
-    A loop with an `scf.if` under `iv < a or iv >= b`, with `a` and `b` defined
-    outside, becomes three: before `a`, from `a` to `b`, and from `b` on. The
-    condition is a constant in each, so the middle one runs without the code it
-    guards. Values that the loop carries go from one to the next. Either compare
-    may be missing, and a loop that constants show to be empty is left out.
+    A loop with an `scf.if` under `tile.is_partial %iv below %a from %b`, with `a`
+    and `b` defined outside, becomes three: before `a`, from `a` to `b`, and from
+    `b` on. The answer is a constant in each, so the middle one runs without the
+    code it guards. Values that the loop carries go from one to the next. Either
+    bound may be missing, and a loop that constants show to be empty is left out.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

@@ -1,0 +1,29 @@
+// Of a loop that stayed whole: two signed compares, or one.
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' | FileCheck %s
+
+gpu.module @m {
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([#tile.scalar<"n", index>, #tile.scalar<"a", index>, #tile.scalar<"b", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  // CHECK-LABEL: gpu.func @f
+  // CHECK: %[[N:.*]] = arith.index_cast
+  // CHECK-NEXT: %[[A:.*]] = arith.index_cast
+  // CHECK-NEXT: %[[B:.*]] = arith.index_cast
+  // CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[N]], %[[A]]
+  // CHECK: %[[BEHIND:.*]] = arith.cmpi sge, %[[N]], %[[B]]
+  // CHECK: %[[BOTH:.*]] = arith.ori %[[BELOW]], %[[BEHIND]]
+  // CHECK: scf.if %[[BOTH]]
+  // CHECK: %[[ONE:.*]] = arith.cmpi sge, %[[N]], %[[B]]
+  // CHECK: scf.if %[[ONE]]
+  gpu.func @f(%n: index, %a: index, %b: index) kernel {
+    %both = tile.is_partial %n below %a from %b
+    scf.if %both {
+      gpu.barrier
+    }
+    %one = tile.is_partial %n from %b
+    scf.if %one {
+      gpu.barrier
+    }
+    gpu.return
+  }
+}

@@ -271,7 +271,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       /*prologue=*/ArrayAttr(),
       contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents),
       /*overlapped=*/UnitAttr(), /*roles=*/ArrayAttr(),
-      kb.asked.empty() ? ArrayAttr() : builder.getStrArrayAttr(kb.asked));
+      kb.asked.empty() ? ArrayAttr() : builder.getStrArrayAttr(kb.asked),
+      kb.generator);
   if (kb.sequenceOrder)
     buildSequenceOrder(kb, abi);
   if (!kb.summaries.empty())

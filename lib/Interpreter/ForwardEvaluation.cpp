@@ -12,7 +12,6 @@
 #include "Elementwise.h"
 #include "MaskEvaluation.h"
 #include "MatMul.h"
-#include "Philox.h"
 #include "RowIndex.h"
 #include "TileSupport.h"
 #include "fovea/Interpreter/HostTensor.h"
@@ -146,7 +145,8 @@ void ForwardEvaluation<T>::dropWeights(const RowBlock &block, T *weights) {
   for (int64_t i = 0; i < block.count; ++i)
     for (int64_t j = 0; j < keys; ++j) {
       T &weight = weights[i * keys + j];
-      bool isKept = randomAt(key, stream, block.first + i, j) >= dropped;
+      bool isKept =
+          generator::numberAt(key, stream, block.first + i, j) >= dropped;
       weight = isKept ? weight * factor : T(0);
     }
 }

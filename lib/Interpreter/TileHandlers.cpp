@@ -8,7 +8,6 @@
 
 #include "Elementwise.h"
 #include "MatMul.h"
-#include "Philox.h"
 #include "RoleScheduler.h"
 #include "TileSupport.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
@@ -395,17 +394,24 @@ static LogicalResult executeRandom(Operation *op, Frame &frame) {
   auto random = cast<tile::RandomOp>(op);
   int64_t first[] = {frame.getInteger(random.getRow()),
                      frame.getInteger(random.getColumn())};
+  int64_t dim = random.getDim();
   for (int64_t position : first)
-    if (position < 0 || position % 16 != 0)
+    if (position < 0)
       return frame.fail(op)
-             << "positions must be multiples of 16, found " << position;
+             << "positions must not be negative, found " << position;
+  if (first[dim] % generator::kNeighbours != 0)
+    return frame.fail(op) << "the position along dimension " << dim
+                          << " must be a multiple of " << generator::kNeighbours
+                          << ", found " << first[dim];
   uint64_t key = frame.getInteger(random.getKey()),
            stream = frame.getInteger(random.getStream());
   auto result = makeTile(frame, random.getType());
   int64_t columns = result->getShape()[1];
-  for (int64_t n = 0; n < result->getNumElements(); ++n)
+  for (int64_t n = 0; n < result->getNumElements(); ++n) {
+    int64_t position[] = {first[0] + n / columns, first[1] + n % columns};
     result->data<int64_t>()[n] =
-        randomAt(key, stream, first[0] + n / columns, first[1] + n % columns);
+        generator::numberAt(key, stream, position[1 - dim], position[dim]);
+  }
   frame.set(random.getResult(), RuntimeValue::array(std::move(result)));
   return success();
 }

@@ -149,6 +149,8 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
     list("prologue", prologue, writePrologueKernel);
   if (abi.getOverlapped())
     value("overlapped", 1);
+  if (auto generator = abi.getGenerator())
+    value("generator", static_cast<int64_t>(*generator));
   if (ArrayAttr contents = abi.getContentsAttr())
     list("contents", contents, [](Attribute attr, llvm::json::OStream &json) {
       cast<ContentsAttr>(attr).writeJSON(json);

@@ -353,12 +353,19 @@ SmallVector<StringRef> fovea::getFieldNames(StringRef list) {
 
 LogicalResult fovea::reportMissed(Operation *where, tile::AbiOp abi,
                                   StringRef field, const Twine &reason) {
-  if (abi.isAsked(field))
+  return reportMissed(where, abi.getKernel(), abi.isAsked(field), field,
+                      reason);
+}
+
+LogicalResult fovea::reportMissed(Operation *where, StringRef kernel,
+                                  bool isAsked, StringRef field,
+                                  const Twine &reason) {
+  if (isAsked)
     return where->emitError("schedule's '")
            << field << "' was asked for and can't be done: " << reason;
-  remark::missed(where->getLoc(), remark::RemarkOpts::name(field)
-                                      .category("schedule")
-                                      .function(abi.getKernel()))
+  remark::missed(
+      where->getLoc(),
+      remark::RemarkOpts::name(field).category("schedule").function(kernel))
       << remark::reason("{0}", reason.str());
   return success();
 }
@@ -442,8 +449,16 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
     fields.sumByDot = 0;
   // Sums of rounded weights are too rough for a log-sum-exp, and not those of
   // the weights that were dropped.
-  if (problem.lse || problem.dropout)
+  if (fields.sumByDot && (problem.lse || problem.dropout)) {
+    if (llvm::is_contained(getFieldNames(overrides), "sum_by_dot"))
+      return emitError()
+             << "schedule's 'sum_by_dot' was asked for and can't be done: "
+             << (problem.dropout ? "dropout leaves weights out of the product "
+                                   "that the sum has"
+                                 : "sums of rounded weights are too rough for "
+                                   "a log-sum-exp");
     fields.sumByDot = 0;
+  }
   if (!asksFor("output") && !asksForBuffer)
     chooseOutput(problem, !asksForKeys, fields);
   else if (fields.output == OutputPath::Tma && !asksForBuffer)

@@ -55,7 +55,7 @@ def coordinates(sizes, device, rows=None):
 
 
 def _philox(counter, key):
-    """Philox 4x32-10: four words, of four words and two, in i64 tensors and
+    """Philox 4x32-7: four words, of four words and two, in i64 tensors and
     numbers."""
     mask = 0xFFFFFFFF
 
@@ -66,7 +66,7 @@ def _philox(counter, key):
 
     c0, c1, c2, c3 = counter
     k0, k1 = key
-    for _ in range(10):
+    for _ in range(7):
         high0, low0 = multiply(c0, 0xD2511F53)
         high2, low2 = multiply(c2, 0xCD9E8D57)
         c0, c1, c2, c3 = high2 ^ c1 ^ k0, low2, high0 ^ c3 ^ k1, low0
@@ -77,9 +77,9 @@ def _philox(counter, key):
 def random_numbers(seed, offset, b, h, i, j, heads):
     """What attn.forward's dropout draws for each weight, from 0 to 65535."""
     mask = 0xFFFFFFFF
-    counter = (4 * (j // 16) + j % 8 // 2, 8 * (i // 16) + i % 8, b * heads + h, torch.tensor(offset & mask, device=i.device))
+    counter = (j // 8, i, b * heads + h, torch.tensor(offset & mask, device=i.device))
     words = _philox(torch.broadcast_tensors(*counter), (seed & mask, ((seed >> 32) ^ (offset >> 32)) & mask))
-    index = 2 * (i // 8 % 2) + j // 8 % 2
+    index = j % 8 // 2
     word = torch.where(index < 2, torch.where(index == 0, words[0], words[1]), torch.where(index == 2, words[2], words[3]))
     return torch.where(j % 2 == 0, word & 0xFFFF, word >> 16)
 

@@ -99,6 +99,10 @@ llvm::SmallVector<llvm::StringRef> getFieldNames(llvm::StringRef list);
 mlir::LogicalResult reportMissed(mlir::Operation *where, tile::AbiOp abi,
                                  llvm::StringRef field,
                                  const llvm::Twine &reason);
+/// The same before there is a 'tile.abi'.
+mlir::LogicalResult reportMissed(mlir::Operation *where, llvm::StringRef kernel,
+                                 bool isAsked, llvm::StringRef field,
+                                 const llvm::Twine &reason);
 /// Lets the schedule say what the code has: a list such as "overlap=0,chain=0".
 void updateSchedule(tile::AbiOp abi, llvm::StringRef list);
 

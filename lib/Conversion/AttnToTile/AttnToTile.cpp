@@ -176,13 +176,10 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
 };
 } // namespace
 
-LogicalResult AttnToTilePass::convert(func::FuncOp func,
-                                      attn::KernelOpInterface op,
-                                      const TargetInfo &info,
-                                      SymbolTable &symbols) {
-  Location loc = op->getLoc();
-  OpBuilder builder(func);
-  SmallVector<Argument> arguments = collectArguments(op);
+/// Types of the kernel's arguments, and what a host passes for them.
+static std::pair<SmallVector<Type>, SmallVector<Attribute>>
+describeParameters(Builder &builder, ArrayRef<Argument> arguments) {
+  MLIRContext *context = builder.getContext();
   SmallVector<Type> types;
   SmallVector<Attribute> parameters;
   for (const Argument &argument : arguments) {
@@ -190,14 +187,52 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     if (!tensor) {
       types.push_back(argument.type);
       parameters.push_back(tile::ScalarParameterAttr::get(
-          &getContext(), argument.name, argument.type));
+          context, argument.name, argument.type));
       continue;
     }
     types.push_back(getMemRefType(tensor, argument.order, argument.isCopied));
     parameters.push_back(tile::MemRefParameterAttr::get(
-        &getContext(), argument.name,
-        builder.getDenseI64ArrayAttr(argument.order)));
+        context, argument.name, builder.getDenseI64ArrayAttr(argument.order)));
   }
+  return {types, parameters};
+}
+
+/// What the kernel takes for granted about sizes, for its host to check.
+static ArrayAttr describeConstraints(Builder &builder,
+                                     attn::KernelOpInterface op) {
+  MLIRContext *context = builder.getContext();
+  SmallVector<Attribute> constraints;
+  for (const auto &[size, of] : op.getDimMultiples())
+    constraints.push_back(tile::MultipleAttr::get(context, size, of));
+  for (const auto &[size, limit] : op.getDimLimits())
+    constraints.push_back(tile::AtMostAttr::get(context, size, limit));
+  for (const attn::DimCover &cover : op.getDimCovers())
+    constraints.push_back(
+        tile::CoversAttr::get(context, cover.dim, cover.block, cover.of));
+  for (const std::string &size : op.getNonEmptyDims())
+    constraints.push_back(tile::AtLeastAttr::get(context, size, 1));
+  return builder.getArrayAttr(constraints);
+}
+
+/// What integers in tensors should be, or null.
+static ArrayAttr describeContents(Builder &builder,
+                                  attn::KernelOpInterface op) {
+  SmallVector<Attribute> contents;
+  for (const attn::Contents &said : op.getContents())
+    contents.push_back(
+        tile::ContentsAttr::get(builder.getContext(), said.tensor, said.of,
+                                said.ascending, said.block, said.entries));
+  return contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents);
+}
+
+LogicalResult AttnToTilePass::convert(func::FuncOp func,
+                                      attn::KernelOpInterface op,
+                                      const TargetInfo &info,
+                                      SymbolTable &symbols) {
+  Location loc = op->getLoc();
+  OpBuilder builder(func);
+  SmallVector<Argument> arguments = collectArguments(op);
+  auto [types, parameters] = describeParameters(builder, arguments);
 
   auto module = gpu::GPUModuleOp::create(builder, loc,
                                          (func.getName() + "_module").str());
@@ -237,22 +272,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       getWorkItems(builder, op.getWorkDims(), arguments,
                    chosen->getClusterRows(), kb.packedHeads, sizes) *
       cluster;
-  // What the kernel takes for granted about sizes, for its host to check.
-  SmallVector<Attribute> constraints;
-  for (const auto &[size, of] : op.getDimMultiples())
-    constraints.push_back(tile::MultipleAttr::get(&getContext(), size, of));
-  for (const auto &[size, limit] : op.getDimLimits())
-    constraints.push_back(tile::AtMostAttr::get(&getContext(), size, limit));
-  for (const attn::DimCover &cover : op.getDimCovers())
-    constraints.push_back(
-        tile::CoversAttr::get(&getContext(), cover.dim, cover.block, cover.of));
-  for (const std::string &size : op.getNonEmptyDims())
-    constraints.push_back(tile::AtLeastAttr::get(&getContext(), size, 1));
-  SmallVector<Attribute> contents;
-  for (const attn::Contents &said : op.getContents())
-    contents.push_back(tile::ContentsAttr::get(&getContext(), said.tensor,
-                                               said.of, said.ascending,
-                                               said.block, said.entries));
+  ArrayAttr constraints = describeConstraints(builder, op),
+            contents = describeContents(builder, op);
   // Where CTAs take item after item, as many as fit a multiprocessor do.
   IntegerAttr persistent;
   if (chosen->getWork() != tile::WorkSchedule::Single)
@@ -265,13 +286,12 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       builder.getArrayAttr(sizes),
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), items)),
       builder.getI64IntegerAttr(32 * chosen->getWarps()),
-      builder.getI64IntegerAttr(0), builder.getArrayAttr(constraints),
-      persistent,
+      builder.getI64IntegerAttr(0), constraints, persistent,
       cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
-      /*prologue=*/ArrayAttr(),
-      contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents),
+      /*prologue=*/ArrayAttr(), contents,
       /*overlapped=*/UnitAttr(), /*roles=*/ArrayAttr(),
-      kb.asked.empty() ? ArrayAttr() : builder.getStrArrayAttr(kb.asked));
+      kb.asked.empty() ? ArrayAttr() : builder.getStrArrayAttr(kb.asked),
+      kb.generator);
   if (kb.sequenceOrder)
     buildSequenceOrder(kb, abi);
   if (!kb.summaries.empty())

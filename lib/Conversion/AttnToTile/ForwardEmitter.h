@@ -37,6 +37,10 @@ public:
 
 private:
   mlir::LogicalResult chooseTiles();
+  /// Lets the schedule go without fields that this program has no use for.
+  mlir::LogicalResult dropUnusedFields(const ScoreBoxes &boxes);
+  mlir::LogicalResult dropField(llvm::StringRef field,
+                                const llvm::Twine &reason);
   ScheduleProblem makeProblem(const ScoreBoxes &boxes);
   PackedHeads findPackedHeads();
   /// Operand number of the first captured value.

@@ -213,7 +213,9 @@ void ForwardEmitter::emitDropout(Region &weights) {
   b.setInsertionPointToEnd(&block);
   RankedTensorType numbers = kb.tileType(rows, columns, b.getI32Type());
   Value drawn = tile::RandomOp::create(b, loc, numbers, key, stream, work.row,
-                                       block.getArgument(0));
+                                       block.getArgument(0), /*dim=*/1,
+                                       op.getDropoutGenerator());
+  kb.generator = b.getI64IntegerAttr(op.getDropoutGenerator());
   Value dropped = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(numbers, int32_t(op.getDroppedShare())));
   Value isKept =

@@ -77,12 +77,42 @@ LogicalResult ForwardEmitter::chooseTiles() {
                            .str();
   schedule = *chosen;
   kb.asked = getFieldNames(kb.scheduleOverrides);
+  if (failed(dropUnusedFields(boxes)))
+    return failure();
   rows = schedule.getClusterRows();
   columns = schedule.getTileN();
   if (schedule.getScoreStages() != 0)
     for (unsigned capture : boxes.captures)
       kb.makeContiguous(getFirstCapture() + capture);
   return success();
+}
+
+LogicalResult ForwardEmitter::dropField(StringRef field, const Twine &reason) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  if (failed(reportMissed(op, function ? function.getName() : StringRef(),
+                          llvm::is_contained(kb.asked, field), field, reason)))
+    return failure();
+  ScheduleFields fields = ScheduleFields::from(schedule);
+  auto emitError = [&] { return op.emitError(); };
+  if (failed(fields.set((field + "=0").str(), emitError)))
+    return failure();
+  schedule = fields.get(op.getContext(), emitError);
+  return success(schedule);
+}
+
+LogicalResult ForwardEmitter::dropUnusedFields(const ScoreBoxes &boxes) {
+  if (schedule.getScoreStages() != 0 && boxes.captures.empty() &&
+      failed(dropField("score_stages",
+                       "score_mod reads no captured tensor block by block")))
+    return failure();
+  if (!schedule.getClassify() || (classifies() && !op.hasBlocks()))
+    return success();
+  return dropField("classify", op.hasBlocks() ? "the blocks to visit are listed"
+                               : kb.packedHeads
+                                   ? "few queries' blocks are cheaper visited "
+                                     "than asked about"
+                                   : "the mask leaves no blocks out of the "
+                                     "range that is visited");
 }
 
 /// Bytes of a key and its value.

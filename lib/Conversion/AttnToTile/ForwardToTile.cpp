@@ -107,7 +107,7 @@ LogicalResult ForwardEmitter::emitBlocks() {
   if (failed(emitBounds()))
     return failure();
   // What visits carry can't be looked up ahead, as copies without roles do.
-  if (!schedule.getClassify() || !schedule.hasRoles() || !classifies())
+  if (!schedule.getClassify() || !schedule.hasRoles())
     return success();
   auto classified = std::make_unique<ClassifiedBlocks>(
       kb, op, makeContext(Value()), getFirstCapture());

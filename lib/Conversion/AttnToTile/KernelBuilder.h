@@ -71,6 +71,8 @@ struct KernelBuilder {
   PackedHeads packedHeads = {};
   /// The fields of the schedule that were set by hand.
   llvm::SmallVector<llvm::StringRef> asked = {};
+  /// Of the random numbers that the kernel draws, or null.
+  mlir::IntegerAttr generator = {};
 
   mlir::Location getLoc() { return op->getLoc(); }
   /// Kernel argument of the op's operand or result.

@@ -88,7 +88,8 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
       b.getArrayAttr({}), /*persistent=*/IntegerAttr(),
       /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
       /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr(),
-      /*roles=*/ArrayAttr(), /*asked=*/ArrayAttr());
+      /*roles=*/ArrayAttr(), /*asked=*/ArrayAttr(),
+      /*generator=*/IntegerAttr());
 
   SmallVector<Attribute> prologue;
   if (ArrayAttr before = main.getPrologueAttr())

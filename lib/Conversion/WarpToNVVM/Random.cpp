@@ -10,156 +10,392 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace fovea;
 
+using generator::kNeighbours, generator::kNumberBits;
+
+/// Words of a counter. Three bits of a position tell its eight numbers apart;
+/// the lowest one tells a word's halves.
+static constexpr int64_t kWords = 4;
+static constexpr unsigned kPositionBits = 3;
+
 namespace {
-/// Philox 4x32-10 of one thread's counters, all at once: vectors of i32.
+using Words = SmallVector<Value, kWords>;
+
+/// Philox of one thread's counters. Halves of rounds that counters have
+/// in common, since they differ in one word only, are emitted once.
 class Philox {
 public:
-  Philox(OpBuilder &b, Location loc, VectorType type)
-      : b(b), loc(loc), type(type) {}
+  Philox(OpBuilder &b, Location loc, Value key);
 
-  /// Four words for each counter; `key` is an i64.
-  SmallVector<Value> emit(SmallVector<Value> counter, Value key);
-
-  Value splat(Value scalar) {
-    return vector::BroadcastOp::create(b, loc, type, scalar);
-  }
+  /// The four words of a counter.
+  Words emit(const Words &counter);
 
 private:
-  /// High and low half of `factor * x`.
-  std::pair<Value, Value> multiply(uint32_t factor, Value x);
-  Value mix(Value x, Value y, Value key) {
-    Value both = arith::XOrIOp::create(b, loc, x, y);
-    return arith::XOrIOp::create(b, loc, both, splat(key));
-  }
+  /// High half of `factor * x`, mixed with `y` and `key`, and the low half.
+  std::pair<Value, Value> emitHalf(uint32_t factor, Value x, Value y,
+                                   Value key);
 
   OpBuilder &b;
   Location loc;
-  VectorType type;
+  /// Two words for each round.
+  SmallVector<std::pair<Value, Value>> keys;
+  std::map<std::tuple<const void *, const void *, const void *>,
+           std::pair<Value, Value>>
+      halves;
+};
+
+/// Where the lanes stand that hold the numbers of one counter. Lanes whose
+/// numbers differ in bit `k` of `masks` hold the neighbours whose position
+/// differs in bit `firstBit + k`.
+struct Sharing {
+  unsigned firstBit = 0;
+  SmallVector<int64_t> masks;
+
+  int64_t getLanes() const { return int64_t(1) << masks.size(); }
+};
+
+/// Offsets of a counter's first number: across and along the op's dimension.
+using Place = std::pair<int64_t, int64_t>;
+
+/// Positions by what lies between them and the thread's first one: a distance
+/// for each bit of a lane's number, and one for all lanes.
+using KnownPositions =
+    std::map<std::pair<SmallVector<int64_t>, int64_t>, Value>;
+
+/// One counter for each lane that shares; `places` has a lane's at the index
+/// that its bits make.
+struct Batch {
+  SmallVector<Place> places;
+  /// How much later the counter lies for each bit.
+  SmallVector<Place> steps;
+};
+
+/// Numbers for one thread's elements.
+class RandomEmitter {
+public:
+  RandomEmitter(OpBuilder &b, tile::RandomOp op);
+
+  LogicalResult initialize();
+  SmallVector<Value> emit();
+
+private:
+  /// Counters that lanes compute for each other, and those that each lane
+  /// computes for itself.
+  void plan();
+  ArrayRef<Place> takeBatches(ArrayRef<Place> places);
+  /// One counter for each lane that shares, if distances are regular.
+  std::optional<Batch> makeBatch(ArrayRef<Place> places) const;
+
+  void emitShared(const Batch &batch);
+  void emitAlone(Place place);
+  Words emitCounter(Place place, ArrayRef<Place> steps);
+  Value emitPosition(Value first, int64_t distance, ArrayRef<int64_t> steps,
+                     KnownPositions &known);
+  /// Lanes that differ in bit `k` exchange what the other one needs.
+  void emitExchange(Words &words, unsigned k);
+  /// Keeps the numbers of the lane's side of bit `k`.
+  void emitChoice(Words &words, unsigned k);
+  Value emitSelect(unsigned k, Value set, Value clear) {
+    return arith::SelectOp::create(b, loc, laneBits[k], set, clear);
+  }
+
+  OpBuilder &b;
+  tile::RandomOp op;
+  Location loc;
+  int64_t dim;
+  SmallVector<int64_t> across, along;
+  Sharing sharing;
+  SmallVector<Batch> batches;
+  SmallVector<Place> alone;
+  /// Whether the lane's number has each bit of `sharing.masks`, i1.
+  SmallVector<Value> laneBits;
+  /// Position of the thread's first element across the op's dimension, and of
+  /// its first eight neighbours along it, in eights.
+  Value firstAcross, firstAlong;
+  Value stream[2];
+  KnownPositions knownAcross, knownAlong;
+  std::unique_ptr<Philox> philox;
+  /// Of each counter: words, in halves of which its numbers lie, and where the
+  /// first one of this lane's does.
+  std::map<Place, std::pair<Words, int64_t>> numbers;
 };
 
 struct RandomLowering : OpConversionPattern<tile::RandomOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(tile::RandomOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override;
+  matchAndRewrite(tile::RandomOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    RandomEmitter emitter(rewriter, op);
+    if (failed(emitter.initialize()))
+      return failure();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type,
+                                                        emitter.emit());
+    return success();
+  }
 };
 } // namespace
 
-std::pair<Value, Value> Philox::multiply(uint32_t factor, Value x) {
-  auto wide = VectorType::get(type.getShape(), b.getI64Type());
-  Value product = arith::MulIOp::create(
-      b, loc, arith::ExtUIOp::create(b, loc, wide, x),
-      arith::ConstantOp::create(
-          b, loc, DenseElementsAttr::get(wide, APInt(64, factor))));
-  Value shift = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(wide, APInt(64, 32)));
-  Value high = arith::ShRUIOp::create(b, loc, product, shift);
-  return {arith::TruncIOp::create(b, loc, type, high),
-          arith::TruncIOp::create(b, loc, type, product)};
-}
+//===----------------------------------------------------------------------===//
+// Philox
+//===----------------------------------------------------------------------===//
 
-SmallVector<Value> Philox::emit(SmallVector<Value> counter, Value key) {
-  constexpr int kRounds = 10;
+Philox::Philox(OpBuilder &b, Location loc, Value key) : b(b), loc(loc) {
   Value shifted = arith::ShRUIOp::create(b, loc, key, emitI64(b, loc, 32));
   Value low = emitToI32(b, loc, key), high = emitToI32(b, loc, shifted);
-  for (int round = 0; round < kRounds; ++round) {
-    auto [highA, lowA] = multiply(0xD2511F53, counter[0]);
-    auto [highB, lowB] = multiply(0xCD9E8D57, counter[2]);
-    counter = {mix(highB, counter[1], low), lowB, mix(highA, counter[3], high),
-               lowA};
-    low = arith::AddIOp::create(b, loc, low,
-                                emitI32(b, loc, int32_t(0x9E3779B9)));
-    high = arith::AddIOp::create(b, loc, high,
-                                 emitI32(b, loc, int32_t(0xBB67AE85)));
+  for (int round = 0; round < generator::kRounds; ++round) {
+    keys.emplace_back(low, high);
+    low = arith::AddIOp::create(
+        b, loc, low, emitI32(b, loc, int32_t(generator::kKeySteps[0])));
+    high = arith::AddIOp::create(
+        b, loc, high, emitI32(b, loc, int32_t(generator::kKeySteps[1])));
   }
-  return counter;
 }
 
-/// Bits of an offset that tell elements of one counter apart.
-static constexpr int64_t kRowBit = 8, kColumnBits = 9;
-
-/// `base + distance` for each of `distances`, as a vector.
-static Value emitCounters(OpBuilder &b, Location loc, Philox &philox,
-                          VectorType type, Value base,
-                          ArrayRef<int32_t> distances) {
-  Value steps = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(type, distances));
-  return arith::AddIOp::create(b, loc, philox.splat(base), steps);
+std::pair<Value, Value> Philox::emitHalf(uint32_t factor, Value x, Value y,
+                                         Value key) {
+  auto &known = halves[{x.getAsOpaquePointer(), y.getAsOpaquePointer(),
+                        key.getAsOpaquePointer()}];
+  if (known.first)
+    return known;
+  Value product = arith::MulIOp::create(
+      b, loc, arith::ExtUIOp::create(b, loc, b.getI64Type(), x),
+      emitI64(b, loc, factor));
+  Value high = emitToI32(
+      b, loc, arith::ShRUIOp::create(b, loc, product, emitI64(b, loc, 32)));
+  Value mixed = arith::XOrIOp::create(
+      b, loc, arith::XOrIOp::create(b, loc, high, y), key);
+  known = {mixed, emitToI32(b, loc, product)};
+  return known;
 }
 
-LogicalResult
-RandomLowering::matchAndRewrite(tile::RandomOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const {
-  Location loc = op.getLoc();
-  OpBuilder &b = rewriter;
+Words Philox::emit(const Words &counter) {
+  Words words = counter;
+  for (auto [low, high] : keys) {
+    auto [mixedB, lowB] =
+        emitHalf(generator::kFactors[1], words[2], words[1], low);
+    auto [mixedA, lowA] =
+        emitHalf(generator::kFactors[0], words[0], words[3], high);
+    words = {mixedB, lowB, mixedA, lowA};
+  }
+  return words;
+}
+
+//===----------------------------------------------------------------------===//
+// Counters of a tile
+//===----------------------------------------------------------------------===//
+
+RandomEmitter::RandomEmitter(OpBuilder &b, tile::RandomOp op)
+    : b(b), op(op), loc(op.getLoc()), dim(op.getDim()) {}
+
+LogicalResult RandomEmitter::initialize() {
   RankedTensorType tile = op.getType();
-  // The layouts of accumulators: a thread's first row lies in the upper half of
-  // a 16 x 16, its first column is one of its left half's even ones.
-  if (!isa<warp::WgmmaAttr, warp::MmaSyncAttr>(tile.getEncoding()))
-    return op.emitOpError("needs the layout of an accumulator, found ") << tile;
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
-  SmallVector<int64_t> rows = layout.getOffsets(tile.getShape(), 0),
-                       columns = layout.getOffsets(tile.getShape(), 1);
+  FailureOr<SmallVector<int64_t>> lanes = layout.getLanesOfPeriod(dim);
+  if (failed(lanes))
+    return op.emitError("random numbers along dimension ")
+           << dim << " need a layout whose lanes part neighbours evenly, found "
+           << tile;
+  across = layout.getOffsets(tile.getShape(), 1 - dim);
+  along = layout.getOffsets(tile.getShape(), dim);
   Value thread = emitThread(b, loc);
-  Value row = layout.emitBase(b, loc, thread, tile.getShape(), 0),
-        column = layout.emitBase(b, loc, thread, tile.getShape(), 1);
-
-  // Registers of one counter share its words.
-  llvm::MapVector<std::pair<int64_t, int64_t>, int32_t> counters;
-  for (auto [r, c] : llvm::zip(rows, columns))
-    counters.try_emplace({r & ~kRowBit, c & ~kColumnBits}, counters.size());
-  SmallVector<int32_t> rowSteps, columnSteps;
-  for (auto &[place, index] : counters) {
-    rowSteps.push_back(place.first / 2);
-    columnSteps.push_back(place.second / 4);
-  }
-  auto type = VectorType::get({int64_t(counters.size())}, b.getI32Type());
-  Philox philox(b, loc, type);
-  auto constant = [&](int64_t value) { return emitI32(b, loc, value); };
-  // 4 (j div 16) + (j mod 8) div 2 and 8 (i div 16) + i mod 8, where the
-  // operands are multiples of 16.
-  Value firstColumn = arith::AddIOp::create(
+  auto base = [&](int64_t d) {
+    return layout.emitBase(b, loc, thread, tile.getShape(), d);
+  };
+  auto eighth = [&](Value position) -> Value {
+    return arith::DivUIOp::create(b, loc, position,
+                                  emitI32(b, loc, kNeighbours));
+  };
+  Value starts[] = {op.getRow(), op.getColumn()};
+  firstAcross = arith::AddIOp::create(
+      b, loc, emitToI32(b, loc, starts[1 - dim]), base(1 - dim));
+  // The start is a multiple of eight; which of eight neighbours the lane holds
+  // is lost.
+  firstAlong = arith::AddIOp::create(
+      b, loc, eighth(emitToI32(b, loc, starts[dim])), eighth(base(dim)));
+  stream[0] = emitToI32(b, loc, op.getStream());
+  stream[1] = emitToI32(
       b, loc,
-      arith::DivUIOp::create(b, loc, emitToI32(b, loc, op.getColumn()),
-                             constant(4)),
-      arith::DivUIOp::create(b, loc, column, constant(2)));
-  Value square = arith::DivUIOp::create(b, loc, row, constant(16));
-  Value firstRow = arith::AddIOp::create(
-      b, loc,
-      arith::DivUIOp::create(b, loc, emitToI32(b, loc, op.getRow()),
-                             constant(2)),
-      arith::AddIOp::create(b, loc,
-                            arith::MulIOp::create(b, loc, square, constant(8)),
-                            arith::RemUIOp::create(b, loc, row, constant(8))));
-  Value stream = op.getStream();
-  Value highStream =
-      arith::ShRUIOp::create(b, loc, stream, emitI64(b, loc, 32));
-  SmallVector<Value> words =
-      philox.emit({emitCounters(b, loc, philox, type, firstColumn, columnSteps),
-                   emitCounters(b, loc, philox, type, firstRow, rowSteps),
-                   philox.splat(emitToI32(b, loc, stream)),
-                   philox.splat(emitToI32(b, loc, highStream))},
-                  op.getKey());
+      arith::ShRUIOp::create(b, loc, op.getStream(), emitI64(b, loc, 32)));
+  philox = std::make_unique<Philox>(b, loc, op.getKey());
 
-  SmallVector<Value> elements;
-  for (auto [r, c] : llvm::zip(rows, columns)) {
-    int64_t index = counters.lookup({r & ~kRowBit, c & ~kColumnBits});
-    Value word = vector::ExtractOp::create(
-        b, loc, words[(r & kRowBit ? 2 : 0) + (c & 8 ? 1 : 0)], index);
-    elements.push_back(
-        c % 2 ? arith::ShRUIOp::create(b, loc, word, constant(16)).getResult()
-              : arith::AndIOp::create(b, loc, word, constant(0xFFFF))
-                    .getResult());
+  sharing.firstBit = llvm::Log2_64(layout.getPeriod(dim)) - lanes->size();
+  for (int64_t mask : *lanes)
+    if (sharing.firstBit + sharing.masks.size() < kPositionBits)
+      sharing.masks.push_back(mask);
+  for (int64_t mask : sharing.masks) {
+    Value bit = arith::AndIOp::create(b, loc, thread, emitI32(b, loc, mask));
+    laneBits.push_back(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                             bit, emitI32(b, loc, 0)));
   }
-  auto result = cast<VectorType>(getTypeConverter()->convertType(tile));
-  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, result, elements);
+  plan();
   return success();
+}
+
+std::optional<Batch> RandomEmitter::makeBatch(ArrayRef<Place> places) const {
+  Batch batch{SmallVector<Place>(places), {}};
+  for (size_t k = 0; k < sharing.masks.size(); ++k) {
+    auto [i, j] = places[size_t(1) << k];
+    batch.steps.emplace_back(i - places[0].first, j - places[0].second);
+  }
+  for (auto [index, place] : llvm::enumerate(places)) {
+    Place expected = places[0];
+    for (auto [k, step] : llvm::enumerate(batch.steps))
+      if (index >> k & 1) {
+        expected.first += step.first;
+        expected.second += step.second;
+      }
+    if (place != expected)
+      return std::nullopt;
+  }
+  return batch;
+}
+
+/// Makes batches of neighbouring places; returns the rest.
+ArrayRef<Place> RandomEmitter::takeBatches(ArrayRef<Place> places) {
+  size_t lanes = sharing.getLanes();
+  while (lanes > 1 && places.size() >= lanes) {
+    std::optional<Batch> batch = makeBatch(places.take_front(lanes));
+    if (!batch)
+      break;
+    batches.push_back(std::move(*batch));
+    places = places.drop_front(lanes);
+  }
+  return places;
+}
+
+void RandomEmitter::plan() {
+  std::map<int64_t, llvm::SmallSetVector<Place, 16>> lines;
+  for (auto [i, j] : llvm::zip(across, along))
+    lines[i].insert({i, j / kNeighbours * kNeighbours});
+  // Along a line first: batches of two lines then have half of their first
+  // rounds in common.
+  SmallVector<Place> rest;
+  for (auto &[i, places] : lines)
+    llvm::append_range(rest, takeBatches(places.getArrayRef()));
+  alone.assign(takeBatches(rest));
+}
+
+Value RandomEmitter::emitPosition(Value first, int64_t distance,
+                                  ArrayRef<int64_t> steps,
+                                  KnownPositions &known) {
+  SmallVector<int64_t> key(steps);
+  Value &start = known[{key, 0}];
+  if (!start) {
+    start = first;
+    for (auto [k, step] : llvm::enumerate(steps))
+      if (step != 0)
+        start = arith::AddIOp::create(
+            b, loc, start,
+            emitSelect(k, emitI32(b, loc, step), emitI32(b, loc, 0)));
+  }
+  if (distance == 0)
+    return start;
+  Value &position = known[{key, distance}];
+  if (!position)
+    position = arith::AddIOp::create(b, loc, known[{key, 0}],
+                                     emitI32(b, loc, distance));
+  return position;
+}
+
+Words RandomEmitter::emitCounter(Place place, ArrayRef<Place> steps) {
+  SmallVector<int64_t> stepsAcross, stepsAlong;
+  for (Place step : steps) {
+    stepsAcross.push_back(step.first);
+    stepsAlong.push_back(step.second / kNeighbours);
+  }
+  return philox->emit(
+      {emitPosition(firstAlong, place.second / kNeighbours, stepsAlong,
+                    knownAlong),
+       emitPosition(firstAcross, place.first, stepsAcross, knownAcross),
+       stream[0], stream[1]});
+}
+
+//===----------------------------------------------------------------------===//
+// Exchange
+//===----------------------------------------------------------------------===//
+
+void RandomEmitter::emitExchange(Words &words, unsigned k) {
+  unsigned bit = sharing.firstBit + k;
+  Value mask = emitI32(b, loc, sharing.masks[k]);
+  auto exchange = [&](Value word) {
+    return emitShuffle(b, loc, word, NVVM::ShflKind::bfly, mask);
+  };
+  if (bit == 0) {
+    // One number of the pair stays, the other lane's takes the other half.
+    Value order =
+        emitSelect(k, emitI32(b, loc, 0x3276), emitI32(b, loc, 0x5410));
+    for (Value &word : words)
+      word =
+          NVVM::PermuteOp::create(b, loc, word.getType(), word, exchange(word),
+                                  order, NVVM::PermuteMode::DEFAULT);
+    return;
+  }
+  for (int64_t low = 0; low < kWords; ++low) {
+    int64_t high = low | int64_t(1) << (bit - 1);
+    if (high == low)
+      continue;
+    Value got = exchange(emitSelect(k, words[low], words[high]));
+    Value first = emitSelect(k, got, words[low]);
+    words[high] = emitSelect(k, words[high], got);
+    words[low] = first;
+  }
+}
+
+void RandomEmitter::emitChoice(Words &words, unsigned k) {
+  unsigned bit = sharing.firstBit + k;
+  if (bit == 0) {
+    Value shift =
+        emitSelect(k, emitI32(b, loc, kNumberBits), emitI32(b, loc, 0));
+    for (Value &word : words)
+      word = arith::ShRUIOp::create(b, loc, word, shift);
+    return;
+  }
+  for (int64_t low = 0; low < kWords; ++low)
+    if (int64_t high = low | int64_t(1) << (bit - 1); high != low)
+      words[low] = emitSelect(k, words[high], words[low]);
+}
+
+void RandomEmitter::emitShared(const Batch &batch) {
+  Words words = emitCounter(batch.places[0], batch.steps);
+  for (unsigned k = 0; k < sharing.masks.size(); ++k)
+    emitExchange(words, k);
+  for (auto [index, place] : llvm::enumerate(batch.places))
+    numbers[place] = {words, int64_t(index) << sharing.firstBit};
+}
+
+void RandomEmitter::emitAlone(Place place) {
+  Words words = emitCounter(place, {});
+  for (unsigned k = 0; k < sharing.masks.size(); ++k)
+    emitChoice(words, k);
+  numbers[place] = {words, 0};
+}
+
+SmallVector<Value> RandomEmitter::emit() {
+  for (const Batch &batch : batches)
+    emitShared(batch);
+  for (Place place : alone)
+    emitAlone(place);
+  SmallVector<Value> elements;
+  for (auto [i, j] : llvm::zip(across, along)) {
+    auto &[words, lane] = numbers[{i, j / kNeighbours * kNeighbours}];
+    int64_t index = j % kNeighbours | lane;
+    Value word = words[index / 2];
+    elements.push_back(
+        index % 2
+            ? arith::ShRUIOp::create(b, loc, word, emitI32(b, loc, kNumberBits))
+                  .getResult()
+            : arith::AndIOp::create(b, loc, word, emitI32(b, loc, 0xFFFF))
+                  .getResult());
+  }
+  return elements;
 }
 
 void fovea::populateRandomPatterns(RewritePatternSet &patterns,

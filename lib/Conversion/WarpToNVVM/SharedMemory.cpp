@@ -127,54 +127,80 @@ static bool hasStaticColumns(warp::CopyOp op, const GlobalView &view) {
          matchPattern(op.getIndices()[dim], m_Zero());
 }
 
-LogicalResult
-CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
-                              ConversionPatternRewriter &rewriter) const {
-  Location loc = op.getLoc();
-  FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
-  if (failed(view))
-    return failure();
-  MemRefType target = op.getTarget().getType();
-  int64_t rows = target.getDimSize(0), columns = target.getDimSize(1);
-  int64_t panel = cast<warp::SharedAttr>(target.getMemorySpace()).getPanel();
-  tile::BoxDims dims = op.getBoxDims();
-  int64_t rowDim = dims.row, columnDim = dims.column;
-  auto [strides, offset] = view->type.getStridesAndOffset();
-  if (strides[columnDim] != 1 || target.getElementTypeBitWidth() != 16)
-    return op.emitError("copies move 16 bytes at a time: columns must be "
-                        "contiguous and elements have 16 bits");
-  int64_t size = view->type.getDimSize(columnDim);
-  bool isRagged = !hasStaticColumns(op, *view);
-  if (isRagged && !starts.isWhole(op))
-    return op.emitError("copies move 16 bytes at a time: their first column "
-                        "must be a multiple of ")
-           << kChunk << " that can be seen as one";
-  if (tile::AbiOp kernel = abi;
-      isRagged && getAlignment(kernel, *view) % (2 * kChunk) != 0)
-    return op.emitError("copies move 16 bytes at a time: the tensor must be "
-                        "aligned to as many");
+namespace {
+/// A thread's part of a copy. The CTA's threads stand side by side along the
+/// chunks of a panel, and then one row below the other.
+class CopyEmitter {
+public:
+  CopyEmitter(OpBuilder &b, warp::CopyOp op, const GlobalView &view,
+              Value target, int64_t threads);
 
-  // A synchronous copy waits for old readers here and for the data below.
-  if (!op.getAsync())
-    gpu::BarrierOp::create(rewriter, loc);
+  bool isRagged() const { return hasRaggedColumns; }
+  void emit();
 
-  OpBuilder &b = rewriter;
-  int64_t chunks = panel / kChunk, step = threads / chunks;
-  Value thread = emitThread(b, loc);
-  Value chunk = arith::RemUIOp::create(b, loc, thread, emitI32(b, loc, chunks));
-  Value row = arith::DivUIOp::create(b, loc, thread, emitI32(b, loc, chunks));
+private:
+  void emitStart();
+  /// What all threads' addresses have in common, in elements.
+  Value emitCommonOffset();
+  /// The first row that doesn't exist.
+  Value emitLimit();
+  /// Where a row of two coordinates lies, and whether it exists.
+  std::pair<Value, Value> emitFoldedRow(Value index);
+  void emitRow(int64_t start);
+  void emitChunk(Value from, Value to, Value rowExists, int64_t column,
+                 int64_t start);
 
-  // What all threads' addresses have in common.
+  OpBuilder &b;
+  warp::CopyOp op;
+  Location loc;
+  const GlobalView &view;
+  Value target;
+  Type element;
+  tile::BoxDims dims;
+  int64_t rows, columns, panel;
+  /// Rows that all threads copy at a time.
+  int64_t step;
+  bool hasRaggedColumns, isRegular;
+
+  /// The thread's chunk and its first row in the box; i32.
+  Value chunk, row;
+  Value firstRow, threadRow, limit;
+  Value rowStride, rowBytes;
+  /// The thread's first chunk in the tensor's first row, and in the box's.
+  Value origin, block;
+  /// Of regular copies, the thread's next row, and its first one's place.
+  Value source, destination;
+  RaggedColumns ragged;
+};
+} // namespace
+
+CopyEmitter::CopyEmitter(OpBuilder &b, warp::CopyOp op, const GlobalView &view,
+                         Value target, int64_t threads)
+    : b(b), op(op), loc(op.getLoc()), view(view), target(target),
+      element(view.type.getElementType()), dims(op.getBoxDims()) {
+  MemRefType type = op.getTarget().getType();
+  rows = type.getDimSize(0);
+  columns = type.getDimSize(1);
+  panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
+  step = threads / (panel / kChunk);
+  hasRaggedColumns = !hasStaticColumns(op, view);
+  // Rows a multiple of 8 apart have one swizzle: only constants differ.
+  isRegular = rows % step == 0 && step % 8 == 0 && !dims.isFolded();
+}
+
+Value CopyEmitter::emitCommonOffset() {
   Value common = emitI64(b, loc, 0);
-  for (int64_t dim = 0; dim < view->type.getRank(); ++dim)
+  for (int64_t dim = 0; dim < view.type.getRank(); ++dim)
     if (!dims.contains(dim))
       common = arith::AddIOp::create(
           b, loc, common,
           arith::MulIOp::create(b, loc, emitToI64(b, loc, op.getIndices()[dim]),
-                                view->strides[dim]));
-  Value firstRow = emitToI64(b, loc, op.getIndices()[rowDim]);
-  Value rowStride = view->strides[rowDim];
-  Value limit = view->sizes[rowDim];
+                                view.strides[dim]));
+  return common;
+}
+
+Value CopyEmitter::emitLimit() {
+  Value limit = view.sizes[dims.row];
   if (op.getLimit())
     limit =
         arith::MinSIOp::create(b, loc, limit, emitToI64(b, loc, op.getLimit()));
@@ -182,18 +208,21 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   if (op.getCondition())
     limit = arith::SelectOp::create(b, loc, op.getCondition(), limit,
                                     emitI64(b, loc, 0));
-  Value limit32 = emitToI32(b, loc, limit);
-  Value firstRow32 = emitToI32(b, loc, firstRow);
-  Type elementType = view->type.getElementType();
-  // Threads past the last row repeat a row that somebody copies anyway.
-  auto clampRow = [&](Value index) -> Value {
-    if (rows % step == 0)
-      return index;
-    return arith::RemUIOp::create(b, loc, index, emitI32(b, loc, rows));
-  };
+  return emitToI32(b, loc, limit);
+}
+
+void CopyEmitter::emitStart() {
+  int64_t chunks = panel / kChunk;
+  Value thread = emitThread(b, loc);
+  chunk = arith::RemUIOp::create(b, loc, thread, emitI32(b, loc, chunks));
+  row = arith::DivUIOp::create(b, loc, thread, emitI32(b, loc, chunks));
+  Value common = emitCommonOffset();
+  Value wideRow = emitToI64(b, loc, op.getIndices()[dims.row]);
+  rowStride = view.strides[dims.row];
+  limit = emitLimit();
+  firstRow = emitToI32(b, loc, wideRow);
   Value chunkStart = arith::MulIOp::create(b, loc, emitToI64(b, loc, chunk),
                                            emitI64(b, loc, kChunk));
-  bool isRegular = rows % step == 0 && step % 8 == 0 && !dims.isFolded();
   // The loop-invariant part comes first, so that one address of a thread stays
   // in registers, not its terms.
   Value fixed = arith::AddIOp::create(b, loc, common, chunkStart);
@@ -201,114 +230,148 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
     fixed = arith::AddIOp::create(
         b, loc, fixed,
         arith::MulIOp::create(b, loc, emitToI64(b, loc, row), rowStride));
-  Value origin =
-      LLVM::GEPOp::create(b, loc, view->pointer.getType(), elementType,
-                          view->pointer, ArrayRef<LLVM::GEPArg>{fixed});
-  Value rowBytes = arith::MulIOp::create(b, loc, emitToI32(b, loc, rowStride),
-                                         emitI32(b, loc, 2));
-  Value block = emitAddress(b, loc, origin, firstRow32, rowBytes);
-  RaggedColumns ragged;
-  if (isRagged) {
-    Value first = emitToI64(b, loc, op.getIndices()[columnDim]);
-    block = LLVM::GEPOp::create(b, loc, block.getType(), elementType, block,
+  origin = LLVM::GEPOp::create(b, loc, view.pointer.getType(), element,
+                               view.pointer, ArrayRef<LLVM::GEPArg>{fixed});
+  rowBytes = arith::MulIOp::create(b, loc, emitToI32(b, loc, rowStride),
+                                   emitI32(b, loc, 2));
+  block = emitAddress(b, loc, origin, firstRow, rowBytes);
+  if (isRagged()) {
+    Value first = emitToI64(b, loc, op.getIndices()[dims.column]);
+    block = LLVM::GEPOp::create(b, loc, block.getType(), element, block,
                                 ArrayRef<LLVM::GEPArg>{first});
     ragged.first = arith::AddIOp::create(b, loc, emitToI32(b, loc, first),
                                          emitToI32(b, loc, chunkStart));
-    ragged.end = emitToI32(b, loc, view->sizes[columnDim]);
+    ragged.end = emitToI32(b, loc, view.sizes[dims.column]);
   }
-  Value source, destination;
   if (isRegular) {
-    // Rows a multiple of 8 apart have one swizzle: only constants differ.
     source = block;
     destination = LLVM::GEPOp::create(
-        b, loc, adaptor.getTarget().getType(), b.getI8Type(),
-        adaptor.getTarget(),
+        b, loc, target.getType(), b.getI8Type(), target,
         ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, row, chunk, panel)});
   }
-  // Where a row of two coordinates lies, and whether it exists.
-  auto placeFolded = [&](Value index) -> std::pair<Value, Value> {
-    Value extent = emitI32(b, loc, dims.foldExtent);
-    Value along = arith::AddIOp::create(
-        b, loc, firstRow32, arith::DivUIOp::create(b, loc, index, extent));
-    Value folded = arith::AddIOp::create(
-        b, loc, emitToI32(b, loc, op.getIndices()[dims.fold]),
-        arith::RemUIOp::create(b, loc, index, extent));
-    Value exists = arith::AndIOp::create(
-        b, loc,
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, along,
-                              limit32),
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, folded,
-                              emitToI32(b, loc, view->sizes[dims.fold])));
-    Value distance = arith::AddIOp::create(
-        b, loc,
-        arith::MulIOp::create(b, loc, emitToI64(b, loc, along), rowStride),
-        arith::MulIOp::create(b, loc, emitToI64(b, loc, folded),
-                              view->strides[dims.fold]));
-    Value place = LLVM::GEPOp::create(b, loc, origin.getType(), elementType,
-                                      origin, ArrayRef<LLVM::GEPArg>{distance});
-    return {place, exists};
-  };
-  Value threadRow = arith::AddIOp::create(b, loc, firstRow32, row);
-  for (int64_t start = 0; start < rows; start += step) {
-    // Regular rows are numbered from the thread's first one on, which changes
-    // with the loop around the copy: nothing but a constant is added here.
-    Value current, coordinate;
-    if (isRegular) {
-      coordinate =
-          arith::AddIOp::create(b, loc, threadRow, emitI32(b, loc, start));
-    } else {
-      current =
-          clampRow(arith::AddIOp::create(b, loc, row, emitI32(b, loc, start)));
-      coordinate = arith::AddIOp::create(b, loc, firstRow32, current);
-    }
-    Value rowSource = source, rowDestination = destination, exists;
-    if (dims.isFolded())
-      std::tie(rowSource, exists) = placeFolded(current);
-    else
-      exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                     coordinate, limit32);
-    if (!isRegular) {
-      if (!dims.isFolded())
-        rowSource = emitAddress(b, loc, block, current, rowBytes);
-      rowDestination = LLVM::GEPOp::create(
-          b, loc, adaptor.getTarget().getType(), b.getI8Type(),
-          adaptor.getTarget(),
-          ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, current, chunk, panel)});
-    }
-    for (int64_t column = 0; column < columns; column += panel) {
-      Value inside = exists, bytes;
-      if (isRagged)
-        bytes = ragged.emitBytes(b, loc, exists, column);
-      else if (column + panel > size) {
-        // Columns past the head dim are zero.
-        Value last = emitI32(b, loc, (size - column) / kChunk);
-        Value inRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                            chunk, last);
-        inside = arith::AndIOp::create(b, loc, exists, inRow);
-      }
-      if (!bytes)
-        bytes = arith::SelectOp::create(b, loc, inside, emitI32(b, loc, 16),
-                                        emitI32(b, loc, 0));
-      int64_t shared = (column / panel) * rows * panel * 2;
-      if (isRegular)
-        shared += start * panel * 2;
-      Value to = LLVM::GEPOp::create(
-          b, loc, rowDestination.getType(), b.getI8Type(), rowDestination,
-          ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(shared))});
-      Value from = LLVM::GEPOp::create(
-          b, loc, rowSource.getType(), elementType, rowSource,
-          ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(column))});
-      NVVM::CpAsyncOp::create(b, loc, to, from, 16,
-                              NVVM::LoadCacheModifierKind::CG, bytes);
-    }
-    if (isRegular && start + step < rows)
-      source = emitAddress(b, loc, source, rowBytes, emitI32(b, loc, step));
+  threadRow = arith::AddIOp::create(b, loc, firstRow, row);
+}
+
+std::pair<Value, Value> CopyEmitter::emitFoldedRow(Value index) {
+  Value extent = emitI32(b, loc, dims.foldExtent);
+  Value along = arith::AddIOp::create(
+      b, loc, firstRow, arith::DivUIOp::create(b, loc, index, extent));
+  Value folded = arith::AddIOp::create(
+      b, loc, emitToI32(b, loc, op.getIndices()[dims.fold]),
+      arith::RemUIOp::create(b, loc, index, extent));
+  Value exists = arith::AndIOp::create(
+      b, loc,
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, along, limit),
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, folded,
+                            emitToI32(b, loc, view.sizes[dims.fold])));
+  Value distance = arith::AddIOp::create(
+      b, loc,
+      arith::MulIOp::create(b, loc, emitToI64(b, loc, along), rowStride),
+      arith::MulIOp::create(b, loc, emitToI64(b, loc, folded),
+                            view.strides[dims.fold]));
+  Value place = LLVM::GEPOp::create(b, loc, origin.getType(), element, origin,
+                                    ArrayRef<LLVM::GEPArg>{distance});
+  return {place, exists};
+}
+
+void CopyEmitter::emitChunk(Value from, Value to, Value rowExists,
+                            int64_t column, int64_t start) {
+  int64_t size = view.type.getDimSize(dims.column);
+  Value inside = rowExists, bytes;
+  if (isRagged())
+    bytes = ragged.emitBytes(b, loc, rowExists, column);
+  else if (column + panel > size) {
+    // Columns past the head dim are zero.
+    Value last = emitI32(b, loc, (size - column) / kChunk);
+    Value inRow =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, chunk, last);
+    inside = arith::AndIOp::create(b, loc, rowExists, inRow);
   }
-  if (!op.getAsync()) {
-    NVVM::CpAsyncCommitGroupOp::create(b, loc);
-    NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
+  if (!bytes)
+    bytes = arith::SelectOp::create(b, loc, inside, emitI32(b, loc, 16),
+                                    emitI32(b, loc, 0));
+  int64_t shared = (column / panel) * rows * panel * 2;
+  if (isRegular)
+    shared += start * panel * 2;
+  to = LLVM::GEPOp::create(
+      b, loc, to.getType(), b.getI8Type(), to,
+      ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(shared))});
+  from = LLVM::GEPOp::create(
+      b, loc, from.getType(), element, from,
+      ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(column))});
+  NVVM::CpAsyncOp::create(b, loc, to, from, 16, NVVM::LoadCacheModifierKind::CG,
+                          bytes);
+}
+
+void CopyEmitter::emitRow(int64_t start) {
+  // Regular rows are numbered from the thread's first one on, which changes
+  // with the loop around the copy: nothing but a constant is added here.
+  Value current, coordinate;
+  if (isRegular) {
+    coordinate =
+        arith::AddIOp::create(b, loc, threadRow, emitI32(b, loc, start));
+  } else {
+    current = arith::AddIOp::create(b, loc, row, emitI32(b, loc, start));
+    // Threads past the last row repeat a row that somebody copies anyway.
+    if (rows % step != 0)
+      current = arith::RemUIOp::create(b, loc, current, emitI32(b, loc, rows));
+    coordinate = arith::AddIOp::create(b, loc, firstRow, current);
+  }
+  Value from = source, to = destination, exists;
+  if (dims.isFolded())
+    std::tie(from, exists) = emitFoldedRow(current);
+  else
+    exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                   coordinate, limit);
+  if (!isRegular) {
+    if (!dims.isFolded())
+      from = emitAddress(b, loc, block, current, rowBytes);
+    to = LLVM::GEPOp::create(
+        b, loc, target.getType(), b.getI8Type(), target,
+        ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, current, chunk, panel)});
+  }
+  for (int64_t column = 0; column < columns; column += panel)
+    emitChunk(from, to, exists, column, start);
+  if (isRegular && start + step < rows)
+    source = emitAddress(b, loc, source, rowBytes, emitI32(b, loc, step));
+}
+
+void CopyEmitter::emit() {
+  // A synchronous copy waits for old readers here and for the data below.
+  if (!op.getAsync())
     gpu::BarrierOp::create(b, loc);
-  }
+  emitStart();
+  for (int64_t start = 0; start < rows; start += step)
+    emitRow(start);
+  if (op.getAsync())
+    return;
+  NVVM::CpAsyncCommitGroupOp::create(b, loc);
+  NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
+  gpu::BarrierOp::create(b, loc);
+}
+
+LogicalResult
+CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
+                              ConversionPatternRewriter &rewriter) const {
+  FailureOr<GlobalView> view =
+      getGlobalView(rewriter, op.getLoc(), op.getSource());
+  if (failed(view))
+    return failure();
+  auto [strides, offset] = view->type.getStridesAndOffset();
+  if (strides[op.getBoxDims().column] != 1 ||
+      op.getTarget().getType().getElementTypeBitWidth() != 16)
+    return op.emitError("copies move 16 bytes at a time: columns must be "
+                        "contiguous and elements have 16 bits");
+  CopyEmitter emitter(rewriter, op, *view, adaptor.getTarget(), threads);
+  if (emitter.isRagged() && !starts.isWhole(op))
+    return op.emitError("copies move 16 bytes at a time: their first column "
+                        "must be a multiple of ")
+           << kChunk << " that can be seen as one";
+  if (tile::AbiOp kernel = abi;
+      emitter.isRagged() && getAlignment(kernel, *view) % (2 * kChunk) != 0)
+    return op.emitError("copies move 16 bytes at a time: the tensor must be "
+                        "aligned to as many");
+  emitter.emit();
   rewriter.eraseOp(op);
   return success();
 }

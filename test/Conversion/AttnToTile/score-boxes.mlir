@@ -1,7 +1,6 @@
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=score_stages=0" | FileCheck %s --check-prefix=OFF
 // RUN: fovea-opt %s --attn-to-tile=target=sm_80 | FileCheck %s --check-prefix=OFF
-// RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=score_stages=2" | FileCheck %s --check-prefix=NONE
 
 !t = tensor<1x4x?x64xbf16>
 
@@ -73,16 +72,5 @@ func.func @shared(%q: tensor<4x2x512x128xbf16>, %k: tensor<4x2x512x128xbf16>, %v
       %r = arith.addf %s, %y : f32
       attn.yield %r : f32
     } : tensor<4x2x512x128xbf16>, tensor<4x2x512x128xbf16>, tensor<4x2x512x128xbf16> -> tensor<4x2x512x128xbf16>
-  return %o : tensor<4x2x512x128xbf16>
-}
-
-// Stages that were asked for, and no score_mod that could use them.
-// NONE-LABEL: gpu.func @none
-// NONE: tile.foreach_work %[[ITEM:.*]] to
-// NONE: arith.remui %[[ITEM]], %[[TILES:.*]] : index
-// NONE: arith.divui %[[ITEM]], %[[TILES]] : index
-func.func @none(%q: tensor<4x2x512x128xbf16>, %k: tensor<4x2x512x128xbf16>, %v: tensor<4x2x512x128xbf16>) -> tensor<4x2x512x128xbf16> {
-  %o = attn.forward %q, %k, %v
-    : tensor<4x2x512x128xbf16>, tensor<4x2x512x128xbf16>, tensor<4x2x512x128xbf16> -> tensor<4x2x512x128xbf16>
   return %o : tensor<4x2x512x128xbf16>
 }

@@ -25,6 +25,7 @@ func.func @sinks(%q: !t, %s: tensor<4xf32>) -> !t {
 // keep them. The others are scaled with the output.
 // CHECK: tile.abi @dropout
 // CHECK-SAME: #tile.scalar<"dropout_seed", i64>, #tile.scalar<"dropout_offset", i64>
+// CHECK-SAME: generator(1)
 // CHECK-LABEL: gpu.func @dropout
 // CHECK-SAME: %[[SEED:[a-z0-9]*]]: i64, %[[OFFSET:[a-z0-9]*]]: i64
 // CHECK: %[[UPPER:.*]] = arith.andi %[[OFFSET]], %c-4294967296_i64
@@ -35,7 +36,7 @@ func.func @sinks(%q: !t, %s: tensor<4xf32>) -> !t {
 // CHECK: %[[STREAM:.*]] = arith.ori %[[HEAD]], %[[SHIFTED]]
 // CHECK: tile.softmax_sum
 // CHECK: weights(%[[J:.*]]: index, %[[P:.*]]: tensor<64x32xf32, #tile.reg>)
-// CHECK: %[[DRAWN:.*]] = tile.random key(%[[KEY]]) stream(%[[STREAM]]) [%{{.*}}, %[[J]]]
+// CHECK: %[[DRAWN:.*]] = tile.random key(%[[KEY]]) stream(%[[STREAM]]) [%{{.*}}, %[[J]]] dim 1 :
 // CHECK: %[[DROPPED:.*]] = arith.constant dense<16384>
 // CHECK: %[[KEPT:.*]] = arith.cmpi uge, %[[DRAWN]], %[[DROPPED]]
 // CHECK: %[[W:.*]] = arith.select %[[KEPT]], %[[P]]

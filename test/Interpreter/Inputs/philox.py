@@ -1,6 +1,6 @@
-"""Compares a tile of random numbers with Philox 4x32-10 in Python.
+"""Compares a tile of random numbers with Philox 4x32-7 in Python.
 
-    philox.py FILE KEY STREAM ROW COLUMN
+    philox.py FILE KEY STREAM ROW COLUMN DIM
 """
 
 import sys
@@ -14,7 +14,7 @@ MASK = 0xFFFFFFFF
 
 def philox(counter, key):
     c, k = list(counter), list(key)
-    for _ in range(10):
+    for _ in range(7):
         a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
         c = [b >> 32 ^ c[1] ^ k[0], b & MASK, a >> 32 ^ c[3] ^ k[1], a & MASK]
         k = [(k[0] + 0x9E3779B9) & MASK, (k[1] + 0xBB67AE85) & MASK]
@@ -22,16 +22,17 @@ def philox(counter, key):
 
 
 def number(key, stream, i, j):
-    counter = 4 * (j // 16) + j % 8 // 2, 8 * (i // 16) + i % 8, stream & MASK, stream >> 32 & MASK
-    word = philox(counter, (key & MASK, key >> 32 & MASK))[2 * (i // 8 % 2) + j // 8 % 2]
+    counter = j // 8, i, stream & MASK, stream >> 32 & MASK
+    word = philox(counter, (key & MASK, key >> 32 & MASK))[j % 8 // 2]
     return word >> 16 if j % 2 else word & 0xFFFF
 
 
 def main():
-    key, stream, row, column = map(int, sys.argv[2:])
+    key, stream, row, column, dim = map(int, sys.argv[2:])
     found = npy.load(sys.argv[1])
     for (r, c), value in np.ndenumerate(found):
-        expected = number(key, stream, row + r, column + c)
+        i, j = (row + r, column + c)[:: 1 if dim == 1 else -1]
+        expected = number(key, stream, i, j)
         assert value == expected, f"({r}, {c}) is {value}, expected {expected}"
 
 

@@ -73,6 +73,11 @@ static LogicalResult verifyWeights(ForwardOp op) {
       hasProbability(op.getDropoutAttr());
   if (hasSeed != hasProbability || hasOffset != hasProbability)
     return op.emitOpError("dropout takes a probability, a seed and an offset");
+  int64_t version = op.getDropoutGenerator();
+  if (version != fovea::generator::kVersion)
+    return op.emitOpError("dropout's generator ")
+           << version << " is not known, expected "
+           << fovea::generator::kVersion;
   if (!hasProbability)
     return success();
   double p = op.getDropoutAttr().getValueAsDouble();

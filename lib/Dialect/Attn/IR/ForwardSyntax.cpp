@@ -97,18 +97,27 @@ static ParseResult parseCaptures(OpAsmParser &parser, TypedOperands &captures,
   return parser.parseRParen();
 }
 
-/// Parses `(0.1, %seed, %offset)`.
+/// Parses `(0.1, %seed, %offset)` and `(0.1, %seed, %offset, generator = 1)`.
 static ParseResult parseDropout(OpAsmParser &parser, FloatAttr &probability,
-                                TypedOperands &clause) {
+                                IntegerAttr &generator, TypedOperands &clause) {
   Builder &b = parser.getBuilder();
   double value;
   clause.types.assign(2, b.getI64Type());
   if (parser.parseLParen() || parser.parseFloat(value) || parser.parseComma() ||
       parser.getCurrentLocation(&clause.loc) ||
-      parser.parseOperandList(clause.operands, 2) || parser.parseRParen())
+      parser.parseOperand(clause.operands.emplace_back()) ||
+      parser.parseComma() ||
+      parser.parseOperand(clause.operands.emplace_back()))
     return failure();
   probability = b.getF64FloatAttr(value);
-  return success();
+  if (succeeded(parser.parseOptionalComma())) {
+    int64_t version;
+    if (parser.parseKeyword("generator") || parser.parseEqual() ||
+        parser.parseInteger(version))
+      return failure();
+    generator = b.getI64IntegerAttr(version);
+  }
+  return parser.parseRParen();
 }
 
 /// Parses `(%pc, %pi : t, u, size = [128, 128])`.
@@ -225,8 +234,12 @@ ParseResult Clauses::parseClause(StringRef keyword) {
   }
   if (keyword == "dropout") {
     FloatAttr probability;
-    if (parseDropout(parser, probability, dropout))
+    IntegerAttr generator;
+    if (parseDropout(parser, probability, generator, dropout))
       return failure();
+    if (generator)
+      result.addAttribute(ForwardOp::getDropoutGeneratorAttrName(result.name),
+                          generator);
     result.addAttribute(ForwardOp::getDropoutAttrName(result.name),
                         probability);
     return success();
@@ -349,7 +362,10 @@ void ForwardOp::print(OpAsmPrinter &p) {
   if (FloatAttr dropout = getDropoutAttr()) {
     p << " dropout(";
     p.printAttributeWithoutType(dropout);
-    p << ", " << getDropoutSeed() << ", " << getDropoutOffset() << ')';
+    p << ", " << getDropoutSeed() << ", " << getDropoutOffset();
+    if (int64_t(getDropoutGenerator()) != fovea::generator::kVersion)
+      p << ", generator = " << int64_t(getDropoutGenerator());
+    p << ')';
   }
   if (!getCaptures().empty()) {
     printTypedOperands(p, "captures", getCaptures());
@@ -379,7 +395,8 @@ void ForwardOp::print(OpAsmPrinter &p) {
   p.printOptionalAttrDict((*this)->getAttrs(),
                           {getScaleAttrName(), getLayoutAttrName(),
                            getSequenceAttrName(), getCaptureNumbersAttrName(),
-                           getDropoutAttrName(), getBlockSizeAttrName(),
+                           getDropoutAttrName(), getDropoutGeneratorAttrName(),
+                           getBlockSizeAttrName(),
                            getOperandSegmentSizesAttrName()});
   p << (hasRegions ? ": " : " : ") << getQuery().getType() << ", "
     << getKey().getType() << ", " << getValue().getType() << " -> ";

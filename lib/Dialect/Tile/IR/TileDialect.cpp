@@ -601,6 +601,11 @@ LogicalResult AbiOp::verify() {
     return emitOpError("grid must be one expression in one symbol for each of "
                        "the ")
            << getGridSizes().size() << " sizes, found " << getGridAttr();
+  if (auto version = getGenerator())
+    if (static_cast<int64_t>(*version) != fovea::generator::kVersion)
+      return emitOpError("generator ")
+             << static_cast<int64_t>(*version) << " is not known, expected "
+             << fovea::generator::kVersion;
   if (static_cast<int64_t>(getThreads()) <= 0 || getThreads() > 1024)
     return emitOpError("threads must be in [1, 1024], found ") << getThreads();
   if (static_cast<int64_t>(getSharedMemory()) < 0)
@@ -616,6 +621,25 @@ LogicalResult AbiOp::verify() {
     return emitOpError("cluster must be in [1, ")
            << kMaxCluster << "], found " << static_cast<int64_t>(getCluster());
   return success();
+}
+
+/// Whoever draws a kernel's numbers again is told which ones they are.
+static LogicalResult verifyGenerator(AbiOp abi, FunctionOpInterface kernel) {
+  auto disagrees = [&](RandomOp random) {
+    return random.getGenerator() != abi.getGenerator();
+  };
+  RandomOp found;
+  kernel.walk([&](RandomOp random) {
+    found = random;
+    return disagrees(random) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!found || !disagrees(found))
+    return success();
+  InFlightDiagnostic diag = abi.emitOpError("must say 'generator(")
+                            << found.getGenerator() << ")', since '"
+                            << abi.getKernel() << "' draws such numbers";
+  diag.attachNote(found.getLoc()) << "here";
+  return diag;
 }
 
 LogicalResult AbiOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -636,7 +660,7 @@ LogicalResult AbiOp::verifySymbolUses(SymbolTableCollection &symbols) {
             },
             kernel.getArgumentTypes()[index], getTensors())))
       return failure();
-  if (failed(verifyPrologue()))
+  if (failed(verifyPrologue()) || failed(verifyGenerator(*this, kernel)))
     return failure();
   return verifyTiles(kernel);
 }

@@ -104,12 +104,19 @@ LogicalResult DiagonalsOp::verify() {
 
 LogicalResult RandomOp::verify() {
   RankedTensorType type = getType();
-  constexpr int64_t kSquare = 16;
+  int64_t dim = getDim();
+  if (dim != 0 && dim != 1)
+    return emitOpError("dim must be 0 or 1, found ") << dim;
   if (!type.getElementType().isSignlessInteger(32) ||
-      type.getDimSize(0) % kSquare != 0 || type.getDimSize(1) % kSquare != 0)
-    return emitOpError("result must be an i32 tile whose extents are multiples "
-                       "of 16, found ")
-           << type;
+      type.getDimSize(dim) % fovea::generator::kNeighbours != 0)
+    return emitOpError("result must be an i32 tile whose extent along "
+                       "dimension ")
+           << dim << " is a multiple of " << fovea::generator::kNeighbours
+           << ", found " << type;
+  int64_t version = getGenerator();
+  if (version != fovea::generator::kVersion)
+    return emitOpError("generator ") << version << " is not known, expected "
+                                     << fovea::generator::kVersion;
   return success();
 }
 

@@ -18,6 +18,7 @@
 #include "TileBuilder.h"
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
+#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -30,6 +31,9 @@ namespace fovea::tile {
 
 using namespace mlir;
 using namespace fovea::tile;
+
+/// Columns of the narrowest product.
+static constexpr int64_t kDotColumns = 8;
 
 namespace {
 
@@ -47,12 +51,9 @@ public:
         scoresType(tileLike(accType,
                             {accType.getDimSize(0), int64_t(op.getStep())},
                             rowType.getElementType())),
-        scale(op.getScale().convertToDouble() * kLog2E),
-        // Sums of other weights than the product's would be a product alone.
-        sumByDot(sumByDot && op.getStep() % kDotColumns == 0 &&
-                 op.getWeights().empty()) {
+        scale(op.getScale().convertToDouble() * kLog2E), sumByDot(sumByDot) {
     int64_t width = op.getStep() % partialSumWidth == 0 ? partialSumWidth : 1;
-    if (this->sumByDot)
+    if (sumByDot)
       width = kDotColumns;
     sumsType =
         tileLike(accType, {accType.getDimSize(0), width}, b.getF32Type());
@@ -194,8 +195,6 @@ private:
   TileBuilder b;
   RankedTensorType accType, rowType, scoresType, sumsType;
   double scale;
-  /// Columns of the narrowest product.
-  static constexpr int64_t kDotColumns = 8;
   bool sumByDot;
 };
 
@@ -598,7 +597,10 @@ struct FuseOnlineSoftmax
     for (SoftmaxSumOp op : sums) {
       if (failed(verifyTauFits(op)))
         return signalPassFailure();
-      LoopWriter writer(op, partialSumWidth, sumByDot);
+      FailureOr<bool> sumByDot = canSumByDot(op);
+      if (failed(sumByDot))
+        return signalPassFailure();
+      LoopWriter writer(op, partialSumWidth, *sumByDot);
       writer.finish(write(writer));
       ++numFused;
     }
@@ -646,14 +648,36 @@ private:
     if (recurrence == kScheduleRecurrence)
       chosen =
           abi ? abi.getSchedule().getRecurrence() : RecurrenceKind::Deferred;
-    // The other two sum up what is divided before the dot, or apart from it.
-    sumByDot = abi && abi.getSchedule().getSumByDot() &&
-               chosen != RecurrenceKind::ThreePass &&
-               chosen != RecurrenceKind::Normalized;
     chosenTau = tau;
     if (tau < 0.0)
       chosenTau = abi ? double(abi.getSchedule().getTau()) : 8.0;
     return success();
+  }
+
+  /// Whether a dot adds up the weights. Where the schedule says so and it
+  /// can't, the schedule is changed, or this fails.
+  FailureOr<bool> canSumByDot(SoftmaxSumOp op) {
+    AbiOp abi = lookupAbi(getOperation());
+    if (!abi || !abi.getSchedule().getSumByDot())
+      return false;
+    std::string reason;
+    if (chosen == RecurrenceKind::ThreePass ||
+        chosen == RecurrenceKind::Normalized)
+      reason = ("'" + stringifyRecurrenceKind(chosen) +
+                "' adds up weights apart from the product")
+                   .str();
+    else if (!op.getWeights().empty())
+      reason = "the product's weights are not those of the sum";
+    else if (op.getStep() % kDotColumns != 0)
+      reason = ("blocks must be a multiple of " + Twine(kDotColumns) +
+                " keys, found " + Twine(op.getStep()))
+                   .str();
+    if (reason.empty())
+      return true;
+    if (failed(fovea::reportMissed(op, abi, "sum_by_dot", reason)))
+      return failure();
+    fovea::updateSchedule(abi, "sum_by_dot=0");
+    return false;
   }
 
   /// Weights reach 2^tau before they are rounded to the values' type.
@@ -674,7 +698,6 @@ private:
 
   RecurrenceKind chosen = RecurrenceKind::Deferred;
   double chosenTau = 0.0;
-  bool sumByDot = false;
 };
 
 } // namespace

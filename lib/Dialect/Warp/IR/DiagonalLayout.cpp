@@ -81,6 +81,11 @@ int64_t DiagonalsAttr::getPeriod(int64_t dim) const {
   return dim == 0 ? 1 : getRows() + kLanes;
 }
 
+FailureOr<SmallVector<int64_t>>
+DiagonalsAttr::getLanesOfPeriod(int64_t dim) const {
+  return getReductionLanes(dim);
+}
+
 /// Warps hold other columns, and lanes some columns twice.
 FailureOr<SmallVector<int64_t>>
 DiagonalsAttr::getReductionLanes(int64_t dim) const {

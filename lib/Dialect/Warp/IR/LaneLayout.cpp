@@ -49,6 +49,10 @@ int64_t LanesAttr::getPeriod(int64_t dim) const {
   return dim == 0 ? 1 : kLanes;
 }
 
+FailureOr<SmallVector<int64_t>> LanesAttr::getLanesOfPeriod(int64_t dim) const {
+  return getReductionLanes(dim);
+}
+
 FailureOr<SmallVector<int64_t>>
 LanesAttr::getReductionLanes(int64_t dim) const {
   if (dim == 0)

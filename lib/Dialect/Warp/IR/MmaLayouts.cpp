@@ -108,15 +108,18 @@ static int64_t getFragmentPeriod(int64_t dim) {
   return dim == 0 ? kRowsApart : kBlockColumns;
 }
 
-/// The four lanes that share a row, or the eight that share a column; rows are
-/// spread over warps.
-static FailureOr<SmallVector<int64_t>> getFragmentLanes(int64_t dim,
-                                                        int64_t warps) {
-  if (dim == 1)
-    return SmallVector<int64_t>{1, 2};
-  if (warps == 1)
-    return SmallVector<int64_t>{4, 8, 16};
-  return failure();
+/// The eight lanes that share a column of a block, or the four that share a
+/// row.
+static SmallVector<int64_t> getFragmentLanes(int64_t dim) {
+  return dim == 0 ? SmallVector<int64_t>{4, 8, 16} : SmallVector<int64_t>{1, 2};
+}
+
+/// Rows are spread over warps.
+static FailureOr<SmallVector<int64_t>> getReductionLanes(int64_t dim,
+                                                         int64_t warps) {
+  if (dim == 0 && warps != 1)
+    return failure();
+  return getFragmentLanes(dim);
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,8 +165,13 @@ int64_t MmaSyncAttr::getPeriod(int64_t dim) const {
 }
 
 FailureOr<SmallVector<int64_t>>
+MmaSyncAttr::getLanesOfPeriod(int64_t dim) const {
+  return getFragmentLanes(dim);
+}
+
+FailureOr<SmallVector<int64_t>>
 MmaSyncAttr::getReductionLanes(int64_t dim) const {
-  return getFragmentLanes(dim, getWarps());
+  return ::getReductionLanes(dim, getWarps());
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,7 +224,11 @@ int64_t WgmmaAttr::getPeriod(int64_t dim) const {
   return getFragmentPeriod(dim);
 }
 
+FailureOr<SmallVector<int64_t>> WgmmaAttr::getLanesOfPeriod(int64_t dim) const {
+  return getFragmentLanes(dim);
+}
+
 FailureOr<SmallVector<int64_t>>
 WgmmaAttr::getReductionLanes(int64_t dim) const {
-  return getFragmentLanes(dim, kGroupWarps * getGroups());
+  return ::getReductionLanes(dim, kGroupWarps * getGroups());
 }

@@ -27,10 +27,6 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// Marks the op that rescales a late dot's accumulator while the loop is
-// pipelined; no other pass sees it.
-static constexpr StringLiteral kRescaleMark = "warp.rescales";
-
 namespace {
 struct OverlapDotsPass : warp::impl::WarpOverlapDotsBase<OverlapDotsPass> {
   void runOnOperation() override;
@@ -333,7 +329,6 @@ static bool isZeroSplat(Value value) {
 /// The first iteration has nothing to rescale: a zero accumulator stays zero,
 /// also one put together of zeros.
 static void foldFirstRescale(Operation *op) {
-  op->removeAttr(kRescaleMark);
   llvm::SetVector<Operation *> concats;
   for (Value result : op->getResults()) {
     for (Operation *user : result.getUsers())
@@ -364,26 +359,16 @@ static LogicalResult overlap(scf::ForOp loop, tile::ScheduleAttr schedule) {
   };
   if (failed(stages.analyze()))
     return leaveAlone();
-  SmallVector<Operation *> rescales = stages.getRescales();
-  for (Operation *op : rescales)
-    op->setAttr(kRescaleMark, UnitAttr::get(op->getContext()));
-
-  SmallVector<Operation *> firstRescales;
+  SmallVector<Operation *> rescales = stages.getRescales(), firstRescales;
   FailureOr<scf::ForOp> pipelined = pipelineInTwoStages(
-      loop, stages.getOrder(),
-      [&](Operation *op, scf::PipeliningOption::PipelinerPart part) {
-        if (op->hasAttr(kRescaleMark) &&
-            part == scf::PipeliningOption::PipelinerPart::Prologue)
-          firstRescales.push_back(op);
+      loop, stages.getOrder(), [&](Operation *op, Operation *first) {
+        if (llvm::is_contained(rescales, op))
+          firstRescales.push_back(first);
       });
-  if (failed(pipelined)) {
-    for (Operation *op : rescales)
-      op->removeAttr(kRescaleMark);
+  if (failed(pipelined))
     return leaveAlone();
-  }
   for (Operation *op : firstRescales)
     foldFirstRescale(op);
-  (*pipelined)->walk([](Operation *op) { op->removeAttr(kRescaleMark); });
   return success();
 }
 

@@ -85,17 +85,24 @@ static void countAhead(scf::ForOp loop) {
 
 FailureOr<scf::ForOp> warp::pipelineInTwoStages(
     scf::ForOp loop, const StagedOrder &order,
-    function_ref<void(Operation *, scf::PipeliningOption::PipelinerPart)>
-        annotate) {
+    function_ref<void(Operation *, Operation *)> onFirst) {
   llvm::SetVector<Value> predicates;
   scf::PipeliningOption options;
   options.getScheduleFn = [&](scf::ForOp, StagedOrder &wanted) {
     wanted = order;
   };
+  // Of two stages the first one alone is copied before the loop, in its order.
+  auto original = order.begin();
   options.annotateFn =
       [&](Operation *op, scf::PipeliningOption::PipelinerPart part, unsigned) {
-        if (annotate)
-          annotate(op, part);
+        if (!onFirst || part != scf::PipeliningOption::PipelinerPart::Prologue)
+          return;
+        original = std::find_if(original, order.end(), [](const auto &entry) {
+          return entry.second == 0;
+        });
+        assert(original != order.end() &&
+               original->first->getName() == op->getName());
+        onFirst((original++)->first, op);
       };
   // The loop runs at least once, so nothing needs a predicate: what the
   // pipeliner makes of them is undone below.

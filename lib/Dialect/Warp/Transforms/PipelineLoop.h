@@ -27,14 +27,14 @@ using StagedOrder = std::vector<std::pair<mlir::Operation *, unsigned>>;
 
 /// Runs a loop that runs at least once in two stages, with upstream's
 /// pipeliner: stage 0 of the first iteration stands before the loop, stage 1 of
-/// the last one behind it. The loop counts as its first stage does. `annotate`
-/// is called with each op that is made. Fails, without a change, if the
-/// pipeliner does.
+/// the last one behind it. The loop counts as its first stage does. `onFirst`
+/// is called with each op of the loop's body that has a copy before the loop,
+/// which still stands, and that copy. Fails, without a change, if the pipeliner
+/// does.
 mlir::FailureOr<mlir::scf::ForOp> pipelineInTwoStages(
     mlir::scf::ForOp loop, const StagedOrder &order,
-    llvm::function_ref<void(mlir::Operation *,
-                            mlir::scf::PipeliningOption::PipelinerPart)>
-        annotate = {});
+    llvm::function_ref<void(mlir::Operation *, mlir::Operation *)> onFirst =
+        {});
 
 } // namespace fovea::warp
 

@@ -171,6 +171,15 @@ func.func @dropout_negative(%q: tensor<1x4x?x64xbf16>, %s: i64) {
 
 // -----
 
+func.func @dropout_generator(%q: tensor<1x4x?x64xbf16>, %s: i64) {
+  // expected-error @+1 {{dropout's generator 2 is not known, expected 1}}
+  %o = attn.forward %q, %q, %q dropout(0.5, %s, %s, generator = 2)
+    : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
+  return
+}
+
+// -----
+
 func.func @dropout_unseeded(%q: tensor<1x4x8x64xbf16>) {
   // expected-error @+1 {{dropout takes a probability, a seed and an offset}}
   %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, dropout = 0.5 : f64, sequence = #attn.dense}> ({}, {}, {}, {})

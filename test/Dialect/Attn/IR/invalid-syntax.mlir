@@ -61,3 +61,11 @@ func.func @dropout_operands(%q: tensor<2x4x?x64xbf16>, %s: i64) {
   %o = attn.forward %q, %q, %q dropout(0.5) : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
   return
 }
+
+// -----
+
+func.func @dropout_generator(%q: tensor<2x4x?x64xbf16>, %s: i64) {
+  // expected-error @+1 {{expected 'generator'}}
+  %o = attn.forward %q, %q, %q dropout(0.5, %s, %s, 1) : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}

@@ -66,7 +66,7 @@ func.func @merge(%o0: tensor<2x?x4x64xf32>, %l0: tensor<2x4x?xf32>, %o1: tensor<
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x4x?x64xf16>, %[[T:[a-z0-9]+]]: tensor<4xf32>, %[[SEED:[a-z0-9]+]]: i64
 // CHECK: attn.forward %[[Q]], %[[Q]], %[[Q]] lengths(%{{.*}} : tensor<2xi32>) sinks(%[[T]] : tensor<4xf32>) dropout(1.250000e-01, %[[SEED]], %[[SEED]]) captures(%[[T]] : tensor<4xf32>) :
 func.func @weights(%q: tensor<2x4x?x64xf16>, %t: tensor<4xf32>, %seed: i64, %n: tensor<2xi32>) -> tensor<2x4x?x64xf16> {
-  %o = attn.forward %q, %q, %q dropout(0.125, %seed, %seed) captures(%t : tensor<4xf32>) sinks(%t : tensor<4xf32>) lengths(%n : tensor<2xi32>)
+  %o = attn.forward %q, %q, %q dropout(0.125, %seed, %seed, generator = 1) captures(%t : tensor<4xf32>) sinks(%t : tensor<4xf32>) lengths(%n : tensor<2xi32>)
     : tensor<2x4x?x64xf16>, tensor<2x4x?x64xf16>, tensor<2x4x?x64xf16> -> tensor<2x4x?x64xf16>
   return %o : tensor<2x4x?x64xf16>
 }

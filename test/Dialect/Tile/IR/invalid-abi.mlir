@@ -347,3 +347,29 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{generator 2 is not known, expected 1}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) generator(2)
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{must say 'generator(1)', since 'f' draws such numbers}}
+  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
+    %c0 = arith.constant 0 : index
+    %key = arith.constant 0 : i64
+    // expected-note@+1 {{here}}
+    %r = tile.random key(%key) stream(%key) [%c0, %c0] dim 1 : tensor<16x16xi32, #tile.reg>
+    gpu.return
+  }
+}

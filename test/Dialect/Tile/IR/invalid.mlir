@@ -265,16 +265,32 @@ func.func @store_limit(%x: tensor<1x64xf32, #tile.reg>, %M: memref<?x?xf32>, %i:
 // -----
 
 func.func @random_extent(%k: i64, %i: index) {
-  // expected-error@+1 {{result must be an i32 tile whose extents are multiples of 16, found 'tensor<16x8xi32, #tile.reg>'}}
-  %x = tile.random key(%k) stream(%k) [%i, %i] : tensor<16x8xi32, #tile.reg>
+  // expected-error@+1 {{result must be an i32 tile whose extent along dimension 1 is a multiple of 8, found 'tensor<16x4xi32, #tile.reg>'}}
+  %x = tile.random key(%k) stream(%k) [%i, %i] dim 1 : tensor<16x4xi32, #tile.reg>
   return
 }
 
 // -----
 
 func.func @random_type(%k: i64, %i: index) {
-  // expected-error@+1 {{result must be an i32 tile whose extents are multiples of 16, found 'tensor<16x16xi16, #tile.reg>'}}
-  %x = tile.random key(%k) stream(%k) [%i, %i] : tensor<16x16xi16, #tile.reg>
+  // expected-error@+1 {{result must be an i32 tile whose extent along dimension 0 is a multiple of 8, found 'tensor<16x16xi16, #tile.reg>'}}
+  %x = tile.random key(%k) stream(%k) [%i, %i] dim 0 : tensor<16x16xi16, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @random_dim(%k: i64, %i: index) {
+  // expected-error@+1 {{dim must be 0 or 1, found 2}}
+  %x = tile.random key(%k) stream(%k) [%i, %i] dim 2 : tensor<16x16xi32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @random_generator(%k: i64, %i: index) {
+  // expected-error@+1 {{generator 2 is not known, expected 1}}
+  %x = tile.random key(%k) stream(%k) [%i, %i] dim 1 generator 2 : tensor<16x16xi32, #tile.reg>
   return
 }
 

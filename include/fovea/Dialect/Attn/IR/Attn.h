@@ -9,6 +9,8 @@
 #ifndef FOVEA_DIALECT_ATTN_IR_ATTN_H
 #define FOVEA_DIALECT_ATTN_IR_ATTN_H
 
+#include "fovea/Support/Generator.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

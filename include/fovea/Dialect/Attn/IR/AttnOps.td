@@ -51,18 +51,20 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     as the nearest multiple of 1/65536, `%seed` and `%offset` are run-time i64.
     What is dropped depends on these two and on `b`, `h`, `i`, `j` only, so that
     it can be computed again: `P[i,j]` is kept where the number below is at least
-    `65536 p`. It is a half of a word that Philox 4x32-10 makes of
+    `65536 p`. Eight neighbouring keys of a query share a counter: Philox 4x32-7
+    makes four words of
 
     ```
-    counter = (4 (j div 16) + (j mod 8) div 2,  8 (i div 16) + i mod 8,
-               b Hq + h,  offset mod 2^32)
+    counter = (j div 8,  i,  b Hq + h,  offset mod 2^32)
     key     = (seed mod 2^32,  seed div 2^32 xor offset div 2^32)
-    word    = 2 ((i div 8) mod 2) + (j div 8) mod 2
-    half    = the low one for even j, the high one for odd j
     ```
 
-    of 0 to 65535: the 8 elements of a counter are what one thread holds of
-    16 x 16 scores.
+    and the number, from 0 to 65535, is a half of word `(j mod 8) div 2`: the low
+    one for even `j`, the high one for odd `j`.
+
+    That is generator 1. `dropout(p, %seed, %offset, generator = 1)` says so, and
+    is meant where nothing is said. The numbers of a generator never change; a
+    release that does not know one refuses it.
 
     Shapes, with `layout(bhsd)` (the default) or `layout(bshd)`:
 
@@ -150,6 +152,8 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     OptionalAttr<DenseI64ArrayAttr>:$captureNumbers,
     OptionalAttr<DenseI64ArrayAttr>:$blockSize,
     OptionalAttr<F64Attr>:$scale, OptionalAttr<F64Attr>:$dropout,
+    DefaultValuedOptionalAttr<I64Attr,
+        "::fovea::generator::kVersion">:$dropoutGenerator,
     DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout,
     SequenceFormAttrInterface:$sequence);
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);

@@ -9,6 +9,8 @@
 #ifndef FOVEA_DIALECT_TILE_IR_TILE_H
 #define FOVEA_DIALECT_TILE_IR_TILE_H
 
+#include "fovea/Support/Generator.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -51,6 +51,9 @@ def Tile_AbiOp : Tile_Op<"abi", [
     `producer_registers` has two: `load`, which fills the streams that come from
     memory, and `compute`, which does the rest.
 
+    `generator` is the version of the random numbers that the kernel draws, if
+    it does (`tile.random`), for whoever has to draw them again.
+
     `constraints` are of sizes, and checked at every launch. `contents` are of
     integers in tensors, which a host would have to wait for: on request.
 
@@ -78,7 +81,8 @@ def Tile_AbiOp : Tile_Op<"abi", [
                        OptionalAttr<ArrayAttr>:$contents,
                        UnitAttr:$overlapped,
                        OptionalAttr<ArrayAttr>:$roles,
-                       OptionalAttr<StrArrayAttr>:$asked);
+                       OptionalAttr<StrArrayAttr>:$asked,
+                       OptionalAttr<I64Attr>:$generator);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
@@ -88,7 +92,7 @@ def Tile_AbiOp : Tile_Op<"abi", [
     (`prologue` `(` $prologue^ `)`)? (`overlapped` $overlapped^)?
     (`constraints` `(` $constraints^ `)`)?
     (`contents` `(` $contents^ `)`)? (`roles` `(` $roles^ `)`)?
-    (`asked` `(` $asked^ `)`)? attr-dict
+    (`asked` `(` $asked^ `)`)? (`generator` `(` $generator^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -156,34 +160,44 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
 def Tile_RandomOp : Tile_Op<"random", [Pure]> {
   let summary = "random numbers by position";
   let description = [{
-    Element `(r, c)` is a number from 0 to 65535, a function of `key`, `stream`
-    and its position `(i, j) = (row + r, column + c)`. Philox 4x32-10 makes four
-    words of the counter
+    Each element is a number from 0 to 65535, a function of `key`, `stream` and
+    its position: `j` along `dim`, `i` along the other dimension, counted from
+    `row` and `column`. Eight neighbours along `dim` share a counter. Philox
+    4x32-7 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3) makes
+    four words of
 
     ```
-    (4 (j div 16) + (j mod 8) div 2,  8 (i div 16) + i mod 8,
-     stream mod 2^32,  stream div 2^32)
+    counter (j div 8, i, stream mod 2^32, stream div 2^32)
+    key     (key mod 2^32, key div 2^32)
     ```
 
-    and the key `(key mod 2^32, key div 2^32)`; the element is the low half for
-    even `j`, the high half for odd `j`, of word `2 ((i div 8) mod 2) + (j div 8) mod 2`.
-    So the eight elements that a fragment of a matrix product keeps in one thread
-    of each 16 x 16 come from one counter.
+    and the element is half `j mod 8` of them: of word `(j mod 8) div 2` the low
+    half for even `j`, the high half for odd `j`.
 
-    `row`, `column` and the tile's extents are multiples of 16; positions lie
-    below 2^31.
+    That is `generator` 1, the only one so far. Its numbers will not change:
+    another way to draw them will have another number.
+
+    No layout is favoured: lanes that hold parts of the same eight elements
+    compute one counter each, for all of them, and exchange words. Scores may be
+    transposed: `dim` is the dimension that keys lie along.
+
+    The start and the extent along `dim` are multiples of 8; positions lie below
+    2^31.
 
     Example:
 
     ```mlir
-    %r = tile.random key(%key) stream(%stream) [%i, %j] : tensor<128x64xi32, #tile.reg>
+    %r = tile.random key(%key) stream(%stream) [%i, %j] dim 1 : tensor<128x64xi32, #tile.reg>
     ```
   }];
-  let arguments = (ins I64:$key, I64:$stream, Index:$row, Index:$column);
+  let arguments = (ins I64:$key, I64:$stream, Index:$row, Index:$column,
+                       I64Attr:$dim,
+                       DefaultValuedOptionalAttr<I64Attr,
+                           "::fovea::generator::kVersion">:$generator);
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = [{
     `key` `(` $key `)` `stream` `(` $stream `)` `[` $row `,` $column `]`
-    attr-dict `:` type($result)
+    `dim` $dim (`generator` $generator^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }

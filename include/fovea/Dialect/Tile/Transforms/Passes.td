@@ -77,7 +77,10 @@ def FuseOnlineSoftmax
     Where the schedule says `sum_by_dot`, `deferred`, `conditional` and `lazy`
     do not add up weights but carry `l8 = dot(p, ones, l8)`, eight columns that
     are the same, rescaled with the accumulator. So `l` is the sum of weights as
-    rounded for the product, without an addition a weight.
+    rounded for the product, without an addition a weight. Other recurrences,
+    blocks of no multiple of 8 keys and sums with `weights` of their own have no
+    such product: an error if the field was asked for, else a remark, and the
+    schedule goes without.
 
     `tile.softmax_merge` and `tile.softmax_finish` become elementwise ops.
   }];

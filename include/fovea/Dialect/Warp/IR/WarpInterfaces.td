@@ -42,6 +42,12 @@ def ThreadLayoutAttrInterface : AttrInterface<"ThreadLayoutAttrInterface"> {
       bound: every base is below `getPeriod`, and offsets keep their class
       modulo it. Reductions to multiples of the period need no other thread.}],
       "int64_t", "getPeriod", (ins "int64_t":$dim)>,
+    InterfaceMethod<[{Lane masks: how lanes part a period along `dim`, a power
+      of two. Lanes whose numbers differ by the last mask have bases half a
+      period apart, by the one before a quarter, and so on; what remains a
+      thread holds side by side. Fails if lanes part periods otherwise.}],
+      "::llvm::FailureOr<::llvm::SmallVector<int64_t>>", "getLanesOfPeriod",
+      (ins "int64_t":$dim)>,
     InterfaceMethod<[{Lane masks: the threads that hold the other elements along
       `dim` are those reached by exchanging lanes with these masks, one after
       the other. Fails if other warps hold some of them.}],

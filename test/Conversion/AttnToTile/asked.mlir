@@ -1,0 +1,71 @@
+// A field that was set by hand and that a program has no use for is an error; one
+// that a table chose is a remark, and the schedule goes without.
+// DEFINE: %{entry} =
+// DEFINE: %{field} =
+// DEFINE: %{refused} = sed -n '/^!t/p;/@%{entry}(/,/^}/p' %s > %t.mlir && not fovea-opt %t.mlir --attn-to-tile="target=sm_90a schedule=%{field}" 2>&1
+// DEFINE: %{left_out} = sed -n '/^!t/p;/@%{entry}(/,/^}/p' %s > %t.mlir && \
+// DEFINE:   echo '{"schedules": [{"problem": {"target": "sm_90a", "elements": "bf16", "head_dim": 64, "value_head_dim": 64}, "schedule": "%{field}"}]}' > %t.json && \
+// DEFINE:   fovea-opt %t.mlir --remarks-filter=schedule --attn-to-tile="target=sm_90a schedule-table=%t.json" 2>&1
+
+// REDEFINE: %{entry} = plain
+// REDEFINE: %{field} = score_stages=2
+// RUN: %{refused} | FileCheck %s --check-prefix=SCORES
+// SCORES: error: schedule's 'score_stages' was asked for and can't be done: score_mod reads no captured tensor block by block
+// RUN: %{left_out} | FileCheck %s --check-prefix=SCORES_REMARK
+// SCORES_REMARK-DAG: remark: [Missed] score_stages | Category:schedule | Function=plain | Reason="score_mod reads no captured tensor block by block"
+// SCORES_REMARK-DAG: tile.abi @plain {{.*}} schedule(<{{[^>]*}}stages = {{[0-9]+}}, query_in_registers
+
+// REDEFINE: %{field} = classify=1
+// RUN: %{refused} | FileCheck %s --check-prefix=CLASSIFY
+// CLASSIFY: error: schedule's 'classify' was asked for and can't be done: the mask leaves no blocks out of the range that is visited
+// RUN: %{left_out} | FileCheck %s --check-prefix=CLASSIFY_REMARK
+// CLASSIFY_REMARK: remark: [Missed] classify | Category:schedule | Function=plain | Reason="the mask leaves no blocks out of the range that is visited"
+// CLASSIFY_REMARK-NOT: classify =
+
+// REDEFINE: %{entry} = listed
+// RUN: %{refused} | FileCheck %s --check-prefix=LISTED
+// LISTED: error: schedule's 'classify' was asked for and can't be done: the blocks to visit are listed
+
+// REDEFINE: %{entry} = few
+// RUN: %{refused} | FileCheck %s --check-prefix=FEW
+// FEW: error: schedule's 'classify' was asked for and can't be done: few queries' blocks are cheaper visited than asked about
+
+// Sums by a dot are none of a log-sum-exp, and not those of dropout's weights;
+// nobody chooses them there.
+// REDEFINE: %{entry} = lse
+// REDEFINE: %{field} = sum_by_dot=1
+// RUN: %{refused} | FileCheck %s --check-prefix=LSE
+// LSE: error: schedule's 'sum_by_dot' was asked for and can't be done: sums of rounded weights are too rough for a log-sum-exp
+// RUN: %{left_out} | FileCheck %s --check-prefix=LSE_CHOSEN
+// LSE_CHOSEN-NOT: remark
+// LSE_CHOSEN-NOT: sum_by_dot =
+
+// REDEFINE: %{entry} = dropout
+// RUN: %{refused} | FileCheck %s --check-prefix=DROPOUT
+// DROPOUT: error: schedule's 'sum_by_dot' was asked for and can't be done: dropout leaves weights out of the product that the sum has
+
+!t = tensor<?x8x?x64xbf16>
+func.func @plain(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+  return %o : !t
+}
+
+func.func @listed(%q: !t, %k: !t, %v: !t, %n: tensor<1x1x?xi32>, %i: tensor<1x1x?x?xi32>) -> !t {
+  %o = attn.forward %q, %k, %v blocks(%n, %i : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [128, 128]) : !t, !t, !t -> !t
+  return %o : !t
+}
+
+func.func @few(%q: tensor<?x8x4x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tensor<?x2x?x64xbf16>) -> tensor<?x8x4x64xbf16> {
+  %o = attn.forward %q, %k, %v : tensor<?x8x4x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16> -> tensor<?x8x4x64xbf16>
+  return %o : tensor<?x8x4x64xbf16>
+}
+
+func.func @lse(%q: !t, %k: !t, %v: !t) -> (!t, tensor<?x8x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v : !t, !t, !t -> !t, tensor<?x8x?xf32>
+  return %o, %lse : !t, tensor<?x8x?xf32>
+}
+
+func.func @dropout(%q: !t, %k: !t, %v: !t, %seed: i64) -> !t {
+  %o = attn.forward %q, %k, %v dropout(0.1, %seed, %seed) : !t, !t, !t -> !t
+  return %o : !t
+}

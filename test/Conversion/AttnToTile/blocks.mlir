@@ -30,7 +30,7 @@
 // CHECK-NEXT:   %[[INSIDE:.*]] = arith.minui %[[SLOT]], %[[PLAST]]
 // CHECK-NEXT:   %[[P:.*]] = memref.load %[[PI]][%{{.*}}, %{{.*}}, %[[QB]], %[[INSIDE]]]
 // CHECK-NEXT:   %[[P1:.*]] = arith.index_cast %[[P]]
-// CHECK-NEXT:   %[[IS:.*]] = arith.cmpi slt, %[[N]], %[[MASKED]]
+// CHECK-NEXT:   %[[IS:.*]] = tile.is_partial %[[N]] below %[[MASKED]]
 // CHECK-NEXT:   %[[BEHIND:.*]] = arith.subi %[[N]], %[[MASKED]]
 // CHECK:        memref.load %[[FI]][%c0, %c0, %[[QB]], %{{.*}}]
 // CHECK:        %[[EITHER:.*]] = arith.select %[[IS]], %[[P1]], %{{.*}}

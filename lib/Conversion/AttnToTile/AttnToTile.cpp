@@ -270,7 +270,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
       /*prologue=*/ArrayAttr(),
       contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents),
-      /*overlapped=*/UnitAttr(), /*roles=*/ArrayAttr(),
+      /*overlapped=*/UnitAttr(), getRoles(*chosen),
       kb.asked.empty() ? ArrayAttr() : builder.getStrArrayAttr(kb.asked));
   if (kb.sequenceOrder)
     buildSequenceOrder(kb, abi);

@@ -180,8 +180,10 @@ const char *foveaVersion(void) { return FOVEA_VERSION; }
 
 const char *foveaTargetName(size_t index) {
   // Names are literals.
-  return index < getTargets().size() ? getTargets()[index].name.data()
-                                     : nullptr;
+  for (const TargetInfo &target : getTargets())
+    if (target.emitsPTX && index-- == 0)
+      return target.name.data();
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//

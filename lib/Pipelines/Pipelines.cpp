@@ -55,6 +55,7 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createAddByDot());
+  kernel.addPass(tile::createInterleaveRows());
 }
 
 void fovea::buildToWarpPipeline(OpPassManager &pm,

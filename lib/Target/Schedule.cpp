@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TensorMemorySchedule.h"
 #include "WarpGroupSchedule.h"
 
 #include "fovea/Target/ScheduleTable.h"
@@ -56,6 +57,7 @@ static constexpr NumericField kNumericFields[] = {
     {"add_by_dot", &ScheduleFields::addByDot},
     {"output_stages", &ScheduleFields::outputStages},
     {"longest_first", &ScheduleFields::longestFirst},
+    {"row_tiles", &ScheduleFields::rowTiles},
 };
 
 /// Sets `field` to the case that `text` names.
@@ -136,6 +138,7 @@ ScheduleFields ScheduleFields::from(ScheduleAttr schedule) {
   fields.outputStages = schedule.getOutputStages();
   fields.longestFirst = schedule.getLongestFirst();
   fields.inFlight = schedule.getInFlight();
+  fields.rowTiles = schedule.getRowTiles();
   return fields;
 }
 
@@ -147,7 +150,7 @@ ScheduleFields::get(MLIRContext *context,
       minBlocks, keyStages, queryStages, producerRegisters, consumerRegisters,
       overlap, chain, pingPong, softmaxPart, work, recurrence, tau, sumByDot,
       cluster, scoreStages, classify, exp2ByFma, addByDot, output, outputStages,
-      longestFirst, inFlight);
+      longestFirst, inFlight, rowTiles);
 }
 
 namespace {
@@ -274,6 +277,8 @@ int64_t fovea::getScoreLoops(RecurrenceKind recurrence) {
 
 int64_t fovea::getSharedMemory(const ScheduleProblem &problem,
                                ScheduleAttr schedule) {
+  if (schedule.getMatrixUnit() == tile::MatrixUnit::TensorMemory)
+    return getTensorMemoryShared(problem, schedule);
   if (schedule.hasRoles())
     return getWarpGroupSharedMemory(problem, schedule);
   int64_t loops = getScoreLoops(schedule.getRecurrence());
@@ -290,6 +295,8 @@ checkSchedule(const ScheduleProblem &problem, ScheduleAttr schedule,
   if (schedule.getLongestFirst() && !problem.packed)
     return emitError()
            << "schedule's 'longest_first' needs packed sequences ('packed')";
+  if (schedule.getMatrixUnit() == tile::MatrixUnit::TensorMemory)
+    return checkTensorMemorySchedule(problem, schedule, emitError);
   if (schedule.hasRoles())
     return checkWarpGroupSchedule(problem, schedule, emitError);
   if (schedule.getOutput() != OutputPath::Direct)
@@ -412,8 +419,10 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
     if (name == "recurrence")
       recurrence = tile::symbolizeRecurrenceKind(text);
   ScheduleFields fields;
-  if (std::optional<ScheduleFields> chosen =
-          chooseWarpGroupFields(problem, recurrence))
+  if (std::optional<ScheduleFields> chosen = chooseTensorMemoryFields(problem))
+    fields = *chosen;
+  else if (std::optional<ScheduleFields> chosen =
+               chooseWarpGroupFields(problem, recurrence))
     fields = *chosen;
   else
     fields = llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
@@ -439,7 +448,8 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
       asksFor("producer_registers") || asksFor("consumer_registers");
   bool asksForBuffer = asksFor("output_stages");
   // Rows and registers go by the number of warp groups.
-  if (asksFor("warps") && fields.producerRegisters != 0)
+  bool inRegisters = fields.rowTiles == 0;
+  if (asksFor("warps") && fields.producerRegisters != 0 && inRegisters)
     fitToGroups(problem, !asksFor("tile_m"), !asksForBudget, fields);
   if (fields.producerRegisters == 0 &&
       failed(dropRoleFields(asked, fields, emitError)))
@@ -459,7 +469,9 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
                                    "a log-sum-exp");
     fields.sumByDot = 0;
   }
-  if (!asksFor("output") && !asksForBuffer)
+  if (!inRegisters)
+    fitToRowTiles(asksFor("tile_m"), asksFor("warps"), asksForBuffer, fields);
+  else if (!asksFor("output") && !asksForBuffer)
     chooseOutput(problem, !asksForKeys, fields);
   else if (fields.output == OutputPath::Tma && !asksForBuffer)
     chooseOutputStages(problem, !asksForKeys, fields);

@@ -25,11 +25,25 @@ static constexpr TargetInfo kTargets[] = {
      /*overlapsLaunches=*/true},
     {"sm_100", "+ptx86", 227 * 1024, 65536, /*warpGroupDots=*/false,
      /*overlapsLaunches=*/true},
+    {"sm_100a", "+ptx86", 227 * 1024, 65536, /*warpGroupDots=*/false,
+     /*overlapsLaunches=*/true, /*tensorMemoryDots=*/true, /*emitsPTX=*/false},
     {"sm_120", "+ptx87", 99 * 1024, 65536, /*warpGroupDots=*/false,
      /*overlapsLaunches=*/true},
 };
 
 ArrayRef<TargetInfo> fovea::getTargets() { return kTargets; }
+
+LogicalResult
+fovea::checkEmitsPTX(const TargetInfo &target,
+                     function_ref<InFlightDiagnostic()> emitError) {
+  if (target.emitsPTX)
+    return success();
+  return emitError() << "target '" << target.name
+                     << "' stops at the warp level for now, where kernels can "
+                        "be read and run ('--emit=warp', 'fovea-run "
+                        "--level=warp'); 'sm_100' emits PTX for the same chip, "
+                        "with the warps' matrix unit";
+}
 
 const TargetInfo *fovea::lookupTarget(StringRef name) {
   for (const TargetInfo &target : kTargets)

@@ -72,6 +72,20 @@ def TileToWarp : Pass<"tile-to-warp", "::mlir::gpu::GPUFuncOp"> {
     it that has the same first operand: one `warp.dot` with `ones`, between
     `warp.concat_columns` and `warp.extract_columns`. Only programs with roles
     have that, and only where the product's columns fill one panel.
+
+    Where dots accumulate in tensor memory (`row_tiles`) they become
+    `warp.dot_into`, whose operands both lie in memory: loads, or streams. A
+    stream of which the schedule says so lies over the accumulator of another
+    dot. An accumulator that starts at zero is read by `warp.tmem_load` where the
+    dot stood. One that a loop carries for the dot, from zero on, stays in tensor
+    memory: the dot adds to it in all rounds but the first; the arithmetic on the
+    carried value is done in place in just these rounds, by a `warp.tmem_store`
+    that has the dot's name and `.update`; and what used the loop's result loads
+    it. Other accumulators are an error.
+
+    A stream that no dot reads crosses roles: `warp.local_load` reads it back, or
+    `warp.copy_out` writes it to memory where the schedule leaves a store to the
+    copy engine.
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
   let statistics = [

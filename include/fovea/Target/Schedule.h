@@ -54,6 +54,8 @@ struct ScheduleProblem {
   int64_t keyChunk = 1;
   /// Sequences are packed: the device alone knows how many keys each has.
   bool packed = false;
+  /// A sequence may end before the tensor does.
+  bool endsEarly = false;
 };
 
 /// Loops in which the recurrence computes the scores, each with buffers of K of
@@ -74,6 +76,7 @@ struct ScheduleFields {
   int64_t outputStages = 0, longestFirst = 0;
   /// Not of a forward kernel: users of those can't set it by name.
   int64_t inFlight = 0;
+  int64_t rowTiles = 0;
 
   /// Sets the field that users know as `name`. Fails with a diagnostic if there
   /// is none, or if it can't be `text`.
@@ -109,6 +112,10 @@ void updateSchedule(tile::AbiOp abi, llvm::StringRef list);
 /// Bytes of shared memory that a forward kernel with this schedule needs.
 int64_t getSharedMemory(const ScheduleProblem &problem,
                         tile::ScheduleAttr schedule);
+
+/// The #tile.role attributes of a schedule that has more roles than one that
+/// copies and one that computes; null for others.
+mlir::ArrayAttr getRoles(tile::ScheduleAttr schedule);
 
 class ScheduleTable;
 

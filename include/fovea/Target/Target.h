@@ -30,10 +30,21 @@ struct TargetInfo {
   bool warpGroupDots = false;
   /// A kernel can start before the one before it in a stream has ended.
   bool overlapsLaunches = false;
+  /// Has tcgen05 and TMA: one thread issues dots, which accumulate in tensor
+  /// memory.
+  bool tensorMemoryDots = false;
+  /// Kernels are lowered to PTX; else they stop at the warp level.
+  bool emitsPTX = true;
 };
 
 /// All targets, in the order in which they should be listed.
 llvm::ArrayRef<TargetInfo> getTargets();
+
+/// Says that kernels for `target` are no PTX yet, and what to use instead; to
+/// be asked for where something needs PTX. Fails if it said so.
+llvm::LogicalResult
+checkEmitsPTX(const TargetInfo &target,
+              llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// The target with that name, or null.
 const TargetInfo *lookupTarget(llvm::StringRef name);

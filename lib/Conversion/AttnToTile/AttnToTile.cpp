@@ -289,7 +289,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       builder.getI64IntegerAttr(0), constraints, persistent,
       cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
       /*prologue=*/ArrayAttr(), contents,
-      /*overlapped=*/UnitAttr(), /*roles=*/ArrayAttr(),
+      /*overlapped=*/UnitAttr(), getRoles(*chosen),
       kb.asked.empty() ? ArrayAttr() : builder.getStrArrayAttr(kb.asked),
       kb.generator);
   if (kb.sequenceOrder)

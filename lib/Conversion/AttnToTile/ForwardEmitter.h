@@ -76,11 +76,11 @@ private:
   /// Whether where blocks begin and end is computed from captured values: wide
   /// arithmetic, which is done once a tile.
   bool computesBoundsFromCaptures();
-  /// Whether warp groups, four warps each, compute parts of a tile's rows, each
-  /// on its own.
+  /// Whether warp groups, four warps each, or roles compute parts of a tile's
+  /// rows, each on its own.
   bool partsRows() {
     return kb.heldRows && !computesBoundsFromCaptures() &&
-           schedule.getMatrixUnit() == tile::MatrixUnit::WarpGroup &&
+           schedule.getMatrixUnit() != tile::MatrixUnit::Warp &&
            !kb.packedHeads && schedule.getWarps() * schedule.getCluster() > 4;
   }
   /// The query before `end`, 0 where there is none: regions see no number

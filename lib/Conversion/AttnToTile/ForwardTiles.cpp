@@ -255,7 +255,9 @@ RegionContext ForwardEmitter::makeContext(Value key) {
           rows,
           columns,
           kb.hasWideIndex,
-          kb.accurateTanh};
+          kb.accurateTanh,
+          /*summaries=*/nullptr,
+          /*partsRows=*/schedule.getRowTiles() > 1};
 }
 
 Value ForwardEmitter::roundDown(Value value) {

@@ -31,6 +31,7 @@ void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
   if (!outElement.isF32())
     output = arith::TruncFOp::create(
         b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
+  output = tile::makeStaged(b, loc, schedule, "y", output);
   SmallVector<Value> at = getRowPlace();
   auto store = [&](StringRef name, Value value, Value target, ValueRange at,
                    int64_t column) {

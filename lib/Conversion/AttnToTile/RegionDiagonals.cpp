@@ -28,7 +28,7 @@ bool RegionToTile::isDear(Operation *op) {
 }
 
 bool RegionToTile::isForDiagonals(Operation *op) {
-  if (!dependences || op->getNumResults() != 1 ||
+  if (!dependences || context.partsRows || op->getNumResults() != 1 ||
       !dependences->isByDistance(op->getResult(0)))
     return false;
   return isDear(op) || llvm::any_of(op->getOperands(), [&](Value operand) {

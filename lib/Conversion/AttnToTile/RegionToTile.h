@@ -44,6 +44,9 @@ struct RegionContext {
   bool accurateTanh = false;
   /// Where kv_classify has the extremes from that it asks for, or null.
   const BlockSummaries *summaries = nullptr;
+  /// Whether a tile's rows will be parted; those of a tile made of diagonals
+  /// can't be.
+  bool partsRows = false;
 };
 
 /// Indices of reads that are the same for all scores of a block.

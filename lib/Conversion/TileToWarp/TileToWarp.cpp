@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TensorMemory.h"
+
 #include "fovea/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,6 +40,8 @@ private:
   Value getBuffer(tile::StreamOp stream, int64_t ctas = 1);
   /// That of an operand, if it is one of these.
   Value getBuffer(Value operand, int64_t ctas = 1);
+  /// For the matrix unit that accumulates in tensor memory.
+  LogicalResult convertIntoTensorMemory(ArrayRef<tile::DotOp> dots);
   LogicalResult convert(tile::DotOp dot);
   LogicalResult convert(tile::StreamOp stream);
   /// A box that no dot reads comes through a buffer all the same.
@@ -117,7 +121,10 @@ Value TileToWarpPass::getBuffer(tile::StreamOp stream, int64_t ctas) {
   OpBuilder b(stream);
   warp::LocalStoreOp::create(b, loc, stream.getValue(), buffer,
                              stream.getNameAttr());
-  warp::FenceStoresOp::create(b, loc, buffer);
+  // Threads see what threads store.
+  if (llvm::any_of(stream->getUsers(),
+                   llvm::IsaPred<tile::DotOp, tile::StoreOp>))
+    warp::FenceStoresOp::create(b, loc, buffer);
   return buffer;
 }
 
@@ -202,7 +209,26 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
   return success();
 }
 
+LogicalResult
+TileToWarpPass::convertIntoTensorMemory(ArrayRef<tile::DotOp> dots) {
+  TensorMemoryDots converter(getOperation(), schedule,
+                             [&](Value operand) { return getBuffer(operand); });
+  for (tile::DotOp dot : dots)
+    if (failed(converter.convert(dot)))
+      return failure();
+  WalkResult walk = getOperation().walk([](warp::ZeroRowsOp zero) {
+    zero.emitError("rows past the end of a sequence can't be made zero for a "
+                   "matrix unit that one thread issues dots to");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult TileToWarpPass::convert(tile::StreamOp stream) {
+  // What crosses roles and no dot reads is read back by threads, or written to
+  // memory by the copy engine.
+  if (!stream->use_empty() && schedule.getStream(stream.getNameAttr()).isStaged)
+    readBack(stream, getBuffer(stream), schedule);
   // Dots read it by now.
   if (!stream->use_empty())
     return stream.emitError(
@@ -285,6 +311,11 @@ void TileToWarpPass::runOnOperation() {
     if (failed(convertSum(sum, findProduct(sum))))
       return signalPassFailure();
   getOperation().walk([&](tile::DotOp dot) { dots.push_back(dot); });
+  if (schedule.getMatrixUnit() == tile::MatrixUnit::TensorMemory) {
+    if (failed(convertIntoTensorMemory(dots)))
+      return signalPassFailure();
+    dots.clear();
+  }
   for (tile::DotOp dot : dots)
     if (failed(convert(dot)))
       return signalPassFailure();

@@ -9,6 +9,7 @@
 #include "WarpToNVVM.h"
 
 #include "fovea/Conversion/Passes.h"
+#include "fovea/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -115,6 +116,10 @@ struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
     for (gpu::GPUFuncOp kernel : kernels) {
       tile::AbiOp abi = tile::requireAbi(kernel);
       if (!abi)
+        return signalPassFailure();
+      const TargetInfo *target = lookupTarget(abi.getTarget());
+      if (target && failed(checkEmitsPTX(
+                        *target, [&] { return emitError(kernel.getLoc()); })))
         return signalPassFailure();
       if (failed(convert(kernel, abi)))
         return signalPassFailure();

@@ -59,9 +59,19 @@ static StringRef getFamily(StringAttr name) {
 bool ScheduleAttr::hasRoles() const { return getProducerRegisters() != 0; }
 bool ScheduleAttr::copiesByEngine() const { return hasRoles(); }
 MatrixUnit ScheduleAttr::getMatrixUnit() const {
+  if (getRowTiles() != 0)
+    return MatrixUnit::TensorMemory;
   return hasRoles() ? MatrixUnit::WarpGroup : MatrixUnit::Warp;
 }
 bool ScheduleAttr::visitsAtLeastOnce() const { return hasRoles(); }
+
+Value fovea::tile::makeStaged(OpBuilder &b, Location loc, ScheduleAttr schedule,
+                              StringRef name, Value value) {
+  StringAttr attr = b.getStringAttr(name);
+  if (!schedule || !schedule.getStream(attr).isStaged)
+    return value;
+  return StreamOp::create(b, loc, value.getType(), value, attr);
+}
 
 bool AbiOp::isAsked(StringRef field) {
   std::optional<ArrayAttr> asked = getAsked();
@@ -75,6 +85,16 @@ bool AbiOp::isAsked(StringRef field) {
 
 StreamPlan ScheduleAttr::getStream(StringAttr name) const {
   StringRef family = getFamily(name);
+  // What one role computes and another one needs: weights, what outputs are
+  // multiplied with, and tiles of output.
+  if (getMatrixUnit() == MatrixUnit::TensorMemory) {
+    if (family == "p")
+      return {1, true, "s"};
+    if (family == "factor" || family == "scale")
+      return {1, true};
+    if (family == "y")
+      return {1, getOutput() == OutputPath::Tma};
+  }
   if (family == "q")
     return {getQueryStages(), false};
   if (family == "k" && getKeyStages() != 0)

@@ -121,7 +121,8 @@ LogicalResult ScheduleAttr::verify(
     int64_t softmaxPart, WorkSchedule, RecurrenceKind, int64_t tau,
     int64_t sumByDot, int64_t cluster, int64_t scoreStages, int64_t classify,
     int64_t exp2ByFma, int64_t addByDot, OutputPath output,
-    int64_t outputStages, int64_t longestFirst, int64_t inFlight) {
+    int64_t outputStages, int64_t longestFirst, int64_t inFlight,
+    int64_t rowTiles) {
   struct Field {
     StringRef name;
     int64_t value, least, most;
@@ -149,7 +150,8 @@ LogicalResult ScheduleAttr::verify(
                       Field{"add_by_dot", addByDot, 0, 1},
                       Field{"output_stages", outputStages, 0, 1},
                       Field{"longest_first", longestFirst, 0, 1},
-                      Field{"in_flight", inFlight, 0, 1}})
+                      Field{"in_flight", inFlight, 0, 1},
+                      Field{"row_tiles", rowTiles, 0, 8}})
     if (field.value < field.least || field.value > field.most)
       return emitError() << "schedule's '" << field.name << "' must be in ["
                          << field.least << ", " << field.most << "], found "
@@ -157,6 +159,9 @@ LogicalResult ScheduleAttr::verify(
   if ((producerRegisters == 0) != (consumerRegisters == 0))
     return emitError() << "schedule's 'producer_registers' and "
                           "'consumer_registers' must both be set or both be 0";
+  if (rowTiles != 0 && producerRegisters == 0)
+    return emitError() << "schedule's 'row_tiles' needs roles "
+                          "('producer_registers')";
   if (output == OutputPath::Direct && outputStages != 0)
     return emitError() << "schedule's 'output_stages' needs 'output' tma";
   return success();

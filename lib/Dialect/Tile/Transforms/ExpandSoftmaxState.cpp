@@ -15,6 +15,16 @@
 using namespace mlir;
 using namespace fovea::tile;
 
+/// What an output is multiplied with in the end.
+static constexpr StringLiteral kScaleName = "scale";
+
+/// The schedule of the kernel that `op` is in; null if there is none.
+static ScheduleAttr lookupSchedule(Operation *op) {
+  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
+  AbiOp abi = kernel ? lookupAbi(kernel) : AbiOp();
+  return abi ? abi.getSchedule() : ScheduleAttr();
+}
+
 namespace {
 
 /// Both states move to the larger of their references.
@@ -68,6 +78,14 @@ struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
       hasNone = b.isEqual(l, 0.0);
     }
     Value inverse = b.divide(share, l);
+    // Where another role multiplies, one number a row says both: that of a row
+    // with keys is only 0 if it is that small.
+    ScheduleAttr schedule = lookupSchedule(op);
+    if (schedule && schedule.getStream(b.getStringAttr(kScaleName)).isStaged) {
+      Value known = b.select(empty, b.splat(rowType, 0.0), inverse);
+      inverse = makeStaged(b, b.getLoc(), schedule, kScaleName, known);
+      empty = b.isEqual(inverse, 0.0);
+    }
     Value scaled = b.multiply(op.getAcc(), b.widen(inverse, accType));
     auto cleared = IfAnyOp::create(b, empty, scaled);
     {

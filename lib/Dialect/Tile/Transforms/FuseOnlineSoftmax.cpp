@@ -45,9 +45,10 @@ struct State {
 /// Writes the loops of one softmax_sum before it.
 class LoopWriter {
 public:
-  LoopWriter(SoftmaxSumOp op, int64_t partialSumWidth, bool sumByDot)
-      : op(op), b(op.getLoc(), OpBuilder(op)), accType(op.getAcc().getType()),
-        rowType(op.getM().getType()),
+  LoopWriter(SoftmaxSumOp op, ScheduleAttr schedule, int64_t partialSumWidth,
+             bool sumByDot)
+      : op(op), schedule(schedule), b(op.getLoc(), OpBuilder(op)),
+        accType(op.getAcc().getType()), rowType(op.getM().getType()),
         scoresType(tileLike(accType,
                             {accType.getDimSize(0), int64_t(op.getStep())},
                             rowType.getElementType())),
@@ -116,6 +117,10 @@ private:
   /// and rounded to the type of the values.
   Value accumulate(Value j, Value weights, Value acc);
 
+  /// A tile that another role may need than the one that computes it.
+  Value staged(StringRef name, Value value) {
+    return makeStaged(b, b.getLoc(), schedule, name, value);
+  }
   /// The name of sums by a dot: a part of the product's.
   StringAttr getSumName() {
     StringAttr name = op.getNameAttr();
@@ -192,6 +197,7 @@ private:
   Value alignReference(double reference, Value m, Value scores);
 
   SoftmaxSumOp op;
+  ScheduleAttr schedule; ///< null if the kernel has none
   TileBuilder b;
   RankedTensorType accType, rowType, scoresType, sumsType;
   double scale;
@@ -246,7 +252,7 @@ Value LoopWriter::roundWeights(Value weights) {
 Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
   if (!op.getWeights().empty())
     weights = inlineRegion(op.getWeights(), {j, weights});
-  weights = roundWeights(weights);
+  weights = staged("p", roundWeights(weights));
   Value values = inlineRegion(op.getValues(), {j});
   return DotOp::create(b, accType, weights, values, acc,
                        /*transposeA=*/false, /*transposeB=*/false,
@@ -301,13 +307,16 @@ State LoopWriter::deferred() {
         Value next = b.maximum(m, maximumOf(scores));
         Value guarded = b.guard(next);
         Value factor = b.exp2(b.subtract(m, guarded));
+        // Who rescales the output can do so while weights are computed.
+        Value sent = staged("factor", factor);
         Value weights = weightsOf(scores, guarded);
         if (sumByDot)
           sums = scaleRows(sums, factor);
         else
           sums = b.multiplyAdd(sums, b.widen(factor, sumsType),
                                partialSumsOf(weights));
-        acc = accumulate(step.j, weights, scaleRows(acc, factor));
+        Value scaled = scaleRows(acc, sent);
+        acc = accumulate(step.j, weights, scaled);
         if (sumByDot) // as in addBlock
           sums = addToSums(sums, weights);
         return SmallVector<Value>{next, sums, acc};
@@ -600,7 +609,7 @@ struct FuseOnlineSoftmax
       FailureOr<bool> sumByDot = canSumByDot(op);
       if (failed(sumByDot))
         return signalPassFailure();
-      LoopWriter writer(op, partialSumWidth, *sumByDot);
+      LoopWriter writer(op, schedule, partialSumWidth, *sumByDot);
       writer.finish(write(writer));
       ++numFused;
     }
@@ -644,6 +653,7 @@ private:
       return getOperation().emitError()
              << "tau must be finite, found " << tau.getValue();
     AbiOp abi = lookupAbi(getOperation());
+    schedule = abi ? abi.getSchedule() : ScheduleAttr();
     chosen = recurrence;
     if (recurrence == kScheduleRecurrence)
       chosen =
@@ -696,6 +706,7 @@ private:
            << type << ", found " << chosenTau;
   }
 
+  ScheduleAttr schedule;
   RecurrenceKind chosen = RecurrenceKind::Deferred;
   double chosenTau = 0.0;
 };

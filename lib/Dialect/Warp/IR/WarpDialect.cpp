@@ -108,10 +108,15 @@ LogicalResult MailboxType::verify(function_ref<InFlightDiagnostic()> emitError,
   return verifyPositive(emitError, "a mailbox has at least one slot", slots);
 }
 
+bool fovea::warp::isRowVector(MemRefType type) {
+  return type.getShape().back() == 1;
+}
+
 int64_t fovea::warp::getStorageBytes(MemRefType type) {
   int64_t panel = cast<SharedAttr>(type.getMemorySpace()).getPanel();
   ArrayRef<int64_t> shape = type.getShape();
-  int64_t elements = llvm::alignTo(shape.back(), panel);
+  // A number a row is a vector: no box and no dot needs panels of it.
+  int64_t elements = isRowVector(type) ? 1 : llvm::alignTo(shape.back(), panel);
   for (int64_t size : shape.drop_back(2))
     elements *= size;
   return elements * getRowsOfCta(type) * type.getElementTypeBitWidth() / 8;
@@ -129,12 +134,19 @@ int64_t fovea::warp::getRowsOfCta(MemRefType type) {
 // The widest pattern that chunks are swizzled by.
 static constexpr int64_t kMostRowBytes = 128;
 
-static LogicalResult verifyOffset(Operation *op,
+static LogicalResult verifyOffset(Operation *op, MemRefType type,
                                   std::optional<uint64_t> offset) {
-  if (offset && (*offset % 1024 != 0 || int64_t(*offset) < 0))
-    return op->emitOpError("offset must be a multiple of 1024 bytes, found ")
-           << int64_t(*offset);
+  int64_t alignment = getStorageAlignment(type);
+  if (offset && (*offset % alignment != 0 || int64_t(*offset) < 0))
+    return op->emitOpError("offset must be a multiple of ")
+           << alignment << " bytes, found " << int64_t(*offset);
   return success();
+}
+
+// Panels are swizzled by address bits below 1024; a vector has none, and is
+// read 16 bytes a time.
+int64_t fovea::warp::getStorageAlignment(MemRefType type) {
+  return isRowVector(type) ? 16 : 1024;
 }
 
 LogicalResult AllocOp::verify() {
@@ -153,7 +165,7 @@ LogicalResult AllocOp::verify() {
   if (rows % space.getCtas() != 0)
     return emitOpError("rows must be dealt to ")
            << space.getCtas() << " CTAs in equal parts, found " << rows;
-  return verifyOffset(*this, getOffset());
+  return verifyOffset(*this, getBuffer().getType(), getOffset());
 }
 
 LogicalResult OnesOp::verify() {
@@ -163,7 +175,7 @@ LogicalResult OnesOp::verify() {
            << type.getElementType();
   if (type.getRank() != 2)
     return emitOpError("buffer must have rank 2, found ") << type;
-  return verifyOffset(*this, getOffset());
+  return verifyOffset(*this, getBuffer().getType(), getOffset());
 }
 
 LogicalResult StageOp::verify() {

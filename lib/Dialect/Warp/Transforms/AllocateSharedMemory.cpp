@@ -17,8 +17,6 @@ namespace fovea::warp {
 using namespace mlir;
 using namespace fovea;
 
-// Panels are swizzled by address bits below 1024.
-static constexpr int64_t kAlignment = 1024;
 static constexpr int64_t kBarrierBytes = 8, kSlotBytes = 4;
 
 namespace {
@@ -37,12 +35,21 @@ int64_t AllocateSharedMemoryPass::placeBuffers() {
   int64_t bytes = 0;
   auto place = [&](auto alloc) {
     alloc.setOffsetAttr(builder.getI64IntegerAttr(bytes));
-    int64_t size = warp::getStorageBytes(alloc.getBuffer().getType());
-    bytes += llvm::alignTo(size, kAlignment);
+    MemRefType type = alloc.getBuffer().getType();
+    bytes += llvm::alignTo(warp::getStorageBytes(type),
+                           warp::getStorageAlignment(type));
   };
-  getOperation().walk([&](warp::AllocOp alloc) { place(alloc); });
+  auto placeAll = [&](bool vectors) {
+    getOperation().walk([&](warp::AllocOp alloc) {
+      if (warp::isRowVector(alloc.getBuffer().getType()) == vectors)
+        place(alloc);
+    });
+  };
+  placeAll(/*vectors=*/false);
   // Behind the buffers that go on with them: the distance is never negative.
   getOperation().walk([&](warp::OnesOp ones) { place(ones); });
+  // Vectors leave no gaps.
+  placeAll(/*vectors=*/true);
   return bytes;
 }
 

@@ -110,6 +110,9 @@ void AssignLayoutsPass::runOnOperation() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
+  // Who reads tensor memory has whole rows; nothing is lowered from there yet.
+  if (abi.getSchedule().getMatrixUnit() == tile::MatrixUnit::TensorMemory)
+    return;
   layout = makeLayout(abi, abi.getSchedule().getWarps());
   if (!layout)
     return signalPassFailure();

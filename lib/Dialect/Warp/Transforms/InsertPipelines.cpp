@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PipelineLoop.h"
 #include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
@@ -23,19 +24,23 @@ using namespace fovea;
 using namespace fovea::warp;
 
 namespace {
-/// What puts a tile into a buffer of its own: a copy, or a store with the fence
-/// behind it.
+/// What puts a tile into a buffer of its own: a copy, a store with the fence
+/// behind it, or a dot.
 struct Fill {
   static FailureOr<Fill> get(Operation *op, AllocOp alloc);
+  /// Into tensor memory: what the op writes is a matrix, or a view of one.
+  static FailureOr<Fill> getOfTensorMemory(Operation *op);
 
   /// The same into a stage, between its acquire and its commit.
   void emit(OpBuilder &b, Value stage) const;
   void erase(RewriterBase &b) const;
 
+  /// Null for tensor memory, of which there is one stage.
   AllocOp alloc;
   StringAttr name;
   /// In order.
   SmallVector<Operation *, 2> ops;
+  /// Who reads it, or changes it in place.
   SmallVector<Operation *> readers;
 };
 
@@ -45,8 +50,34 @@ struct InsertPipelinesPass
 
 private:
   LogicalResult convert(const Fill &fill, tile::ScheduleAttr schedule);
+  LogicalResult convertSum(const Fill &fill);
+  Value makePipeline(const Fill &fill, Operation *place, int64_t stages);
+  /// The ring's position where the op stands, carried through all loops around.
+  FailureOr<RingState> makeState(const Fill &fill, Value pipeline,
+                                 int64_t stages);
 };
 } // namespace
+
+/// What dots that are done on their own read is given back when they are.
+static bool isReadByDots(ArrayRef<Operation *> readers) {
+  return llvm::any_of(readers, llvm::IsaPred<DotIntoOp>);
+}
+
+static void createRelease(OpBuilder &b, Location loc, Value pipeline,
+                          RingState at, bool afterDots) {
+  if (afterDots)
+    ReleaseAfterDotsOp::create(b, loc, pipeline, at.stage, at.phase);
+  else
+    ConsumerReleaseOp::create(b, loc, pipeline, at.stage, at.phase);
+}
+
+static void createCommit(OpBuilder &b, Location loc, Value pipeline,
+                         RingState at, bool afterDots) {
+  if (afterDots)
+    CommitAfterDotsOp::create(b, loc, pipeline, at.stage, at.phase);
+  else
+    ProducerCommitOp::create(b, loc, pipeline, at.stage, at.phase);
+}
 
 FailureOr<Fill> Fill::get(Operation *op, AllocOp alloc) {
   auto copy = dyn_cast<CopyOp>(op);
@@ -76,6 +107,32 @@ FailureOr<Fill> Fill::get(Operation *op, AllocOp alloc) {
   if (first->isBeforeInBlock(op))
     return first->emitError("reads a buffer before the ")
            << (copy ? "copy" : "store") << " that fills it";
+  return fill;
+}
+
+FailureOr<Fill> Fill::getOfTensorMemory(Operation *op) {
+  Fill fill;
+  fill.name = cast<tile::NamedOpInterface>(op).getNameAttr();
+  fill.ops.push_back(op);
+  auto dot = dyn_cast<DotIntoOp>(op);
+  Value memory = dot ? dot.getAcc() : cast<TmemStoreOp>(op).getTarget();
+  for (Operation *user : memory.getUsers()) {
+    if (user == op)
+      continue;
+    if (auto other = dyn_cast<DotIntoOp>(user);
+        other && other.getAcc() == memory)
+      return user->emitError("accumulates where another dot does");
+    // Who reads a matrix may put something else over it: the stage is its.
+    if (auto view = dyn_cast<TmemViewOp>(user))
+      for (Operation *over : view->getUsers()) {
+        if (isa<TmemStoreOp>(over))
+          fill.readers.push_back(over);
+      }
+    else
+      fill.readers.push_back(user);
+  }
+  if (fill.readers.empty())
+    return op->emitError("nobody reads what this puts into tensor memory");
   return fill;
 }
 
@@ -145,48 +202,139 @@ static FailureOr<RingState> carry(ArrayRef<Operation *> loops, RingState state,
   return state;
 }
 
+Value InsertPipelinesPass::makePipeline(const Fill &fill, Operation *place,
+                                        int64_t stages) {
+  OpBuilder b(place);
+  ++numPipelines;
+  return warp::PipelineOp::create(
+      b, fill.ops.front()->getLoc(),
+      warp::PipelineType::get(&getContext(), stages), IntegerAttr(), fill.name);
+}
+
+FailureOr<RingState> InsertPipelinesPass::makeState(const Fill &fill,
+                                                    Value pipeline,
+                                                    int64_t stages) {
+  Operation *op = fill.ops.front();
+  OpBuilder b(&getContext());
+  b.setInsertionPointAfterValue(pipeline);
+  Value zero = makeI32(b, op->getLoc(), 0);
+  RingState state = {zero, zero};
+  SmallVector<Operation *> loops = getLoops(op);
+  if (loops.empty())
+    return state;
+  return carry(loops, state, stages);
+}
+
+/// The op of the kernel's own block that is or contains `op`.
+static Operation *getPlace(gpu::GPUFuncOp kernel, Operation *op) {
+  Operation *place = kernel.getBody().front().findAncestorOpInBlock(*op);
+  return place ? place : op;
+}
+
 LogicalResult InsertPipelinesPass::convert(const Fill &fill,
                                            tile::ScheduleAttr schedule) {
   Operation *op = fill.ops.front();
+  AllocOp alloc = fill.alloc;
   auto [first, last] = getRange(op->getBlock(), fill.readers);
   Location loc = op->getLoc();
-  int64_t stages = schedule.getStream(fill.name).stages;
+  int64_t stages = alloc ? schedule.getStream(fill.name).stages : 1;
   // A buffer lives as long as the CTA; its ring is carried through all loops
   // around the copy, so it starts outside of them.
   IRRewriter b(&getContext());
-  AllocOp alloc = fill.alloc;
+  Value buffer;
   Operation *place =
-      getOperation().getBody().front().findAncestorOpInBlock(*alloc);
-  b.setInsertionPoint(place ? place : alloc);
-  Value buffer = warp::AllocOp::create(
-      b, loc, getStagedType(alloc.getBuffer().getType(), stages),
-      IntegerAttr());
-  Value pipeline = warp::PipelineOp::create(
-      b, loc, warp::PipelineType::get(&getContext(), stages), IntegerAttr(),
-      fill.name);
-  Value zero = makeI32(b, loc, 0);
-  RingState state = {zero, zero};
-  SmallVector<Operation *> loops = getLoops(op);
-  if (!loops.empty()) {
-    FailureOr<RingState> carried = carry(loops, state, stages);
-    if (failed(carried))
-      return failure();
-    state = *carried;
+      getPlace(getOperation(), alloc ? alloc.getOperation() : op);
+  if (alloc) {
+    b.setInsertionPoint(place);
+    buffer = warp::AllocOp::create(
+        b, loc, getStagedType(alloc.getBuffer().getType(), stages),
+        IntegerAttr());
   }
+  Value pipeline = makePipeline(fill, place, stages);
+  FailureOr<RingState> state = makeState(fill, pipeline, stages);
+  if (failed(state))
+    return failure();
 
   b.setInsertionPoint(op);
-  warp::ProducerAcquireOp::create(b, loc, pipeline, state.stage, state.phase);
-  fill.emit(b, makeStageView(b, loc, buffer, state.stage));
-  warp::ProducerCommitOp::create(b, loc, pipeline, state.stage, state.phase);
+  warp::ProducerAcquireOp::create(b, loc, pipeline, state->stage, state->phase);
+  if (alloc)
+    fill.emit(b, makeStageView(b, loc, buffer, state->stage));
+  else
+    b.setInsertionPointAfter(op);
+  createCommit(b, loc, pipeline, *state, isa<DotIntoOp>(op));
   b.setInsertionPoint(first);
-  warp::ConsumerWaitOp::create(b, loc, pipeline, state.stage, state.phase);
-  Value view = makeStageView(b, loc, buffer, state.stage);
+  warp::ConsumerWaitOp::create(b, loc, pipeline, state->stage, state->phase);
+  Value view;
+  if (alloc)
+    view = makeStageView(b, loc, buffer, state->stage);
   b.setInsertionPointAfter(last);
-  warp::ConsumerReleaseOp::create(b, loc, pipeline, state.stage, state.phase);
+  createRelease(b, loc, pipeline, *state, isReadByDots(fill.readers));
+  if (!alloc)
+    return success();
   fill.erase(b);
   b.replaceAllUsesWith(alloc.getBuffer(), view);
   b.eraseOp(alloc);
-  ++numPipelines;
+  return success();
+}
+
+/// A sum over a loop is handed over in each round: the next one waits until it
+/// was changed in place, and what stands behind the loop reads the last one.
+LogicalResult InsertPipelinesPass::convertSum(const Fill &fill) {
+  auto dot = cast<DotIntoOp>(fill.ops.front());
+  Location loc = dot.getLoc();
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  if (!loop || !runsOnce(loop))
+    return dot.emitError("is read behind a loop that may run no times");
+  SmallVector<Operation *> inside, behind;
+  for (Operation *reader : fill.readers)
+    (loop->isProperAncestor(reader) ? inside : behind).push_back(reader);
+  for (Operation *reader : inside) {
+    auto branch = dyn_cast<scf::IfOp>(reader->getParentOp());
+    if (!branch || branch.getCondition() != dot.getAccumulate() ||
+        reader->getBlock() != branch.thenBlock() ||
+        !branch->isBeforeInBlock(dot))
+      return reader->emitError("reads what the round before left, which is "
+                               "there in just the rounds in which the dot adds "
+                               "to it");
+  }
+  for (Operation *reader : behind)
+    if (!loop->getBlock()->findAncestorOpInBlock(*reader) ||
+        !loop->isBeforeInBlock(
+            loop->getBlock()->findAncestorOpInBlock(*reader)))
+      return reader->emitError("reads a sum in front of the loop over it");
+  if (behind.empty())
+    return dot.emitError("nobody reads the sum behind its loop");
+
+  Value pipeline = makePipeline(fill, getPlace(getOperation(), dot), 1);
+  FailureOr<RingState> state = makeState(fill, pipeline, 1);
+  if (failed(state))
+    return failure();
+  loop = cast<scf::ForOp>(dot->getParentOp());
+  OpBuilder b(dot);
+  if (inside.empty()) {
+    auto branch = scf::IfOp::create(b, loc, dot.getAccumulate(),
+                                    /*withElseRegion=*/false);
+    inside.push_back(branch.thenBlock()->getTerminator());
+    b.setInsertionPoint(dot);
+  }
+  warp::ProducerAcquireOp::create(b, loc, pipeline, state->stage, state->phase);
+  b.setInsertionPointAfter(dot);
+  createCommit(b, loc, pipeline, *state, /*afterDots=*/true);
+
+  // There is one stage, so the round before had the other phase.
+  auto hand = [&](ArrayRef<Operation *> readers, RingState next) {
+    auto [first, last] = getRange(readers.front()->getBlock(), readers);
+    b.setInsertionPoint(first);
+    RingState at = advance(b, loc, next, 1, 1);
+    warp::ConsumerWaitOp::create(b, loc, pipeline, at.stage, at.phase);
+    if (!last->hasTrait<OpTrait::IsTerminator>())
+      b.setInsertionPointAfter(last);
+    createRelease(b, loc, pipeline, at, /*afterDots=*/false);
+  };
+  hand(inside, *state);
+  auto results = loop.getResults().take_back(2);
+  auto [first, last] = getRange(loop->getBlock(), behind);
+  hand({first, last}, {results[0], results[1]});
   return success();
 }
 
@@ -215,6 +363,29 @@ void InsertPipelinesPass::runOnOperation() {
   for (auto [op, alloc] : fills) {
     FailureOr<Fill> fill = Fill::get(op, alloc);
     if (failed(fill) || failed(convert(*fill, abi.getSchedule())))
+      return signalPassFailure();
+  }
+  // In tensor memory, what a dot gives, and what is put over that.
+  SmallVector<Operation *> ops;
+  getOperation().walk([&](Operation *op) {
+    auto store = dyn_cast<TmemStoreOp>(op);
+    if (isa<DotIntoOp>(op) ||
+        (store && store.getTarget().getDefiningOp<TmemViewOp>()))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    FailureOr<Fill> fill = Fill::getOfTensorMemory(op);
+    if (failed(fill))
+      return signalPassFailure();
+    bool isSum = !llvm::all_of(fill->readers, [&](Operation *reader) {
+      Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*reader);
+      return ancestor && op->isBeforeInBlock(ancestor);
+    });
+    if (isSum && !isa<DotIntoOp>(op)) {
+      op->emitError("is read elsewhere than behind it");
+      return signalPassFailure();
+    }
+    if (failed(isSum ? convertSum(*fill) : convert(*fill, abi.getSchedule())))
       return signalPassFailure();
   }
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DotsAhead.h"
 #include "PipelineLoop.h"
 #include "Ring.h"
 
@@ -83,8 +84,17 @@ static Value getBuffer(Value operand) {
 }
 
 /// Whether the schedule issues the dot a block before the others of its loop.
-static bool isAhead(DotOp dot, tile::ScheduleAttr schedule) {
+template <typename Dot>
+static bool isAhead(Dot dot, tile::ScheduleAttr schedule) {
   return schedule.getDot(dot.getNameAttr()).ahead != 0;
+}
+
+/// Those of the loop's own dots.
+template <typename Dot>
+static SmallVector<Dot> getAhead(scf::ForOp loop, tile::ScheduleAttr schedule) {
+  return llvm::filter_to_vector(loop.getBody()->getOps<Dot>(), [&](Dot dot) {
+    return isAhead(dot, schedule);
+  });
 }
 
 static DotWaitOp getWait(DotOp dot) {
@@ -346,6 +356,11 @@ static void foldFirstRescale(Operation *op) {
 }
 
 static LogicalResult overlap(scf::ForOp loop, tile::ScheduleAttr schedule) {
+  // Dots in memory form are waited for where somebody reads the memory: only
+  // their issue moves.
+  if (SmallVector<DotIntoOp> dots = getAhead<DotIntoOp>(loop, schedule);
+      !dots.empty())
+    return issueAhead(loop, dots);
   SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
   SmallVector<DotWaitOp> waits;
   for (DotOp dot : dots)
@@ -379,10 +394,8 @@ void OverlapDotsPass::runOnOperation() {
   tile::ScheduleAttr schedule = abi.getSchedule();
   SmallVector<scf::ForOp> loops, mayBeEmpty;
   getOperation().walk([&](scf::ForOp loop) {
-    bool hasAhead =
-        llvm::any_of(loop.getBody()->getOps<DotOp>(),
-                     [&](DotOp dot) { return isAhead(dot, schedule); });
-    if (hasAhead)
+    if (!getAhead<DotOp>(loop, schedule).empty() ||
+        !getAhead<DotIntoOp>(loop, schedule).empty())
       (runsOnce(loop) ? loops : mayBeEmpty).push_back(loop);
   });
   SmallVector<std::pair<Operation *, StringRef>> missed;

@@ -422,6 +422,7 @@ namespace {
 /// What roles do with one memory.
 struct Uses {
   uint64_t write = 0, any = 0;
+  bool isRead = false;
   Operation *writer = nullptr;
   SmallVector<Operation *> ops;
 };
@@ -441,13 +442,18 @@ LogicalResult RoleAssignment::checkMemory() {
       Uses &uses = memories[getMemory(value).root];
       uses.any |= running;
       uses.ops.push_back(op);
-      if (!isa<MemoryEffects::Write>(effect.getEffect()))
+      if (!isa<MemoryEffects::Write>(effect.getEffect())) {
+        uses.isRead = true;
         continue;
+      }
       uses.write |= running;
       uses.writer = op;
     }
   });
   for (auto &[root, uses] : memories) {
+    // Each element of a tensor that the host passes is written once.
+    if (isa<BlockArgument>(root) && !uses.isRead)
+      continue;
     Roles ordered = 0;
     for (const Stream &stream : streams)
       if (llvm::any_of(stream.brought, [&, root = root](const Memory &memory) {

@@ -60,17 +60,21 @@ struct BoxDims {
   }
 };
 
-/// What multiplies tiles: a warp's `mma.sync`, done when it returns, or a warp
-/// group's `wgmma`, which runs on its own and reads shared memory.
-enum class MatrixUnit { Warp, WarpGroup };
+/// What multiplies tiles: a warp's `mma.sync`, done when it returns; a warp
+/// group's `wgmma`, which runs on its own and reads shared memory; or a unit
+/// that one thread tells what to do and that accumulates in tensor memory.
+enum class MatrixUnit { Warp, WarpGroup, TensorMemory };
 
 /// What a schedule says of a stream: boxes that come from memory one after the
 /// other.
 struct StreamPlan {
   /// Buffers of a ring that roles share.
   int64_t stages = 1;
-  /// Whether it comes through shared memory even if no dot reads it there.
+  /// Whether it comes through memory on chip even if no dot reads it there.
   bool isStaged = false;
+  /// The dot in whose accumulator, once that is read, it lies; empty: a buffer
+  /// in shared memory. Parts of a family lie in those of the part alike.
+  llvm::StringRef over;
 };
 
 /// What a schedule says of a dot.
@@ -138,6 +142,12 @@ llvm::SmallVector<AbiOp> getPrologueKernels(AbiOp abi);
 
 /// The kernels in `root` that hosts ask for: all but those of prologues.
 llvm::SmallVector<AbiOp> getEntryKernels(mlir::Operation *root);
+
+/// `value` as the stream `name`, if the schedule has it come through memory on
+/// chip (`isStaged`); else the value itself. `schedule` may be null.
+mlir::Value makeStaged(mlir::OpBuilder &b, mlir::Location loc,
+                       ScheduleAttr schedule, llvm::StringRef name,
+                       mlir::Value value);
 
 /// An expression in sizes, by their names, as launch metadata has it.
 llvm::json::Value toJSON(mlir::AffineExpr expr, mlir::ArrayAttr sizes);

@@ -84,6 +84,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     | output_stages | buffers that `output = tma` has for itself; 0: the query's, once its scores are done | 0 or 1 | 0 |
     | longest_first | packed sequences are taken by their number of keys, the most first, as a prologue sorts them; 0: in the caller's order | 0 or 1 | 0 |
     | in_flight | sums over a loop (dots `c`) issue their next product before the last one is done | 0 or 1 | 0 |
+    | row_tiles | tiles of 128 rows that a CTA works on in turn, with accumulators in tensor memory and a role each that computes; 0: accumulators in registers | | 0 |
   }];
   let parameters = (ins "int64_t":$tile_m, "int64_t":$tile_n, "int64_t":$warps,
                         "int64_t":$stages, "int64_t":$query_in_registers,
@@ -111,7 +112,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                            "::fovea::tile::OutputPath::Direct">:$output,
     DefaultValuedParameter<"int64_t", "0">:$output_stages,
     DefaultValuedParameter<"int64_t", "0">:$longest_first,
-    DefaultValuedParameter<"int64_t", "0">:$in_flight);
+    DefaultValuedParameter<"int64_t", "0">:$in_flight,
+    DefaultValuedParameter<"int64_t", "0">:$row_tiles);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -492,13 +492,15 @@ def Tile_DotOp : Tile_Op<"dot", [
 
 def Tile_StreamOp : Tile_Op<"stream", [
     Pure, NamedOpInterface, SameOperandsAndResultType]> {
-  let summary = "a computed tile that dots read from memory on chip";
+  let summary = "a computed tile that is read from memory on chip";
   let description = [{
     The tile itself. Its `name` says which flow it is a part of, as that of a
     load does: whoever computes the tile puts it into a stage of that stream, and
     the dots that take the result as an operand, either way round, read it there.
     They may be those of another role; what needs the tile in registers takes the
-    operand. A dot's second operand, and a transposed first one, are loads or
+    operand. If the schedule has the stream come through memory even so
+    (`isStaged`), other ops may take the result: another role reads it back into
+    registers, or its copy engine writes it to memory. A dot's second operand, and a transposed first one, are loads or
     streams. So is dS of attention's backward pass, which the product for dK reads
     as it is and that for dQ transposed.
 

@@ -137,6 +137,53 @@ def AddByDot : Pass<"tile-add-by-dot", "::mlir::gpu::GPUFuncOp"> {
   ];
 }
 
+def InterleaveRows
+    : Pass<"tile-interleave-rows", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Work on parts of a tile's rows in turn";
+  let description = [{
+    Where the schedule has several `row_tiles`, the rows of the kernel's dots are
+    parted, and whatever has to do with rows there is once for each part, side by
+    side: loads, dots, stores, what loops carry, and scalars that depend on
+    `tile.held_rows`, which says a part's own rows. What the parts share, loops,
+    their bounds and the other operands of dots, stays one. So each part masks
+    what its own rows need, and all visit the same blocks. Names get the part's
+    number: `s` becomes `s.0` and `s.1`.
+
+    Which dimension of which tile is the rows follows from the program: that of
+    the dots' results, and what arithmetic, dots and loops join with it. It is an
+    error if dots differ in their rows, or if a dot or a reduction sums over them.
+
+    Before, with two parts:
+
+    ```mlir
+    %q = tile.load "q" %Q[%i, %c0] dims [0, 1] : ... to tensor<256x64xbf16, #tile.reg>
+    scf.for %j = ... {
+      %k = tile.load "k" %K[%j, %c0] dims [0, 1] : ... to tensor<128x64xbf16, #tile.reg>
+      %s = tile.dot "s" %q, %k, %zero transpose_b : ...
+    ```
+
+    After:
+
+    ```mlir
+    %q0 = tile.load "q.0" %Q[%i, %c0] dims [0, 1] : ... to tensor<128x64xbf16, #tile.reg>
+    %i1 = arith.addi %i, %c128 : index
+    %q1 = tile.load "q.1" %Q[%i1, %c0] dims [0, 1] : ... to tensor<128x64xbf16, #tile.reg>
+    scf.for %j = ... {
+      %k = tile.load "k" %K[%j, %c0] dims [0, 1] : ... to tensor<128x64xbf16, #tile.reg>
+      %s0 = tile.dot "s.0" %q0, %k, %zero transpose_b : ...
+      %s1 = tile.dot "s.1" %q1, %k, %zero transpose_b : ...
+    ```
+  }];
+  let options = [
+    Option<"parts", "parts", "int64_t", "-1",
+           "How many; negative: what the kernel's schedule says">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numInterleaved", "num-interleaved", "Number of kernels changed">
+  ];
+}
+
 def LowerBlocks : Pass<"tile-lower-blocks", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Make loops over blocks scf.for";
   let description = [{

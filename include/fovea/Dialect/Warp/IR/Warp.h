@@ -31,8 +31,12 @@ int64_t getPanelColumns(int64_t columns);
 /// in part zero.
 int64_t getBoxPanelColumns(int64_t columns);
 
-/// Bytes that a shared buffer takes, its last panel whole.
+/// Whether a shared buffer has one number a row: no panels, a vector.
+bool isRowVector(mlir::MemRefType type);
+/// Bytes that a shared buffer takes, its last panel whole, and what its address
+/// is a multiple of.
 int64_t getStorageBytes(mlir::MemRefType type);
+int64_t getStorageAlignment(mlir::MemRefType type);
 /// Rows of a shared buffer, or of a stage of it, that one CTA keeps.
 int64_t getRowsOfCta(mlir::MemRefType type);
 /// Bytes at the end of a specialised kernel's shared memory that hold nothing.

@@ -76,6 +76,15 @@ def WarpInsertPipelines
     reader and `warp.consumer_release` behind the last. The position in the ring
     is carried through all loops around the copy. Nothing moves: how far the
     copies run ahead is up to the role that will have them.
+
+    A stage that dots in memory form read is given back when they are done
+    (`warp.release_after_dots`). So is what they accumulate handed over,
+    `warp.commit_after_dots`, and what is stored to tensor memory over an
+    accumulator: both are streams of one stage. Who reads an accumulator holds its
+    stage until what lies over it is stored. A dot that adds to what the round
+    before left has a stage in each round: in it the one before is changed in
+    place, or only taken and given back, and the last one is read behind the loop,
+    which must run at least once.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -122,6 +131,12 @@ def WarpOverlapDots : Pass<"warp-overlap-dots", "::mlir::gpu::GPUFuncOp"> {
 
     Loops that may run zero times are left alone, and so are those where
     everything depends on the product.
+
+    Dots in memory form (`warp.dot_into`) are waited for where somebody reads the
+    memory, so only their issue moves, with the copies that bring their operands and
+    the verbs around: the first round's before the loop, the next round's behind the
+    last op that uses what they overwrite, under a branch that the last round does
+    not take. All else stays, so nothing is there twice.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

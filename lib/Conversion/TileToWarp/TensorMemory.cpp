@@ -1,0 +1,257 @@
+//===- TensorMemory.cpp - Dots into tensor memory ---------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorMemory.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// What is changed of a dot's accumulator between two rounds has the dot's name
+/// and this.
+static constexpr StringLiteral kUpdate = ".update";
+
+static MemRefType makeType(RankedTensorType tile) {
+  return MemRefType::get(tile.getShape(), tile.getElementType(),
+                         MemRefLayoutAttrInterface(),
+                         warp::TmemAttr::get(tile.getContext()));
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+FailureOr<Value> TensorMemoryDots::putOver(tile::StreamOp stream,
+                                           StringRef family) {
+  Value &view = views[stream];
+  if (view)
+    return view;
+  // The part of a family lies in that part's accumulator.
+  StringRef name = stream.getNameAttr().getValue(),
+            part = name.drop_front(name.split('.').first.size());
+  auto dot = StringAttr::get(stream.getContext(), family + part);
+  Value acc = accumulators.lookup(dot);
+  if (!acc)
+    return stream.emitError("is to lie in the accumulator of the dot ")
+           << dot << ", of which there is none before it";
+  MemRefType type = makeType(stream.getResult().getType());
+  int64_t free = warp::getTmemColumns(cast<MemRefType>(acc.getType())),
+          needed = warp::isTmemBuffer(type) ? warp::getTmemColumns(type) : -1;
+  if (needed < 0 || needed > free)
+    return stream.emitError("does not fit the accumulator of the dot ")
+           << dot << ": " << stream.getResult().getType() << " in " << free
+           << " columns of " << warp::kTmemRows << " rows";
+  OpBuilder b(stream);
+  Location loc = stream.getLoc();
+  view = warp::TmemViewOp::create(b, loc, type, acc, free - needed);
+  warp::TmemStoreOp::create(b, loc, stream.getValue(), view,
+                            stream.getNameAttr());
+  return view;
+}
+
+FailureOr<Value> TensorMemoryDots::getFirstOperand(tile::DotOp dot) {
+  auto stream = dot.getA().getDefiningOp<tile::StreamOp>();
+  if (stream)
+    if (StringRef over = schedule.getStream(stream.getNameAttr()).over;
+        !over.empty())
+      return putOver(stream, over);
+  if (Value buffer = getBuffer(dot.getA()))
+    return buffer;
+  return dot.emitError("first operand of a dot must be loaded from memory or a "
+                       "stream ('tile.stream') where dots accumulate in tensor "
+                       "memory");
+}
+
+FailureOr<Value> TensorMemoryDots::allocate(tile::DotOp dot) {
+  MemRefType type = makeType(dot.getResult().getType());
+  if (!warp::isTmemBuffer(type))
+    return dot.emitError("dots into tensor memory have ")
+           << warp::kTmemRows << " rows, found " << dot.getResult().getType();
+  int64_t first = columns;
+  columns += warp::getTmemColumns(type);
+  if (columns > warp::kTmemColumns)
+    return dot.emitError("accumulators need ")
+           << columns << " columns of tensor memory, a CTA has "
+           << warp::kTmemColumns;
+  OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Value acc = warp::TmemAllocOp::create(b, dot.getLoc(), type, first);
+  if (dot.getNameAttr())
+    accumulators[dot.getNameAttr()] = acc;
+  return acc;
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulators
+//===----------------------------------------------------------------------===//
+
+static bool isZero(Value value) {
+  return matchPattern(value, m_AnyZeroFloat());
+}
+
+/// The ops of the loop's body that lead from `carried` to the dot; fails if
+/// something else becomes of it, or if they are no arithmetic.
+static FailureOr<SmallVector<Operation *>> findUpdate(tile::DotOp dot,
+                                                      Value carried) {
+  llvm::SetVector<Value> derived;
+  SmallVector<Operation *> ops;
+  derived.insert(carried);
+  for (Operation &op : *dot->getBlock()) {
+    bool uses = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return derived.contains(operand);
+    });
+    bool isDot = &op == dot;
+    WalkResult inside = op.walk([&](Operation *nested) {
+      if (nested == &op ||
+          llvm::none_of(nested->getOperands(), [&](Value operand) {
+            return derived.contains(operand);
+          }))
+        return WalkResult::advance();
+      return WalkResult::interrupt();
+    });
+    auto fail = [&] {
+      InFlightDiagnostic diag =
+          op.emitError("a dot's accumulator that a loop carries may only be "
+                       "changed for the dot's next round");
+      diag.attachNote(dot.getLoc()) << "the dot";
+      return diag;
+    };
+    if (inside.wasInterrupted())
+      return fail();
+    if (!uses || isDot)
+      continue;
+    if (op.getNumResults() != 1 || op.getNumRegions() != 0 ||
+        !isMemoryEffectFree(&op) || !op.isBeforeInBlock(dot))
+      return fail();
+    derived.insert(op.getResult(0));
+    ops.push_back(&op);
+  }
+  if (!derived.contains(dot.getAcc()))
+    return dot.emitError("starts from something else than its loop carries");
+  return ops;
+}
+
+FailureOr<Value> TensorMemoryDots::keepCarried(tile::DotOp dot, Value acc,
+                                               scf::ForOp loop,
+                                               unsigned index) {
+  Value carried = loop.getRegionIterArg(index);
+  FailureOr<SmallVector<Operation *>> update = findUpdate(dot, carried);
+  if (failed(update))
+    return failure();
+  Location loc = dot.getLoc();
+  OpBuilder b(update->empty() ? dot.getOperation() : update->front());
+  Value isLater =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                            loop.getInductionVar(), loop.getLowerBound());
+  if (!update->empty()) {
+    b.setInsertionPoint(update->back());
+    auto branch = scf::IfOp::create(b, loc, isLater, /*withElseRegion=*/false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    IRMapping mapping;
+    mapping.map(carried,
+                warp::TmemLoadOp::create(inside, loc, carried.getType(), acc)
+                    .getResult());
+    for (Operation *op : *update)
+      inside.clone(*op, mapping);
+    StringAttr name = dot.getNameAttr();
+    if (name)
+      name = b.getStringAttr(name.getValue() + kUpdate);
+    warp::TmemStoreOp::create(inside, loc, mapping.lookup(dot.getAcc()), acc,
+                              name);
+    dot.getAccMutable().assign(carried);
+    for (Operation *op : llvm::reverse(*update))
+      op->erase();
+  }
+  // What is read behind the loop lies there; nothing is carried any more.
+  Value result = loop.getResult(index);
+  if (!result.use_empty()) {
+    b.setInsertionPointAfter(loop);
+    Value last =
+        warp::TmemLoadOp::create(b, loop.getLoc(), result.getType(), acc);
+    result.replaceAllUsesWith(last);
+  }
+  loop.getYieldedValuesMutable().value()[index].set(carried);
+  return isLater;
+}
+
+FailureOr<Value> TensorMemoryDots::placeAccumulator(tile::DotOp dot,
+                                                    Value acc) {
+  OpBuilder b(dot);
+  Location loc = dot.getLoc();
+  if (isZero(dot.getAcc())) {
+    b.setInsertionPointAfter(dot);
+    Value product =
+        warp::TmemLoadOp::create(b, loc, dot.getResult().getType(), acc);
+    dot.getResult().replaceAllUsesWith(product);
+    b.setInsertionPoint(dot);
+    return Value(arith::ConstantIntOp::create(b, loc, 0, 1));
+  }
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  if (loop && dot.getResult().hasOneUse()) {
+    OpOperand &use = *dot.getResult().use_begin();
+    unsigned index = use.getOperandNumber();
+    if (isa<scf::YieldOp>(use.getOwner()) && isZero(loop.getInits()[index]))
+      return keepCarried(dot, acc, loop, index);
+  }
+  return dot.emitError("accumulator in tensor memory must be zero, or what the "
+                       "dot itself gave in the round before, from zero on");
+}
+
+LogicalResult TensorMemoryDots::convert(tile::DotOp dot) {
+  if (dot.getTransposeA())
+    return dot.emitError("transposed first operands are not supported where "
+                         "dots accumulate in tensor memory");
+  FailureOr<Value> left = getFirstOperand(dot);
+  if (failed(left))
+    return failure();
+  Value right = getBuffer(dot.getB());
+  if (!right)
+    return dot.emitError("second operand of a dot must be loaded from memory "
+                         "or a stream ('tile.stream')");
+  FailureOr<Value> acc = allocate(dot);
+  if (failed(acc))
+    return failure();
+  FailureOr<Value> accumulate = placeAccumulator(dot, *acc);
+  if (failed(accumulate))
+    return failure();
+  OpBuilder b(dot);
+  warp::DotIntoOp::create(b, dot.getLoc(), *left, right, *acc, *accumulate,
+                          dot.getTransposeB(), dot.getNameAttr());
+  dot.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Streams that no dot reads
+//===----------------------------------------------------------------------===//
+
+void fovea::readBack(tile::StreamOp stream, Value buffer,
+                     tile::ScheduleAttr schedule) {
+  OpBuilder b(stream);
+  Location loc = stream.getLoc();
+  for (Operation *user : llvm::make_early_inc_range(stream->getUsers())) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    if (!store || !schedule.getStore(store.getNameAttr()).isCopied)
+      continue;
+    b.setInsertionPoint(store);
+    warp::CopyOutOp::create(b, store.getLoc(), buffer, store.getTarget(),
+                            store.getIndices(), store.getDimsAttr(),
+                            store.getFoldAttr(), /*async=*/UnitAttr(),
+                            store.getAddAttr(), store.getNameAttr());
+    store.erase();
+  }
+  if (stream->use_empty())
+    return;
+  b.setInsertionPointAfter(stream);
+  Value local = warp::LocalLoadOp::create(b, loc, stream.getType(), buffer);
+  stream.getResult().replaceAllUsesWith(local);
+}

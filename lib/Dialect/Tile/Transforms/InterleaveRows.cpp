@@ -1,0 +1,290 @@
+//===- InterleaveRows.cpp - Two tiles of rows, in turn ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartedRows.h"
+
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace fovea::tile {
+#define GEN_PASS_DEF_INTERLEAVEROWS
+#include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fovea::tile
+
+using namespace mlir;
+using namespace fovea::tile;
+
+namespace {
+/// Replaces what has to do with rows by a copy for each part.
+class Interleaver {
+public:
+  Interleaver(const PartedRows &rows, int64_t parts)
+      : rows(rows), mappings(parts) {}
+
+  void convert(Block &block);
+  /// Removes what was replaced.
+  void finish() {
+    // They use each other, also as arguments of blocks.
+    for (Operation *op : replaced)
+      op->dropAllReferences();
+    for (Operation *op : replaced)
+      op->erase();
+  }
+
+private:
+  unsigned getNumParts() const { return mappings.size(); }
+  Value lookup(Value value, unsigned part) const {
+    return mappings[part].lookupOrDefault(value);
+  }
+  /// Those of all parts where there are several, in order.
+  SmallVector<Value> expand(ValueRange values, ValueRange like);
+
+  void convertLoop(scf::ForOp loop);
+  /// Copies of ops that stand between loops, part by part: the first part's
+  /// where they are, the others' before `end`.
+  void copy(ArrayRef<Operation *> ops, Operation *end);
+  /// Makes `made`, a copy of `op`, the one for `part`.
+  void adapt(Operation *op, Operation *made, unsigned part);
+  void adaptTypes(Operation *op, Operation *made);
+  void adaptPlace(Operation *made, unsigned part);
+  /// Uses `value` in place of `made`, the copy of `of`.
+  void replace(Value of, OpResult made, Value value, unsigned part);
+
+  const PartedRows &rows;
+  SmallVector<IRMapping> mappings;
+  SmallVector<Operation *> replaced;
+};
+} // namespace
+
+static Value addOffset(OpBuilder &b, Location loc, Value value,
+                       int64_t offset) {
+  if (offset == 0)
+    return value;
+  return arith::AddIOp::create(b, loc, value,
+                               arith::ConstantIndexOp::create(b, loc, offset));
+}
+
+//===----------------------------------------------------------------------===//
+// One op for one part
+//===----------------------------------------------------------------------===//
+
+void Interleaver::replace(Value of, OpResult made, Value value, unsigned part) {
+  made.replaceUsesWithIf(value, [&](OpOperand &use) {
+    return use.getOwner() != value.getDefiningOp();
+  });
+  mappings[part].map(of, value);
+}
+
+void Interleaver::adaptTypes(Operation *op, Operation *made) {
+  auto adaptValue = [&](Value of, Value value) {
+    if (!rows.hasRows(of))
+      return;
+    auto type = cast<RankedTensorType>(of.getType());
+    value.setType(tileLike(type, {rows.getPartRows(), type.getDimSize(1)},
+                           type.getElementType()));
+  };
+  for (auto [of, value] : llvm::zip(op->getResults(), made->getResults()))
+    adaptValue(of, value);
+  for (auto [from, to] : llvm::zip(op->getRegions(), made->getRegions()))
+    for (auto [of, value] : llvm::zip(from.getArguments(), to.getArguments()))
+      adaptValue(of, value);
+  auto constant = dyn_cast<arith::ConstantOp>(made);
+  if (!constant || !isRegisterTile(constant.getType()))
+    return;
+  // The dialect verifies that.
+  auto splat = cast<SplatElementsAttr>(constant.getValue());
+  constant.setValueAttr(
+      splat.resizeSplat(cast<ShapedType>(constant.getType())));
+}
+
+/// Boxes and numbers by position begin at the part's first row.
+void Interleaver::adaptPlace(Operation *made, unsigned part) {
+  int64_t offset = part * rows.getPartRows();
+  OpBuilder b(made);
+  Location loc = made->getLoc();
+  auto move = [&](MutableOperandRange indices, BoxDims dims) {
+    OpOperand &index = indices[dims.row];
+    index.set(addOffset(b, loc, index.get(), offset / dims.foldExtent));
+  };
+  if (auto load = dyn_cast<LoadOp>(made))
+    move(load.getIndicesMutable(), load.getBoxDims());
+  else if (auto store = dyn_cast<StoreOp>(made))
+    move(store.getIndicesMutable(), store.getBoxDims());
+  else if (auto random = dyn_cast<RandomOp>(made))
+    random.getRowMutable().assign(addOffset(b, loc, random.getRow(), offset));
+}
+
+void Interleaver::adapt(Operation *op, Operation *made, unsigned part) {
+  int64_t offset = part * rows.getPartRows();
+  Location loc = made->getLoc();
+  bool isOfRows = llvm::any_of(
+      op->getResults(), [&](Value value) { return rows.hasRows(value); });
+  adaptTypes(op, made);
+  if (auto held = dyn_cast<HeldRowsOp>(made)) {
+    OpBuilder b(made);
+    replace(op->getResult(0), made->getResult(0),
+            arith::ConstantIndexOp::create(b, loc, offset), part);
+    replace(op->getResult(1), made->getResult(1),
+            arith::ConstantIndexOp::create(b, loc, rows.getPartRows()), part);
+    made->erase();
+    return;
+  }
+  auto named = dyn_cast<NamedOpInterface>(made);
+  if (named && named.getNameAttr())
+    made->setAttr("name", StringAttr::get(op->getContext(),
+                                          named.getNameAttr().getValue() + "." +
+                                              Twine(part)));
+  bool isStored = isa<StoreOp>(op) && rows.hasRows(op->getOperand(0));
+  if (isOfRows || isStored)
+    adaptPlace(made, part);
+  if (!isOfRows || offset == 0)
+    return;
+  // What counts rows goes on where the part before ends.
+  OpBuilder b(made);
+  b.setInsertionPointAfter(made);
+  if (auto iota = dyn_cast<IotaOp>(made); iota && iota.getDim() == 0) {
+    RankedTensorType type = iota.getResult().getType();
+    Value first = arith::ConstantOp::create(
+        b, loc,
+        DenseElementsAttr::get(
+            type, b.getIntegerAttr(type.getElementType(), offset)));
+    Value sum = arith::AddIOp::create(b, loc, iota.getResult(), first);
+    replace(op->getResult(0), made->getResult(0), sum, part);
+  } else if (auto ramp = dyn_cast<RampOp>(made); ramp && ramp.getDim() == 0) {
+    b.setInsertionPoint(made);
+    Value count = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(offset));
+    Value more = arith::MulFOp::create(b, loc, count, ramp.getStep());
+    ramp.getStartMutable().assign(
+        arith::AddFOp::create(b, loc, ramp.getStart(), more));
+  }
+}
+
+void Interleaver::copy(ArrayRef<Operation *> ops, Operation *end) {
+  for (unsigned part = 0; part < getNumParts(); ++part)
+    for (Operation *op : ops) {
+      OpBuilder b(part == 0 ? op : end);
+      Operation *made = b.clone(*op, mappings[part]);
+      // Both have the same ops, in the same order.
+      SmallVector<Operation *> all, copies;
+      op->walk<WalkOrder::PreOrder>(
+          [&](Operation *nested) { all.push_back(nested); });
+      made->walk<WalkOrder::PreOrder>(
+          [&](Operation *nested) { copies.push_back(nested); });
+      if (part == 0)
+        for (auto [of, value] : llvm::zip(op->getResults(), made->getResults()))
+          if (!rows.isParted(of))
+            of.replaceAllUsesWith(value);
+      for (auto [of, nested] : llvm::zip_equal(all, copies))
+        adapt(of, nested, part);
+    }
+  llvm::append_range(replaced, ops);
+}
+
+//===----------------------------------------------------------------------===//
+// All of them
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> Interleaver::expand(ValueRange values, ValueRange like) {
+  SmallVector<Value> expanded;
+  for (auto [value, of] : llvm::zip_equal(values, like))
+    for (unsigned part = 0; part < (rows.isParted(of) ? getNumParts() : 1);
+         ++part)
+      expanded.push_back(lookup(value, part));
+  return expanded;
+}
+
+void Interleaver::convertLoop(scf::ForOp loop) {
+  OpBuilder b(loop);
+  Location loc = loop.getLoc();
+  ValueRange carried = loop.getRegionIterArgs();
+  auto made =
+      scf::ForOp::create(b, loc, loop.getLowerBound(), loop.getUpperBound(),
+                         loop.getStep(), expand(loop.getInits(), carried));
+  made.setUnsignedCmp(loop.getUnsignedCmp());
+  if (!made.getBody()->empty())
+    made.getBody()->back().erase();
+  loop.getInductionVar().replaceAllUsesWith(made.getInductionVar());
+  unsigned next = 0;
+  for (auto [index, argument] : llvm::enumerate(carried)) {
+    Value result = loop.getResult(index);
+    if (!rows.isParted(argument)) {
+      argument.replaceAllUsesWith(made.getRegionIterArg(next));
+      result.replaceAllUsesWith(made.getResult(next++));
+      continue;
+    }
+    for (IRMapping &mapping : mappings) {
+      mapping.map(argument, made.getRegionIterArg(next));
+      mapping.map(result, made.getResult(next++));
+    }
+  }
+  Block *body = made.getBody();
+  body->getOperations().splice(body->end(), loop.getBody()->getOperations());
+  convert(*body);
+  Operation *yield = body->getTerminator();
+  b.setInsertionPoint(yield);
+  scf::YieldOp::create(b, loc, expand(yield->getOperands(), carried));
+  yield->erase();
+  replaced.push_back(loop);
+}
+
+/// Whether parts stay together in one such op.
+static bool isShared(Operation *op) {
+  return isa<scf::ForOp, scf::WhileOp, ForeachWorkOp>(op);
+}
+
+void Interleaver::convert(Block &block) {
+  SmallVector<Operation *> ops, between;
+  for (Operation &op : block.without_terminator())
+    if (rows.concerns(&op))
+      ops.push_back(&op);
+  // The parts follow each other, so that nobody who works for several waits for
+  // a later one before an earlier one is done.
+  for (Operation *op : ops) {
+    if (!isShared(op)) {
+      between.push_back(op);
+      continue;
+    }
+    copy(between, op);
+    between.clear();
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      convertLoop(loop);
+    else
+      for (Region &region : op->getRegions())
+        for (Block &inner : region)
+          convert(inner);
+  }
+  copy(between, block.getTerminator());
+}
+
+namespace {
+struct InterleaveRows : fovea::tile::impl::InterleaveRowsBase<InterleaveRows> {
+  using InterleaveRowsBase::InterleaveRowsBase;
+
+  void runOnOperation() override {
+    int64_t count = parts;
+    if (count < 0) {
+      AbiOp abi = requireAbi(getOperation());
+      if (!abi)
+        return signalPassFailure();
+      count = abi.getSchedule().getRowTiles();
+    }
+    if (count < 2)
+      return;
+    PartedRows rows;
+    if (failed(rows.compute(getOperation(), count)))
+      return signalPassFailure();
+    if (rows.getPartRows() == 0)
+      return;
+    Interleaver interleaver(rows, count);
+    interleaver.convert(getOperation().getBody().front());
+    interleaver.finish();
+    ++numInterleaved;
+  }
+};
+} // namespace

@@ -1,0 +1,115 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize)))' | FileCheck %s --check-prefix=PIPELINE
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-overlap-dots,canonicalize)))' | FileCheck %s --check-prefix=AHEAD
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-overlap-dots,canonicalize,warp-specialize,warp-verify-pipelines)))' -o %t.mlir
+
+// Where dots accumulate in tensor memory they take their operands from memory:
+// what is loaded from shared memory, what is computed from over the scores.
+// What the loop carries for a dot stays where it is.
+// CHECK-LABEL: gpu.func @f
+// CHECK-DAG: %[[S:.*]] = warp.tmem_alloc column(0) : memref<128x64xf32, #warp.tmem>
+// CHECK-DAG: %[[O:.*]] = warp.tmem_alloc column(64) : memref<128x32xf32, #warp.tmem>
+// A number a row is a vector in shared memory.
+// CHECK-DAG: %[[F:.*]] = warp.alloc : memref<128x1xf32, #warp.shared<panel = 16>>
+// CHECK: scf.for %[[J:.*]] = %[[LOWER:.*]] to
+// CHECK: warp.copy "k" %{{.*}} to %[[KS:[^ ]*]] :
+// CHECK: warp.dot_into "s" %{{.*}}, %[[KS]], %[[S]] accumulate(%{{.*}}) transpose_b
+// CHECK-NEXT: %[[X:.*]] = warp.tmem_load %[[S]]
+// CHECK: warp.local_store "factor" %{{.*}} to %[[F]]
+// Threads read it back: no fence.
+// CHECK-NOT: warp.fence_stores
+// CHECK: %[[BY:.*]] = warp.local_load %[[F]]
+// CHECK: %[[P:.*]] = warp.tmem_view %[[S]] from 32 : memref<128x64xf32, #warp.tmem> to memref<128x64xbf16, #warp.tmem>
+// CHECK: warp.tmem_store "p" %{{.*}} to %[[P]]
+// CHECK: %[[LATER:.*]] = arith.cmpi ne, %[[J]], %[[LOWER]]
+// CHECK: scf.if %[[LATER]] {
+// CHECK-NEXT: %[[OLD:.*]] = warp.tmem_load %[[O]]
+// CHECK-NEXT: %[[NEW:.*]] = arith.mulf %[[OLD]],
+// CHECK-NEXT: warp.tmem_store "o.update" %[[NEW]] to %[[O]]
+// CHECK-NEXT: }
+// CHECK: warp.dot_into "o" %[[P]], %[[KS]], %[[O]] accumulate(%[[LATER]])
+// CHECK: }
+// CHECK: %[[SUM:.*]] = warp.tmem_load %[[O]]
+// CHECK: %[[Y:.*]] = arith.truncf %[[SUM]]
+// CHECK: warp.local_store "y" %[[Y]] to %[[YS:.*]] :
+// CHECK-NEXT: warp.fence_stores %[[YS]]
+// CHECK-NEXT: warp.copy_out "out" %[[YS]]
+
+// One mechanism for all: stages are committed and given back when dots are done,
+// and the sum is handed over in each round.
+// PIPELINE-LABEL: gpu.func @f
+// PIPELINE: %[[PO:.*]] = warp.pipeline "o" : !warp.pipeline<1>
+// PIPELINE: scf.for {{.*}} iter_args({{.*}}%[[PHASE:[^ ]*]] = %{{[^ ]*}}) ->
+// PIPELINE: warp.consumer_wait %[[PK:.*]][%[[AT:.*]], %[[ATPHASE:.*]]] : !warp.pipeline<2>
+// PIPELINE: warp.producer_acquire %[[PS:.*]][%{{.*}}, %{{.*}}] : !warp.pipeline<1>
+// PIPELINE: warp.dot_into "s"
+// PIPELINE-NEXT: warp.commit_after_dots %[[PS]]
+// PIPELINE-NEXT: warp.consumer_wait %[[PS]]
+// PIPELINE-NEXT: warp.tmem_load
+// PIPELINE: warp.tmem_store "p"
+// The scores' stage is held until the weights are over them.
+// PIPELINE: warp.consumer_release %[[PS]]
+// PIPELINE: scf.if
+// PIPELINE-NEXT: %[[LAST:.*]] = arith.xori %[[PHASE]],
+// PIPELINE-NEXT: warp.consumer_wait %[[PO]][%{{.*}}, %[[LAST]]]
+// PIPELINE: warp.tmem_store "o.update"
+// PIPELINE-NEXT: warp.consumer_release %[[PO]][%{{.*}}, %[[LAST]]]
+// PIPELINE: warp.producer_acquire %[[PO]][%{{.*}}, %[[PHASE]]]
+// PIPELINE-NEXT: warp.dot_into "o"
+// PIPELINE-NEXT: warp.commit_after_dots %[[PO]][%{{.*}}, %[[PHASE]]]
+// PIPELINE: warp.release_after_dots %[[PK]][%[[AT]], %[[ATPHASE]]]
+// PIPELINE: scf.yield
+// PIPELINE: warp.consumer_wait %[[PO]]
+// PIPELINE-NEXT: warp.tmem_load
+// PIPELINE-NEXT: warp.consumer_release %[[PO]]
+
+// The stage of keys is read by both dots, so the first can't go ahead: the loop
+// is as it was, and the schedule says so.
+// AHEAD-LABEL: gpu.func @f
+// AHEAD-NOT: warp.dot_into
+// AHEAD: scf.for
+// AHEAD: warp.dot_into "s"
+// AHEAD: warp.dot_into "o"
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!operand = tensor<128x32xbf16, #tile.reg>
+!block = tensor<64x32xbf16, #tile.reg>
+!score = tensor<128x64xf32, #tile.reg>
+!sum = tensor<128x32xf32, #tile.reg>
+!row = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, overlap = 1, output = tma, output_stages = 1, row_tiles = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    roles([#tile.role<"softmax", warps = 4, registers = 192, owns = ["p", "factor"]>,
+           #tile.role<"correction", warps = 4, registers = 80, owns = ["o.update", "y"]>,
+           #tile.role<"mma", warps = 1, registers = 48, owns = ["s", "o"]>,
+           #tile.role<"load", warps = 1, registers = 48, owns = ["q", "k"]>,
+           #tile.role<"epilogue", warps = 2, registers = 48, owns = ["out"]>])
+  gpu.func @f(%K: !memory, %O: !memory, %n: index) kernel {
+    %zero = arith.constant dense<0.0> : !score
+    %none = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %blocks = arith.maxui %n, %c1 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
+    %sum = scf.for %j = %c0 to %blocks step %c1 iter_args(%acc = %none) -> !sum {
+      %row = arith.muli %j, %c64 : index
+      %k = tile.load "k" %K[%row, %c0] dims [0, 1] : !memory to !block
+      %s = tile.dot "s" %q, %k, %zero transpose_b : !operand, !block, !score
+      %m = tile.reduce max dim 1 %s : !score to !row
+      %f = tile.stream "factor" %m : !row
+      %by = tile.broadcast %f : !row to !sum
+      %x = arith.truncf %s : !score to tensor<128x64xbf16, #tile.reg>
+      %p = tile.stream "p" %x : tensor<128x64xbf16, #tile.reg>
+      %scaled = arith.mulf %acc, %by : !sum
+      %o = tile.dot "o" %p, %k, %scaled : tensor<128x64xbf16, #tile.reg>, !block, !sum
+      scf.yield %o : !sum
+    }
+    %narrow = arith.truncf %sum : !sum to !operand
+    %y = tile.stream "y" %narrow : !operand
+    tile.store "out" %y, %O[%c0, %c0] dims [0, 1] : !operand, !memory
+    gpu.return
+  }
+}

@@ -1,0 +1,145 @@
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-rows{parts=2})))'
+
+!tile = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<32x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  // A second product's rows are the first one's columns.
+  gpu.func @two(%K: !memory, %O: !wide) kernel {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    // expected-note @+1 {{the other one}}
+    %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
+    // expected-error @+1 {{rows can't be parted: those of this dot are not those of another one}}
+    %t = tile.dot "t" %k, %q, %zero transpose_b : !tile, !tile, !sum
+    tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
+    tile.store %t, %O[%c0, %c0] dims [0, 1] : !sum, !wide
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<32x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  gpu.func @contracted(%K: !memory, %O: !wide) kernel {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    // expected-error @+1 {{rows can't be parted: this dot sums over them}}
+    %s = tile.dot "s" %q, %q, %zero transpose_b : !tile, !tile, !sum
+    tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<32x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  gpu.func @reduced(%K: !memory, %O: !wide) kernel {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
+    // expected-error @+1 {{rows can't be parted: this reduction combines them}}
+    %m = tile.reduce max dim 0 %s : !sum to tensor<1x32xf32, #tile.reg>
+    tile.store %m, %O[%c0, %c0] dims [-1, 1] : tensor<1x32xf32, #tile.reg>, !wide
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = tensor<33x32xbf16, #tile.reg>
+!key = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<33x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  gpu.func @odd(%K: !memory, %O: !wide) kernel {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !key
+    // expected-error @+1 {{rows can't be parted: 33 are no multiple of 2}}
+    %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !key, !sum
+    tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<32x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  gpu.func @bounds(%K: !memory, %O: !wide) kernel {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %first, %rows = tile.held_rows !sum
+    // expected-error @+1 {{rows can't be parted: how often this loop runs depends on which they are}}
+    %all = scf.for %j = %c0 to %first step %c32 iter_args(%acc = %zero) -> !sum {
+      %k = tile.load "k" %K[%j, %c0] dims [0, 1] : !memory to !tile
+      %s = tile.dot "s" %q, %k, %acc transpose_b : !tile, !tile, !sum
+      scf.yield %s : !sum
+    }
+    tile.store %all, %O[%c0, %c0] dims [0, 1] : !sum, !wide
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<32x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  gpu.func @once(%K: !memory, %O: !wide, %yes: i1, %x: tensor<1x32xf32, #tile.reg>) {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
+    scf.if %yes {
+      tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
+      // expected-error @+1 {{rows can't be parted: this is done once, in a branch that each part has for itself}}
+      tile.store add %x, %O[%c0, %c0] dims [-1, 1] : tensor<1x32xf32, #tile.reg>, !wide
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<32x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!folded = memref<?x32x32xf32, strided<[?, ?, 1]>>
+gpu.module @kernels {
+  gpu.func @fold(%K: !memory, %O: !folded) kernel {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
+    // expected-error @+1 {{rows can't be parted: 16 of them are no multiple of the fold's 32}}
+    tile.store %s, %O[%c0, %c0, %c0] dims [0, 2] fold [1, 32] : !sum, !folded
+    gpu.return
+  }
+}

@@ -1,0 +1,79 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-rows{parts=2})))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-rows)))' | FileCheck %s --check-prefix=ONE
+
+// Without parts, and where the schedule has no 'row_tiles', nothing changes.
+// ONE: tile.load "q" {{.*}} to tensor<32x16xbf16, #tile.reg>
+// ONE-NOT: "s.0"
+
+!operand = tensor<32x16xbf16, #tile.reg>
+!block = tensor<16x16xbf16, #tile.reg>
+!score = tensor<32x16xf32, #tile.reg>
+!row = tensor<32x1xf32, #tile.reg>
+!count = tensor<32x1xi32, #tile.reg>
+!memory = memref<?x16xbf16, strided<[?, 1]>>
+!wide = memref<?x16xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  tile.abi @sums target("sm_90a") schedule(<tile_m = 32, tile_n = 16, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  // CHECK-LABEL: gpu.func @sums
+  // CHECK-SAME: %[[K:.*]]: memref<{{.*}}bf16{{.*}}>, %[[O:.*]]: memref<{{.*}}>, %[[N:[^:]*]]: index
+  gpu.func @sums(%K: !memory, %O: !wide, %n: index) kernel {
+    %zero = arith.constant dense<0.0> : !score
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    // A part's rows begin where the one before ends.
+    // CHECK: %[[Q0:.*]] = tile.load "q.0" %[[K]][%[[N]], %{{.*}}] {{.*}} to tensor<16x16xbf16
+    // What depends on the rows that a part holds is its own, too; no bound is.
+    // CHECK: %[[END0:.*]] = arith.addi %{{.*}}, %{{.*}} : index
+    // CHECK: %[[NEXT:.*]] = arith.addi %[[N]], %{{.*}} : index
+    // CHECK: %[[Q1:.*]] = tile.load "q.1" %[[K]][%[[NEXT]], %{{.*}}]
+    // CHECK: %[[END1:.*]] = arith.addi %{{.*}}, %{{.*}} : index
+    %q = tile.load "q" %K[%n, %c0] dims [0, 1] : !memory to !operand
+    %first, %rows = tile.held_rows !row
+    %last = arith.addi %first, %rows : index
+    // CHECK: %[[SUMS:.*]]:2 = scf.for %[[J:.*]] = {{.*}} iter_args(%[[A0:.*]] = %{{.*}}, %[[A1:.*]] = %{{.*}}) -> (tensor<16x16xf32, #tile.reg>, tensor<16x16xf32, #tile.reg>) {
+    %sum = scf.for %j = %c0 to %n step %c16 iter_args(%acc = %zero) -> !score {
+      // CHECK: %[[B:.*]] = tile.load "k" %[[K]]
+      // CHECK-NOT: tile.load
+      // CHECK: %[[PARTIAL0:.*]] = arith.cmpi slt, %[[J]], %[[END0]]
+      // CHECK: %[[S0:.*]] = tile.dot "s.0" %[[Q0]], %[[B]], %{{.*}} transpose_b : tensor<16x16xbf16
+      %k = tile.load "k" %K[%j, %c0] dims [0, 1] : !memory to !block
+      %partial = arith.cmpi slt, %j, %last : index
+      %s = tile.dot "s" %q, %k, %zero transpose_b : !operand, !block, !score
+      // One part's branch, then the other's.
+      // CHECK: %[[X0:.*]] = scf.if %[[PARTIAL0]] -> (tensor<16x16xf32, #tile.reg>)
+      // CHECK: tile.iota dim 0 : tensor<16x1xi32
+      // CHECK-NOT: arith.addi
+      // CHECK: arith.select
+      // CHECK: arith.truncf
+      // CHECK: tile.dot "o.0" %{{.*}}, %[[B]], %[[A0]]
+      // CHECK: %[[PARTIAL1:.*]] = arith.cmpi slt, %[[J]], %[[END1]]
+      // CHECK: tile.dot "s.1" %[[Q1]], %[[B]]
+      // CHECK: scf.if %[[PARTIAL1]]
+      // CHECK: %[[ROW:.*]] = tile.iota dim 0 : tensor<16x1xi32
+      // CHECK: arith.addi %[[ROW]], %{{.*}} : tensor<16x1xi32
+      // CHECK: tile.dot "o.1" %{{.*}}, %[[B]], %[[A1]]
+      // CHECK: scf.yield
+      %x = scf.if %partial -> !score {
+        %i = tile.iota dim 0 : !count
+        %column = tile.iota dim 1 : tensor<1x16xi32, #tile.reg>
+        %wide = tile.broadcast %i : !count to tensor<32x16xi32, #tile.reg>
+        %keys = tile.broadcast %column : tensor<1x16xi32, #tile.reg> to tensor<32x16xi32, #tile.reg>
+        %keep = arith.cmpi sge, %wide, %keys : tensor<32x16xi32, #tile.reg>
+        %kept = arith.select %keep, %s, %zero : tensor<32x16xi1, #tile.reg>, !score
+        scf.yield %kept : !score
+      } else {
+        scf.yield %s : !score
+      }
+      %p = arith.truncf %x : !score to tensor<32x16xbf16, #tile.reg>
+      %o = tile.dot "o" %p, %k, %acc : tensor<32x16xbf16, #tile.reg>, !block, !score
+      scf.yield %o : !score
+    }
+    // CHECK: tile.store "out.0" %[[SUMS]]#0, %[[O]][%[[N]], %{{.*}}]
+    // CHECK: %[[BEHIND:.*]] = arith.addi %[[N]], %{{.*}} : index
+    // CHECK: tile.store "out.1" %[[SUMS]]#1, %[[O]][%[[BEHIND]], %{{.*}}]
+    tile.store "out" %sum, %O[%n, %c0] dims [0, 1] : !score, !wide
+    gpu.return
+  }
+}

@@ -1,0 +1,153 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
+
+!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!acc = memref<128x128xf32, #warp.tmem>
+!tile = tensor<128x128xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
+    %no = arith.constant false
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %q = warp.alloc : !operand
+    %s = warp.tmem_alloc column(0) : !acc
+    // expected-error@+1 {{nobody reads what this puts into tensor memory}}
+    warp.dot_into "s" %q, %q, %s accumulate(%no) transpose_b : !operand, !operand, !acc
+    gpu.return
+  }
+}
+
+// -----
+
+!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!acc = memref<128x128xf32, #warp.tmem>
+!tile = tensor<128x128xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
+    %no = arith.constant false
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %q = warp.alloc : !operand
+    %s = warp.tmem_alloc column(0) : !acc
+    warp.dot_into "s" %q, %q, %s accumulate(%no) transpose_b : !operand, !operand, !acc
+    // expected-error@+1 {{accumulates where another dot does}}
+    warp.dot_into "s" %q, %q, %s accumulate(%no) transpose_b : !operand, !operand, !acc
+    %x = warp.tmem_load %s : !acc to !tile
+    gpu.return
+  }
+}
+
+// -----
+
+!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!acc = memref<128x128xf32, #warp.tmem>
+!tile = tensor<128x128xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
+    %no = arith.constant false
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %q = warp.alloc : !operand
+    %s = warp.tmem_alloc column(0) : !acc
+    // The sum of no rounds is not there.
+    scf.for %j = %c0 to %n step %c1 {
+      %later = arith.cmpi ne, %j, %c0 : index
+      // expected-error@+1 {{is read behind a loop that may run no times}}
+      warp.dot_into "s" %q, %q, %s accumulate(%later) transpose_b : !operand, !operand, !acc
+    }
+    %x = warp.tmem_load %s : !acc to !tile
+    gpu.return
+  }
+}
+
+// -----
+
+!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!acc = memref<128x128xf32, #warp.tmem>
+!tile = tensor<128x128xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
+    %no = arith.constant false
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %q = warp.alloc : !operand
+    %s = warp.tmem_alloc column(0) : !acc
+    scf.for %j = %c0 to %c4 step %c1 {
+      %later = arith.cmpi ne, %j, %c0 : index
+      // expected-error@+1 {{reads what the round before left, which is there in just the rounds in which the dot adds to it}}
+      %old = warp.tmem_load %s : !acc to !tile
+      warp.dot_into "s" %q, %q, %s accumulate(%later) transpose_b : !operand, !operand, !acc
+    }
+    %x = warp.tmem_load %s : !acc to !tile
+    gpu.return
+  }
+}
+
+// -----
+
+!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!acc = memref<128x128xf32, #warp.tmem>
+!tile = tensor<128x128xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
+    %no = arith.constant false
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %q = warp.alloc : !operand
+    %s = warp.tmem_alloc column(0) : !acc
+    scf.for %j = %c0 to %c4 step %c1 {
+      %later = arith.cmpi ne, %j, %c0 : index
+      scf.if %later {
+        %old = warp.tmem_load %s : !acc to !tile
+        warp.tmem_store "u" %old to %s : !tile, !acc
+      }
+      // expected-error@+1 {{nobody reads the sum behind its loop}}
+      warp.dot_into "s" %q, %q, %s accumulate(%later) transpose_b : !operand, !operand, !acc
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!acc = memref<128x128xf32, #warp.tmem>
+!tile = tensor<128x128xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
+    %no = arith.constant false
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %q = warp.alloc : !operand
+    %s = warp.tmem_alloc column(0) : !acc
+    %p = warp.tmem_view %s from 64 : !acc to memref<128x128xbf16, #warp.tmem>
+    %w = arith.constant dense<0.0> : tensor<128x128xbf16, #tile.reg>
+    %early = warp.tmem_load %p : memref<128x128xbf16, #warp.tmem> to tensor<128x128xbf16, #tile.reg>
+    // expected-error@+1 {{is read elsewhere than behind it}}
+    warp.tmem_store "p" %w to %p : tensor<128x128xbf16, #tile.reg>, memref<128x128xbf16, #warp.tmem>
+    gpu.return
+  }
+}

@@ -1,0 +1,130 @@
+// FlashAttention 4's forward for sm_100a, from the op that says what it computes:
+// two tiles of 128 queries, a role of softmax each, one that corrects, one that
+// issues dots, one that copies in and one that copies out.
+// (test/Dialect/Warp/Transforms/specialize-flash-attention-4.mlir is the program
+// before it is parted, by hand.)
+// REQUIRES: fovea-run
+// RUN: fovea-opt %s --fovea-to-warp=target=sm_100a | FileCheck %s
+// RUN: not fovea-compile %s --target=sm_100a -o /dev/null 2>&1 | FileCheck %s --check-prefix=STOPS
+// STOPS: flash-attention-4.mlir:[[#]]:{{[0-9]+}}: error: target 'sm_100a' stops at the warp level for now, {{.*}}'sm_100' emits PTX for the same chip
+
+// Several tiles for each CTA and one, ragged ones, tiles of queries that see no
+// key, rows without any (more queries than keys, from the bottom right).
+// DEFINE: %{sizes} =
+// DEFINE: %{schedule} = auto
+// DEFINE: %{run} = fovea-run %s --level=warp --target=sm_100a --schedule=%{schedule} --random=1 --check --seeds=20 --dims %{sizes} | FileCheck %s --check-prefix=NUMBERS
+// NUMBERS: o {{.*}}: passed
+// NUMBERS: lse {{.*}}: passed
+// REDEFINE: %{sizes} = B=1,Hq=2,Hkv=1,Sq=300,Skv=300
+// RUN: %{run}
+// REDEFINE: %{sizes} = B=1,Hq=2,Hkv=2,Sq=512,Skv=384
+// RUN: %{run}
+// REDEFINE: %{sizes} = B=1,Hq=1,Hkv=1,Sq=600,Skv=150
+// RUN: %{run}
+// REDEFINE: %{sizes} = B=2,Hq=1,Hkv=1,Sq=1,Skv=450
+// RUN: %{run}
+// REDEFINE: %{sizes} = B=1,Hq=1,Hkv=1,Sq=140,Skv=0
+// RUN: %{run}
+
+// Other ways to have it: one tile of rows, no order of scores ahead, shorter
+// rings, smaller blocks, rows stored by who corrects them.
+// REDEFINE: %{sizes} = B=2,Hq=2,Hkv=1,Sq=300,Skv=200
+// REDEFINE: %{schedule} = row_tiles=1
+// RUN: %{run}
+// REDEFINE: %{schedule} = overlap=0
+// RUN: %{run}
+// REDEFINE: %{schedule} = key_stages=1,stages=1
+// RUN: %{run}
+// REDEFINE: %{schedule} = tile_n=32
+// RUN: %{run}
+// REDEFINE: %{schedule} = output=direct
+// RUN: %{run}
+// REDEFINE: %{schedule} = work=single
+// RUN: %{run}
+
+// CHECK-LABEL: gpu.func @causal
+// Tensor memory is full: scores and an output for each tile.
+// CHECK-DAG: warp.tmem_alloc column(0) : memref<128x128xf32, #warp.tmem>
+// CHECK-DAG: warp.tmem_alloc column(128) : memref<128x128xf32, #warp.tmem>
+// CHECK-DAG: warp.tmem_alloc column(256) : memref<128x128xf32, #warp.tmem>
+// CHECK-DAG: warp.tmem_alloc column(384) : memref<128x128xf32, #warp.tmem>
+
+// Each tile's softmax waits for its scores, sends the factor before it takes
+// exponentials, and lays the weights over the scores.
+// CHECK: role @softmax0 warps(4) regs(192)
+// CHECK-NOT: warp.copy
+// CHECK-NOT: warp.dot_into
+// CHECK: scf.for
+// CHECK: %[[X:.*]] = warp.tmem_load
+// CHECK: tile.reduce max dim 1 %{{.*}} : tensor<128x128xf32
+// CHECK: warp.local_store "factor.0"
+// CHECK: math.exp2 %{{.*}} : tensor<128x128xf32
+// CHECK: warp.tmem_store "p.0"
+// CHECK: warp.consumer_release
+// CHECK: warp.local_store "scale.0"
+// CHECK: tile.store "lse.0"
+// CHECK: role @softmax1 warps(4) regs(192)
+// CHECK-NOT: "p.0"
+// CHECK: warp.tmem_store "p.1"
+// CHECK: tile.store "lse.1"
+
+// One tile's correction does not wait for the other's factor.
+// CHECK: role @correction warps(4) regs(80)
+// CHECK-NOT: tensor<128x128xbf16
+// CHECK: scf.for
+// CHECK: warp.local_load
+// CHECK: scf.if
+// CHECK: warp.tmem_load
+// CHECK: warp.tmem_store "o.0.update"
+// CHECK: warp.consumer_release
+// CHECK: warp.local_load
+// CHECK: scf.if
+// CHECK: warp.tmem_store "o.1.update"
+// CHECK: }
+// CHECK: warp.local_store "y.0"
+// CHECK: warp.local_store "y.1"
+
+// The next block's scores of a tile follow this block's product of that tile.
+// CHECK: role @mma warps(1) regs(48)
+// CHECK-NOT: tensor<
+// CHECK: warp.dot_into "s.0"
+// CHECK: warp.dot_into "s.1"
+// CHECK: scf.for
+// CHECK: warp.dot_into "o.0"
+// CHECK: scf.if
+// CHECK: warp.dot_into "s.0"
+// CHECK: }
+// CHECK: warp.dot_into "o.1"
+// CHECK: scf.if
+// CHECK: warp.dot_into "s.1"
+// CHECK: }
+
+// CHECK: role @load warps(1) regs(48)
+// CHECK-NOT: warp.consumer_wait
+// CHECK: warp.copy async "q.0"
+// CHECK: warp.copy async "q.1"
+// CHECK: warp.copy async "k"
+// CHECK: scf.for
+// CHECK: warp.copy async "v"
+// CHECK: scf.if
+// CHECK: warp.copy async "k"
+
+// CHECK: role @epilogue warps(2) regs(48)
+// CHECK-NOT: scf.for
+// CHECK: warp.copy_out "out.0"
+// CHECK: warp.copy_out "out.1"
+func.func @causal(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
+    -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
+  %o, %lse = attn.forward %q, %k, %v
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %queries = attn.query_length
+      %keys = attn.key_length
+      %fromEnd = arith.subi %i, %queries : index
+      %last = arith.addi %fromEnd, %keys : index
+      %keep = arith.cmpi sle, %j, %last : index
+      attn.yield %keep : i1
+    }
+    : tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>
+    -> tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
+  return %o, %lse : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
+}

@@ -48,13 +48,9 @@ static RuntimeValue replaceRows(const RuntimeValue &contents,
 static LogicalResult fillRows(warp::LocalStoreOp op, Agent &agent, Slot &slot,
                               warp::HeldRows rows) {
   Frame &frame = agent.frame;
-  StageUse use = getAcquired(agent);
-  if (PendingDot *dot = findReader(agent, slot)) {
-    frame.fail(op) << "overwrites shared memory that an asynchronous dot may "
-                      "still read";
-    frame.note(dot->op) << "the dot";
-    return failure();
-  }
+  StageUse use = agent.getAcquired();
+  if (PendingDot *dot = findReader(agent, slot))
+    return settle(op, agent, warp::overwritesOperand(dot->op));
   if (failed(claimRows(op, agent, slot, use)))
     return failure();
   const RuntimeValue &tile = frame.get(op.getValue());
@@ -74,12 +70,8 @@ static LogicalResult storeRows(warp::LocalStoreOp op, Agent &agent,
                                 slot.use.pipeline->change(slot.use, agent.party,
                                                           slot.writer))))
     return failure();
-  if (PendingDot *dot = findReader(agent, slot)) {
-    frame.fail(op) << "overwrites shared memory that an asynchronous dot may "
-                      "still read";
-    frame.note(dot->op) << "the dot";
-    return failure();
-  }
+  if (PendingDot *dot = findReader(agent, slot))
+    return settle(op, agent, warp::overwritesOperand(dot->op));
   if (failed(checkCopiesOut(op, agent, slot, /*ofAgentOnly=*/true)))
     return failure();
   llvm::erase_if(slot.stored, [&](const StoredRows &rows) {
@@ -99,14 +91,14 @@ static LogicalResult executeLocalStore(Operation *op, Frame &frame) {
   MemRefType type = store.getTarget().getType();
   warp::HeldRows rows = warp::getHeldRows(agent.party, type);
   bool isPart = rows.count != type.getDimSize(0);
-  if (isPart && getAcquired(agent)) {
+  if (isPart && agent.getAcquired()) {
     if (failed(fillRows(store, agent, slot, rows)))
       return failure();
   } else if (isPart) {
     if (failed(storeRows(store, agent, slot)))
       return failure();
   } else {
-    if (failed(claim(op, agent, slot, getAcquired(agent), WriteKind::Store)))
+    if (failed(claim(op, agent, slot, agent.getAcquired(), WriteKind::Store)))
       return failure();
     slot.contents = frame.get(store.getValue());
     slot.filled.clear();

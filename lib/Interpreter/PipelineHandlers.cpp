@@ -58,12 +58,10 @@ static LogicalResult executeAcquire(Operation *op, Frame &frame) {
   FailureOr<Verb> verb = readVerb(op, frame);
   if (failed(verb))
     return failure();
-  StageUse use;
   warp::Outcome outcome =
-      verb->pipeline.acquire((*agent)->party, verb->index, verb->phase, use);
+      (*agent)->acquire(op, verb->pipeline, verb->index, verb->phase);
   if (!outcome.isDone())
     return settle(op, **agent, outcome);
-  (*agent)->acquired.push_back({use, op});
   (*agent)->synchronised = true;
   return success();
 }
@@ -73,24 +71,15 @@ FailureOr<Signal> fovea::interp::commitStage(Operation *op, Agent &agent) {
   FailureOr<Verb> verb = readVerb(op, frame);
   if (failed(verb))
     return failure();
-  auto *found = llvm::find_if(agent.acquired, [&](auto &entry) {
-    return entry.first.pipeline == &verb->pipeline &&
-           entry.first.stage == verb->index;
-  });
-  if (found == agent.acquired.end()) {
-    frame.fail(op) << "commits stage " << verb->index
-                   << ", which it has not acquired";
-    return failure();
-  }
-  if (failed(settle(
-          op, agent,
-          verb->pipeline.commit(agent.party, found->first, verb->phase))))
+  StageUse use;
+  if (failed(
+          settle(op, agent,
+                 agent.commit(verb->pipeline, verb->index, verb->phase, use))))
     return failure();
   // What is handed over is shown.
   for (Slot *slot : agent.unfenced)
-    if (slot->use == found->first)
+    if (slot->use == use)
       slot->fence(agent.party);
-  agent.acquired.erase(found);
   agent.synchronised = true;
   return Signal{&verb->pipeline, verb->index, agent.party, /*releases=*/false};
 }
@@ -142,25 +131,20 @@ FailureOr<Signal> fovea::interp::releaseStage(Operation *op, Agent &agent,
   FailureOr<Verb> verb = readVerb(op, frame);
   if (failed(verb))
     return failure();
-  StageUse use;
-  if (failed(settle(
-          op, agent,
-          verb->pipeline.release(agent.party, verb->index, verb->phase, use))))
+  auto findDot = [&](const StageUse &use) -> Operation * {
+    PendingDot *dot = afterDots ? nullptr : findReader(agent, use);
+    return dot ? dot->op : nullptr;
+  };
+  auto findCopyOut = [&](const StageUse &use) -> Operation * {
+    for (auto &[slot, copy] : agent.copiesOut)
+      if (slot->use == use)
+        return copy;
+    return nullptr;
+  };
+  if (failed(settle(op, agent,
+                    agent.release(verb->pipeline, verb->index, verb->phase,
+                                  findDot, findCopyOut))))
     return failure();
-  PendingDot *dot = afterDots ? nullptr : findReader(agent, use);
-  if (dot) {
-    frame.fail(op) << "releases stage " << verb->index
-                   << " while an asynchronous dot may still read it";
-    frame.note(dot->op) << "the dot";
-    return failure();
-  }
-  for (auto &[slot, copy] : agent.copiesOut)
-    if (slot->use == use) {
-      frame.fail(op) << "releases stage " << verb->index
-                     << " while a copy out may still read it";
-      frame.note(copy) << "the copy";
-      return failure();
-    }
   agent.synchronised = true;
   return Signal{&verb->pipeline, verb->index, agent.party, /*releases=*/true};
 }
@@ -205,16 +189,9 @@ static LogicalResult executeBeginTurn(Operation *op, Frame &frame) {
     return failure();
   auto begin = cast<warp::BeginTurnOp>(op);
   auto &turns = frame.get(begin.getTurns()).getObject<TurnsState>();
-  for (auto &[other, where] : (*agent)->turns)
-    if (other == &turns) {
-      frame.fail(op) << "begins a turn within a turn";
-      frame.note(where) << "begun here";
-      return failure();
-    }
-  warp::Outcome outcome = turns.begin((*agent)->party);
+  warp::Outcome outcome = (*agent)->beginTurn(op, turns);
   if (!outcome.isDone())
     return settle(op, **agent, outcome);
-  (*agent)->turns.push_back({&turns, op});
   (*agent)->synchronised = true;
   return success();
 }
@@ -225,12 +202,8 @@ static LogicalResult executeEndTurn(Operation *op, Frame &frame) {
     return failure();
   auto end = cast<warp::EndTurnOp>(op);
   auto &turns = frame.get(end.getTurns()).getObject<TurnsState>();
-  auto *found = llvm::find_if(
-      (*agent)->turns, [&](auto &entry) { return entry.first == &turns; });
-  if (found == (*agent)->turns.end())
-    return frame.fail(op) << "ends a turn that it has not begun";
-  (*agent)->turns.erase(found);
-  turns.end();
+  if (failed(settle(op, **agent, (*agent)->endTurn(turns))))
+    return failure();
   (*agent)->cta.notify();
   (*agent)->synchronised = true;
   return success();
@@ -309,12 +282,11 @@ static LogicalResult executeSend(Operation *op, Frame &frame) {
   if (!llvm::isInt<32>(value))
     return frame.fail(op) << "sends " << value
                           << ", which does not lie within 32 bits";
-  StageUse use = getAcquired(**agent);
-  if (!use || use.stage != *stage)
-    return frame.fail(op) << "sends to slot " << *stage
-                          << ", whose stage it has not acquired";
+  if (failed(settle(op, **agent, (*agent)->checkSend(*stage))))
+    return failure();
   Slot &slot = mailbox.slots[*stage];
-  if (failed(claim(op, **agent, slot, use, WriteKind::Copy)))
+  if (failed(
+          claim(op, **agent, slot, (*agent)->getAcquired(), WriteKind::Copy)))
     return failure();
   slot.contents = RuntimeValue::integer(value);
   (*agent)->synchronised = true;

@@ -31,7 +31,7 @@ RowRange fovea::interp::getHeldRows(Frame &frame, RankedTensorType tile) {
 }
 
 Agent::Agent(const Frame &like, Party party, Cta &cta)
-    : party(party), environment{this}, cta(cta),
+    : Participant(party), environment{this}, cta(cta),
       frame(like.getRegistry(), like.getPrecision()) {
   frame.setEnvironment(&cta.position);
   frame.setEnvironment(&environment);

@@ -35,12 +35,11 @@ struct WarpEnvironment {
 
 /// One coroutine of a CTA: a warp group of a role, a whole role, or the kernel
 /// before and after its roles.
-struct Agent {
+struct Agent : warp::Participant {
   Agent(const Frame &like, Party party, Cta &cta);
   // The frame refers to the environment.
   Agent(const Agent &) = delete;
 
-  Party party;
   WarpEnvironment environment;
   Cta &cta;
   Frame frame;
@@ -53,8 +52,6 @@ struct Agent {
   /// How often it is chosen; drawn from the seed.
   unsigned weight = 1;
 
-  /// Stages acquired and not committed, the latest last, and by which op.
-  llvm::SmallVector<std::pair<StageUse, mlir::Operation *>, 2> acquired;
   /// Asynchronous dots in the order of their issue; delivered ones are removed.
   llvm::SmallVector<std::shared_ptr<PendingDot>, 4> dots;
   /// Slots that it stored to, some of them not shown since.
@@ -63,8 +60,6 @@ struct Agent {
   llvm::SmallVector<std::pair<Slot *, mlir::Operation *>, 2> copiesOut;
   /// The last dot in memory form that it issued.
   std::shared_ptr<PendingDot> lastDot;
-  /// Turns that it has begun and not ended.
-  llvm::SmallVector<std::pair<TurnsState *, mlir::Operation *>, 1> turns;
 
   /// Suspends the op that is being executed until the CTA's state changes.
   llvm::LogicalResult wait(std::string reason) {

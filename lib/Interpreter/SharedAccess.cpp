@@ -56,7 +56,7 @@ LogicalResult fovea::interp::settle(Operation *op, Agent &agent,
 LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
                                        Slot &slot) {
   if (!slot.writer)
-    return agent.frame.fail(op) << "reads shared memory that was not written";
+    return settle(op, agent, warp::readsUnwritten());
   if (slot.use) {
     if (failed(settle(
             op, agent,
@@ -113,12 +113,8 @@ static LogicalResult checkStageWrite(Operation *op, Agent &agent,
 static LogicalResult checkWrite(Operation *op, Agent &agent, const Slot &slot,
                                 const StageUse &use, WriteKind kind) {
   Frame &frame = agent.frame;
-  if (PendingDot *dot = findReader(agent, slot, kind)) {
-    frame.fail(op) << "overwrites shared memory that an asynchronous dot may "
-                      "still read";
-    frame.note(dot->op) << "the dot";
-    return failure();
-  }
+  if (PendingDot *dot = findReader(agent, slot, kind))
+    return settle(op, agent, warp::overwritesOperand(dot->op));
   if (failed(checkCopiesOut(op, agent, slot, /*ofAgentOnly=*/false)))
     return failure();
   if (slot.use)
@@ -139,10 +135,7 @@ LogicalResult fovea::interp::checkCopiesOut(Operation *op, Agent &agent,
     for (auto &[read, copy] : other->copiesOut) {
       if (read != &slot || (ofAgentOnly && other.get() != &agent))
         continue;
-      agent.frame.fail(op)
-          << "overwrites shared memory that a copy out may still read";
-      agent.frame.note(copy) << "the copy";
-      return failure();
+      return settle(op, agent, warp::overwritesSource(copy));
     }
   return success();
 }
@@ -150,12 +143,7 @@ LogicalResult fovea::interp::checkCopiesOut(Operation *op, Agent &agent,
 LogicalResult fovea::interp::checkFenced(Operation *op, Agent &agent,
                                          const Slot &slot) {
   Operation *store = slot.findUnfenced(agent.party);
-  if (!store)
-    return success();
-  agent.frame.fail(op) << "reads what was stored before "
-                          "'warp.fence_stores' shows it";
-  agent.frame.note(store) << "stored here";
-  return failure();
+  return store ? settle(op, agent, warp::readsUnfenced(store)) : success();
 }
 
 LogicalResult fovea::interp::checkChangeInPlace(Operation *op, Agent &agent,

@@ -21,11 +21,6 @@ llvm::LogicalResult settle(mlir::Operation *op, Agent &agent,
 /// its wait and its release.
 llvm::LogicalResult checkRead(mlir::Operation *op, Agent &agent, Slot &slot);
 
-/// The stage that the agent acquired last and has not committed, if any.
-inline StageUse getAcquired(const Agent &agent) {
-  return agent.acquired.empty() ? StageUse() : agent.acquired.back().first;
-}
-
 /// What writes to shared memory. A store is by the threads that hold a stage
 /// and may change it; a dot comes after all dots that its role issued before.
 enum class WriteKind { Copy, Store, Dot };

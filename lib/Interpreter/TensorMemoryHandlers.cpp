@@ -123,7 +123,7 @@ static LogicalResult executeTmemStore(Operation *op, Frame &frame) {
   MutableArrayRef<Slot> columns = getColumns(frame, store.getTarget());
   for (Slot &column : columns)
     if (failed(
-            claim(op, **agent, column, getAcquired(**agent), WriteKind::Store)))
+            claim(op, **agent, column, (*agent)->getAcquired(), WriteKind::Store)))
       return failure();
   fillColumns(columns, frame.getArray(store.getValue()));
   return success();
@@ -202,7 +202,7 @@ static LogicalResult executeDotInto(Operation *op, Frame &frame) {
   MutableArrayRef<Slot> columns = getColumns(frame, dot.getAcc());
   for (Slot &column : columns) {
     if (failed(
-            claim(op, **agent, column, getAcquired(**agent), WriteKind::Dot)))
+            claim(op, **agent, column, (*agent)->getAcquired(), WriteKind::Dot)))
       return failure();
     column.product = pending;
   }

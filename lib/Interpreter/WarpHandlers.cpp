@@ -106,16 +106,15 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
   if (failed(found))
     return failure();
   Agent &agent = **found;
-  if (copy.getAsync() && agent.acquired.empty())
-    return frame.fail(op) << "an asynchronous copy must stand between the "
-                             "acquire and the commit of a stage";
+  if (copy.getAsync() && failed(settle(op, agent, agent.checkCopy())))
+    return failure();
   if (!copy.getAsync() && agent.party.role)
     return frame.fail(op) << "a copy in a role must be asynchronous: the "
                              "CTA's threads don't meet there";
   if (copy.getCondition() && !frame.getInteger(copy.getCondition()))
     return success();
   Slot &slot = getView(frame, copy.getTarget()).getSlot();
-  StageUse use = copy.getAsync() ? getAcquired(agent) : StageUse();
+  StageUse use = copy.getAsync() ? agent.getAcquired() : StageUse();
   if (failed(claim(op, agent, slot, use, WriteKind::Copy)))
     return failure();
   MemRefType target = copy.getTarget().getType();

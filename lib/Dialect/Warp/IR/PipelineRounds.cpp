@@ -379,3 +379,108 @@ Outcome TurnOrder::begin(const Party &party) {
   ++begun[party.group];
   return {};
 }
+
+//===----------------------------------------------------------------------===//
+// Participants
+//===----------------------------------------------------------------------===//
+
+Outcome Participant::acquire(Operation *op, PipelineRounds &pipeline,
+                             int64_t stage, int64_t phase) {
+  StageUse use;
+  Outcome outcome = pipeline.acquire(party, stage, phase, use);
+  if (outcome.isDone())
+    acquired.push_back({use, op});
+  return outcome;
+}
+
+Outcome Participant::commit(PipelineRounds &pipeline, int64_t stage,
+                            int64_t phase, StageUse &use) {
+  auto *found = llvm::find_if(acquired, [&](auto &entry) {
+    return entry.first.pipeline == &pipeline && entry.first.stage == stage;
+  });
+  if (found == acquired.end())
+    return Outcome::wrong(
+        formatv("commits stage {0}, which it has not acquired", stage));
+  use = found->first;
+  Outcome outcome = pipeline.commit(party, use, phase);
+  if (outcome.isDone())
+    acquired.erase(found);
+  return outcome;
+}
+
+Outcome Participant::release(PipelineRounds &pipeline, int64_t stage,
+                             int64_t phase, FindReader findDot,
+                             FindReader findCopyOut) {
+  StageUse use;
+  Outcome outcome = pipeline.release(party, stage, phase, use);
+  if (!outcome.isDone())
+    return outcome;
+  if (Operation *dot = findDot(use))
+    return Outcome::wrong(formatv("releases stage {0} while an asynchronous "
+                                  "dot may still read it",
+                                  stage))
+        .note(dot, "the dot");
+  if (Operation *copy = findCopyOut(use))
+    return Outcome::wrong(formatv("releases stage {0} while a copy out may "
+                                  "still read it",
+                                  stage))
+        .note(copy, "the copy");
+  return {};
+}
+
+Outcome Participant::checkCopy() const {
+  if (!acquired.empty())
+    return {};
+  return Outcome::wrong("an asynchronous copy must stand between the acquire "
+                        "and the commit of a stage");
+}
+
+Outcome Participant::checkSend(int64_t slot) const {
+  if (!acquired.empty() && acquired.back().first.stage == slot)
+    return {};
+  return Outcome::wrong(
+      formatv("sends to slot {0}, whose stage it has not acquired", slot));
+}
+
+Outcome Participant::beginTurn(Operation *op, TurnOrder &order) {
+  for (auto &[other, where] : turns)
+    if (other == &order)
+      return Outcome::wrong("begins a turn within a turn")
+          .note(where, "begun here");
+  Outcome outcome = order.begin(party);
+  if (outcome.isDone())
+    turns.push_back({&order, op});
+  return outcome;
+}
+
+Outcome Participant::endTurn(TurnOrder &order) {
+  auto *found =
+      llvm::find_if(turns, [&](auto &entry) { return entry.first == &order; });
+  if (found == turns.end())
+    return Outcome::wrong("ends a turn that it has not begun");
+  turns.erase(found);
+  order.end();
+  return {};
+}
+
+Outcome warp::readsUnwritten() {
+  return Outcome::wrong("reads shared memory that was not written");
+}
+
+Outcome warp::readsUnfenced(Operation *store) {
+  return Outcome::wrong(
+             "reads what was stored before 'warp.fence_stores' shows it")
+      .note(store, "stored here");
+}
+
+Outcome warp::overwritesOperand(Operation *dot) {
+  return Outcome::wrong("overwrites shared memory that an asynchronous dot may "
+                        "still read")
+      .note(dot, "the dot");
+}
+
+Outcome warp::overwritesSource(Operation *copy) {
+  return Outcome::wrong("overwrites shared memory that a copy out may still "
+                        "read")
+      .note(copy, "the copy");
+}

@@ -53,15 +53,14 @@ struct Dot {
 };
 
 /// A program on its way through its trace.
-struct Program {
-  explicit Program(const ProgramTrace &trace) : trace(trace) {}
+struct Program : Participant {
+  explicit Program(const ProgramTrace &trace)
+      : Participant(trace.party), trace(trace) {}
 
   const ProgramTrace &trace;
   size_t next = 0;
   std::string waitsFor;
-  SmallVector<std::pair<StageUse, Operation *>, 2> acquired;
   SmallVector<Dot, 4> dots;
-  SmallVector<Value, 1> turns;
   /// Stages that it filled a part of, the last time each.
   SmallVector<std::pair<Place, StageUse>, 2> filled;
   /// Places with rows that it stored, and those of them that only it sees yet.
@@ -177,20 +176,19 @@ Outcome Simulation::readAll(const TraceEvent &event, Program &program,
     if (found == memory.end()) {
       if (place->first.getDefiningOp<AllocOp>() &&
           !unknown.contains(place->first))
-        return Outcome::wrong("reads shared memory that was not written");
+        return readsUnwritten();
       continue;
     }
     // What was written without a pipeline.
     if (!found->second.use)
       continue;
     auto &[use, writer] = found->second;
-    const Party &party = program.trace.party;
     auto *filled = llvm::find_if(
         program.filled, [&](auto &entry) { return entry.first == *place; });
     if (readsOwnRows(operand) && filled != program.filled.end() &&
-        filled->second.isFilledBy(party))
+        filled->second.isFilledBy(program.party))
       continue;
-    Outcome outcome = use.pipeline->read(use, party, writer);
+    Outcome outcome = use.pipeline->read(use, program.party, writer);
     if (!outcome.isDone())
       return outcome;
   }
@@ -205,15 +203,11 @@ Outcome Simulation::write(const Place &place, const StageUse &use,
     for (const Dot &dot : program.dots)
       if (llvm::is_contained(dot.operands, place) &&
           (!ofRows || ofRows == &program || dot.rowOperand != place))
-        return Outcome::wrong("overwrites shared memory that an asynchronous "
-                              "dot may still read")
-            .note(dot.op, "the dot");
+        return overwritesOperand(dot.op);
   for (Program &program : programs) {
     for (auto &[read, copy] : program.copiesOut)
       if (read == place)
-        return Outcome::wrong("overwrites shared memory that a copy out may "
-                              "still read")
-            .note(copy, "the copy");
+        return overwritesSource(copy);
     llvm::erase(program.stored, place);
   }
   Contents &contents = memory[place];
@@ -245,10 +239,10 @@ Outcome Simulation::executeCopy(const TraceEvent &event, Program &program) {
       memory[*place] = {StageUse(), copy};
     return {};
   }
-  if (program.acquired.empty())
-    return Outcome::wrong("an asynchronous copy must stand between the acquire "
-                          "and the commit of a stage");
-  StageUse use = program.acquired.back().first;
+  Outcome canFill = program.checkCopy();
+  if (!canFill.isDone())
+    return canFill;
+  StageUse use = program.getAcquired();
   StageState &stage = use.pipeline->stages[use.stage];
   stage.copy = copy;
   stage.copiedRound = use.round;
@@ -260,11 +254,11 @@ Outcome Simulation::executeSend(const TraceEvent &event, Program &program) {
   std::optional<int64_t> slot = event.get(send.getStageMutable());
   if (!slot)
     return {};
-  if (program.acquired.empty() || program.acquired.back().first.stage != *slot)
-    return Outcome::wrong(
-        formatv("sends to slot {0}, whose stage it has not acquired", *slot));
-  return write({getShared(send.getMailbox()), *slot},
-               program.acquired.back().first, send);
+  Outcome outcome = program.checkSend(*slot);
+  if (!outcome.isDone())
+    return outcome;
+  return write({getShared(send.getMailbox()), *slot}, program.getAcquired(),
+               send);
 }
 
 Outcome Simulation::issueDot(const TraceEvent &event, Program &program) {
@@ -295,8 +289,7 @@ Outcome Simulation::store(const TraceEvent &event, Program &program) {
     unknown.insert(getShared(op.getTarget()));
     return {};
   }
-  if (!program.acquired.empty()) {
-    StageUse use = program.acquired.back().first;
+  if (StageUse use = program.getAcquired()) {
     Outcome outcome = write(*place, use, op, &program);
     if (!outcome.isDone())
       return outcome;
@@ -306,7 +299,7 @@ Outcome Simulation::store(const TraceEvent &event, Program &program) {
   } else if (auto found = memory.find(*place);
              found != memory.end() && found->second.use) {
     auto &[use, writer] = found->second;
-    Outcome outcome = use.pipeline->change(use, program.trace.party, writer);
+    Outcome outcome = use.pipeline->change(use, program.party, writer);
     if (!outcome.isDone())
       return outcome;
   }
@@ -314,14 +307,10 @@ Outcome Simulation::store(const TraceEvent &event, Program &program) {
     for (const Dot &dot : other.dots)
       if (llvm::is_contained(dot.operands, *place) &&
           (&other == &program || dot.rowOperand != place))
-        return Outcome::wrong("overwrites shared memory that an asynchronous "
-                              "dot may still read")
-            .note(dot.op, "the dot");
+        return overwritesOperand(dot.op);
   for (auto &[read, copy] : program.copiesOut)
     if (read == *place)
-      return Outcome::wrong("overwrites shared memory that a copy out may "
-                            "still read")
-          .note(copy, "the copy");
+      return overwritesSource(copy);
   if (!llvm::is_contained(program.stored, *place))
     program.stored.push_back(*place);
   program.unfenced.push_back({*place, op});
@@ -332,9 +321,7 @@ Outcome Simulation::checkFenced(const Place &place,
                                 const Program &program) const {
   for (auto &[stored, op] : program.unfenced)
     if (stored == place)
-      return Outcome::wrong(
-                 "reads what was stored before 'warp.fence_stores' shows it")
-          .note(op, "stored here");
+      return readsUnfenced(op);
   return {};
 }
 
@@ -371,47 +358,39 @@ Outcome Simulation::checkEnds() {
 
 Outcome Simulation::commit(PipelineRounds &pipeline, int64_t stage,
                            int64_t phase, Program &program) {
-  auto *found = llvm::find_if(program.acquired, [&](auto &entry) {
-    return entry.first.pipeline == &pipeline && entry.first.stage == stage;
-  });
-  if (found == program.acquired.end())
-    return Outcome::wrong(
-        formatv("commits stage {0}, which it has not acquired", stage));
-  const Party &party = program.trace.party;
-  Outcome outcome = pipeline.commit(party, found->first, phase);
+  StageUse use;
+  Outcome outcome = program.commit(pipeline, stage, phase, use);
   if (outcome.isDone()) {
     // What is handed over is shown.
     llvm::erase_if(program.unfenced, [&](auto &entry) {
-      return memory.lookup(entry.first).use == found->first;
+      return memory.lookup(entry.first).use == use;
     });
-    program.acquired.erase(found);
-    pipeline.announceCommit(party, stage);
+    pipeline.announceCommit(program.party, stage);
   }
   return outcome;
 }
 
 Outcome Simulation::release(const TraceEvent &event, PipelineRounds &pipeline,
                             int64_t stage, int64_t phase, Program &program) {
-  StageUse use;
-  Outcome outcome = pipeline.release(program.trace.party, stage, phase, use);
-  if (!outcome.isDone())
-    return outcome;
-  if (!isa<ReleaseAfterDotsOp>(event.op))
-    for (const Dot &dot : program.dots)
-      for (const Place &place : dot.operands)
-        if (memory.lookup(place).use == use)
-          return Outcome::wrong(formatv("releases stage {0} while an "
-                                        "asynchronous dot may still read it",
-                                        stage))
-              .note(dot.op, "the dot");
-  for (auto &[place, copy] : program.copiesOut)
-    if (memory.lookup(place).use == use)
-      return Outcome::wrong(formatv("releases stage {0} while a copy out may "
-                                    "still read it",
-                                    stage))
-          .note(copy, "the copy");
-  pipeline.announceRelease(program.trace.party, stage);
-  return {};
+  auto findDot = [&](const StageUse &use) -> Operation * {
+    if (!isa<ReleaseAfterDotsOp>(event.op))
+      for (const Dot &dot : program.dots)
+        for (const Place &place : dot.operands)
+          if (memory.lookup(place).use == use)
+            return dot.op;
+    return nullptr;
+  };
+  auto findCopyOut = [&](const StageUse &use) -> Operation * {
+    for (auto &[place, copy] : program.copiesOut)
+      if (memory.lookup(place).use == use)
+        return copy;
+    return nullptr;
+  };
+  Outcome outcome =
+      program.release(pipeline, stage, phase, findDot, findCopyOut);
+  if (outcome.isDone())
+    pipeline.announceRelease(program.party, stage);
+  return outcome;
 }
 
 Outcome Simulation::executeVerb(const TraceEvent &event, Program &program) {
@@ -423,17 +402,12 @@ Outcome Simulation::executeVerb(const TraceEvent &event, Program &program) {
   if (stage < 0 || stage >= count)
     return Outcome::wrong(
         formatv("stage {0} lies outside [0, {1})", stage, count));
-  if (isa<ProducerAcquireOp>(op)) {
-    StageUse use;
-    Outcome outcome = pipeline.acquire(program.trace.party, stage, phase, use);
-    if (outcome.isDone())
-      program.acquired.push_back({use, op});
-    return outcome;
-  }
+  if (isa<ProducerAcquireOp>(op))
+    return program.acquire(op, pipeline, stage, phase);
   if (isa<ProducerCommitOp, CommitAfterDotsOp>(op))
     return commit(pipeline, stage, phase, program);
   if (isa<ConsumerWaitOp>(op))
-    return pipeline.wait(op, program.trace.party, stage, phase);
+    return pipeline.wait(op, program.party, stage, phase);
   return release(event, pipeline, stage, phase, program);
 }
 
@@ -441,20 +415,8 @@ Outcome Simulation::executeTurn(Operation *op, Program &program) {
   Value turns = getShared(op->getOperand(0));
   auto &order =
       getObject<TurnOrder>(turns, cast<TurnsType>(turns.getType()).getGroups());
-  auto *open = llvm::find(program.turns, turns);
-  if (isa<BeginTurnOp>(op)) {
-    if (open != program.turns.end())
-      return Outcome::wrong("begins a turn within a turn");
-    Outcome outcome = order.begin(program.trace.party);
-    if (outcome.isDone())
-      program.turns.push_back(turns);
-    return outcome;
-  }
-  if (open == program.turns.end())
-    return Outcome::wrong("ends a turn that it has not begun");
-  program.turns.erase(open);
-  order.end();
-  return {};
+  return isa<BeginTurnOp>(op) ? program.beginTurn(op, order)
+                              : program.endTurn(order);
 }
 
 Outcome Simulation::execute(const TraceEvent &event, Program &program) {
@@ -510,8 +472,8 @@ LogicalResult Simulation::report(const Outcome &outcome, Operation *op,
       (outcome.where ? outcome.where : op)->emitError(outcome.text);
   for (auto &[where, text] : outcome.notes)
     error.attachNote(where->getLoc()) << text;
-  if (program.trace.party.role)
-    error.attachNote(op->getLoc()) << "in " << program.trace.party.describe();
+  if (program.party.role)
+    error.attachNote(op->getLoc()) << "in " << program.party.describe();
   world.describe(*error.getUnderlyingDiagnostic());
   return error;
 }
@@ -524,12 +486,12 @@ LogicalResult Simulation::reportDeadlock() {
     Operation *op = program.trace.events[program.next].op;
     if (!error) {
       error.emplace(op->emitError("deadlock: "));
-      *error << program.trace.party.describe() << " waits " << program.waitsFor
+      *error << program.party.describe() << " waits " << program.waitsFor
              << ", which never happens";
       continue;
     }
     error->attachNote(op->getLoc())
-        << program.trace.party.describe() << " waits " << program.waitsFor;
+        << program.party.describe() << " waits " << program.waitsFor;
   }
   world.describe(*error->getUnderlyingDiagnostic());
   return *error;

@@ -195,6 +195,49 @@ private:
   llvm::SmallVector<int64_t> begun;
 };
 
+/// One who takes part in synchronisation, and what it has begun. Whoever
+/// executes or simulates a program keeps one for each party, and knows besides
+/// which dots and copies are under way.
+struct Participant {
+  explicit Participant(const Party &party) : party(party) {}
+
+  /// The stage that was acquired last and is not committed, if any.
+  StageUse getAcquired() const {
+    return acquired.empty() ? StageUse() : acquired.back().first;
+  }
+
+  /// The verbs, as `PipelineRounds` has them. Commits and releases say nothing
+  /// to the other side yet.
+  Outcome acquire(mlir::Operation *op, PipelineRounds &pipeline, int64_t stage,
+                  int64_t phase);
+  Outcome commit(PipelineRounds &pipeline, int64_t stage, int64_t phase,
+                 StageUse &use);
+  /// `findDot` and `findCopyOut` give what may still read a stage, or null.
+  using FindReader = llvm::function_ref<mlir::Operation *(const StageUse &)>;
+  Outcome release(PipelineRounds &pipeline, int64_t stage, int64_t phase,
+                  FindReader findDot, FindReader findCopyOut);
+  /// Whether an asynchronous copy has a stage to fill, and a message its slot.
+  Outcome checkCopy() const;
+  Outcome checkSend(int64_t slot) const;
+
+  Outcome beginTurn(mlir::Operation *op, TurnOrder &order);
+  Outcome endTurn(TurnOrder &order);
+
+  Party party;
+  /// Stages acquired and not committed, the latest last, and by which op.
+  llvm::SmallVector<std::pair<StageUse, mlir::Operation *>, 2> acquired;
+  /// Turns begun and not ended.
+  llvm::SmallVector<std::pair<TurnOrder *, mlir::Operation *>, 1> turns;
+};
+
+/// What is wrong with an access to shared memory: nobody wrote what it reads,
+/// or `store` is not shown yet; `dot` or `copy` may still read what it
+/// overwrites.
+Outcome readsUnwritten();
+Outcome readsUnfenced(mlir::Operation *store);
+Outcome overwritesOperand(mlir::Operation *dot);
+Outcome overwritesSource(mlir::Operation *copy);
+
 } // namespace fovea::warp
 
 #endif // FOVEA_DIALECT_WARP_IR_PIPELINEROUNDS_H

@@ -92,7 +92,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c64 = arith.constant 64 : index
-    %blocks = arith.maxui %n, %c1 : index
+    %blocks = arith.maxsi %n, %c1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %sum = scf.for %j = %c0 to %blocks step %c1 iter_args(%acc = %none) -> !sum {
       %row = arith.muli %j, %c64 : index

@@ -21,6 +21,25 @@ gpu.module @m {
 
 // -----
 
+// A number a row is a vector: no panels, no swizzle, behind what has them.
+// CHECK: tile.abi @f
+// CHECK-SAME: shared_memory(3136)
+// CHECK: warp.alloc offset(2048) : memref<2x128x1xf32
+// CHECK: warp.alloc offset(0) : memref<32x32xbf16
+// CHECK: warp.alloc offset(3072) : memref<16x1xf32
+gpu.module @m {
+  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
+    %rows = warp.alloc : memref<2x128x1xf32, #warp.shared<panel = 16>>
+    %a = warp.alloc : memref<32x32xbf16, #warp.shared<panel = 32>>
+    %few = warp.alloc : memref<16x1xf32, #warp.shared<panel = 16>>
+    gpu.return
+  }
+}
+
+// -----
+
 // Ones lie behind all buffers, wherever they are made.
 // CHECK: tile.abi @f
 // CHECK-SAME: shared_memory(4096)

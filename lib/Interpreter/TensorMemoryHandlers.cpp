@@ -122,8 +122,8 @@ static LogicalResult executeTmemStore(Operation *op, Frame &frame) {
     return failure();
   MutableArrayRef<Slot> columns = getColumns(frame, store.getTarget());
   for (Slot &column : columns)
-    if (failed(
-            claim(op, **agent, column, (*agent)->getAcquired(), WriteKind::Store)))
+    if (failed(claim(op, **agent, column, (*agent)->getAcquired(),
+                     WriteKind::Store)))
       return failure();
   fillColumns(columns, frame.getArray(store.getValue()));
   return success();
@@ -201,8 +201,8 @@ static LogicalResult executeDotInto(Operation *op, Frame &frame) {
     return failure();
   MutableArrayRef<Slot> columns = getColumns(frame, dot.getAcc());
   for (Slot &column : columns) {
-    if (failed(
-            claim(op, **agent, column, (*agent)->getAcquired(), WriteKind::Dot)))
+    if (failed(claim(op, **agent, column, (*agent)->getAcquired(),
+                     WriteKind::Dot)))
       return failure();
     column.product = pending;
   }

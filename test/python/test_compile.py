@@ -147,11 +147,11 @@ def test_warnings(fovea):
 def test_schedules_that_spill_are_refused(fovea):
     if fovea.find_ptxas() is None:
         pytest.skip("needs ptxas")
-    spec = fovea.attention(dropout=0.25, head_dim=128)
+    spec = fovea.attention(dropout=0.25, head_dim=64)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fovea.compile(spec, target="sm_90a", cache=False).cubin
-    kernel = fovea.compile(spec, target="sm_90a", schedule="tile_n=128", cache=False)
+    kernel = fovea.compile(spec, target="sm_90a", schedule="tile_n=224", cache=False)
     with pytest.raises(fovea.CompileError, match="spills: [0-9]+ bytes of stores"):
         kernel.cubin
     with pytest.warns(fovea.CompileWarning, match="spills: [0-9]+ bytes of stores") as found:

@@ -1,5 +1,8 @@
-"""All scores are equal, so one rounding decides about all rows. The rule was at fault: a mean is tried again with
-other data."""
+"""All scores are equal and bounded, so all weights are, and one rounding decides about all rows: that of a weight
+relative to the fixed reference, where the baseline's weights are exactly one. A mean is tried again with other data; with
+these, most fail."""
+
+EXPECTED = "mean at level tile for sm_90a"
 
 FRONT_END = 'fovea'
 

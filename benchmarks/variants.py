@@ -34,7 +34,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "G
 
 import forward  # noqa: E402
 import waiting  # noqa: E402
-from variant_programs import HEAD_DIM, PROGRAMS, compile_programs, make_tensors, sizes_of  # noqa: E402
+from variant_programs import (  # noqa: E402
+    HEAD_DIM, PROGRAMS, compile_programs, make_tensors, prepare_ours, relative_error, sizes_of,
+)  # fmt: skip
 
 OURS, FLEX = "fovea", "flex_attention"
 # What variants must keep to: shares of blocks and of our dense kernel's time, of
@@ -111,25 +113,6 @@ def flex_contestant(torch, program, sizes, captures, lists, tensors):
     output = call()
     torch.cuda.synchronize()
     return call, output, share, seconds
-
-
-def prepare_ours(torch, runtime, image, tensors):
-    kernel = runtime.load(*image[:2])
-    o = torch.full_like(tensors["q"], torch.nan)
-    prepared = kernel.prepare(**tensors, o=o)
-    stream = torch.cuda.current_stream().cuda_stream
-
-    def launch():
-        prepared.run(stream)
-
-    facts = {**kernel.info(), **image[2]}
-    del facts["name"]
-    return launch, o, facts
-
-
-def relative_error(found, expected):
-    expected = expected.float()
-    return ((found.float() - expected).norm() / expected.norm()).item()
 
 
 def candidate_contestants(torch, runtime, name, candidates, tensors, expected):

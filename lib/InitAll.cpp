@@ -34,7 +34,8 @@
 using namespace mlir;
 
 void fovea::registerDialects(DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect, tile::TileDialect, warp::WarpDialect>();
+  registry.insert<attn::AttnDialect, plan::PlanDialect, tile::TileDialect,
+                  warp::WarpDialect>();
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, DLTIDialect,
                   func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect,
                   math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,

@@ -29,6 +29,10 @@ LIT_PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
 # What is not run under the sanitizers: many programs, or many seeds of them, which take minutes.
 NOT_SANITIZED = ("ptxas|feature-pairs|no-spills|roles-sass|examples-sm_[0-9a]*-(warp|ptx)|packed-queries|Analysis/random"
                  "|sequence-order|shapes-|recurrences-|ablation|examples-attn|bias-broadcasts|cluster.test|persistent")
+# After so long a test is taken to hang.
+TEST_SECONDS, SANITIZED_SECONDS = 300, 900
+# What gates a change is the same for every change: `make fuzz` and `make fuzz-text` go further.
+FUZZ_SEED = 1
 FUZZ_MINUTES = 2
 PROGRAM_MINUTES = 1
 LIT_SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
@@ -87,11 +91,11 @@ def tool_of_build(build, name):
     return None
 
 
-def lit_timeout(lit):
+def lit_timeout(lit, seconds):
     """Arguments that stop a hanging test, where lit's Python can do that."""
     python = pathlib.Path(lit).read_text(errors="replace").splitlines()[0].lstrip("#! ").split()
     probe = subprocess.run([*python, "-c", "import psutil"], capture_output=True)
-    return ["--timeout=300"] if probe.returncode == 0 else []
+    return [f"--timeout={seconds}"] if probe.returncode == 0 else []
 
 
 def run_lit(build, jobs, totals, only, without=None, seconds=float("inf")):
@@ -105,8 +109,11 @@ def run_lit(build, jobs, totals, only, without=None, seconds=float("inf")):
     paths = [build / "test" / path for path in only] or [build / "test"]
     left_out = ["--filter-out", without] if without else []
     # Which tests a limit cuts off changes from run to run.
-    order = ["--order=lexical"] if seconds == float("inf") else ["--order=random", f"--max-time={max(int(seconds), 1)}"]
-    run([lit, "-sv", f"-j{jobs}", *lit_timeout(lit), *left_out, *order, "--output", results, *paths])
+    order = "lexical" if seconds == float("inf") else "random"
+    longest = SANITIZED_SECONDS if without else TEST_SECONDS
+    # Lit's own --max-time is one for each test that it waits for. Interrupted, it reports what it has.
+    run([lit, "-sv", f"-j{jobs}", *lit_timeout(lit, longest), *left_out, f"--order={order}", "--output", results, *paths],
+        seconds=seconds)
     if not results.exists():
         totals.add("lit", False)
         return
@@ -142,7 +149,7 @@ def run_pytest(build, jobs, totals):
 
 def run_fuzzers(build, jobs, totals):
     """A short while of each reader, and of random programs; how many there were is told."""
-    totals.add("fuzz-text", run([sys.executable, "test/Fuzz/run_text.py", build, f"--minutes={FUZZ_MINUTES}",
+    totals.add("fuzz-text", run([sys.executable, "test/Fuzz/run_text.py", build, f"--minutes={FUZZ_MINUTES}", f"--seed={FUZZ_SEED}",
                                  f"--finds={build / 'test' / 'finds'}"]))
     # Python is not sanitized: it must have the sanitizer's library before it loads ours.
     library = subprocess.run([tool_of_build(build, "CMAKE_CXX_COMPILER"),
@@ -150,7 +157,7 @@ def run_fuzzers(build, jobs, totals):
                              capture_output=True, text=True).stdout.strip()
     environment = {**os.environ, "LD_PRELOAD": library, "FOVEA_LIBRARY_PATH": str(build / "lib"),
                    "ASAN_OPTIONS": f"{os.environ['ASAN_OPTIONS']}:detect_leaks=0"}
-    totals.add("fuzz programs", run([sys.executable, "test/Fuzz/run_programs.py", "fuzz", f"--minutes={PROGRAM_MINUTES}",
+    totals.add("fuzz programs", run([sys.executable, "test/Fuzz/run_programs.py", "fuzz", f"--minutes={PROGRAM_MINUTES}", f"--seed={FUZZ_SEED}",
                                      f"--jobs={jobs}", "--front-end=fovea", f"--keep={build / 'test' / 'finds'}"],
                                     environment))
 

@@ -147,7 +147,7 @@ typedef struct FoveaOptions {
   size_t size;
   /** The chip: one of foveaTargetName. "sm_80". */
   const char *target;
-  /** "auto", or fields of #tile.schedule: "tile_n=32,stages=3". "auto". */
+  /** "auto", or words of docs/Plan.md: "tile_n=32,stages=3". "auto". */
   const char *schedule;
   /** The softmax loop's algorithm, for example "deferred". The schedule's. */
   const char *recurrence;

@@ -8,8 +8,6 @@
 
 #include "Sequences.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
@@ -19,44 +17,40 @@ namespace {
 class SequenceReader {
 public:
   SequenceReader(attn::ForwardOp op, Frame &frame)
-      : op(op), frame(frame), query(frame.getArray(op.getQuery()).getShape()),
+      : op(op), frame(frame), places(op.getSequence().getKeyPlaces()),
+        query(frame.getArray(op.getQuery()).getShape()),
         key(frame.getArray(op.getKey()).getShape()),
         queries(query[op.getSequenceDim()]), keys(key[op.getSequenceDim()]) {}
 
   LogicalResult read(std::vector<Sequence> &sequences) {
     if (failed(checkShapes()))
       return failure();
-    return llvm::TypeSwitch<Attribute, LogicalResult>(op.getSequence())
-        .Case([&](attn::DenseAttr) { return readDense(sequences); })
-        .Case([&](attn::LengthsAttr) { return readLengths(sequences); })
-        .Case([&](attn::PackedAttr) { return readPacked(sequences); })
-        .Case([&](attn::PagedAttr form) { return readPaged(form, sequences); })
-        .Default([&](Attribute) -> LogicalResult {
-          return frame.fail(op) << "cannot execute the sequence form '"
-                                << op.getSequence().getKeyword() << "'";
-        });
+    if (places.arePacked)
+      return readPacked(sequences);
+    if (places.page)
+      return readPaged(sequences);
+    return readEntries(sequences);
   }
 
 private:
   /// What the types leave open: dynamic sizes that do not fit each other.
   LogicalResult checkShapes() {
     ArrayRef<int64_t> value = frame.getArray(op.getValue()).getShape();
-    bool isPacked = isa<attn::PackedAttr>(op.getSequence());
-    bool isPaged = op.getSequence().hasPagedKeys();
     if (key.drop_back() != value.drop_back())
       return frame.fail(op) << "key and value must agree in all but the head "
                                "dim";
-    if (!isPaged && query[0] != key[0])
+    if (!places.page && query[0] != key[0])
       return frame.fail(op) << "query and key must have one batch size, found "
                             << query[0] << " and " << key[0];
-    if (isPacked && query[0] != 1)
+    if (places.arePacked && query[0] != 1)
       return frame.fail(op) << "packed sequences need a batch dimension of 1, "
                                "found "
                             << query[0];
     for (auto [index, operand] : llvm::enumerate(op.getSequenceOperands())) {
       int64_t expected =
-          isPacked ? frame.getArray(op.getSequenceOperands()[0]).getShape()[0]
-                   : query[0];
+          places.arePacked
+              ? frame.getArray(op.getSequenceOperands()[0]).getShape()[0]
+              : query[0];
       int64_t found = frame.getArray(operand).getShape()[0];
       if (found != expected)
         return frame.fail(op)
@@ -78,20 +72,14 @@ private:
     return sequence;
   }
 
-  LogicalResult readDense(std::vector<Sequence> &sequences) {
+  /// Sequences that are entries of the batch, with all keys or the first ones.
+  LogicalResult readEntries(std::vector<Sequence> &sequences) {
+    const int64_t *lengths =
+        places.lengths ? getOperand(*places.lengths) : nullptr;
     for (int64_t entry = 0; entry < query[0]; ++entry) {
       Sequence &sequence = addBatchEntry(sequences, entry);
-      for (int64_t j = 0; j < keys; ++j)
-        sequence.keys.push_back({entry, j});
-    }
-    return success();
-  }
-
-  LogicalResult readLengths(std::vector<Sequence> &sequences) {
-    const int64_t *lengths = getOperand(0);
-    for (int64_t entry = 0; entry < query[0]; ++entry) {
-      Sequence &sequence = addBatchEntry(sequences, entry);
-      int64_t count = std::clamp<int64_t>(lengths[entry], 0, keys);
+      int64_t count =
+          lengths ? std::clamp<int64_t>(lengths[entry], 0, keys) : keys;
       for (int64_t j = 0; j < count; ++j)
         sequence.keys.push_back({entry, j});
     }
@@ -129,11 +117,10 @@ private:
     return success();
   }
 
-  LogicalResult readPaged(attn::PagedAttr form,
-                          std::vector<Sequence> &sequences) {
+  LogicalResult readPaged(std::vector<Sequence> &sequences) {
     const Array &table = frame.getArray(op.getSequenceOperands()[0]);
-    const int64_t *lengths = getOperand(1);
-    int64_t page = form.getPage(), pagesPerEntry = table.getShape()[1];
+    const int64_t *lengths = getOperand(*places.lengths);
+    int64_t page = *places.page, pagesPerEntry = table.getShape()[1];
     if (keys != page)
       return frame.fail(op)
              << "pages must have " << page << " rows, found " << keys;
@@ -158,6 +145,7 @@ private:
 
   attn::ForwardOp op;
   Frame &frame;
+  attn::KeyPlaces places;
   ArrayRef<int64_t> query, key;
   int64_t queries, keys;
 };

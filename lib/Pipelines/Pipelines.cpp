@@ -105,7 +105,6 @@ void fovea::buildWarpToNVVMPipeline(OpPassManager &pm) {
   module.addPass(createSCFToControlFlowPass());
   module.addPass(createConvertGpuOpsToNVVMOps());
   module.addPass(createReconcileUnrealizedCastsPass());
-  module.addPass(createCanonicalizerPass());
   module.addPass(createCSEPass());
 }
 

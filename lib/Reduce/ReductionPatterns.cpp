@@ -44,7 +44,8 @@ static constexpr Simplification kSimplifications[] = {
       return dropRegion(op.getMaskMod());
     },
     [](ForwardOp op) -> LogicalResult {
-      if (op.getSequenceOperands().empty() || op.getSequence().hasPagedKeys())
+      if (op.getSequenceOperands().empty() ||
+          op.getSequence().getKeyPlaces().page)
         return failure();
       op.getSequenceOperandsMutable().clear();
       op.setSequenceAttr(DenseAttr::get(op.getContext()));

@@ -10,29 +10,13 @@
 
 #include "Translation.h"
 
+#include "fovea/Target/Schedule.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::tile;
-
-/// The schedule as printed, field by field: people read it, hosts ignore it.
-static void writeSchedule(ScheduleAttr schedule, llvm::json::OStream &json) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  static_cast<Attribute>(schedule).print(stream);
-  StringRef fields = StringRef(text).split('<').second.rsplit('>').first;
-  SmallVector<StringRef> parts;
-  fields.split(parts, ',');
-  for (StringRef part : parts) {
-    auto [name, value] = part.split('=');
-    int64_t number;
-    if (value.trim().getAsInteger(10, number))
-      json.attribute(name.trim(), value.trim());
-    else
-      json.attribute(name.trim(), number);
-  }
-}
 
 static void writeTensor(TensorAttr tensor, llvm::json::OStream &json) {
   auto dims = tensor.getDims().getAsRange<StringAttr>();
@@ -128,7 +112,8 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   value("kernel", abi.getKernel());
   value("target", abi.getTarget());
   member("schedule", [&](llvm::json::OStream &json) {
-    json.object([&] { writeSchedule(abi.getSchedule(), json); });
+    // People read it, hosts ignore it.
+    json.object([&] { ScheduleFields::from(abi.getPlan()).writeJSON(json); });
   });
   list("tensors", abi.getTensors(),
        [](Attribute attr, llvm::json::OStream &json) {

@@ -133,13 +133,10 @@ fovea::translateToLLVMIR(gpu::GPUModuleOp module, const TargetInfo &target,
 }
 
 static constexpr StringLiteral kKeepKnownBits = "keep-known-bits",
-                               kScalarizeMasks = "scalarize-masks",
-                               kShareOffsets = "share-offsets",
                                kKeepConjunctions = "keep-conjunctions";
 
 ArrayRef<llvm::StringLiteral> fovea::getMaskOptimizations() {
-  static constexpr StringLiteral names[] = {kKeepKnownBits, kScalarizeMasks,
-                                            kShareOffsets, kKeepConjunctions};
+  static constexpr StringLiteral names[] = {kKeepKnownBits, kKeepConjunctions};
   return names;
 }
 
@@ -173,14 +170,7 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
   if (has(kKeepKnownBits))
     keepKnownBits(module);
   run("function(instcombine<no-verify-fixpoint>,"
-      "simplifycfg<no-speculate-blocks>,dce)");
-  // Each element of a mask has bits that its vector has not.
-  if (has(kScalarizeMasks) && scalarizeMasks(module))
-    run("function(instcombine<no-verify-fixpoint>,early-cse,"
-        "instcombine<no-verify-fixpoint>,early-cse,"
-        "dce)");
-  if (has(kShareOffsets) && shareOffsets(module))
-    run("function(instcombine<no-verify-fixpoint>,early-cse,dce)");
+      "simplifycfg<no-speculate-blocks>,early-cse,dce)");
   if (has(kKeepConjunctions))
     keepConjunctions(module);
   hideNegations(module);

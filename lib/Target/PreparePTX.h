@@ -20,19 +20,6 @@ namespace fovea {
 /// make divisions and remainders of coordinates.
 void keepKnownBits(llvm::Module &module);
 
-/// Evaluates the conditions of selects between vectors, and addresses taken out
-/// of vectors, one element after the other, down to what is loaded or carried.
-/// Op by op, every coordinate of a block of scores would be alive at once
-/// beside the scores: more than there are registers for. Returns whether there
-/// was any.
-bool scalarizeMasks(llvm::Module &module);
-
-/// Takes constants out of what masks compute from coordinates: `(b | 9) >> 6`
-/// becomes `b >> 6`, `i - (b | 9)` becomes `(i - b) - 9`, and `i < (b | 9)`
-/// becomes `i - b < 9`. So all elements of a thread share what is not constant.
-/// Returns whether there was any.
-bool shareOffsets(llvm::Module &module);
-
 /// The backend makes two selects of one with two conditions. Joined in an
 /// `asm`, they remain one, and ptxas joins them in the second comparison.
 void keepConjunctions(llvm::Module &module);

@@ -8,7 +8,7 @@
 
 #include "fovea/Target/ScheduleSpace.h"
 
-#include "WarpGroupSchedule.h"
+#include "Planner.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

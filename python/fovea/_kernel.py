@@ -494,7 +494,7 @@ def compile(
     target
         one of ``fovea.targets()``, "sm_90a" by default.
     schedule
-        "auto", or fields of #tile.schedule to override: "tile_n=64,stages=3".
+        "auto", or fields of the schedule to override (docs/Plan.md): "tile_n=64,stages=3".
     recurrence
         the softmax loop's algorithm: "auto", "deferred", "lazy" and so on
         (docs/Tile.md).

@@ -27,6 +27,7 @@ static char *text;
 static size_t text_size;
 static const char *file_name;
 static int failures;
+static int64_t trace_keys = 2;
 
 static void print_diagnostics(const FoveaDiagnostic *list, size_t count,
                               int indent) {
@@ -111,15 +112,17 @@ static void map_blocks(FoveaContext *context, FoveaModule *module,
   printf("\n");
 }
 
-/** What happens up to `events` with one query and two keys. */
+/** What happens up to `events` with one query and some keys, all zeros. */
 static void trace(FoveaContext *context, FoveaModule *module, size_t events) {
-  static uint16_t zeros[32];
-  static const int64_t one[] = {1, 1, 1, 16}, two[] = {1, 1, 2, 16};
-  FoveaTensor inputs[] = {{"q", "f16", zeros, 4, one},
-                          {"k", "f16", zeros, 4, two},
-                          {"v", "f16", zeros, 4, two}};
+  static const int64_t query[] = {1, 1, 1, 16};
+  const int64_t keys[] = {1, 1, trace_keys, 16};
+  uint16_t *zeros = calloc((size_t)trace_keys * 16, sizeof *zeros);
+  FoveaTensor inputs[] = {{"q", "f16", zeros, 4, query},
+                          {"k", "f16", zeros, 4, keys},
+                          {"v", "f16", zeros, 4, keys}};
   print_buffer(context, foveaTrace(module, &options, inputs, 3, events));
   printf("\n");
+  free(zeros);
 }
 
 /** Nothing that is null may matter. */
@@ -282,6 +285,8 @@ int main(int argc, char **argv) {
       options.schedule_table = value;
     else if ((value = value_of(argv[i], "--kernel=")))
       options.kernel = value;
+    else if ((value = value_of(argv[i], "--keys=")))
+      trace_keys = atoi(value);
     else if ((value = value_of(argv[i], "--size=")))
       options.size = (size_t)atoi(value);
     else if (strcmp(argv[i], "--accurate-tanh") == 0)

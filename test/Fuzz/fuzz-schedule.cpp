@@ -15,6 +15,7 @@
 #include "TextMutator.h"
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Warp/IR/Warp.h"
 #include "fovea/Target/Schedule.h"
 #include "fovea/Target/ScheduleTable.h"
 #include "fovea/Target/Target.h"
@@ -42,7 +43,7 @@ static std::vector<ScheduleProblem> makeProblems() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static MLIRContext context(MLIRContext::Threading::DISABLED);
   static const std::vector<ScheduleProblem> problems = makeProblems();
-  context.loadDialect<tile::TileDialect>();
+  context.loadDialect<tile::TileDialect, warp::WarpDialect>();
   bool complained = false;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     complained |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
@@ -68,7 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (failed(schedule) != complained)
       abort();
     if (succeeded(schedule) &&
-        getSharedMemory(problem, *schedule) > problem.target->sharedMemory)
+        getSharedMemory(&context, problem, ScheduleFields::from(*schedule)) >
+            problem.target->sharedMemory)
       abort();
   }
   return 0;

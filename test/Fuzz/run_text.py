@@ -1,12 +1,13 @@
 """Fuzzes every reader of text and bytes that others may have written.
 
-    run_text.py BUILD [--minutes=N | --runs=N] [--readers=NAME,...] [--finds=FOLDER]
+    run_text.py BUILD [--minutes=N | --runs=N] [--seed=N] [--readers=NAME,...] [--finds=FOLDER]
 
 BUILD is a build folder of the preset asan. Inputs are mutations of what the
 repository has of their kind. A crash, what a sanitizer reports, more than 4 GiB
 or more than a minute for one input is a find: its input is kept in FOLDER, and
 belongs into test/Fuzz/Finds/READER once it is mended. Prints how many inputs each
-reader had; exits with 1 if anything was found.
+reader had; exits with 1 if anything was found. The same seed gives the same inputs,
+as far as the time goes.
 """
 
 import argparse
@@ -96,7 +97,7 @@ def write_corpus(reader, build, folder):
         shutil.copy(path, folder)
 
 
-def run_libfuzzer(reader, build, limit, finds, scratch):
+def run_libfuzzer(reader, build, limit, seed, finds, scratch):
     """How many inputs ran, and how many were finds."""
     corpus = scratch / reader
     write_corpus(reader, build, corpus)
@@ -108,6 +109,9 @@ def run_libfuzzer(reader, build, limit, finds, scratch):
         arguments = [build / "bin" / f"fuzz-{reader}", corpus, f"-artifact_prefix={kept}/", "-print_final_stats=1",
                      f"-timeout={SECONDS_AN_INPUT}", f"-rss_limit_mb={MEGABYTES}", "-verbosity=0",
                      "-malloc_limit_mb=2048", f"-max_len={LIBFUZZER[reader][1]}", "-detect_leaks=0"]
+        if seed is not None:
+            # What follows a find must not repeat what led to it.
+            arguments.append(f"-seed={seed + found}")
         if "runs" in limit:
             arguments.append(f"-runs={limit['runs'] - executed}")
         else:
@@ -125,10 +129,11 @@ def run_libfuzzer(reader, build, limit, finds, scratch):
     return executed, found
 
 
-def run_script(name, build, limit, finds, scratch):
+def run_script(name, build, limit, seed, finds, scratch):
     script = HERE / f"fuzz_{name.replace('-', '_')}.py"
     arguments = [sys.executable, script, "--build", build, "--finds", finds / name]
     arguments += [f"--{key}={int(value)}" for key, value in limit.items()]
+    arguments += [f"--seed={seed}"] if seed is not None else []
     result = subprocess.run(arguments, capture_output=True, text=True, cwd=scratch)
     last = (result.stdout.strip().splitlines() or [""])[-1]
     counted = re.fullmatch(r"(\d+) inputs, (\d+) finds", last)
@@ -142,6 +147,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, help="for all readers together")
     parser.add_argument("--runs", type=int, help="inputs for each reader, instead")
+    parser.add_argument("--seed", type=int, help="from 1; another one each time, or the day's, by default")
     parser.add_argument("--readers", default=",".join([*LIBFUZZER, *SCRIPTS]))
     parser.add_argument("--finds", type=pathlib.Path, default=pathlib.Path("fuzz-finds"))
     args = parser.parse_args()
@@ -154,7 +160,7 @@ def main():
         limit = {"runs": args.runs} if args.runs else {"seconds": 60 * (args.minutes or 5) * shares[reader] / whole}
         run = run_libfuzzer if reader in LIBFUZZER else run_script
         with tempfile.TemporaryDirectory() as scratch:
-            executed, found = run(reader, args.build.resolve(), limit, args.finds.resolve(), pathlib.Path(scratch))
+            executed, found = run(reader, args.build.resolve(), limit, args.seed, args.finds.resolve(), pathlib.Path(scratch))
         print(f"{reader}: {executed} inputs, {found} finds", flush=True)
         total += executed
         failures += found

@@ -23,7 +23,7 @@
 !t = tensor<16x64xf32, #tile.reg>
 !h = tensor<16x64xf16, #tile.reg>
 gpu.module @kernels {
-  tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?x64xf32>, ["S", "D"], 4>,
              #tile.tensor<"y", write, tensor<?x64xf32>, ["S", "D"], 4>,
              #tile.tensor<"h", write, tensor<?x64xf16>, ["S", "D"], 2>])

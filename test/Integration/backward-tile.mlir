@@ -8,7 +8,7 @@
 // DEFINE: %{outputs} = %t.d/dq.npy %t.d/dk.npy %t.d/dv.npy
 // DEFINE: %{check} = %python %S/../Dialect/Warp/Transforms/Inputs/backward.py check %t.d
 // RUN: sed -e 's/%%causal to %%size/%%c0 to %%size/' -e 's/sle, %%keys, %%queries/sle, %%queries, %%queries/' %s > %t.full.mlir
-// RUN: sed -e 's/sm_90a/sm_80/' -e 's/warps = 8, stages/warps = 4, stages/' -e 's/threads(256)/threads(128)/' -e 's/, producer_registers = 24, consumer_registers = 208//' -e '/^    roles(/,/dq_sum/d' %s > %t.sm_80.mlir
+// RUN: sed -e 's/sm_90a/sm_80/' -e 's/wgmma_unit, tile_m = 128, warps = 8,/mma_sync_unit, tile_m = 128>)/' -e 's/threads(256)/threads(128)/' -e '/^         roles = /,/dq_sum/d' %s > %t.sm_80.mlir
 // RUN: sed -e 's/%%causal to %%size/%%c0 to %%size/' -e 's/sle, %%keys, %%queries/sle, %%queries, %%queries/' %t.sm_80.mlir > %t.full.sm_80.mlir
 
 // RUN: %python %S/../Dialect/Warp/Transforms/Inputs/backward.py inputs %t.d causal 200
@@ -64,7 +64,10 @@
 
 gpu.module @m {
   tile.abi @backward target("sm_90a")
-    schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 208>)
+    plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+         roles = [<"load", warps = 4, registers = 24, owns = ["k", "v", "q", "do"]>,
+           <"compute", warps = 8, registers = 208, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"]>,
+           <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum"]>]>)
     tensors([#tile.tensor<"q", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>, #tile.tensor<"k", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>,
              #tile.tensor<"v", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>, #tile.tensor<"do", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>,
              #tile.tensor<"lse", read, tensor<1x1x?xf32>, ["B", "H", "S"], 4>, #tile.tensor<"delta", read, tensor<1x1x?xf32>, ["B", "H", "S"], 4>,
@@ -74,9 +77,6 @@ gpu.module @m {
                 #tile.memref<"lse", [0, 1, 2]>, #tile.memref<"delta", [0, 1, 2]>,
                 #tile.memref<"dq", [0, 1, 2, 3]>, #tile.memref<"dk", [0, 1, 2, 3]>, #tile.memref<"dv", [0, 1, 2, 3]>])
     grid(["S"] affine_map<()[s] -> (s ceildiv 128)>) threads(256) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["k", "v", "q", "do"]>,
-           #tile.role<"compute", warps = 8, registers = 208, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"]>,
-           #tile.role<"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum"]>])
   gpu.func @backward(%q: !memory, %k: !memory, %v: !memory, %do: !memory, %lse: !rows, %delta: !rows, %dq: !sums, %dk: !memory, %dv: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c2 = arith.constant 2 : index

@@ -2,7 +2,7 @@
 // two tiles of 128 queries, a role of softmax each, one that corrects, one that
 // issues dots, one that copies in and one that copies out.
 // (test/Dialect/Warp/Transforms/specialize-flash-attention-4.mlir is the program
-// before it is parted, by hand.)
+// before it is parted, by hand; flash-attention-4-variants.mlir has other scores.)
 // REQUIRES: fovea-run
 // RUN: fovea-opt %s --fovea-to-warp=target=sm_100a | FileCheck %s
 // RUN: not fovea-compile %s --target=sm_100a -o /dev/null 2>&1 | FileCheck %s --check-prefix=STOPS
@@ -25,6 +25,13 @@
 // RUN: %{run}
 // REDEFINE: %{sizes} = B=1,Hq=1,Hkv=1,Sq=140,Skv=0
 // RUN: %{run}
+
+// Each round rescales.
+// DEFINE: %{few} = fovea-run %s --level=warp --target=sm_100a --schedule=%{schedule} --random=1 --check --seeds=5 --dims %{sizes} | FileCheck %s --check-prefix=NUMBERS
+// REDEFINE: %{sizes} = B=1,Hq=2,Hkv=1,Sq=300,Skv=300
+// REDEFINE: %{schedule} = recurrence=deferred
+// RUN: %{few}
+// RUN: fovea-opt %s --fovea-to-warp="target=sm_100a schedule=%{schedule}" | FileCheck %s --check-prefix=DEFERRED
 
 // Other ways to have it: one tile of rows, no order of scores ahead, shorter
 // rings, smaller blocks, rows stored by who corrects them.
@@ -54,10 +61,14 @@
 // CHECK: role @softmax0 warps(4) regs(192)
 // CHECK-NOT: warp.copy
 // CHECK-NOT: warp.dot_into
+// CHECK-NOT: warp.any
 // CHECK: scf.for
 // CHECK: %[[X:.*]] = warp.tmem_load
 // CHECK: tile.reduce max dim 1 %{{.*}} : tensor<128x128xf32
-// CHECK: warp.local_store "factor.0"
+// A row whose reference stays sends exactly 1.
+// CHECK: %[[SHRINK:.*]] = math.exp2 %{{.*}} : tensor<128x1xf32
+// CHECK: %[[FACTOR:.*]] = arith.select %{{.*}}, %[[SHRINK]], %
+// CHECK: warp.local_store "factor.0" %[[FACTOR]]
 // CHECK: math.exp2 %{{.*}} : tensor<128x128xf32
 // CHECK: warp.tmem_store "p.0"
 // CHECK: warp.consumer_release
@@ -68,16 +79,24 @@
 // CHECK: warp.tmem_store "p.1"
 // CHECK: tile.store "lse.1"
 
-// One tile's correction does not wait for the other's factor.
+// One tile's correction does not wait for the other's factor. Outputs are loaded
+// and stored where some factor isn't 1; their stages change hands in any case.
 // CHECK: role @correction warps(4) regs(80)
 // CHECK-NOT: tensor<128x128xbf16
 // CHECK: scf.for
+// CHECK: %[[BY:.*]] = warp.local_load
+// CHECK: %[[CHANGES:.*]] = arith.cmpf une, %[[BY]],
+// CHECK: scf.if
+// CHECK: %[[ANY:.*]] = warp.any %[[CHANGES]]
+// CHECK: warp.consumer_wait %[[O:.*]][
+// CHECK-NEXT: scf.if %[[ANY]] {
+// CHECK-NEXT: warp.tmem_load
+// CHECK: warp.tmem_store "o.0.update"
+// CHECK-NEXT: }
+// CHECK-NEXT: warp.consumer_release %[[O]][
 // CHECK: warp.local_load
 // CHECK: scf.if
-// CHECK: warp.tmem_load
-// CHECK: warp.tmem_store "o.0.update"
-// CHECK: warp.consumer_release
-// CHECK: warp.local_load
+// CHECK: warp.any
 // CHECK: scf.if
 // CHECK: warp.tmem_store "o.1.update"
 // CHECK: }
@@ -113,6 +132,13 @@
 // CHECK-NOT: scf.for
 // CHECK: warp.copy_out "out.0"
 // CHECK: warp.copy_out "out.1"
+
+// DEFERRED: role @correction
+// DEFERRED: scf.for
+// DEFERRED-NOT: warp.any
+// DEFERRED: warp.tmem_store "o.0.update"
+// DEFERRED-NOT: warp.any
+// DEFERRED: warp.tmem_store "o.1.update"
 func.func @causal(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v

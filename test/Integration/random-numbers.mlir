@@ -28,7 +28,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<64x64xi32>, ["A", "B"], 4>])
     parameters([#tile.scalar<"key", i64>, #tile.scalar<"stream", i64>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) generator(1)

@@ -64,15 +64,28 @@
 // DOWN: lazy whole: ok
 // DOWN: lazy halves: ok
 
+// The same where another role rescales the accumulator, by factors that it gets.
+// RUN: mkdir -p %t/sent
+// RUN: cp %t/s.npy %t/v.npy %t/sent
+// RUN: sed 's/, stages = 1>/, stages = 1, streams = [<"factor", staged>]>/' %s > %t/sent/whole.mlir
+// RUN: fovea-opt %t/sent/whole.mlir -o %t/sent/conditional.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional},tile-lower-blocks)))'
+// RUN: FileCheck %s --check-prefix=STREAM < %t/sent/conditional.mlir
+// RUN: fovea-run %t/sent/conditional.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/sent/conditional-whole-o.npy %t/sent/conditional-whole-lse.npy
+// RUN: fovea-run %t/sent/conditional.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/sent/conditional-halves-o.npy %t/sent/conditional-halves-lse.npy
+// RUN: %python %S/Inputs/softmax_recurrences.py check %t/sent conditional | FileCheck %s --check-prefix=SENT
+// STREAM: tile.stream "factor"
+// SENT: conditional whole: ok
+// SENT: conditional halves: ok
+
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>
 !keep = tensor<16x64xi1, #tile.reg>
 !acc = tensor<16x32xf32, #tile.reg>
 !values = tensor<64x32xf16, #tile.reg>
-#schedule = #tile.schedule<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>
+#plan = #plan.kernel<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>
 
 gpu.module @kernels {
-  tile.abi @whole target("sm_80") schedule(#schedule)
+  tile.abi @whole target("sm_80") plan(#plan)
     tensors([#tile.tensor<"s", read, tensor<?x?xf32>, ["Sq", "Skv"], 4>,
              #tile.tensor<"v", read, tensor<?x32xf16>, ["Skv", "Dv"], 2>,
              #tile.tensor<"o", write, tensor<?x32xf32>, ["Sq", "Dv"], 4>,
@@ -120,7 +133,7 @@ gpu.module @kernels {
   }
 
   // Blocks 0 and 1 first, then the rest, then both together.
-  tile.abi @halves target("sm_80") schedule(#schedule)
+  tile.abi @halves target("sm_80") plan(#plan)
     tensors([#tile.tensor<"s", read, tensor<?x?xf32>, ["Sq", "Skv"], 4>,
              #tile.tensor<"v", read, tensor<?x32xf16>, ["Skv", "Dv"], 2>,
              #tile.tensor<"o", write, tensor<?x32xf32>, ["Sq", "Dv"], 4>,

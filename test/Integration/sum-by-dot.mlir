@@ -16,7 +16,7 @@
 // RUN: fovea-opt %s --fovea-to-warp=target=sm_90a | FileCheck %s --check-prefix=WARP
 
 // CHECK: tile.abi @forward
-// CHECK-SAME: sum_by_dot = 1
+// CHECK-SAME: sum_by_dot,
 // Each product of weights and values is one dot, the first one with no sums
 // before it.
 // WARP-NOT: warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} : tensor

@@ -9,7 +9,7 @@
 // RUN: sed -e 's/-> (s)>) threads/-> (s floordiv (s - 3))>) threads/' %s | not fovea-run - --random=1 --dims S=3 2>&1 | FileCheck %s --check-prefix=ZERO
 // ZERO: error: cannot evaluate affine_map<()[s0] -> (s0 floordiv (s0 - 3))>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?x3xi32>, ["S", "D"], 4>, #tile.tensor<"o", write, tensor<?x1xi32>, ["S", "E"], 4>])
     parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s, 1)>>, #tile.memref<"o", [0, 1]>, #tile.memref<"x", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(32) shared_memory(0)

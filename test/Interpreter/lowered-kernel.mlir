@@ -3,7 +3,7 @@
 
 gpu.module @m {
   // CHECK: lowered-kernel.mlir:[[@LINE+1]]:{{.*}}error: the interpreter executes tile-level kernels, whose parameters are memrefs and scalars, found #tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 128, warps = 12, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 12>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>, #tile.workspace<4>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(384) shared_memory(0)

@@ -28,7 +28,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"a", read, tensor<3x2xbf16>, ["A", "B"], 2>, #tile.tensor<"b", read, tensor<2x2xbf16>, ["B", "B"], 2>,
              #tile.tensor<"o", write, tensor<3x2xf32>, ["A", "B"], 4>, #tile.tensor<"n", write, tensor<3x2xbf16>, ["A", "B"], 2>])
     parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.memref<"n", [0, 1]>])

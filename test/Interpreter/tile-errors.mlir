@@ -16,7 +16,7 @@ gpu.module @m {
   }
   // CHECK: note: in block 40 of 64
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<64xi32>, ["A"], 4>])
     parameters([#tile.memref<"x", [0]>])
     grid([] affine_map<() -> (64)>) threads(32) shared_memory(0)

@@ -37,7 +37,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<2x3x3xf32>, ["A", "B", "B"], 4>, #tile.tensor<"o", write, tensor<8x2xf32>, ["C", "D"], 4>,
              #tile.tensor<"row", write, tensor<2x3xf32>, ["A", "B"], 4>])
     parameters([#tile.memref<"x", [0, 1, 2]>, #tile.memref<"o", [0, 1]>, #tile.memref<"row", [0, 1]>])

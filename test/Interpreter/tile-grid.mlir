@@ -30,7 +30,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @f target("sm_90a")
-    schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?x1xi32>, ["S", "D"], 4>, #tile.tensor<"o", write, tensor<?x1xi32>, ["S", "D"], 4>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"o", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(32) shared_memory(0) cluster(2)

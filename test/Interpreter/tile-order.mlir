@@ -19,7 +19,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?x?xf16>, ["A", "B"], 2>, #tile.tensor<"o", write, tensor<?x?xf16>, ["B", "A"], 2>])
     parameters([#tile.memref<"x", [1, 0]>, #tile.scalar<"factor", f16>, #tile.memref<"o", [0, 1]>])
     grid(["B"] affine_map<()[b] -> (b)>) threads(32) shared_memory(0)

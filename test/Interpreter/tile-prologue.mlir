@@ -14,7 +14,7 @@
 // ALONE-NEXT: -1
 // ALONE-NEXT: -1
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?x3xi32>, ["S", "D"], 4>, #tile.tensor<"o", write, tensor<?x1xi32>, ["S", "E"], 4>])
     parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s, 1)>>, #tile.memref<"o", [0, 1]>, #tile.memref<"x", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(32) shared_memory(0) prologue([@least])
@@ -25,7 +25,7 @@ gpu.module @m {
     tile.store %t, %o[%i, %c0] dims [0, 1] : tensor<1x1xi32, #tile.reg>, memref<?x1xi32>
     gpu.return
   }
-  tile.abi @least target("sm_80") schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @least target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?x3xi32>, ["S", "D"], 4>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s, 1)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(32) shared_memory(0)

@@ -30,7 +30,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 32, tile_n = 32, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 32, warps = 1, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<32x32xi32>, ["A", "B"], 4>])
     parameters([#tile.scalar<"key", i64>, #tile.scalar<"stream", i64>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) generator(1)

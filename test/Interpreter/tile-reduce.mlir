@@ -23,7 +23,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<2x4xf32>, ["A", "B"], 4>, #tile.tensor<"max", write, tensor<2xf32>, ["A"], 4>,
              #tile.tensor<"add", write, tensor<2x2xf32>, ["A", "A"], 4>, #tile.tensor<"rows", write, tensor<4xf32>, ["B"], 4>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"max", [0]>, #tile.memref<"add", [0, 1]>, #tile.memref<"rows", [0]>])

@@ -28,7 +28,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<6xi32>, ["A"], 4>, #tile.tensor<"o", write, tensor<2x4xi32>, ["C", "D"], 4>])
     parameters([#tile.memref<"x", [0]>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)

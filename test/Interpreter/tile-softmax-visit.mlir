@@ -58,7 +58,7 @@ gpu.module @visit_module {
     gpu.return
   }
   tile.abi @visit target("sm_80")
-    schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<4xi32>, ["A"], 4>, #tile.tensor<"o", write, tensor<2xf32>, ["B"], 4>])
     parameters([#tile.memref<"x", [0]>, #tile.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)

@@ -42,7 +42,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"s", read, tensor<2x4xf32>, ["M", "N"], 4>, #tile.tensor<"v", read, tensor<4x1xf16>, ["N", "D"], 2>,
              #tile.tensor<"o", write, tensor<2x1xf32>, ["M", "D"], 4>, #tile.tensor<"lse", write, tensor<2xf32>, ["M"], 4>])
     parameters([#tile.memref<"s", [0, 1]>, #tile.memref<"v", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.memref<"lse", [0]>])

@@ -4,7 +4,7 @@
 // CHECK-NEXT: "generator": 1,
 // CHECK-NEXT: "constraints": []
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) generator(1)
   gpu.func @f() kernel {
     gpu.return

@@ -14,7 +14,7 @@ gpu.module @kernels {
     gpu.return
   }
   tile.abi @f target("sm_90a")
-    schedule(<tile_m = 128, tile_n = 128, warps = 12, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 12>)
     tensors([#tile.tensor<"k", read, tensor<?x8x64xbf16>, ["S", "H", "D"], 16>])
     parameters([#tile.tensor_map<"k", [2, 0, 1], box = [64, 128, 1], swizzle = 128>, #tile.workspace<4>])
     grid(["S"] affine_map<()[s] -> (s ceildiv 128)>) threads(384) shared_memory(232448) persistent(1) cluster(2)

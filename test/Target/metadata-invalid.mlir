@@ -6,7 +6,7 @@ gpu.module @not_final {
   }
   // expected-error @below {{parameter #0 of 'k' is still #tile.memref<"q", [0, 1]>; launch metadata needs parameters that a host can pass}}
   tile.abi @k target("sm_80")
-    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
+    plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2, dots = [<"s", a_in_registers>]>)
     tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)

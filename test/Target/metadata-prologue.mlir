@@ -14,14 +14,14 @@
 // CHECK-NEXT: "overlapped": 1,
 // CHECK-NEXT: "constraints": []
 gpu.module @m {
-  tile.abi @summaries target("sm_80") schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @summaries target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([#tile.pointer<"doc">, #tile.scratch<"least", ["B", "S"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 8)>>])
     grid(["S"] affine_map<()[s] -> (s ceildiv 128)>) threads(32) shared_memory(0)
   gpu.func @summaries(%doc: !llvm.ptr, %least: !llvm.ptr<1>) kernel {
     gpu.return
   }
-  tile.abi @documents target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @documents target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([#tile.scratch<"least", ["B", "S"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 8)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(1024) prologue([@summaries]) overlapped
@@ -34,14 +34,14 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0 of 'summaries' is still #tile.scratch_memref}}
-  tile.abi @summaries target("sm_80") schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @summaries target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s ceildiv 128)>>])
     grid(["S"] affine_map<()[s] -> (s ceildiv 128)>) threads(32) shared_memory(0)
   gpu.func @summaries(%least: memref<?xi32>) kernel {
     gpu.return
   }
-  tile.abi @documents target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @documents target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(1024) prologue([@summaries])

@@ -29,7 +29,7 @@ gpu.module @kernels {
     gpu.return
   }
   tile.abi @causal target("sm_80")
-    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
+    plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2, dots = [<"s", a_in_registers>]>)
     tensors([#tile.tensor<"q", read, tensor<?x?x8x64xbf16>, ["B", "Sq", "Hq", "D"], 16>,
              #tile.tensor<"lse", write, tensor<?x8x?xf32>, ["B", "Hq", "Sq"], 4>])
     parameters([#tile.pointer<"q">, #tile.pointer<"lse">, #tile.size<"Sq">, #tile.stride<"q", 1>,

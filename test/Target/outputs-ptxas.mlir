@@ -21,7 +21,7 @@
 !b = memref<128x64xbf16, #warp.shared<panel = 64>>
 !s = memref<128x64xf32, #warp.shared<panel = 32>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"d", write, tensor<?x64xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"o", [0, 1]>, #tile.memref<"d", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)

@@ -19,7 +19,8 @@
 !k = memref<64x64xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a")
-    schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+    plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+         roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"q", read, tensor<?x?x64xbf16>, ["S", "H", "D"], 16>, #tile.tensor<"k", read, tensor<?x?x64xbf16>, ["Sk", "H", "D"], 16>,
              #tile.tensor<"v", read, tensor<?x?x64xbf16>, ["Sk", "H", "D"], 16>, #tile.tensor<"o", write, tensor<?x?x64xbf16>, ["S", "H", "D"], 16>])
     parameters([#tile.memref<"q", [1, 0, 2]>, #tile.memref<"k", [1, 0, 2]>, #tile.memref<"v", [1, 0, 2]>, #tile.memref<"o", [1, 0, 2]>])

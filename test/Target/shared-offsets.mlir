@@ -1,19 +1,15 @@
 // RUN: fovea-compile --target=sm_90a %s --kernel=window --emit=llvm -o - | FileCheck %s --check-prefix=WINDOW
-// RUN: fovea-compile --target=sm_90a %s --kernel=window -o - | FileCheck %s --check-prefix=PTX
+// RUN: fovea-compile --target=sm_90a %s --kernel=pixels -o - | FileCheck %s --check-prefix=PTX
 // RUN: fovea-compile --target=sm_90a %s --kernel=pixels --emit=llvm -o - | FileCheck %s --check-prefix=PIXELS
 
 // One difference of query and key for a thread; elements compare it with
-// constants, and joined conditions choose once.
-// WINDOW: %[[BOTH:.*]] = call i1 asm "and.pred $0, $1, $2;", "=b,b,b"
-// WINDOW-NEXT: select i1 %[[BOTH]], float %{{.*}}, float 0xFFF0000000000000
-// WINDOW: icmp slt i32 %[[DISTANCE:.*]], 92
-// WINDOW-NEXT: icmp sgt i32 %[[DISTANCE]], -9
-// WINDOW-NEXT: and.pred
+// constants, both ends of the window at once.
+// WINDOW: select i1 %{{.*}}, float %{{.*}}, float 0xFFF0000000000000
+// WINDOW-NEXT: %[[NEXT:.*]] = add i32 %[[DISTANCE:.*]], -1
+// WINDOW-NEXT: icmp ult i32 %[[NEXT]], 100
+// WINDOW-NEXT: select i1
 // WINDOW-NOT: or disjoint
-// WINDOW: icmp slt i32 %[[DISTANCE]], 117
-// PTX: and.pred
-// PTX-NEXT: // end inline asm
-// PTX-NEXT: selp.f32
+// WINDOW: add i32 %[[DISTANCE]], -9
 !t = tensor<1x1x?x64xbf16>
 func.func @window(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
@@ -29,7 +25,9 @@ func.func @window(%q: !t, %k: !t, %v: !t) -> !t {
 }
 
 // The row of a pixel is one shift, its column a constant and the thread's
-// place: nothing is shifted or cut out for an element.
+// place: nothing is shifted or cut out for an element. Joined conditions choose
+// once.
+// PTX: {{and.pred.*[[:space:]]+// end inline asm[[:space:]]+selp.f32}}
 // PIXELS: and.pred
 // PIXELS-NOT: lshr
 // PIXELS: and.pred

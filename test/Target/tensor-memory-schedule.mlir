@@ -3,21 +3,21 @@
 // DEFINE: %{tile} = fovea-opt %s --canonicalize --attn-to-tile="target=sm_100a schedule=%{schedule}"
 // DEFINE: %{fails} = not %{tile} 2>&1 | FileCheck %s --check-prefix
 // RUN: %{tile} | FileCheck %s
-// CHECK: tile.abi @dense target("sm_100a") schedule(<tile_m = 256, tile_n = 128, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, key_stages = 2, producer_registers = 48, consumer_registers = 192, overlap = 1, work = static, output = tma, output_stages = 1, row_tiles = 2>)
-// CHECK-SAME: #tile.role<"softmax0", warps = 4, registers = 192, owns = ["p.0", "factor.0", "scale.0", "lse.0"]>
-// CHECK-SAME: #tile.role<"softmax1", warps = 4, registers = 192, owns = ["p.1", "factor.1", "scale.1", "lse.1"]>
-// CHECK-SAME: #tile.role<"correction", warps = 4, registers = 80, owns = ["o.0.update", "o.1.update", "y.0", "y.1"]>
-// CHECK-SAME: #tile.role<"mma", warps = 1, registers = 48, owns = ["s.0", "s.1", "o.0", "o.1"]>
-// CHECK-SAME: #tile.role<"load", warps = 1, registers = 48, owns = ["q.0", "q.1", "k", "v"]>
-// CHECK-SAME: #tile.role<"epilogue", warps = 2, registers = 48, owns = ["out.0", "out.1"]>
+// CHECK: tile.abi @dense target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 256, tile_n = 128, warps = 8, stages = 1, row_tiles = 2, work = static, recurrence = conditional, streams = [<"q">, <"k", stages = 2>, <"p", staged, over = "s">, <"factor", staged>, <"scale", staged>, <"y", staged>], dots = [<"s", ahead = 1>], stores = [<"out", copied>], roles = [
+// CHECK-SAME: <"softmax0", warps = 4, registers = 192, owns = ["p.0", "factor.0", "scale.0", "lse.0"]>
+// CHECK-SAME: <"softmax1", warps = 4, registers = 192, owns = ["p.1", "factor.1", "scale.1", "lse.1"]>
+// CHECK-SAME: <"correction", warps = 4, registers = 80, owns = ["o.0.update", "o.1.update", "y.0", "y.1"]>
+// CHECK-SAME: <"mma", warps = 1, registers = 48, owns = ["s.0", "s.1", "o.0", "o.1"]>
+// CHECK-SAME: <"load", warps = 1, registers = 48, owns = ["q.0", "q.1", "k", "v"]>
+// CHECK-SAME: <"epilogue", warps = 2, registers = 48, owns = ["out.0", "out.1"]>
 
 // Rows that threads store are those of who corrects them; one tile's names have
 // no number.
 // REDEFINE: %{schedule} = row_tiles=1,output=direct
 // RUN: %{tile} | FileCheck %s --check-prefix=DIRECT
-// DIRECT: #tile.role<"softmax", warps = 4, registers = 192, owns = ["p", "factor", "scale", "lse"]>
-// DIRECT-SAME: #tile.role<"correction", warps = 4, registers = 80, owns = ["o.update", "y", "out"]>
-// DIRECT-SAME: #tile.role<"load", warps = 3, registers = 48, owns = ["q", "k", "v"]>
+// DIRECT: <"softmax", warps = 4, registers = 192, owns = ["p", "factor", "scale", "lse"]>
+// DIRECT-SAME: <"correction", warps = 4, registers = 80, owns = ["o.update", "y", "out"]>
+// DIRECT-SAME: <"load", warps = 3, registers = 48, owns = ["q", "k", "v"]>
 // DIRECT-NOT: epilogue
 
 // REDEFINE: %{schedule} = row_tiles=3
@@ -40,7 +40,7 @@
 // BYTES: error: schedule needs {{[0-9]+}} bytes of shared memory, 'sm_100a' has 232448: reduce 'tile_n' or the stages
 // REDEFINE: %{schedule} = recurrence=lazy
 // RUN: %{fails}=RECURRENCE
-// RECURRENCE: error: schedule's 'recurrence' must be deferred where dots accumulate in tensor memory, found lazy
+// RECURRENCE: error: schedule's 'recurrence' must be conditional or deferred where dots accumulate in tensor memory, found lazy
 // REDEFINE: %{schedule} = cluster=2
 // RUN: %{fails}=CLUSTER
 // CLUSTER: error: schedule's 'cluster' must be 1 where dots accumulate in tensor memory, found 2

@@ -90,8 +90,8 @@ static llvm::cl::opt<tile::RecurrenceKind>
 static llvm::cl::list<std::string> withoutMaskOptimizations(
     "without-mask-optimization", llvm::cl::CommaSeparated,
     llvm::cl::desc("Leave out what is done to masks in LLVM IR: "
-                   "keep-known-bits, scalarize-masks, share-offsets, "
-                   "keep-conjunctions (to see what it is worth)"),
+                   "keep-known-bits, keep-conjunctions (to see what it is "
+                   "worth)"),
     llvm::cl::value_desc("name"), llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
     ptxasName("ptxas",

@@ -11,6 +11,7 @@
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Warp/IR/KernelFacts.h"
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -9,6 +9,8 @@
 #ifndef FOVEA_CONVERSION_PASSES_TD
 #define FOVEA_CONVERSION_PASSES_TD
 
+include "fovea/Dialect/Warp/IR/KernelFacts.td"
+
 include "mlir/Pass/PassBase.td"
 
 def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
@@ -50,18 +52,21 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::math::MathDialect",
-                           "::fovea::tile::TileDialect"];
+                           "::fovea::tile::TileDialect",
+                           "::fovea::warp::WarpDialect"];
   let statistics = [
     Statistic<"numKernels", "kernels", "Number of kernels made">
   ];
 }
 
-def TileToWarp : Pass<"tile-to-warp", "::mlir::gpu::GPUFuncOp"> {
+def TileToWarp
+    : KernelPass<"tile-to-warp", [SoftmaxIsLoops, BlocksAreLoops],
+                 [DotsReadMemory]> {
   let summary = "Put the operands of dots into shared memory";
-  let description = [{
+  let body = [{
     A `tile.load` that feeds a `tile.dot` becomes a buffer in shared memory, a
     copy into it where the load was, and a `warp.dot` that reads it. The first
-    operand stays in registers if it was computed there, or if the schedule says
+    operand stays in registers if it was computed there, or if the plan says
     so for queries. Loads that feed other ops are left as they are: threads
     read them from global memory.
 
@@ -75,13 +80,15 @@ def TileToWarp : Pass<"tile-to-warp", "::mlir::gpu::GPUFuncOp"> {
 
     Where dots accumulate in tensor memory (`row_tiles`) they become
     `warp.dot_into`, whose operands both lie in memory: loads, or streams. A
-    stream of which the schedule says so lies over the accumulator of another
+    stream of which the plan says so lies over the accumulator of another
     dot. An accumulator that starts at zero is read by `warp.tmem_load` where the
     dot stood. One that a loop carries for the dot, from zero on, stays in tensor
     memory: the dot adds to it in all rounds but the first; the arithmetic on the
     carried value is done in place in just these rounds, by a `warp.tmem_store`
     that has the dot's name and `.update`; and what used the loop's result loads
-    it. Other accumulators are an error.
+    it. In place of arithmetic a `tile.if_any` may change it. That becomes a vote
+    and a branch, so that where no row asks nothing is loaded or stored. Other
+    accumulators are an error.
 
     A stream that no dot reads crosses roles: `warp.local_load` reads it back, or
     `warp.copy_out` writes it to memory where the schedule leaves a store to the
@@ -102,6 +109,12 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     strides, and the kernel's `tile.abi` says so. Arguments that nothing reads
     are dropped. What is left is upstream: arith, math, scf, vector, gpu, llvm
     and nvvm.
+
+    Conditions that scores are chosen by, places that are gathered from, flags
+    that warps vote on and integers that are reduced are computed as scalars,
+    one element after the other, if a thread has many. The layout's offsets go
+    last: elements of a thread share differences of coordinates, which they
+    compare with constants.
 
     Functions of f32 become the chip's instructions. Divisions are within 2
     units in the last place, reciprocals `1 / x` within 1, and 0 where the

@@ -12,6 +12,8 @@
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Target/Target.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace fovea {
 
 /// What a schedule depends on.
@@ -60,23 +62,21 @@ struct ScheduleProblem {
 
 /// Loops in which the recurrence computes the scores, each with buffers of K of
 /// its own.
-int64_t getScoreLoops(tile::RecurrenceKind recurrence);
+int64_t getScoreLoops(plan::RecurrenceKind recurrence);
 
-/// The fields of a schedule, one by one; `#tile.schedule` says what they mean.
+/// The fields of a schedule, one by one, as ScheduleFields.def lists them: what
+/// planners decide on, in the words that users know.
 struct ScheduleFields {
-  int64_t tileM = 64, tileN = 64, warps = 4, stages = 2, queryInRegisters = 0,
-          minBlocks = 1, keyStages = 0, queryStages = 1, producerRegisters = 0,
-          consumerRegisters = 0, overlap = 0, chain = 0, pingPong = 0,
-          softmaxPart = 100;
-  tile::WorkSchedule work = tile::WorkSchedule::Single;
-  tile::RecurrenceKind recurrence = tile::RecurrenceKind::Deferred;
-  int64_t tau = 8, sumByDot = 0, cluster = 1, scoreStages = 0, classify = 0,
-          exp2ByFma = 0, addByDot = 0;
-  tile::OutputPath output = tile::OutputPath::Direct;
-  int64_t outputStages = 0, longestFirst = 0;
-  /// Not of a forward kernel: users of those can't set it by name.
-  int64_t inFlight = 0;
-  int64_t rowTiles = 0;
+#define FOVEA_SCHEDULE_FIELD(type, member, word, default, least, most, scope,  \
+                             found)                                            \
+  type member = default;
+#include "fovea/Target/ScheduleFields.def"
+
+  /// Queries that a cluster works on at a time.
+  int64_t getClusterRows() const { return tileM * cluster; }
+  /// Buffers of K.
+  int64_t getKeyStages() const { return keyStages != 0 ? keyStages : stages; }
+  bool hasRoles() const { return producerRegisters != 0; }
 
   /// Sets the field that users know as `name`. Fails with a diagnostic if there
   /// is none, or if it can't be `text`.
@@ -87,13 +87,28 @@ struct ScheduleFields {
   mlir::LogicalResult
   set(llvm::StringRef list,
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
-  static ScheduleFields from(tile::ScheduleAttr schedule);
-  /// The attribute, or null after a diagnostic.
-  tile::ScheduleAttr
-  get(mlir::MLIRContext *context,
-      llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
+  /// Gives fields that only kernels with roles have a use for their defaults:
+  /// an error of those in `asked`; others may have been chosen with roles in
+  /// mind.
+  mlir::LogicalResult
+  dropRoleFields(const llvm::StringSet<> &asked,
+                 llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+  /// Whether all fields are within their ranges, and make sense together.
+  mlir::LogicalResult
+  verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
+
+  /// What the words say of a plan.
+  static ScheduleFields from(plan::KernelAttr plan);
+  /// As a list that `set` reads.
+  std::string print() const;
+  /// The same as members of a JSON object.
+  void writeJSON(llvm::json::OStream &json) const;
 };
 
+/// Names and values in a list such as "tile_n=32,stages=3", in order; none in
+/// "auto".
+llvm::SmallVector<std::pair<llvm::StringRef, llvm::StringRef>>
+parseFields(llvm::StringRef list);
 /// The names in a list such as "tile_n=32,stages=3", in order; none in "auto".
 llvm::SmallVector<llvm::StringRef> getFieldNames(llvm::StringRef list);
 
@@ -106,25 +121,23 @@ mlir::LogicalResult reportMissed(mlir::Operation *where, tile::AbiOp abi,
 mlir::LogicalResult reportMissed(mlir::Operation *where, llvm::StringRef kernel,
                                  bool isAsked, llvm::StringRef field,
                                  const llvm::Twine &reason);
-/// Lets the schedule say what the code has: a list such as "overlap=0,chain=0".
-void updateSchedule(tile::AbiOp abi, llvm::StringRef list);
+/// Bytes of shared memory that a forward kernel with these fields needs.
+int64_t getSharedMemory(mlir::MLIRContext *context,
+                        const ScheduleProblem &problem,
+                        const ScheduleFields &fields);
 
-/// Bytes of shared memory that a forward kernel with this schedule needs.
-int64_t getSharedMemory(const ScheduleProblem &problem,
-                        tile::ScheduleAttr schedule);
-
-/// The #tile.role attributes of a schedule that has more roles than one that
-/// copies and one that computes; null for others.
-mlir::ArrayAttr getRoles(tile::ScheduleAttr schedule);
+/// The plan of a kernel with these fields, which must be right.
+plan::KernelAttr makePlan(mlir::MLIRContext *context,
+                          const ScheduleFields &fields);
 
 class ScheduleTable;
 
-/// The schedule for `problem`: of a field, what `overrides` says, else what
+/// The plan for `problem`: of a field, what `overrides` says, else what
 /// `table` (which may be null) has for the problem, else the built-in table's
 /// or, without an entry there, the largest tile that fits. `overrides` is
 /// "auto" or a list such as "tile_n=32,stages=3". Fails with a diagnostic on
 /// unknown fields and on schedules that do not fit the target.
-mlir::FailureOr<tile::ScheduleAttr>
+mlir::FailureOr<plan::KernelAttr>
 chooseSchedule(mlir::MLIRContext *context, const ScheduleProblem &problem,
                llvm::StringRef overrides, const ScheduleTable *table,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);

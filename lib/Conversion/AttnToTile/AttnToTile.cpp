@@ -247,7 +247,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                    &info,           schedule,       table ? &*table : nullptr,
                    explainSchedule, accurateTanh,   heldRows,
                    finalTiles,      overlapPrologue};
-  FailureOr<tile::ScheduleAttr> chosen = failure();
+  FailureOr<plan::KernelAttr> chosen = failure();
   if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
     chosen = buildForward(kb, forward);
   else if (auto merge = dyn_cast<attn::MergeOp>(op.getOperation()))
@@ -267,7 +267,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
 
   SmallVector<Attribute> sizes;
   // Of clusters; as many CTAs as these have.
-  int64_t cluster = chosen->getCluster();
+  int64_t cluster = (*chosen)->cluster;
   AffineExpr items =
       getWorkItems(builder, op.getWorkDims(), arguments,
                    chosen->getClusterRows(), kb.packedHeads, sizes) *
@@ -276,8 +276,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
             contents = describeContents(builder, op);
   // Where CTAs take item after item, as many as fit a multiprocessor do.
   IntegerAttr persistent;
-  if (chosen->getWork() != tile::WorkSchedule::Single)
-    persistent = builder.getI64IntegerAttr(chosen->getMinBlocks());
+  if ((*chosen)->work != plan::WorkSchedule::Single)
+    persistent = builder.getI64IntegerAttr((*chosen)->minBlocks);
   llvm::append_range(parameters, kb.scratch);
   builder.setInsertionPoint(kernel);
   auto abi = tile::AbiOp::create(
@@ -285,13 +285,11 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       *chosen, builder.getArrayAttr(tensors), builder.getArrayAttr(parameters),
       builder.getArrayAttr(sizes),
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), items)),
-      builder.getI64IntegerAttr(32 * chosen->getWarps()),
+      builder.getI64IntegerAttr(32 * (*chosen)->warps),
       builder.getI64IntegerAttr(0), constraints, persistent,
       cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
       /*prologue=*/ArrayAttr(), contents,
-      /*overlapped=*/UnitAttr(), getRoles(*chosen),
-      kb.asked.empty() ? ArrayAttr() : builder.getStrArrayAttr(kb.asked),
-      kb.generator);
+      /*overlapped=*/UnitAttr(), kb.generator);
   if (kb.sequenceOrder)
     buildSequenceOrder(kb, abi);
   if (!kb.summaries.empty())

@@ -33,14 +33,14 @@ public:
   ForwardEmitter(KernelBuilder &kb, attn::ForwardOp op)
       : kb(kb), op(op), loc(op.getLoc()) {}
 
-  mlir::FailureOr<tile::ScheduleAttr> emit();
+  mlir::FailureOr<plan::KernelAttr> emit();
 
 private:
   mlir::LogicalResult chooseTiles();
-  /// Lets the schedule go without fields that this program has no use for.
+  /// Lets the plan go without what this program has no use for.
   mlir::LogicalResult dropUnusedFields(const ScoreBoxes &boxes);
-  mlir::LogicalResult dropField(llvm::StringRef field,
-                                const llvm::Twine &reason);
+  mlir::LogicalResult reportUnused(llvm::StringRef field,
+                                   const llvm::Twine &reason);
   ScheduleProblem makeProblem(const ScoreBoxes &boxes);
   PackedHeads findPackedHeads();
   /// Operand number of the first captured value.
@@ -52,22 +52,24 @@ private:
   }
   /// Whether tiles of queries differ in how many keys they visit.
   bool isUneven() {
-    return picksBlocks() || !mlir::isa<attn::DenseAttr>(op.getSequence());
+    return picksBlocks() || !op.getSequence().getKeyPlaces().fillTensors();
   }
   /// Whether rows may see few of the keys, whatever the sequence's length.
   bool isSparse();
   /// Whether blocks of a range can be told apart. One query's blocks are
   /// cheaper visited than asked about.
   bool classifies() { return !kb.packedHeads && !op.getKvClassify().empty(); }
+  /// Whether blocks of what score_mod reads come through shared memory.
+  bool stagesScores() { return plan.getStream("score").isStaged; }
   /// Whether batch entries read the same blocks of captured tensors.
   bool sharesBoxes() {
     mlir::Region &scoreMod = op.getScoreMod();
-    return schedule.getScoreStages() != 0 && !scoreMod.empty() &&
+    return stagesScores() && !scoreMod.empty() &&
            scoreMod.getArgument(1).use_empty();
   }
   /// Whether heads are taken in sections, the longest tiles first.
   bool hasSections() {
-    return picksBlocks() && schedule.getWork() != tile::WorkSchedule::Single;
+    return picksBlocks() && plan->work != plan::WorkSchedule::Single;
   }
   int64_t getKeyBytes();
   mlir::Value emitHeadsPerSection(mlir::Value keys);
@@ -79,9 +81,8 @@ private:
   /// Whether warp groups, four warps each, or roles compute parts of a tile's
   /// rows, each on its own.
   bool partsRows() {
-    return kb.heldRows && !computesBoundsFromCaptures() &&
-           schedule.getMatrixUnit() != tile::MatrixUnit::Warp &&
-           !kb.packedHeads && schedule.getWarps() * schedule.getCluster() > 4;
+    return kb.heldRows && !computesBoundsFromCaptures() && plan.hasRoles() &&
+           !kb.packedHeads && plan->warps * plan->cluster > 4;
   }
   /// The query before `end`, 0 where there is none: regions see no number
   /// below.
@@ -126,7 +127,7 @@ private:
   attn::ForwardOp op;
   mlir::Location loc;
 
-  tile::ScheduleAttr schedule;
+  plan::KernelAttr plan;
   int64_t rows, columns, headDim, valueHeadDim;
   mlir::Type element;
   mlir::Value q, k, v, o, lse;

@@ -117,8 +117,9 @@ ScheduleProblem ForwardEmitter::makeProblem(const ScoreBoxes &boxes) {
   problem.keyChunk =
       std::max(findKeyChunk(op.getScoreMod(), op.getCaptures().size()),
                findKeyChunk(op.getMaskMod(), op.getCaptures().size()));
-  problem.endsEarly = !isa<attn::DenseAttr>(op.getSequence());
-  problem.packed = isa<attn::PackedAttr>(op.getSequence());
+  attn::KeyPlaces keys = op.getSequence().getKeyPlaces();
+  problem.endsEarly = !keys.fillTensors();
+  problem.packed = keys.arePacked;
   problem.scoreMod = !op.getScoreMod().empty();
   problem.dropout = static_cast<bool>(op.getDropoutAttr());
   problem.loadsPerScore =

@@ -35,7 +35,7 @@ PackedHeads ForwardEmitter::findPackedHeads() {
       queries > kMaxPackedQueries || ShapedType::isDynamic(heads) ||
       ShapedType::isDynamic(keyHeads) || heads == keyHeads ||
       op.getDropoutAttr() || op.hasBlocks() ||
-      isa<attn::PackedAttr>(op.getSequence()) || boundsAskForHead)
+      op.getSequence().getKeyPlaces().arePacked || boundsAskForHead)
     return {};
   return {heads / keyHeads, int64_t(llvm::PowerOf2Ceil(queries))};
 }
@@ -65,54 +65,55 @@ LogicalResult ForwardEmitter::chooseTiles() {
   if (boxes.captures.empty())
     kb.packedHeads = findPackedHeads();
   ScheduleProblem problem = makeProblem(boxes);
-  FailureOr<tile::ScheduleAttr> chosen =
+  FailureOr<plan::KernelAttr> chosen =
       chooseSchedule(op.getContext(), problem, kb.scheduleOverrides,
                      kb.scheduleTable, [&] { return op.emitError(); });
   if (failed(chosen))
     return failure();
   if (kb.explainSchedule)
-    op.emitRemark() << *chosen << " for the problem "
+    op.emitRemark() << "schedule " << ScheduleFields::from(*chosen).print()
+                    << " for the problem "
                     << llvm::formatv(
                            "{0}", llvm::json::Value(describeProblem(problem)))
                            .str();
-  schedule = *chosen;
-  kb.asked = getFieldNames(kb.scheduleOverrides);
+  plan = *chosen;
   if (failed(dropUnusedFields(boxes)))
     return failure();
-  rows = schedule.getClusterRows();
-  columns = schedule.getTileN();
-  if (schedule.getScoreStages() != 0)
+  rows = plan.getClusterRows();
+  columns = plan->tileN;
+  if (stagesScores())
     for (unsigned capture : boxes.captures)
       kb.makeContiguous(getFirstCapture() + capture);
   return success();
 }
 
-LogicalResult ForwardEmitter::dropField(StringRef field, const Twine &reason) {
+LogicalResult ForwardEmitter::reportUnused(StringRef field,
+                                           const Twine &reason) {
   auto function = op->getParentOfType<FunctionOpInterface>();
-  if (failed(reportMissed(op, function ? function.getName() : StringRef(),
-                          llvm::is_contained(kb.asked, field), field, reason)))
-    return failure();
-  ScheduleFields fields = ScheduleFields::from(schedule);
-  auto emitError = [&] { return op.emitError(); };
-  if (failed(fields.set((field + "=0").str(), emitError)))
-    return failure();
-  schedule = fields.get(op.getContext(), emitError);
-  return success(schedule);
+  return reportMissed(op, function ? function.getName() : StringRef(),
+                      plan.isAsked(field), field, reason);
 }
 
 LogicalResult ForwardEmitter::dropUnusedFields(const ScoreBoxes &boxes) {
-  if (schedule.getScoreStages() != 0 && boxes.captures.empty() &&
-      failed(dropField("score_stages",
-                       "score_mod reads no captured tensor block by block")))
-    return failure();
-  if (!schedule.getClassify() || (classifies() && !op.hasBlocks()))
+  if (stagesScores() && boxes.captures.empty()) {
+    if (failed(reportUnused("score_stages",
+                            "score_mod reads no captured tensor "
+                            "block by block")))
+      return failure();
+    plan = plan.withoutStream("score");
+  }
+  if (!plan->classify || (classifies() && !op.hasBlocks()))
     return success();
-  return dropField("classify", op.hasBlocks() ? "the blocks to visit are listed"
-                               : kb.packedHeads
-                                   ? "few queries' blocks are cheaper visited "
-                                     "than asked about"
-                                   : "the mask leaves no blocks out of the "
-                                     "range that is visited");
+  if (failed(reportUnused(
+          "classify", op.hasBlocks() ? "the blocks to visit are listed"
+                      : kb.packedHeads
+                          ? "few queries' blocks are cheaper visited than "
+                            "asked about"
+                          : "the mask leaves no blocks out of the range that "
+                            "is visited")))
+    return failure();
+  plan = plan.change([](plan::KernelPlan &kernel) { kernel.classify = false; });
+  return success();
 }
 
 /// Bytes of a key and its value.
@@ -175,7 +176,7 @@ void ForwardEmitter::emitCoordinates() {
     return;
   }
   Value group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
-  if (isa<attn::PackedAttr>(op.getSequence()))
+  if (op.getSequence().getKeyPlaces().arePacked)
     emitPackedSequence();
   else
     emitBatchEntry(kb.size(q, 1), queries);
@@ -186,18 +187,19 @@ void ForwardEmitter::emitCoordinates() {
 /// Sequences that are entries of the batch.
 void ForwardEmitter::emitBatchEntry(Value heads, Value headRows) {
   OpBuilder &b = kb.builder;
-  KernelBuilder::WorkOrder order{schedule.getWork(), {}, {}, sharesBoxes()};
+  KernelBuilder::WorkOrder order{plan->work, {}, {}, sharesBoxes()};
   if (hasSections())
     order.headsPerSection = emitHeadsPerSection(keys);
   if (kb.finalTiles && hasSections() &&
-      schedule.getWork() == tile::WorkSchedule::Dynamic)
+      plan->work == plan::WorkSchedule::Dynamic)
     order.finalTiles = emitFinalTiles(heads);
   work = kb.beginWork(kb.size(q, 0), heads, headRows, rows, order);
   memoryBatch = work.batch;
-  if (!isa<attn::LengthsAttr>(op.getSequence()))
+  std::optional<unsigned> operand = op.getSequence().getKeyPlaces().lengths;
+  if (!operand)
     return;
-  Value lengths =
-      kb.operandArgument(op.getSequenceOperands().getBeginOperandIndex());
+  Value lengths = kb.operandArgument(
+      op.getSequenceOperands().getBeginOperandIndex() + *operand);
   Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
   Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
   Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
@@ -212,7 +214,7 @@ void ForwardEmitter::emitPackedSequence() {
   llvm::function_ref<Value(Value)> sections;
   if (hasSections())
     sections = headsPerSection;
-  PackedTile tile = beginPackedWork(kb, q, k, first, schedule, sections);
+  PackedTile tile = beginPackedWork(kb, q, k, first, plan, sections);
   work = tile.work;
   memoryBatch = kb.constant(0);
   queries = tile.queries;
@@ -257,7 +259,7 @@ RegionContext ForwardEmitter::makeContext(Value key) {
           kb.hasWideIndex,
           kb.accurateTanh,
           /*summaries=*/nullptr,
-          /*partsRows=*/schedule.getRowTiles() > 1};
+          /*partsRows=*/plan->rowTiles > 1};
 }
 
 Value ForwardEmitter::roundDown(Value value) {
@@ -276,7 +278,7 @@ Value ForwardEmitter::emitLastQuery(Value end) {
   OpBuilder &b = kb.builder;
   Value last = arith::SubIOp::create(b, loc, end, kb.constant(1));
   // Some slots of packed sequences have no queries.
-  if (!isa<attn::PackedAttr>(op.getSequence()))
+  if (!op.getSequence().getKeyPlaces().arePacked)
     return last;
   return arith::MaxSIOp::create(b, loc, last, kb.constant(0));
 }

@@ -31,7 +31,7 @@ void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
   if (!outElement.isF32())
     output = arith::TruncFOp::create(
         b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
-  output = tile::makeStaged(b, loc, schedule, "y", output);
+  output = tile::makeStaged(b, loc, plan, "y", output);
   SmallVector<Value> at = getRowPlace();
   auto store = [&](StringRef name, Value value, Value target, ValueRange at,
                    int64_t column) {
@@ -76,7 +76,7 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
     sum = tile::SoftmaxSumOp::create(
         b, loc, rowType, rowType, accType, lower, upper, fullLower, fullUpper,
         Value(), Value(), ValueRange(), visible, columns, factor,
-        /*descending=*/schedule.visitsAtLeastOnce(), b.getStringAttr("o"));
+        /*descending=*/plan.visitsAtLeastOnce(), b.getStringAttr("o"));
   }
   sum.getScores().takeBody(scores);
   Block &values = sum.getValues().emplaceBlock();
@@ -98,7 +98,7 @@ FailureOr<tile::SoftmaxSumOp> ForwardEmitter::emitSum() {
 /// a range that kv_classify picks.
 LogicalResult ForwardEmitter::emitBlocks() {
   OpBuilder &b = kb.builder;
-  bool runsOnce = schedule.visitsAtLeastOnce();
+  bool runsOnce = plan.visitsAtLeastOnce();
   if (op.hasBlocks()) {
     auto listed = std::make_unique<ListedBlocks>(kb, op, columns);
     listed->emitCounts(work, keys, runsOnce);
@@ -108,7 +108,7 @@ LogicalResult ForwardEmitter::emitBlocks() {
   if (failed(emitBounds()))
     return failure();
   // What visits carry can't be looked up ahead, as copies without roles do.
-  if (!schedule.getClassify() || !schedule.hasRoles())
+  if (!plan->classify || !plan.hasRoles())
     return success();
   auto classified = std::make_unique<ClassifiedBlocks>(
       kb, op, makeContext(Value()), getFirstCapture());
@@ -121,7 +121,7 @@ LogicalResult ForwardEmitter::emitBlocks() {
   return success();
 }
 
-FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
+FailureOr<plan::KernelAttr> ForwardEmitter::emit() {
   OpBuilder &b = kb.builder;
   if (failed(chooseTiles()))
     return failure();
@@ -137,10 +137,10 @@ FailureOr<tile::ScheduleAttr> ForwardEmitter::emit() {
     return failure();
   emitResults(*sum);
   kb.endWork();
-  return schedule;
+  return plan;
 }
 
-FailureOr<tile::ScheduleAttr> fovea::buildForward(KernelBuilder &kb,
-                                                  attn::ForwardOp op) {
+FailureOr<plan::KernelAttr> fovea::buildForward(KernelBuilder &kb,
+                                                attn::ForwardOp op) {
   return ForwardEmitter(kb, op).emit();
 }

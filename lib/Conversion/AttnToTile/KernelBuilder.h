@@ -69,8 +69,6 @@ struct KernelBuilder {
   /// Scratch memory that the prologue fills: the kernel's last arguments.
   llvm::SmallVector<tile::ScratchMemRefParameterAttr> scratch = {};
   PackedHeads packedHeads = {};
-  /// The fields of the schedule that were set by hand.
-  llvm::SmallVector<llvm::StringRef> asked = {};
   /// Of the random numbers that the kernel draws, or null.
   mlir::IntegerAttr generator = {};
 
@@ -134,7 +132,7 @@ struct PackedTile {
 /// of a sequence with so many keys are taken together, the last tiles first.
 PackedTile beginPackedWork(
     KernelBuilder &kb, mlir::Value query, mlir::Value key,
-    unsigned firstOffsets, tile::ScheduleAttr schedule,
+    unsigned firstOffsets, plan::KernelAttr plan,
     llvm::function_ref<mlir::Value(mlir::Value keys)> headsPerSection);
 
 /// Heads in sections; in a section the last tiles of all heads first. Gives an
@@ -145,11 +143,11 @@ decodeSections(mlir::OpBuilder &b, mlir::Location loc, mlir::Value item,
                mlir::Value tiles, mlir::Value allHeads, mlir::Value perSection,
                mlir::Value lastTile, bool inTurn);
 
-/// Emit the body of a kernel; return the schedule that shaped it.
-mlir::FailureOr<tile::ScheduleAttr> buildForward(KernelBuilder &kb,
-                                                 attn::ForwardOp op);
-mlir::FailureOr<tile::ScheduleAttr> buildMerge(KernelBuilder &kb,
-                                               attn::MergeOp op);
+/// Emit the body of a kernel; return the plan that shaped it.
+mlir::FailureOr<plan::KernelAttr> buildForward(KernelBuilder &kb,
+                                               attn::ForwardOp op);
+mlir::FailureOr<plan::KernelAttr> buildMerge(KernelBuilder &kb,
+                                             attn::MergeOp op);
 
 } // namespace fovea
 

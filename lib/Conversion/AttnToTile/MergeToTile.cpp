@@ -44,8 +44,8 @@ static SmallVector<Value, 3> loadState(KernelBuilder &kb, Value output,
   return {m, l, acc};
 }
 
-FailureOr<tile::ScheduleAttr> fovea::buildMerge(KernelBuilder &kb,
-                                                attn::MergeOp op) {
+FailureOr<plan::KernelAttr> fovea::buildMerge(KernelBuilder &kb,
+                                              attn::MergeOp op) {
   // Memory-bound: small tiles, columns in chunks that leave many CTAs an SM.
   constexpr int64_t kRows = 64, kColumns = 32, kWarps = 4;
   OpBuilder &b = kb.builder;
@@ -92,5 +92,5 @@ FailureOr<tile::ScheduleAttr> fovea::buildMerge(KernelBuilder &kb,
   fields.warps = kWarps;
   fields.stages = 1;
   fields.minBlocks = 4;
-  return fields.get(op.getContext(), [&] { return op.emitError(); });
+  return makePlan(op.getContext(), fields);
 }

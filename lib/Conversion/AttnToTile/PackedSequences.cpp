@@ -32,12 +32,12 @@ namespace {
 class PackedWorkEmitter {
 public:
   PackedWorkEmitter(KernelBuilder &kb, unsigned firstOffsets,
-                    tile::ScheduleAttr schedule)
+                    plan::KernelAttr plan)
       : kb(kb), b(kb.builder), loc(kb.getLoc()),
         queryOffsets(kb.operandArgument(firstOffsets)),
         keyOffsets(kb.operandArgument(firstOffsets + 1)),
-        tileM(schedule.getClusterRows()) {
-    if (schedule.getLongestFirst())
+        tileM(plan.getClusterRows()) {
+    if (plan->longestFirst)
       order = declareSequenceOrder(kb, firstOffsets, tileM);
   }
 
@@ -214,8 +214,8 @@ PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
 
 PackedTile
 fovea::beginPackedWork(KernelBuilder &kb, Value query, Value key,
-                       unsigned firstOffsets, tile::ScheduleAttr schedule,
+                       unsigned firstOffsets, plan::KernelAttr plan,
                        llvm::function_ref<Value(Value keys)> headsPerSection) {
-  return PackedWorkEmitter(kb, firstOffsets, schedule)
-      .emit(query, key, schedule.getWork(), headsPerSection);
+  return PackedWorkEmitter(kb, firstOffsets, plan)
+      .emit(query, key, plan->work, headsPerSection);
 }

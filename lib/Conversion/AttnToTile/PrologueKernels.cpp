@@ -78,18 +78,17 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   b.setInsertionPoint(kernel);
   const ScheduleFields &schedule = described.schedule;
-  tile::AbiOp::create(
-      b, loc, SymbolRefAttr::get(kernel), main.getTargetAttr(),
-      schedule.get(context, [&] { return main.emitError(); }),
-      b.getArrayAttr(tensors), b.getArrayAttr(parameters), described.sizes,
-      AffineMapAttr::get(
-          AffineMap::get(0, described.sizes.size(), described.ctas)),
-      b.getI64IntegerAttr(32 * schedule.warps), b.getI64IntegerAttr(0),
-      b.getArrayAttr({}), /*persistent=*/IntegerAttr(),
-      /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
-      /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr(),
-      /*roles=*/ArrayAttr(), /*asked=*/ArrayAttr(),
-      /*generator=*/IntegerAttr());
+  tile::AbiOp::create(b, loc, SymbolRefAttr::get(kernel), main.getTargetAttr(),
+                      makePlan(context, schedule), b.getArrayAttr(tensors),
+                      b.getArrayAttr(parameters), described.sizes,
+                      AffineMapAttr::get(AffineMap::get(
+                          0, described.sizes.size(), described.ctas)),
+                      b.getI64IntegerAttr(32 * schedule.warps),
+                      b.getI64IntegerAttr(0), b.getArrayAttr({}),
+                      /*persistent=*/IntegerAttr(),
+                      /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
+                      /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr(),
+                      /*generator=*/IntegerAttr());
 
   SmallVector<Attribute> prologue;
   if (ArrayAttr before = main.getPrologueAttr())

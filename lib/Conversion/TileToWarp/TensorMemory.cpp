@@ -17,10 +17,6 @@
 using namespace mlir;
 using namespace fovea;
 
-/// What is changed of a dot's accumulator between two rounds has the dot's name
-/// and this.
-static constexpr StringLiteral kUpdate = ".update";
-
 static MemRefType makeType(RankedTensorType tile) {
   return MemRefType::get(tile.getShape(), tile.getElementType(),
                          MemRefLayoutAttrInterface(),
@@ -62,8 +58,7 @@ FailureOr<Value> TensorMemoryDots::putOver(tile::StreamOp stream,
 FailureOr<Value> TensorMemoryDots::getFirstOperand(tile::DotOp dot) {
   auto stream = dot.getA().getDefiningOp<tile::StreamOp>();
   if (stream)
-    if (StringRef over = schedule.getStream(stream.getNameAttr()).over;
-        !over.empty())
+    if (StringAttr over = plan.getStream(stream.getNameAttr()).over)
       return putOver(stream, over);
   if (Value buffer = getBuffer(dot.getA()))
     return buffer;
@@ -98,26 +93,16 @@ static bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat());
 }
 
-/// The ops of the loop's body that lead from `carried` to the dot; fails if
-/// something else becomes of it, or if they are no arithmetic.
+/// The ops of the loop's body that lead from `carried` to the dot: arithmetic,
+/// or one change of the rows that ask for it. Fails if something else becomes
+/// of it.
 static FailureOr<SmallVector<Operation *>> findUpdate(tile::DotOp dot,
                                                       Value carried) {
   llvm::SetVector<Value> derived;
   SmallVector<Operation *> ops;
   derived.insert(carried);
+  auto isDerived = [&](Value value) { return derived.contains(value); };
   for (Operation &op : *dot->getBlock()) {
-    bool uses = llvm::any_of(op.getOperands(), [&](Value operand) {
-      return derived.contains(operand);
-    });
-    bool isDot = &op == dot;
-    WalkResult inside = op.walk([&](Operation *nested) {
-      if (nested == &op ||
-          llvm::none_of(nested->getOperands(), [&](Value operand) {
-            return derived.contains(operand);
-          }))
-        return WalkResult::advance();
-      return WalkResult::interrupt();
-    });
     auto fail = [&] {
       InFlightDiagnostic diag =
           op.emitError("a dot's accumulator that a loop carries may only be "
@@ -125,12 +110,20 @@ static FailureOr<SmallVector<Operation *>> findUpdate(tile::DotOp dot,
       diag.attachNote(dot.getLoc()) << "the dot";
       return diag;
     };
+    WalkResult inside = op.walk([&](Operation *nested) {
+      return nested != &op && llvm::any_of(nested->getOperands(), isDerived)
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
     if (inside.wasInterrupted())
       return fail();
-    if (!uses || isDot)
+    if (&op == dot || llvm::none_of(op.getOperands(), isDerived))
       continue;
-    if (op.getNumResults() != 1 || op.getNumRegions() != 0 ||
-        !isMemoryEffectFree(&op) || !op.isBeforeInBlock(dot))
+    bool isOnly = isa<tile::IfAnyOp>(op) ||
+                  (!ops.empty() && isa<tile::IfAnyOp>(ops.front()));
+    if (op.getNumResults() != 1 || !isMemoryEffectFree(&op) ||
+        !op.isBeforeInBlock(dot) ||
+        (isOnly ? !ops.empty() : op.getNumRegions() != 0))
       return fail();
     derived.insert(op.getResult(0));
     ops.push_back(&op);
@@ -138,6 +131,29 @@ static FailureOr<SmallVector<Operation *>> findUpdate(tile::DotOp dot,
   if (!derived.contains(dot.getAcc()))
     return dot.emitError("starts from something else than its loop carries");
   return ops;
+}
+
+/// Does in `acc` what `update` does to `carried`, giving `result`. Where only
+/// rows that ask for it change, nothing is loaded or stored unless some do.
+static void updateInPlace(OpBuilder &b, Location loc,
+                          ArrayRef<Operation *> update, Value carried,
+                          Value result, Value acc, StringAttr name) {
+  SmallVector<Operation *> ops(update);
+  if (auto asked = dyn_cast<tile::IfAnyOp>(update.front())) {
+    Value any = warp::AnyOp::create(b, loc, asked.getCondition());
+    auto branch = scf::IfOp::create(b, loc, any, /*withElseRegion=*/false);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    Block &body = asked.getBody().front();
+    carried = body.getArgument(0);
+    result = body.getTerminator()->getOperand(0);
+    ops = llvm::to_vector(llvm::make_pointer_range(body.without_terminator()));
+  }
+  IRMapping mapping;
+  Value old = warp::TmemLoadOp::create(b, loc, carried.getType(), acc);
+  mapping.map(carried, old);
+  for (Operation *op : ops)
+    b.clone(*op, mapping);
+  warp::TmemStoreOp::create(b, loc, mapping.lookupOrDefault(result), acc, name);
 }
 
 FailureOr<Value> TensorMemoryDots::keepCarried(tile::DotOp dot, Value acc,
@@ -156,17 +172,10 @@ FailureOr<Value> TensorMemoryDots::keepCarried(tile::DotOp dot, Value acc,
     b.setInsertionPoint(update->back());
     auto branch = scf::IfOp::create(b, loc, isLater, /*withElseRegion=*/false);
     OpBuilder inside = branch.getThenBodyBuilder();
-    IRMapping mapping;
-    mapping.map(carried,
-                warp::TmemLoadOp::create(inside, loc, carried.getType(), acc)
-                    .getResult());
-    for (Operation *op : *update)
-      inside.clone(*op, mapping);
     StringAttr name = dot.getNameAttr();
     if (name)
-      name = b.getStringAttr(name.getValue() + kUpdate);
-    warp::TmemStoreOp::create(inside, loc, mapping.lookup(dot.getAcc()), acc,
-                              name);
+      name = b.getStringAttr(name.getValue() + tile::kUpdateSuffix);
+    updateInPlace(inside, loc, *update, carried, dot.getAcc(), acc, name);
     dot.getAccMutable().assign(carried);
     for (Operation *op : llvm::reverse(*update))
       op->erase();
@@ -235,12 +244,12 @@ LogicalResult TensorMemoryDots::convert(tile::DotOp dot) {
 //===----------------------------------------------------------------------===//
 
 void fovea::readBack(tile::StreamOp stream, Value buffer,
-                     tile::ScheduleAttr schedule) {
+                     plan::KernelAttr plan) {
   OpBuilder b(stream);
   Location loc = stream.getLoc();
   for (Operation *user : llvm::make_early_inc_range(stream->getUsers())) {
     auto store = dyn_cast<tile::StoreOp>(user);
-    if (!store || !schedule.getStore(store.getNameAttr()).isCopied)
+    if (!store || !plan.getStore(store.getNameAttr()).isCopied)
       continue;
     b.setInsertionPoint(store);
     warp::CopyOutOp::create(b, store.getLoc(), buffer, store.getTarget(),

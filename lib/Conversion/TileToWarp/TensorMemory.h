@@ -22,9 +22,9 @@ public:
 
   /// `getBuffer` gives the shared buffer of what is loaded or streamed, or
   /// null.
-  TensorMemoryDots(mlir::gpu::GPUFuncOp kernel, tile::ScheduleAttr schedule,
+  TensorMemoryDots(mlir::gpu::GPUFuncOp kernel, plan::KernelAttr plan,
                    GetBuffer getBuffer)
-      : kernel(kernel), schedule(schedule), getBuffer(std::move(getBuffer)) {}
+      : kernel(kernel), plan(plan), getBuffer(std::move(getBuffer)) {}
 
   llvm::LogicalResult convert(tile::DotOp dot);
 
@@ -44,17 +44,16 @@ private:
                                            unsigned index);
 
   mlir::gpu::GPUFuncOp kernel;
-  tile::ScheduleAttr schedule;
+  plan::KernelAttr plan;
   GetBuffer getBuffer;
   llvm::DenseMap<mlir::StringAttr, mlir::Value> accumulators;
   llvm::DenseMap<mlir::Operation *, mlir::Value> views;
   int64_t columns = 0;
 };
 
-/// Lets what uses a stream's tile read `buffer`: stores that the schedule
+/// Lets what uses a stream's tile read `buffer`: stores that the plan
 /// leaves to the copy engine by a copy, others in registers.
-void readBack(tile::StreamOp stream, mlir::Value buffer,
-              tile::ScheduleAttr schedule);
+void readBack(tile::StreamOp stream, mlir::Value buffer, plan::KernelAttr plan);
 
 } // namespace fovea
 

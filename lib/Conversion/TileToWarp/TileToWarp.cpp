@@ -29,7 +29,7 @@ namespace {
 struct TileToWarpPass : fovea::impl::TileToWarpBase<TileToWarpPass> {
   using TileToWarpBase::TileToWarpBase;
 
-  void runOnOperation() override;
+  void runOnKernel() override;
 
 private:
   /// A buffer for `tile`. Of `ctas` CTAs each keeps a part of its rows.
@@ -52,7 +52,7 @@ private:
   /// The kernel's block of ones for products with `right`.
   Value getOnes(Location loc, MemRefType right, int64_t columns);
 
-  tile::ScheduleAttr schedule;
+  plan::KernelAttr plan;
   int64_t cluster = 1;
   llvm::DenseMap<Operation *, Value> buffers;
   llvm::DenseMap<Operation *, Value> fragments;
@@ -101,7 +101,7 @@ Value TileToWarpPass::makeBuffer(Location loc, RankedTensorType tile,
                                  int64_t ctas) {
   int64_t columns = tile.getDimSize(1);
   auto space = warp::SharedAttr::get(&getContext(),
-                                     schedule.copiesByEngine()
+                                     plan.copiesByEngine()
                                          ? warp::getBoxPanelColumns(columns)
                                          : warp::getPanelColumns(columns),
                                      ctas);
@@ -143,7 +143,7 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   buffer = makeBuffer(load.getLoc(), load.getResult().getType(), ctas);
   OpBuilder builder(load);
   // The copy engine knows where the tensor ends, and no other limit.
-  Value limit = schedule.copiesByEngine() ? Value() : load.getLimit();
+  Value limit = plan.copiesByEngine() ? Value() : load.getLimit();
   warp::CopyOp::create(builder, load.getLoc(), load.getSource(),
                        load.getIndices(), limit,
                        /*condition=*/Value(), buffer, load.getDims(),
@@ -189,7 +189,7 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
   auto a = dot.getA().getDefiningOp<tile::LoadOp>();
   if (!left) {
     left = dot.getA();
-  } else if (a && schedule.getDot(dot.getNameAttr()).aInRegisters &&
+  } else if (a && plan.getDot(dot.getNameAttr()).aInRegisters &&
              !dot.getTransposeA()) {
     Value &fragment = fragments[a];
     if (!fragment) {
@@ -211,7 +211,7 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
 
 LogicalResult
 TileToWarpPass::convertIntoTensorMemory(ArrayRef<tile::DotOp> dots) {
-  TensorMemoryDots converter(getOperation(), schedule,
+  TensorMemoryDots converter(getOperation(), plan,
                              [&](Value operand) { return getBuffer(operand); });
   for (tile::DotOp dot : dots)
     if (failed(converter.convert(dot)))
@@ -227,8 +227,8 @@ TileToWarpPass::convertIntoTensorMemory(ArrayRef<tile::DotOp> dots) {
 LogicalResult TileToWarpPass::convert(tile::StreamOp stream) {
   // What crosses roles and no dot reads is read back by threads, or written to
   // memory by the copy engine.
-  if (!stream->use_empty() && schedule.getStream(stream.getNameAttr()).isStaged)
-    readBack(stream, getBuffer(stream), schedule);
+  if (!stream->use_empty() && plan.getStream(stream.getNameAttr()).isStaged)
+    readBack(stream, getBuffer(stream), plan);
   // Dots read it by now.
   if (!stream->use_empty())
     return stream.emitError(
@@ -250,7 +250,7 @@ Value TileToWarpPass::getOnes(Location loc, MemRefType right, int64_t columns) {
 }
 
 LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
-  if (schedule.getMatrixUnit() != tile::MatrixUnit::WarpGroup)
+  if (!plan.getUnit().takesOnes())
     return sum.emitError("row sums by a dot need a schedule with roles "
                          "('producer_registers')");
   Value right = getBuffer(product.getB().getDefiningOp<tile::LoadOp>());
@@ -293,15 +293,15 @@ LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
   return success();
 }
 
-void TileToWarpPass::runOnOperation() {
+void TileToWarpPass::runOnKernel() {
   buffers.clear();
   fragments.clear();
   ones.clear();
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  schedule = abi.getSchedule();
-  cluster = schedule.getCluster();
+  plan = abi.getPlan();
+  cluster = plan->cluster;
   SmallVector<tile::DotOp> dots, sums;
   getOperation().walk([&](tile::DotOp dot) {
     if (findProduct(dot))
@@ -311,7 +311,7 @@ void TileToWarpPass::runOnOperation() {
     if (failed(convertSum(sum, findProduct(sum))))
       return signalPassFailure();
   getOperation().walk([&](tile::DotOp dot) { dots.push_back(dot); });
-  if (schedule.getMatrixUnit() == tile::MatrixUnit::TensorMemory) {
+  if (plan.getUnit().accumulatesInMemory()) {
     if (failed(convertIntoTensorMemory(dots)))
       return signalPassFailure();
     dots.clear();
@@ -321,7 +321,7 @@ void TileToWarpPass::runOnOperation() {
       return signalPassFailure();
   getOperation().walk([&](tile::LoadOp load) {
     if (!buffers.contains(load) && canStage(load) &&
-        schedule.getStream(load.getNameAttr()).isStaged)
+        plan.getStream(load.getNameAttr()).isStaged)
       convertStaged(load);
   });
   SmallVector<tile::StreamOp> streams;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BoxAccess.h"
+#include "Elements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -271,19 +272,29 @@ private:
 };
 
 struct GatherLowering : OpConversionPattern<tile::GatherOp> {
-  using OpConversionPattern::OpConversionPattern;
+  GatherLowering(const TypeConverter &converter, MLIRContext *context,
+                 Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
 
   LogicalResult
   matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+
+private:
+  Coordinates &coordinates;
 };
 
 struct ScatterLowering : OpConversionPattern<tile::ScatterOp> {
-  using OpConversionPattern::OpConversionPattern;
+  ScatterLowering(const TypeConverter &converter, MLIRContext *context,
+                  Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
 
   LogicalResult
   matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+
+private:
+  Coordinates &coordinates;
 };
 
 /// A single element, the same for the whole CTA: as a tile of one.
@@ -415,8 +426,7 @@ bool StoreLowering::canExchange(RankedTensorType tile, const GlobalView &view,
                                 BoxAccess &access) const {
   constexpr int64_t kWideBytes = 16, kQuadColumns = 32;
   tile::AbiOp kernel = abi;
-  return isa<warp::WgmmaAttr>(tile.getEncoding()) &&
-         tile.getElementTypeBitWidth() == 16 &&
+  return warp::hasStoreFragments(tile) && tile.getElementTypeBitWidth() == 16 &&
          tile.getDimSize(1) % kQuadColumns == 0 && access.hasWholeChunks() &&
          getAlignment(kernel, view) % kWideBytes == 0;
 }
@@ -457,9 +467,10 @@ namespace {
 /// scalars, or tiles that broadcast to it.
 class SinglePlaces {
 public:
-  SinglePlaces(OpBuilder &b, Location loc, const GlobalView &view,
-               RankedTensorType tile)
-      : b(b), loc(loc), view(view),
+  SinglePlaces(ConversionPatternRewriter &b, Location loc,
+               const GlobalView &view, RankedTensorType tile,
+               Coordinates &coordinates)
+      : b(b), loc(loc), view(view), emitter(b, loc, coordinates),
         layout(cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding())),
         rows(layout.getOffsets(tile.getShape(), 0)),
         columns(layout.getOffsets(tile.getShape(), 1)) {}
@@ -502,13 +513,16 @@ private:
     for (auto [position, pair] :
          llvm::enumerate(llvm::zip(operandRows, operandColumns)))
       if (std::get<0>(pair) == row && std::get<1>(pair) == column)
-        return vector::ExtractOp::create(b, loc, converted, int64_t(position));
+        return ElementEmitter::isEmitted(original)
+                   ? emitter.get(original, position)
+                   : emitter.extract(converted, position);
     llvm_unreachable("operand broadcasts to the tile");
   }
 
   OpBuilder &b;
   Location loc;
   const GlobalView &view;
+  ElementEmitter emitter;
   warp::ThreadLayoutAttrInterface layout;
   SmallVector<int64_t> rows, columns;
 };
@@ -523,7 +537,7 @@ GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
     return failure();
   RankedTensorType tile = op.getResult().getType();
   auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
-  SinglePlaces places(rewriter, loc, *view, tile);
+  SinglePlaces places(rewriter, loc, *view, tile, coordinates);
   SmallVector<Value> elements;
   for (int64_t index = 0; index < type.getNumElements(); ++index) {
     Place place = places.get(index, op.getIndices(), adaptor.getIndices(),
@@ -543,7 +557,8 @@ ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
   FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
   if (failed(view))
     return failure();
-  SinglePlaces places(rewriter, loc, *view, op.getValue().getType());
+  SinglePlaces places(rewriter, loc, *view, op.getValue().getType(),
+                      coordinates);
   auto elements =
       vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
   for (auto [index, value] : llvm::enumerate(elements.getResults())) {
@@ -559,9 +574,11 @@ void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          tile::AbiOp abi,
                                          const Specialization &roles,
-                                         VectorLoads &ways) {
-  patterns.add<DimLowering, GatherLowering, ScatterLowering>(
-      converter, patterns.getContext());
+                                         VectorLoads &ways,
+                                         Coordinates &coordinates) {
+  patterns.add<DimLowering>(converter, patterns.getContext());
+  patterns.add<GatherLowering, ScatterLowering>(
+      converter, patterns.getContext(), coordinates);
   patterns.add<LoadLowering>(converter, patterns.getContext(), ways);
   patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles);
   patterns.add<StoreLowering>(converter, patterns.getContext(), abi);

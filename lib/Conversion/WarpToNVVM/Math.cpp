@@ -18,6 +18,9 @@
 using namespace mlir;
 using namespace fovea;
 
+// Vectors shorter than this fit beside what else there is.
+static constexpr int64_t kLeastElements = 8;
+
 static Value splatLike(OpBuilder &b, Location loc, Type type, double value) {
   TypedAttr attr = b.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto vector = dyn_cast<VectorType>(type))
@@ -319,6 +322,38 @@ struct ToScalarIntrinsic : OpRewritePattern<Op> {
   std::string intrinsic;
 };
 
+/// Functions of many instructions, of long vectors: one element after the
+/// other. Op by op, all that they choose between would be alive at once, for
+/// all elements.
+template <typename Op>
+struct ByElement : OpRewritePattern<Op> {
+  ByElement(MLIRContext *context)
+      : OpRewritePattern<Op>(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto vector = dyn_cast<VectorType>(op.getType());
+    if (!vector || vector.getNumElements() < kLeastElements)
+      return failure();
+    if constexpr (std::is_same_v<Op, arith::DivFOp>)
+      if (isApproximate(op.getFastmath()))
+        return failure();
+    Location loc = op.getLoc();
+    SmallVector<ValueRange> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(
+          vector::ToElementsOp::create(rewriter, loc, operand).getResults());
+    SmallVector<Value> results;
+    for (int64_t index : llvm::seq(vector.getNumElements())) {
+      auto elements = llvm::map_to_vector(
+          operands, [&](ValueRange values) { return values[index]; });
+      results.push_back(Op::create(rewriter, loc, elements, op->getAttrs()));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, vector, results);
+    return success();
+  }
+};
+
 /// LLVM's op of the same meaning, whose last operand says that no value of the
 /// source is excluded. Indices count as 64 bits, whatever holds them.
 template <typename Op, typename LLVMOp>
@@ -370,6 +405,11 @@ void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   patterns.add<ToIntrinsic<math::FmaOp>>(context, "llvm.fma");
   patterns.add<ToIntrinsic<math::RoundEvenOp>>(context, "llvm.roundeven");
   patterns.add<ToIntrinsic<math::TruncOp>>(context, "llvm.trunc");
+  patterns.add<ByElement<arith::DivFOp>, ByElement<math::Atan2Op>,
+               ByElement<math::AtanOp>, ByElement<math::CbrtOp>,
+               ByElement<math::CosOp>, ByElement<math::ErfOp>,
+               ByElement<math::ExpM1Op>, ByElement<math::Log1pOp>,
+               ByElement<math::SinOp>>(context);
   // Accurate to a few units in the last place, by upstream's polynomials.
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return llvm::is_contained(

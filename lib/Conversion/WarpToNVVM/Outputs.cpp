@@ -390,8 +390,7 @@ LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
   if ((bits != 16 && bits != 32) || !isPaired)
     return op.emitError("stores pairs of elements of 16 or 32 bits, found ")
            << tile;
-  if (isa<warp::WgmmaAttr>(tile.getEncoding()) && bits == 16 &&
-      tile.getDimSize(1) % 16 == 0)
+  if (layout.hasStoreFragments() && bits == 16 && tile.getDimSize(1) % 16 == 0)
     storeMatrices(rewriter, loc, adaptor.getValue(), adaptor.getTarget(), type);
   else
     storePairs(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget(),

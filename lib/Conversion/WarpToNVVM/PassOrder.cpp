@@ -8,8 +8,9 @@
 
 #include "WarpToNVVM.h"
 
+#include "fovea/Dialect/Warp/IR/KernelFacts.h"
+
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -20,12 +21,6 @@ namespace {
 class PassOrder {
 public:
   PassOrder() {
-    addGone<tile::SoftmaxSumOp, tile::SoftmaxMergeOp, tile::SoftmaxFinishOp>(
-        "tile-fuse-online-softmax");
-    addGone<tile::ForBlocksOp>("tile-lower-blocks");
-    addGone<tile::ForeachWorkOp>("tile-lower-work' or 'warp-distribute-work");
-    addGone<tile::DotOp>("tile-to-warp");
-    addGone<tile::IfAnyOp>("warp-lower-votes");
     add<tile::BallotOp>("warp-assign-vote-layouts");
     add<tile::DiagonalsOp>("warp-assign-diagonal-layouts");
     add<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp,
@@ -44,22 +39,14 @@ public:
   }
 
   StringRef lookup(StringRef op) const { return passes.lookup(op); }
-  /// Whether nothing here takes the op, in no form.
-  bool isGone(StringRef op) const { return gone.contains(op); }
 
 private:
-  template <typename... Ops>
-  void addGone(StringRef pass) {
-    add<Ops...>(pass);
-    (gone.insert(Ops::getOperationName()), ...);
-  }
   template <typename... Ops>
   void add(StringRef pass) {
     (passes.insert({Ops::getOperationName(), pass}), ...);
   }
 
   llvm::StringMap<StringRef> passes;
-  llvm::StringSet<> gone;
 };
 } // namespace
 
@@ -69,16 +56,9 @@ static const PassOrder &getPassOrder() {
 }
 
 LogicalResult fovea::checkPassOrder(gpu::GPUFuncOp kernel) {
-  const PassOrder &order = getPassOrder();
-  WalkResult walk =
-      kernel.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
-        StringRef name = op->getName().getStringRef();
-        if (!order.isGone(name))
-          return WalkResult::advance();
-        return op->emitOpError("has no place here; expected '")
-               << order.lookup(name) << "' to have run before 'warp-to-nvvm'";
-      });
-  return failure(walk.wasInterrupted());
+  return Requires<tile::kSoftmaxIsLoops, tile::kBlocksAreLoops,
+                  tile::kWorkIsDealt, warp::kDotsReadMemory,
+                  warp::kVotesAreBranches>::check(kernel, "warp-to-nvvm");
 }
 
 LogicalResult

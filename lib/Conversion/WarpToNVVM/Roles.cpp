@@ -115,10 +115,7 @@ FailureOr<SharedView> fovea::getSharedView(Operation *user, Value memref) {
 
 /// Whether all tiles among the op's results lie one column a lane.
 static bool hasLanesOnly(Operation *op) {
-  return llvm::all_of(op->getResultTypes(), [](Type type) {
-    auto tile = dyn_cast<RankedTensorType>(type);
-    return !tile || isa_and_nonnull<warp::LanesAttr>(tile.getEncoding());
-  });
+  return llvm::all_of(op->getResultTypes(), warp::isWholeInWarps);
 }
 
 /// True if one warp can do all that the role does: it only fills pipelines, and

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WarpToNVVM.h"
+#include "Elements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -55,6 +55,39 @@ struct ElementwiseLowering : ConversionPattern {
   }
 };
 
+/// Scores that conditions hide, chosen one by one: each condition is computed
+/// in front of its choice. Op by op, every coordinate of a block of scores
+/// would be alive at once beside the scores: more than there are registers for.
+struct SelectLowering : OpConversionPattern<arith::SelectOp> {
+  SelectLowering(const TypeConverter &converter, MLIRContext *context,
+                 Coordinates &coordinates)
+      : OpConversionPattern(converter, context, /*benefit=*/2),
+        coordinates(coordinates) {}
+
+  LogicalResult
+  matchAndRewrite(arith::SelectOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa<FloatType>(getElementTypeOrSelf(op.getType())) ||
+        !ElementEmitter::isEmitted(op.getCondition()))
+      return failure();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
+    ElementEmitter emitter(rewriter, op.getLoc(), coordinates);
+    SmallVector<Value> elements;
+    for (int64_t index = 0; index < type.getNumElements(); ++index) {
+      Value condition = emitter.get(op.getCondition(), index);
+      Value kept = emitter.extract(adaptor.getTrueValue(), index);
+      Value other = emitter.extract(adaptor.getFalseValue(), index);
+      elements.push_back(arith::SelectOp::create(rewriter, op.getLoc(),
+                                                 condition, kept, other));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+
+private:
+  Coordinates &coordinates;
+};
+
 /// Of a loop that was not parted where its partial blocks are.
 struct IsPartialLowering : OpConversionPattern<tile::IsPartialOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -96,7 +129,9 @@ struct ConstantLowering : OpConversionPattern<arith::ConstantOp> {
 };
 
 struct IotaLowering : OpConversionPattern<tile::IotaOp> {
-  using OpConversionPattern::OpConversionPattern;
+  IotaLowering(const TypeConverter &converter, MLIRContext *context,
+               Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
 
   LogicalResult
   matchAndRewrite(tile::IotaOp op, OpAdaptor,
@@ -107,9 +142,12 @@ struct IotaLowering : OpConversionPattern<tile::IotaOp> {
     auto layout = getLayout(tile);
     Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
                                  tile.getShape(), op.getDim());
-    base = emitApart(rewriter, loc, base);
+    Value apart = emitApart(rewriter, loc, base);
+    coordinates.bits.setCopy(apart, base);
+    base = apart;
     if (tile.getElementType().isInteger(64))
       base = emitToI64(rewriter, loc, base);
+    coordinates.setBase(op.getResult(), base);
     Value bases = vector::BroadcastOp::create(rewriter, loc, type, base);
     SmallVector<APInt> values;
     for (int64_t offset : layout.getOffsets(tile.getShape(), op.getDim()))
@@ -119,6 +157,9 @@ struct IotaLowering : OpConversionPattern<tile::IotaOp> {
     rewriter.replaceOpWithNewOp<arith::AddIOp>(op, bases, offsets);
     return success();
   }
+
+private:
+  Coordinates &coordinates;
 };
 
 /// One conversion and one step to the thread's first element, one multiply-add
@@ -168,18 +209,7 @@ struct BroadcastLowering : OpConversionPattern<tile::BroadcastOp> {
       return success();
     }
     // Each register takes the source's register of the same coordinates.
-    auto layout = getLayout(result);
-    std::map<std::pair<int64_t, int64_t>, int64_t> registers;
-    auto rows = layout.getOffsets(source.getShape(), 0),
-         columns = layout.getOffsets(source.getShape(), 1);
-    for (auto [index, pair] : llvm::enumerate(llvm::zip(rows, columns)))
-      registers.try_emplace({std::get<0>(pair), std::get<1>(pair)}, index);
-    SmallVector<int64_t> mask;
-    for (auto [row, column] :
-         llvm::zip(layout.getOffsets(result.getShape(), 0),
-                   layout.getOffsets(result.getShape(), 1)))
-      mask.push_back(registers.at({source.getDimSize(0) == 1 ? 0 : row,
-                                   source.getDimSize(1) == 1 ? 0 : column}));
+    SmallVector<int64_t> mask = getBroadcastRegisters(op);
     rewriter.replaceOpWithNewOp<vector::ShuffleOp>(op, adaptor.getSource(),
                                                    adaptor.getSource(), mask);
     return success();
@@ -187,11 +217,16 @@ struct BroadcastLowering : OpConversionPattern<tile::BroadcastOp> {
 };
 
 struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
-  using OpConversionPattern::OpConversionPattern;
+  ReduceLowering(const TypeConverter &converter, MLIRContext *context,
+                 Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
 
   LogicalResult
   matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+
+private:
+  Coordinates &coordinates;
 };
 
 /// One flag a lane: the warp's vote.
@@ -202,7 +237,7 @@ struct BallotLowering : OpConversionPattern<tile::BallotOp> {
   matchAndRewrite(tile::BallotOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    if (!isa<warp::LanesAttr>(op.getFlags().getType().getEncoding()))
+    if (!warp::isWholeInWarps(op.getFlags().getType()))
       return op.emitError("flags must lie one a lane, found ")
              << op.getFlags().getType();
     auto flag = vector::ToElementsOp::create(rewriter, loc, adaptor.getFlags());
@@ -214,11 +249,16 @@ struct BallotLowering : OpConversionPattern<tile::BallotOp> {
 };
 
 struct AnyLowering : OpConversionPattern<warp::AnyOp> {
-  using OpConversionPattern::OpConversionPattern;
+  AnyLowering(const TypeConverter &converter, MLIRContext *context,
+              Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
 
   LogicalResult
   matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+
+private:
+  Coordinates &coordinates;
 };
 } // namespace
 
@@ -308,8 +348,12 @@ ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
     return op.emitError("a reduction along dimension ")
            << dim << " crosses warps, which this layout does not support";
 
-  auto elements =
-      vector::ToElementsOp::create(rewriter, loc, adaptor.getSource());
+  ElementEmitter emitter(rewriter, loc, coordinates);
+  bool isEmitted = ElementEmitter::isEmitted(op.getSource());
+  auto getElement = [&](unsigned index) {
+    return isEmitted ? emitter.get(op.getSource(), index)
+                     : emitter.extract(adaptor.getSource(), index);
+  };
   SmallVector<int64_t> along = layout.getOffsets(source.getShape(), dim),
                        across = layout.getOffsets(source.getShape(), 1 - dim);
   SmallVector<Value> results;
@@ -317,10 +361,10 @@ ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
        llvm::zip(layout.getOffsets(result.getShape(), dim),
                  layout.getOffsets(result.getShape(), 1 - dim))) {
     SmallVector<Value> members;
-    for (auto [index, element] : llvm::enumerate(elements.getResults()))
+    for (size_t index = 0; index < along.size(); ++index)
       if (across[index] == toAcross &&
           (extent == 1 || along[index] % extent == toAlong))
-        members.push_back(element);
+        members.push_back(getElement(index));
     Value value = combineAll(rewriter, loc, op.getKind(), members);
     for (int64_t lane : *lanes) {
       Value other = emitShuffle(rewriter, loc, value, NVVM::ShflKind::bfly,
@@ -338,11 +382,16 @@ LogicalResult
 AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
                              ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
-  auto elements =
-      vector::ToElementsOp::create(rewriter, loc, adaptor.getSource());
-  Value any = elements.getResults().front();
-  for (Value element : elements.getResults().drop_front())
-    any = arith::OrIOp::create(rewriter, loc, any, element);
+  ElementEmitter emitter(rewriter, loc, coordinates);
+  bool isEmitted = ElementEmitter::isEmitted(op.getSource());
+  Value any;
+  auto type = cast<VectorType>(adaptor.getSource().getType());
+  for (int64_t index = 0; index < type.getNumElements(); ++index) {
+    Value element = isEmitted ? emitter.get(op.getSource(), index)
+                              : emitter.extract(adaptor.getSource(), index);
+    any = any ? arith::OrIOp::create(rewriter, loc, any, element).getResult()
+              : element;
+  }
   rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(op, rewriter.getI1Type(),
                                                 emitI32(rewriter, loc, -1), any,
                                                 NVVM::VoteSyncKind::any);
@@ -350,9 +399,12 @@ AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
 }
 
 void fovea::populateTilePatterns(RewritePatternSet &patterns,
-                                 const TypeConverter &converter) {
-  patterns.add<ElementwiseLowering>(converter, patterns.getContext());
-  patterns.add<AnyLowering, BallotLowering, BroadcastLowering, ConstantLowering,
-               IotaLowering, IsPartialLowering, RampLowering, ReduceLowering>(
-      converter, patterns.getContext());
+                                 const TypeConverter &converter,
+                                 Coordinates &coordinates) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<ElementwiseLowering>(converter, context);
+  patterns.add<BallotLowering, BroadcastLowering, ConstantLowering,
+               IsPartialLowering, RampLowering>(converter, context);
+  patterns.add<AnyLowering, IotaLowering, ReduceLowering, SelectLowering>(
+      converter, context, coordinates);
 }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WarpToNVVM.h"
+#include "Elements.h"
 
 #include "fovea/Conversion/Passes.h"
 #include "fovea/Target/Target.h"
@@ -179,13 +179,15 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   });
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
-  populateTilePatterns(patterns, converter);
+  Coordinates coordinates;
+  populateTilePatterns(patterns, converter, coordinates);
   populateDiagonalPatterns(patterns, converter);
   populateRandomPatterns(patterns, converter);
   VectorLoads ways;
   if (splitVectorLoads)
     ways.split(kernel);
-  populateGlobalMemoryPatterns(patterns, converter, abi, roles, ways);
+  populateGlobalMemoryPatterns(patterns, converter, abi, roles, ways,
+                               coordinates);
   CopyStarts starts(kernel);
   populateSharedMemoryPatterns(patterns, converter, abi, starts);
   populateLocalStorePatterns(patterns, converter);
@@ -227,12 +229,10 @@ FailureOr<Specialization> WarpToNVVMPass::lowerRoles(gpu::GPUFuncOp kernel,
 static LogicalResult checkThreads(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
   bool hasRoles = false;
   kernel.walk([&](warp::SpecializeOp) { hasRoles = true; });
-  if (hasRoles ||
-      int64_t(abi.getThreads()) == 32 * abi.getSchedule().getWarps())
+  if (hasRoles || int64_t(abi.getThreads()) == 32 * abi.getPlan()->warps)
     return success();
   return abi.emitError("kernel needs 32 threads for each of ")
-         << abi.getSchedule().getWarps() << " warps, found "
-         << abi.getThreads();
+         << abi.getPlan()->warps << " warps, found " << abi.getThreads();
 }
 
 LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
@@ -258,6 +258,6 @@ LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
     kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                     builder.getDenseI32ArrayAttr({cluster, 1, 1}));
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                  builder.getI32IntegerAttr(abi.getSchedule().getMinBlocks()));
+                  builder.getI32IntegerAttr(abi.getPlan()->minBlocks));
   return success();
 }

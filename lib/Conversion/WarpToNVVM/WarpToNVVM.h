@@ -21,6 +21,8 @@
 
 namespace fovea {
 
+class Coordinates;
+
 /// Tiles to one vector a thread, shared buffers to pointers.
 class ThreadTypeConverter : public mlir::TypeConverter {
 public:
@@ -260,17 +262,19 @@ explainPassOrder(mlir::MLIRContext *context,
 // Patterns
 //===----------------------------------------------------------------------===//
 
+/// `coordinates` must live as long as the patterns.
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
-                          const mlir::TypeConverter &converter);
+                          const mlir::TypeConverter &converter,
+                          Coordinates &coordinates);
 void populateDiagonalPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
 void populateRandomPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
-/// `ways` must live as long as the patterns.
+/// `ways` and `coordinates` must live as long as the patterns.
 void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   tile::AbiOp abi, const Specialization &roles,
-                                  VectorLoads &ways);
+                                  VectorLoads &ways, Coordinates &coordinates);
 /// Copies whose first column is a multiple of what one instruction moves, for
 /// all that can be seen in the kernel as it is: loops' indices are taken apart
 /// on the way.

@@ -4,6 +4,6 @@
 gpu.module @m {
   // expected-error @+1 {{no kernel is named 'missing'}}
   tile.abi @missing target("sm_80")
-    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
+    plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
 }

@@ -5,7 +5,7 @@
 // CHECK-DAG: #[[GRID:.*]] = affine_map<()[s0] -> ((s0 ceildiv 64) * 8)>
 // CHECK-LABEL: gpu.module @forward_module
 // DEFAULT: tile.abi @forward target("sm_80")
-// CHECK: tile.abi @forward target("sm_90") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 3>)
+// CHECK: tile.abi @forward target("sm_90") plan(<#warp.mma_sync_unit, tile_m = 64, tile_n = 32, warps = 4, stages = 2, min_blocks = 3, asked = [{{.*}}]>)
 // Matrices are aligned to 16 bytes, the rest to its elements; i1 lives in bytes.
 // CHECK-SAME: #tile.tensor<"k", read, tensor<2x2x?x16xf16>, ["B", "Hkv", "Skv", "D"], 16>
 // CHECK-SAME: #tile.tensor<"capture0", read, tensor<4xf32>, ["capture{{[0-9.]+}}"], 4>

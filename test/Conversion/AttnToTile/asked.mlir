@@ -13,14 +13,14 @@
 // SCORES: error: schedule's 'score_stages' was asked for and can't be done: score_mod reads no captured tensor block by block
 // RUN: %{left_out} | FileCheck %s --check-prefix=SCORES_REMARK
 // SCORES_REMARK-DAG: remark: [Missed] score_stages | Category:schedule | Function=plain | Reason="score_mod reads no captured tensor block by block"
-// SCORES_REMARK-DAG: tile.abi @plain {{.*}} schedule(<{{[^>]*}}stages = {{[0-9]+}}, query_in_registers
+// SCORES_REMARK-DAG: tile.abi @plain {{.*}} plan(<{{.*}}streams = [<"q"{{.*}}, <"k", stages = {{[0-9]+}}>], dots
 
 // REDEFINE: %{field} = classify=1
 // RUN: %{refused} | FileCheck %s --check-prefix=CLASSIFY
 // CLASSIFY: error: schedule's 'classify' was asked for and can't be done: the mask leaves no blocks out of the range that is visited
 // RUN: %{left_out} | FileCheck %s --check-prefix=CLASSIFY_REMARK
 // CLASSIFY_REMARK: remark: [Missed] classify | Category:schedule | Function=plain | Reason="the mask leaves no blocks out of the range that is visited"
-// CLASSIFY_REMARK-NOT: classify =
+// CLASSIFY_REMARK-NOT: classify,
 
 // REDEFINE: %{entry} = listed
 // RUN: %{refused} | FileCheck %s --check-prefix=LISTED
@@ -38,7 +38,7 @@
 // LSE: error: schedule's 'sum_by_dot' was asked for and can't be done: sums of rounded weights are too rough for a log-sum-exp
 // RUN: %{left_out} | FileCheck %s --check-prefix=LSE_CHOSEN
 // LSE_CHOSEN-NOT: remark
-// LSE_CHOSEN-NOT: sum_by_dot =
+// LSE_CHOSEN-NOT: sum_by_dot,
 
 // REDEFINE: %{entry} = dropout
 // RUN: %{refused} | FileCheck %s --check-prefix=DROPOUT

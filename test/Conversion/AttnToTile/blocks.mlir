@@ -48,7 +48,7 @@
 
 // Loops that run at least once: an empty row has a block past the last key.
 // ROLES-LABEL: gpu.module @both_module
-// ROLES: tile.abi @both {{.*}}schedule(<tile_m = 128, tile_n = 128,
+// ROLES: tile.abi @both {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128,
 // ROLES: gpu.func @both
 // ROLES: arith.divui %{{.*}}, %c128
 // ROLES-NEXT: %[[KB:.*]] = arith.ceildivui

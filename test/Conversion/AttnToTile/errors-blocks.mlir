@@ -9,17 +9,17 @@
 // RUN: fovea-opt %s --attn-to-tile | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=GROUPS
 // RUN: sed -e 's/192, 48/48, 48/' %s | fovea-opt --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=ROWS48
-// CHECK: schedule(<tile_m = 96, tile_n = 48, warps = 3,
-// GROUPS: schedule(<tile_m = 192, tile_n = 48, warps = 12, {{.*}}producer_registers
-// ROWS48: schedule(<tile_m = 48, tile_n = 48, warps = 3, stages = 2, query_in_registers = 0, min_blocks = 2>
+// CHECK: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 96, tile_n = 48, warps = 3,
+// GROUPS: plan(<#warp.wgmma_unit, tile_m = 192, tile_n = 48, warps = 12, {{.*}}roles
+// ROWS48: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 48, tile_n = 48, warps = 3, stages = 2, min_blocks = 2>
 // No warp takes more rows than registers allow, whatever divides the blocks.
 // RUN: sed -e 's/192, 48/80, 256/' %s | fovea-opt --attn-to-tile | FileCheck %s --check-prefix=ROWS16
 // RUN: sed -e 's/192, 48/112, 64/' %s | fovea-opt --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=ROWS16
 // RUN: sed -e 's/192, 48/160, 32/' %s | fovea-opt --attn-to-tile | FileCheck %s --check-prefix=ROWS32
 // RUN: sed -e 's/192, 48/320, 64/' %s | fovea-opt --attn-to-tile | FileCheck %s --check-prefix=ROWS64
-// ROWS16: schedule(<tile_m = 16, tile_n = {{[0-9]+}}, warps = 1,
-// ROWS32: schedule(<tile_m = 32, tile_n = 32, warps = 2,
-// ROWS64: schedule(<tile_m = 64, tile_n = 64, warps = 4,
+// ROWS16: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 16, tile_n = {{[0-9]+}}, warps = 1,
+// ROWS32: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 32, tile_n = 32, warps = 2,
+// ROWS64: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64, tile_n = 64, warps = 4,
 
 !t = tensor<1x1x?x64xf16>
 func.func @f(%q: !t, %c: tensor<1x1x?xi32>, %i: tensor<1x1x?x?xi32>) -> !t {

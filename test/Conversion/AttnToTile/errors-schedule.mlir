@@ -2,7 +2,7 @@
 // RUN: not fovea-opt %s --attn-to-tile=target=sm_75 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: unknown target 'sm_75', expected one of 'sm_80',
 // RUN: not fovea-opt %s --attn-to-tile=schedule=tile_k=32 2>&1 | FileCheck %s --check-prefix=FIELD
-// FIELD: error: unknown schedule field 'tile_k', expected tile_m, {{.*}} or recurrence
+// FIELD: error: unknown schedule field 'tile_k', expected tile_m, {{.*}} or row_tiles
 // RUN: not fovea-opt %s --attn-to-tile=schedule=tile_m=big 2>&1 | FileCheck %s --check-prefix=INTEGER
 // INTEGER: error: schedule's 'tile_m' must be an integer, found 'big'
 // RUN: not fovea-opt %s --attn-to-tile=schedule=score_stages=-9223372036854775808 2>&1 | FileCheck %s --check-prefix=HUGE

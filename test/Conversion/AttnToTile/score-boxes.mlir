@@ -7,12 +7,12 @@
 // A 16-bit tensor that score_mod reads at query and key is contiguous by key,
 // so that the copy engine can bring blocks of it.
 // CHECK-LABEL: tile.abi @bias
-// CHECK-SAME: score_stages = 2
+// CHECK-SAME: <"score", stages = 2, staged>
 // CHECK-SAME: #tile.tensor<"capture0", read, tensor<4x?x?xbf16>, {{.*}}, 16>
 // CHECK: gpu.func @bias({{.*}}, %arg3: memref<4x?x?xbf16, strided<[?, ?, 1]>>,
 // CHECK: tile.load {{("[^"]+" )?}}%arg3{{.*}} dims [1, 2]
 // OFF-LABEL: tile.abi @bias
-// OFF-NOT: score_stages
+// OFF-NOT: "score"
 // OFF-SAME: #tile.tensor<"capture0", read, tensor<4x?x?xbf16>, {{.*}}, 2>
 // OFF: gpu.func @bias({{.*}}, %arg3: memref<4x?x?xbf16, strided<[?, ?, ?]>>,
 func.func @bias(%q: !t, %k: !t, %v: !t, %bias: tensor<4x?x?xbf16>) -> !t {
@@ -31,7 +31,7 @@ func.func @bias(%q: !t, %k: !t, %v: !t, %bias: tensor<4x?x?xbf16>) -> !t {
 
 // Not those of f32, turned round, on the diagonal, or read by steps.
 // CHECK-LABEL: tile.abi @others
-// CHECK-NOT: score_stages
+// CHECK-NOT: <"score"
 // CHECK-SAME: #tile.tensor<"capture0", {{[^>]*}}>, {{[^>]*}}, 4>
 // CHECK-SAME: #tile.tensor<"capture1", {{[^>]*}}>, {{[^>]*}}, 2>
 func.func @others(%q: !t, %k: !t, %v: !t, %x: tensor<?x?xf32>, %y: tensor<?x?xbf16>) -> !t {

@@ -7,7 +7,7 @@
 // RUN: fovea-opt %examples/packed.mlir --attn-analyze-mask --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=OVERLAP
 // RUN: fovea-opt %examples/packed.mlir --attn-analyze-mask --attn-to-tile="target=sm_90a explain-schedule" 2>&1 | FileCheck %s --check-prefix=FACTS
 // FACTS: "packed":true
-// GIVEN-NOT: longest_first =
+// GIVEN-NOT: longest_first,
 // GIVEN-NOT: prologue
 // GIVEN-NOT: scratch
 
@@ -25,7 +25,7 @@
 // CHECK-DAG: #[[EXTENTS:.*]] = affine_map<()[s0] -> (2, s0)>
 // CHECK-DAG: #[[CTAS:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
 // CHECK-LABEL: tile.abi @packed
-// CHECK-SAME: longest_first = 1
+// CHECK-SAME: longest_first,
 // CHECK-SAME: #tile.scratch_memref<"order", ["N+1"] #[[EXTENTS]]>
 // CHECK-SAME: prologue([@packed_order])
 // CHECK-LABEL: gpu.func @packed(
@@ -78,7 +78,7 @@
 // CHECK:       tile.scatter %[[SLOTS]], %[[TO]][%c0, %[[AT]]] mask(
 // CHECK:       tile.scatter %[[PLACED]], %[[TO]][%c1, %[[AT]]] mask(
 
-// OVERLAP: longest_first = 1
+// OVERLAP: longest_first,
 // OVERLAP: prologue([@packed_order])
 // OVERLAP: gpu.func @packed(
 // OVERLAP: tile.await_prologue

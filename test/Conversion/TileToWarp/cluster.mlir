@@ -7,7 +7,8 @@
 // CHECK-NOT: warp.alloc
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 32, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, cluster = 2>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 32, warps = 8, cluster = 2,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) cluster(2)
   gpu.func @f(%k: !memory) kernel {

@@ -2,7 +2,7 @@
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%v: !memory) kernel {
@@ -23,7 +23,8 @@ gpu.module @m {
 
 !memory = memref<?x128xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 56, consumer_registers = 248>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
+       roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = 4, registers = 248, owns = ["*"]>]>)
     tensors([#tile.tensor<"v", read, tensor<?x128xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%v: !memory) kernel {
@@ -44,7 +45,8 @@ gpu.module @m {
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 56, consumer_registers = 248>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
+       roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = 4, registers = 248, owns = ["*"]>]>)
     tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%v: !memory) kernel {
@@ -67,7 +69,8 @@ gpu.module @m {
 // Sums of a transposed operand's columns are no sums of a product's rows.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 56, consumer_registers = 248>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+       roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = 4, registers = 248, owns = ["*"]>]>)
     tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%v: !memory) kernel {
@@ -88,7 +91,8 @@ gpu.module @m {
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 56, consumer_registers = 248>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+       roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = 4, registers = 248, owns = ["*"]>]>)
     tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%v: !memory) kernel {

@@ -6,7 +6,7 @@
 // CHECK-NOT: warp.zero_rows
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @threads target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @threads target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @threads(%v: !memory, %n: index) kernel {
@@ -35,7 +35,8 @@ gpu.module @m {
 // CHECK: warp.dot %{{.*}}, %[[V]]
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @engine target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+  tile.abi @engine target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @engine(%v: !memory, %n: index) kernel {
@@ -60,7 +61,8 @@ gpu.module @m {
 // CHECK: warp.zero_rows %[[V]] from %[[FROM]]
 !memory = memref<?x4x32xbf16, strided<[?, ?, 1]>>
 gpu.module @m {
-  tile.abi @folded target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+  tile.abi @folded target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x4x32xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1, 2]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @folded(%v: !memory, %n: index) kernel {

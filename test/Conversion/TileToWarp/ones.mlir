@@ -17,7 +17,8 @@
 // CHECK: tile.store %[[L1]]
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 56, consumer_registers = 248>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
+       roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = 4, registers = 248, owns = ["*"]>]>)
     tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"v", [0, 1]>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)

@@ -16,7 +16,9 @@
 !a = memref<?x?xbf16, strided<[?, 1]>>
 !b = memref<?x?xbf16, strided<[?, ?]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 40, consumer_registers = 232, score_stages = 3>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       streams = [<"score", stages = 3, staged>],
+       roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>]>)
     tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "N"], 16>, #tile.tensor<"b", read, tensor<?x?xbf16>, ["M", "N"], 2>])
     parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -42,7 +44,9 @@ gpu.module @m {
 // CHECK: warp.local_load
 !a = memref<?x?xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @parted target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 40, consumer_registers = 232, score_stages = 2, cluster = 2>)
+  tile.abi @parted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, cluster = 2,
+       streams = [<"score", stages = 2, staged>],
+       roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>]>)
     tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "N"], 16>])
     parameters([#tile.memref<"a", [0, 1]>])
     grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) cluster(2)

@@ -28,7 +28,7 @@
 !tile = tensor<64x64xbf16, #tile.reg>
 !sum = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)

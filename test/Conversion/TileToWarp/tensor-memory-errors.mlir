@@ -8,7 +8,9 @@
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -38,7 +40,9 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">, <"p", staged, over = "s">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -69,7 +73,9 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">, <"p", staged, over = "s">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -102,7 +108,9 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -135,7 +143,9 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -163,7 +173,9 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -191,7 +203,9 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -221,7 +235,9 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -235,6 +251,90 @@ gpu.module @m {
     %v = tile.load "v" %K[%c0, %c0] limit(%n) dims [0, 1] : !memory to !block
     // expected-error @-1 {{rows past the end of a sequence can't be made zero for a matrix unit that one thread issues dots to}}
     %s = tile.dot "s" %q, %v, %zero transpose_b : !operand, !block, !score
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!operand = tensor<128x32xbf16, #tile.reg>
+!block = tensor<64x32xbf16, #tile.reg>
+!score = tensor<128x64xf32, #tile.reg>
+!weight = tensor<128x64xbf16, #tile.reg>
+!sum = tensor<128x32xf32, #tile.reg>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
+    %zero = arith.constant dense<0.0> : !score
+    %none = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
+    // What else the vote is about would have to be carried in registers.
+    %all:2 = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero, %other = %zero) -> (!score, !score) {
+      %x = tile.load %O[%j, %c0] dims [0, 1] : !wide to tensor<128x1xf32, #tile.reg>
+      %asks = arith.cmpf une, %x, %x : tensor<128x1xf32, #tile.reg>
+      // expected-error @+1 {{a dot's accumulator that a loop carries may only be changed for the dot's next round}}
+      %both:2 = tile.if_any %asks init(%acc, %other : !score, !score) : tensor<128x1xi1, #tile.reg> {
+      ^bb0(%a: !score, %b: !score):
+        %a1 = arith.negf %a : !score
+        %b1 = arith.negf %b : !score
+        tile.yield %a1, %b1 : !score, !score
+      }
+      // expected-note @+1 {{the dot}}
+      %s = tile.dot "s" %q, %k, %both#0 transpose_b : !operand, !block, !score
+      scf.yield %s, %both#1 : !score, !score
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!operand = tensor<128x32xbf16, #tile.reg>
+!block = tensor<64x32xbf16, #tile.reg>
+!score = tensor<128x64xf32, #tile.reg>
+!weight = tensor<128x64xbf16, #tile.reg>
+!sum = tensor<128x32xf32, #tile.reg>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
+    %zero = arith.constant dense<0.0> : !score
+    %none = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
+    // Rows that nobody asks for would have to be changed, too.
+    %all = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero) -> !score {
+      %x = tile.load %O[%j, %c0] dims [0, 1] : !wide to tensor<128x1xf32, #tile.reg>
+      %asks = arith.cmpf une, %x, %x : tensor<128x1xf32, #tile.reg>
+      %half = arith.addf %acc, %acc : !score
+      // expected-error @+1 {{a dot's accumulator that a loop carries may only be changed for the dot's next round}}
+      %some = tile.if_any %asks init(%half : !score) : tensor<128x1xi1, #tile.reg> {
+      ^bb0(%a: !score):
+        %a1 = arith.negf %a : !score
+        tile.yield %a1 : !score
+      }
+      // expected-note @+1 {{the dot}}
+      %s = tile.dot "s" %q, %k, %some transpose_b : !operand, !block, !score
+      scf.yield %s : !score
+    }
     gpu.return
   }
 }

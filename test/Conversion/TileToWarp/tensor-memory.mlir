@@ -77,15 +77,18 @@
 !sum = tensor<128x32xf32, #tile.reg>
 !row = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, overlap = 1, output = tma, output_stages = 1, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">, <"p", staged, over = "s">, <"factor", staged>, <"y", staged>],
+       dots = [<"s", ahead = 1>],
+       stores = [<"out", copied>],
+       roles = [<"softmax", warps = 4, registers = 192, owns = ["p", "factor"]>,
+           <"correction", warps = 4, registers = 80, owns = ["o.update", "y"]>,
+           <"mma", warps = 1, registers = 48, owns = ["s", "o"]>,
+           <"load", warps = 1, registers = 48, owns = ["q", "k"]>,
+           <"epilogue", warps = 2, registers = 48, owns = ["out"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-    roles([#tile.role<"softmax", warps = 4, registers = 192, owns = ["p", "factor"]>,
-           #tile.role<"correction", warps = 4, registers = 80, owns = ["o.update", "y"]>,
-           #tile.role<"mma", warps = 1, registers = 48, owns = ["s", "o"]>,
-           #tile.role<"load", warps = 1, registers = 48, owns = ["q", "k"]>,
-           #tile.role<"epilogue", warps = 2, registers = 48, owns = ["out"]>])
   gpu.func @f(%K: !memory, %O: !memory, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
     %none = arith.constant dense<0.0> : !sum

@@ -6,7 +6,7 @@
 gpu.module @m {
   // CHECK: tile.abi @f
   // CHECK-SAME: parameters([#tile.pointer<"k">, #tile.size<"S">, #tile.stride<"k", 0{{[^>]*}}>, #tile.pointer<"o">, #tile.stride<"o", 1{{[^>]*}}>, #tile.scalar<"scale", f32>])
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 2>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, min_blocks = 2>)
     tensors([#tile.tensor<"k", read, tensor<?x8xf32>, ["S", "D"], 4>, #tile.tensor<"o", write, tensor<8x?xf32>, ["D", "S"], 4>,
              #tile.tensor<"unused", read, tensor<?xf32>, ["N"], 4>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [1, 0]>, #tile.memref<"unused", [0]>, #tile.scalar<"scale", f32>, #tile.scalar<"extra", f32>])

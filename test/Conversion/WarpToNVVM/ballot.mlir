@@ -13,7 +13,7 @@
 // CHECK: mbarrier.try_wait
 // CHECK: mbarrier.arrive.shared{{.*}}, %[[LEADER]] :
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(64)
   gpu.func @f(%o: memref<?xi32, strided<[?]>>) kernel {
@@ -47,7 +47,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @layout target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @layout target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @layout() kernel {
     %i = tile.iota dim 1 : tensor<1x32xi32, #warp.mma_sync<warps = 4>>

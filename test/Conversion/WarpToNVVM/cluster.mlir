@@ -50,7 +50,7 @@
 !bq = memref<128x64xbf16, #warp.shared<panel = 64, ctas = 2>>
 !bk = memref<32x64xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1, cluster = 2>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
     tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"k", read, tensor<?x64xbf16>, ["T", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "E"], 16>])
     parameters([#tile.memref<"q", [0, 1]>, #tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (2)>) threads(256) shared_memory(16448) cluster(2)

@@ -4,7 +4,7 @@
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -40,7 +40,7 @@ gpu.module @m {
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   // expected-error@+1 {{kernel needs 32 threads for each of 12 warps of its roles, found 256}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -75,7 +75,7 @@ gpu.module @m {
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   // expected-error@+1 {{kernel needs clusters of 2 CTAs as its roles do, found 1}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -109,7 +109,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -145,7 +145,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -183,7 +183,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -220,7 +220,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -258,7 +258,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -299,7 +299,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -335,7 +335,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -372,7 +372,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -411,7 +411,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -449,7 +449,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -488,7 +488,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -526,7 +526,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -562,7 +562,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -598,7 +598,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -635,7 +635,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -672,7 +672,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -715,7 +715,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
@@ -754,7 +754,7 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {

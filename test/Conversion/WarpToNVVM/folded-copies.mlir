@@ -15,7 +15,7 @@
 !q = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
 !bq = memref<64x128xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @engine target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @engine target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"q", read, tensor<?x?x?x128xbf16>, ["B", "S", "H", "D"], 16>])
     parameters([#tile.memref<"q", [0, 2, 1, 3]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(32768)
@@ -49,7 +49,7 @@ gpu.module @m {
 !q = memref<?x?x512x64xbf16, strided<[?, ?, ?, 1]>>
 !bq = memref<1024x64xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @long target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @long target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"q", read, tensor<?x?x512x64xbf16>, ["B", "H", "S", "D"], 16>])
     parameters([#tile.memref<"q", [0, 1, 2, 3]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(196608)
@@ -92,7 +92,7 @@ gpu.module @m {
 // CHECK: st.global
 !memory = memref<?x3x32xbf16, strided<[?, ?, 1]>>
 gpu.module @m {
-  tile.abi @threads target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @threads target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x3x32xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1, 2]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @threads(%k: !memory) kernel {

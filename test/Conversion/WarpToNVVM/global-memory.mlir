@@ -13,7 +13,7 @@
 // CHECK-NOT: st.global
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
@@ -33,7 +33,7 @@ gpu.module @m {
 // CHECK-COUNT-2: st.global.u8 [$0], $1
 !memory = memref<?x32xi1, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xi1>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
@@ -67,7 +67,7 @@ gpu.module @m {
 // CHECK: }
 !memory = memref<?xi32, strided<[?]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"t", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"t", [0]>, #tile.size<"S">])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%t: !memory, %n: i32) kernel {
@@ -92,7 +92,7 @@ gpu.module @m {
 !keep = tensor<64x1xi1, #warp.mma_sync<warps = 4>>
 gpu.module @m {
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
+    plan(<#warp.mma_sync_unit, min_blocks = 2>)
     tensors([#tile.tensor<"k", write, tensor<?xi32>, ["S"], 4>])
     parameters([#tile.memref<"k", [0]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)

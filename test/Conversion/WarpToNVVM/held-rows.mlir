@@ -14,7 +14,7 @@
 // CHECK-NOT: tile.held_rows
 !row = tensor<128x1xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @roles target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @roles target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<128xf32>, ["M"], 4>]) parameters([#tile.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @roles(%o: memref<128xf32>) kernel {
@@ -43,7 +43,7 @@ gpu.module @m {
 // CHECK: scf.for %{{.*}} = %[[C0]] to %{{.*}} step %[[C64]]
 !row = tensor<64x1xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  tile.abi @one_program target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @one_program target("sm_80") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<128xf32>, ["M"], 4>]) parameters([#tile.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @one_program(%o: memref<128xf32>) kernel {

@@ -1,11 +1,11 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' | FileCheck %s
+// RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' | FileCheck %s
 
 // What the chip has, by its instruction; the rest by polynomials; nothing is left
 // that would need a library.
 // CHECK-LABEL: gpu.func @f
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
@@ -58,7 +58,7 @@ gpu.module @m {
 // right for operands of any size.
 // CHECK-LABEL: gpu.func @exact
 gpu.module @n {
-  tile.abi @exact target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @exact target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @exact(%k: !memory) kernel {
@@ -77,6 +77,28 @@ gpu.module @n {
     %r = math.rsqrt %z : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     tile.store %r, %k[%c0, %c0] dims [0, 1] : tensor<64x8xf32, #warp.mma_sync<warps = 4>>, !memory
     // CHECK: gpu.return
+    gpu.return
+  }
+}
+
+// -----
+
+// Functions that choose between ways, of many elements: each as a whole.
+// CHECK-LABEL: gpu.func @long
+// CHECK: arith.select %{{.*}} : f32
+// CHECK-NOT: arith.select %{{.*}} : vector
+// CHECK: vector.from_elements %{{.*}} : vector<8xf32>
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  tile.abi @long target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @long(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %e = math.erf %x : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %b = arith.addf %e, %e : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    tile.store %b, %k[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #warp.mma_sync<warps = 4>>, !memory
     gpu.return
   }
 }

@@ -43,7 +43,7 @@
 // CHECK: llvm.inline_asm has_side_effects "bar.sync $0, 256;", "r,~{memory}" %[[MINE]]
 // CHECK: llvm.inline_asm has_side_effects "bar.arrive $0, 256;", "r,~{memory}" %[[NEXT]]
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(64)
   gpu.func @f() kernel {

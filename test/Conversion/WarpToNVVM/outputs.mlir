@@ -24,7 +24,7 @@
 !b = memref<128x80xbf16, #warp.shared<panel = 64>>
 !x = tensor<128x80xbf16, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x?x80xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1, 2]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(32784)
   gpu.func @f(%o: !o) kernel {
@@ -65,7 +65,7 @@ gpu.module @m {
 !b = memref<64x32xf32, #warp.shared<panel = 32>>
 !x = tensor<64x32xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
-  tile.abi @adds target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @adds target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x?x32xf32>, ["S", "H", "D"], 16>]) parameters([#tile.memref<"o", [0, 1, 2]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @adds(%o: !o) kernel {
@@ -94,7 +94,7 @@ gpu.module @m {
 !b = memref<64x64xbf16, #warp.shared<panel = 64>>
 !x = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
-  tile.abi @reused target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @reused target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @reused() kernel {
@@ -117,7 +117,7 @@ gpu.module @m {
 
 !b = memref<64x64xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @f() kernel {
     %b = warp.alloc offset(0) : !b
@@ -132,7 +132,7 @@ gpu.module @m {
 !o = memref<?x64xbf16, strided<[?, 1]>>
 !b = memref<32x64xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @f(%o: !o) kernel {
@@ -155,7 +155,7 @@ gpu.module @m {
 !o = memref<?x?x64xbf16, strided<[?, ?, 1]>>
 !b = memref<64x64xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x?x64xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1, 2]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @f(%o: !o) kernel {
@@ -178,7 +178,7 @@ gpu.module @m {
 !o = memref<?x64xbf16, strided<[?, 2]>>
 !b = memref<64x64xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 2>]) parameters([#tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @f(%o: !o) kernel {

@@ -20,14 +20,14 @@
 // CHECK-NOT: griddepcontrol
 !s = memref<?xi32>
 gpu.module @m {
-  tile.abi @helper target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
     tile.allow_overlap
     gpu.return
   }
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 8, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 8, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #tile.tensor<"y", write, tensor<64xi32>, ["T"], 4>])
     parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #tile.memref<"y", [0]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(16) prologue([@helper])
@@ -56,13 +56,13 @@ gpu.module @m {
 // One role waits, the other one reads.
 !s = memref<?xi32>
 gpu.module @m {
-  tile.abi @helper target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
     gpu.return
   }
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 8, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 8, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #tile.tensor<"y", write, tensor<64xi32>, ["T"], 4>])
     parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #tile.memref<"y", [0]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(16) prologue([@helper])
@@ -91,13 +91,13 @@ gpu.module @m {
 // A wait in a branch is not behind it.
 !s = memref<?xi32>
 gpu.module @m {
-  tile.abi @helper target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
     gpu.return
   }
-  tile.abi @f target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>])
     parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #tile.scalar<"c", i1>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) prologue([@helper])
@@ -115,7 +115,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f() kernel {
     // expected-error@+1 {{stands in a kernel without prologue}}
@@ -127,7 +127,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f() kernel {
     // expected-error@+1 {{is not for target 'sm_80', where launches do not overlap}}
@@ -141,13 +141,13 @@ gpu.module @m {
 // A view of scratch memory, made and read before the wait.
 !s = memref<?xi32>
 gpu.module @m {
-  tile.abi @helper target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
     gpu.return
   }
-  tile.abi @f target("sm_90a") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>])
     parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) prologue([@helper])

@@ -4,7 +4,7 @@
 
 #l = #warp.mma_sync<warps = 1>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 2>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1, min_blocks = 2>)
     tensors([#tile.tensor<"x", read, tensor<16x8xi64>, ["A", "B"], 8>, #tile.tensor<"y", read, tensor<16x8xi8>, ["A", "B"], 1>,
              #tile.tensor<"o", write, tensor<16xi64>, ["A"], 8>, #tile.tensor<"p", write, tensor<16xi8>, ["A"], 1>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>, #tile.memref<"o", [0]>, #tile.memref<"p", [0]>])
@@ -37,7 +37,7 @@ gpu.module @m {
 
 // Along rows, which one warp has all: the eight lanes that share a column.
 gpu.module @rows {
-  tile.abi @g target("sm_80") schedule(<tile_m = 32, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 2>)
+  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 8, warps = 1, stages = 1, min_blocks = 2>)
     tensors([#tile.tensor<"x", read, tensor<32x8xi32>, ["A", "B"], 4>, #tile.tensor<"o", write, tensor<8xi32>, ["B"], 4>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)

@@ -50,7 +50,7 @@
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", i32>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(32768)
   gpu.func @f(%k: !memory, %n: i32) kernel {

@@ -7,7 +7,7 @@
 gpu.module @m {
   // CHECK: tile.abi @f
   // CHECK-SAME: parameters([#tile.pointer<"x">, #tile.size<"S">, #tile.stride<"x", 0>, #tile.scratch<"least", ["B", "S"] #[[BYTES]]>, #tile.size<"B">])
-  tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 8, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 2>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1, min_blocks = 2>)
     tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #tile.tensor<"y", read, tensor<?xi32>, ["B"], 4>])
     parameters([#tile.memref<"x", [0]>, #tile.scratch_memref<"least", ["B", "S"] affine_map<()[b, s] -> (2, b, s ceildiv 128)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)

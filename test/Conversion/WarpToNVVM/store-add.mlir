@@ -12,7 +12,7 @@
 !memory = memref<?x32xf32, strided<[?, 1]>>
 !tile = tensor<64x32xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"c", accumulate, tensor<?x32xf32>, ["M", "N"], 16>]) parameters([#tile.memref<"c", [0, 1]>, #tile.scalar<"x", f32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%c: !memory, %x: f32) kernel {
@@ -31,7 +31,7 @@ gpu.module @m {
 !memory = memref<64x32xf32, strided<[32, 1]>>
 !tile = tensor<64x32xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  tile.abi @static target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @static target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"c", accumulate, tensor<64x32xf32>, ["M", "N"], 16>]) parameters([#tile.memref<"c", [0, 1]>, #tile.scalar<"x", f32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @static(%c: !memory, %x: f32) kernel {
@@ -48,7 +48,7 @@ gpu.module @m {
 !memory = memref<?xf32, strided<[1]>>
 !tile = tensor<64x1xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"c", accumulate, tensor<?xf32>, ["M"], 4>]) parameters([#tile.memref<"c", [0]>, #tile.scalar<"x", f32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%c: !memory, %x: f32) kernel {

@@ -34,7 +34,7 @@
 !bk = memref<64x80xbf16, #warp.shared<panel = 64>>
 !bq = memref<384x64xf16, #warp.shared<panel = 32>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x?x?x80xbf16>, ["B", "S", "H", "D"], 16>, #tile.tensor<"q", read, tensor<?x64xf16>, ["Sq", "E"], 16>])
     parameters([#tile.memref<"k", [0, 2, 1, 3]>, #tile.memref<"q", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(98304)

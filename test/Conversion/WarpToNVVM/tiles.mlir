@@ -7,7 +7,7 @@
 // CHECK-DAG: arith.constant dense<1.000000e+00> : vector<8xf32>
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
@@ -26,8 +26,8 @@ gpu.module @m {
     %r = tile.broadcast %rows : tensor<64x1xi32, #warp.mma_sync<warps = 4>> to tensor<64x16xi32, #warp.mma_sync<warps = 4>>
     // CHECK: %[[C:.*]] = vector.shuffle %[[COLUMNS]], %[[COLUMNS]] [0, 1, 0, 1, 2, 3, 2, 3]
     %c = tile.broadcast %columns : tensor<1x16xi32, #warp.mma_sync<warps = 4>> to tensor<64x16xi32, #warp.mma_sync<warps = 4>>
-    // CHECK: %[[KEEP:.*]] = arith.cmpi sge, %[[R]], %[[C]] : vector<8xi32>
-    %keep = arith.cmpi sge, %r, %c : tensor<64x16xi32, #warp.mma_sync<warps = 4>>
+    // CHECK: arith.subi %[[R]], %[[C]] : vector<8xi32>
+    %distance = arith.subi %r, %c : tensor<64x16xi32, #warp.mma_sync<warps = 4>>
     // A progression: one step to the thread's first element, then constants.
     // CHECK: %[[AT:.*]] = arith.sitofp %{{.*}} : i32 to f32
     // CHECK: %[[START:.*]] = llvm.call_intrinsic "llvm.fma"(%[[AT]], %[[F:.*]], %[[F]])
@@ -37,9 +37,9 @@ gpu.module @m {
     %ramp = tile.ramp %f step %f dim 1 : tensor<1x16xf32, #warp.mma_sync<warps = 4>>
     %wide = tile.broadcast %ramp : tensor<1x16xf32, #warp.mma_sync<warps = 4>> to tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     %one = arith.constant dense<1.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-    %z = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     %biased = arith.addf %one, %wide : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-    %sel = arith.select %keep, %biased, %z : tensor<64x16xi1, #warp.mma_sync<warps = 4>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %far = arith.sitofp %distance : tensor<64x16xi32, #warp.mma_sync<warps = 4>> to tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %sel = arith.addf %biased, %far : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     %c0 = arith.constant 0 : index
     tile.store %sel, %k[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #warp.mma_sync<warps = 4>>, !memory
     gpu.return
@@ -64,7 +64,7 @@ gpu.module @m {
 // CHECK: gpu.return
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
@@ -91,7 +91,7 @@ gpu.module @m {
 // CHECK-NEXT: scf.yield %[[X]]
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
@@ -125,7 +125,7 @@ gpu.module @m {
 !memory = memref<?x32xi32, strided<[?, 1]>>
 #l = #warp.mma_sync<warps = 4>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xi32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {

@@ -7,7 +7,7 @@
 // APART: scf.if %[[PLAIN]] -> (vector<16xi64>) {
 // APART: %[[PLAIN:.*]] = nvvm.vote.sync all
 // APART: scf.if %[[PLAIN]] -> (vector<16xi1>) {
-// APART: arith.select %{{.*}} : vector<32xi1>, vector<32xf32>
+// APART-COUNT-32: arith.select %{{.*}} : f32
 // APART-NOT: arith.select
 
 // A mask of vectors asks once for all of them, and is there twice: with vectors
@@ -21,7 +21,7 @@
 // CHECK: %[[S:.*]] = scf.if %[[PLAIN]] -> (vector<32xf32>) {
 // CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<2xi64>
 // CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<1> -> vector<2xi8>
-// CHECK: arith.select %{{.*}} : vector<32xi1>, vector<32xf32>
+// CHECK-COUNT-32: arith.select %{{.*}} : f32
 // CHECK: } else {
 // All is written before anything is read.
 // CHECK-COUNT-16: llvm.inline_asm "{{.*}}@p ld.global.b64 $0, [$1];
@@ -31,7 +31,7 @@
 // CHECK: %[[ZERO:.*]] = llvm.load volatile %{{.*}} : !llvm.ptr -> i32
 // CHECK: llvm.getelementptr %{{.*}}[%[[ZERO]]] : (!llvm.ptr, i32) -> !llvm.ptr
 // CHECK-COUNT-16: llvm.load %{{.*}} : !llvm.ptr -> i64
-// CHECK: arith.select %{{.*}} : vector<32xi1>, vector<32xf32>
+// CHECK-COUNT-32: arith.select %{{.*}} : f32
 // CHECK: }
 // CHECK-NOT: arith.select
 // CHECK: vector.{{.*}} %[[S]]
@@ -40,7 +40,7 @@
 !flags = memref<?xi1, strided<[?]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"t", read, tensor<?xi64>, ["S"], 8>, #tile.tensor<"u", read, tensor<?xi1>, ["S"], 1>, #tile.tensor<"o", write, tensor<?x64xf32>, ["M", "N"], 16>])
     parameters([#tile.memref<"t", [0]>, #tile.memref<"u", [0]>, #tile.memref<"o", [0, 1]>, #tile.size<"S">])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -74,7 +74,7 @@ gpu.module @m {
 #l = #warp.mma_sync<warps = 4>
 !words = memref<?xi32, strided<[?]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"t", write, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"t", [0]>, #tile.size<"S">])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%t: !words, %n: i32) kernel {

@@ -21,7 +21,7 @@
 !a = memref<64x16xbf16, #warp.shared<panel = 16>>
 !b = memref<16x64xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"c", write, tensor<?x64xf32>, ["M", "N"], 16>])
     parameters([#tile.memref<"c", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)

@@ -26,7 +26,7 @@
 !vs = memref<128x64xbf16, #warp.shared<panel = 64>>
 !ones = memref<16x8xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x72xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"o", [0, 1]>, #tile.scalar<"n", i32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)

@@ -64,7 +64,7 @@
 !h = memref<128x64xf16, #warp.shared<panel = 32>>
 !g = memref<8x64xf16, #warp.shared<panel = 32>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 4>, #tile.tensor<"r", write, tensor<?x8xf32>, ["S", "E"], 4>])
     parameters([#tile.memref<"o", [0, 1]>, #tile.memref<"r", [0, 1]>, #tile.scalar<"n", i32>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(65552)

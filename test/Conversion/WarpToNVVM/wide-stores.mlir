@@ -12,7 +12,7 @@
 // CHECK-COUNT-4: nvvm.shfl.sync bfly
 // CHECK: "@$5 st.global.v4.b32 [$0+64], {$1, $2, $3, $4};"
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%o: memref<?x64xbf16, strided<[?, 1]>>) kernel {
@@ -39,7 +39,7 @@ gpu.module @m {
 // CHECK-NOT: st.global.v4
 // CHECK: st.global.b32
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%o: memref<?x64xbf16, strided<[?, 1]>>) kernel {

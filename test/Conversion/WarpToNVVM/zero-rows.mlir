@@ -18,7 +18,7 @@
 !v = memref<2x32x128xbf16, #warp.shared<panel = 64>>
 !vs = memref<32x128xbf16, #warp.shared<panel = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 32, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 32, warps = 8>)
     tensors([]) parameters([#tile.scalar<"stage", i32>, #tile.scalar<"n", i32>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(16384)
   gpu.func @f(%s: i32, %n: i32) kernel {
@@ -38,7 +38,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
     tensors([]) parameters([#tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
   gpu.func @f(%n: index) kernel {
@@ -52,7 +52,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
     tensors([]) parameters([#tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
   gpu.func @f(%n: index) kernel {

@@ -6,7 +6,7 @@ gpu.module @unknown_size {
   }
   // expected-error @below {{no dimension is named 'T', found in #tile.multiple<"S", of "T">}}
   tile.abi @k target("sm_80")
-    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
+    plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2, dots = [<"s", a_in_registers>]>)
     tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
     constraints([#tile.multiple<"S", of "T">])
@@ -20,7 +20,7 @@ gpu.module @no_constraint {
   }
   // expected-error @below {{expected constraint attributes, found 3}}
   tile.abi @k target("sm_80")
-    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
+    plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2, dots = [<"s", a_in_registers>]>)
     tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
     constraints([3])
@@ -49,7 +49,7 @@ gpu.module @unknown_cover {
   }
   // expected-error @below {{no dimension is named 'N', found in #tile.covers<"N", block = 64, of "S">}}
   tile.abi @k target("sm_80")
-    schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 1, min_blocks = 2>)
+    plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2, dots = [<"s", a_in_registers>]>)
     tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
     constraints([#tile.at_least<"S", 1>, #tile.covers<"N", block = 64, of "S">])

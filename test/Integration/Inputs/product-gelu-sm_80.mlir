@@ -7,7 +7,7 @@
 !out = tensor<128x128xbf16, #tile.reg>
 gpu.module @product_gelu {
   tile.abi @product_gelu target("sm_80")
-    schedule(<tile_m = 128, tile_n = 128, warps = 4, stages = 3, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, stages = 3>)
     tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
              #tile.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
              #tile.tensor<"bias", read, tensor<?xbf16>, ["N"], 4>,

@@ -6,8 +6,10 @@
 !out = tensor<128x256xbf16, #tile.reg>
 gpu.module @product {
   tile.abi @product target("sm_90a")
-    schedule(<tile_m = 128, tile_n = 256, warps = 8, stages = 3, query_in_registers = 0, min_blocks = 1,
-              producer_registers = 40, consumer_registers = 232, work = static, output = tma, output_stages = 1, in_flight = 1>)
+    plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 256, warps = 8, stages = 3, work = static,
+         dots = [<"c", in_flight>],
+         stores = [<"out", copied>],
+         roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>]>)
     tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
              #tile.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
              #tile.tensor<"c", write, tensor<?x?xbf16>, ["M", "N"], 16>])

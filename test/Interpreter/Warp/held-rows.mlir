@@ -40,7 +40,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @roles target("sm_90a")
-    schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<128x1xf32>, ["M", "N"], 4>])
     parameters([#tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -56,7 +56,7 @@ gpu.module @m {
     gpu.return
   }
   tile.abi @alone target("sm_90a")
-    schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<128x1xf32>, ["M", "N"], 4>])
     parameters([#tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)

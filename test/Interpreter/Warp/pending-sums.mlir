@@ -32,7 +32,7 @@
 !acc = tensor<16x16xf32, #reg>
 !p = !warp.pipeline<2>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 16, tile_n = 16, warps = 1, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1>)
     tensors([#tile.tensor<"x", read, tensor<16x16xf16>, ["M", "N"], 16>, #tile.tensor<"o", write, tensor<16x16xf32>, ["M", "N"], 16>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)

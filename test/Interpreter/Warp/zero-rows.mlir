@@ -8,7 +8,7 @@
 !b = memref<16x16xbf16, #warp.shared<panel = 16>>
 !acc = tensor<16x16xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 16, tile_n = 16, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<16x16xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<16x16xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)

@@ -122,7 +122,8 @@ LogicalResult ForwardOp::verifyBlocks() {
     if (extent < 1 || extent > kMaxSequenceLength / 2)
       return emitOpError("block size must be from 1 to 2^29, found [")
              << *size << ']';
-  if (!isa<DenseAttr, LengthsAttr>(getSequence()))
+  if (KeyPlaces keys = getSequence().getKeyPlaces();
+      keys.arePacked || keys.page)
     return emitOpError("blocks need the sequence form 'dense' or 'lengths', "
                        "found '")
            << getSequence().getKeyword() << "'";

@@ -40,13 +40,12 @@ struct Read {
 /// What the coordinates count; no name where that is in the data.
 static SmallVector<Coordinate> getCoordinates(ForwardOp op) {
   RankedTensorType query = op.getQueryType(), key = op.getKeyType();
-  bool isPacked = isa<PackedAttr>(op.getSequence()),
-       isDense = isa<DenseAttr>(op.getSequence());
+  KeyPlaces keys = op.getSequence().getKeyPlaces();
   int64_t s = op.getSequenceDim();
-  return {{"batch entry", isPacked ? "" : "B", query.getDimSize(0)},
+  return {{"batch entry", keys.arePacked ? "" : "B", query.getDimSize(0)},
           {"query head", "Hq", query.getDimSize(op.getHeadDim())},
-          {"query", isPacked ? "" : "Sq", query.getDimSize(s)},
-          {"key", isDense ? "Skv" : "", key.getDimSize(s)}};
+          {"query", keys.arePacked ? "" : "Sq", query.getDimSize(s)},
+          {"key", keys.fillTensors() ? "Skv" : "", key.getDimSize(s)}};
 }
 
 static void findReads(ForwardOp op, Region &region, bool isHidden,

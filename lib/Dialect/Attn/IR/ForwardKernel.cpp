@@ -39,7 +39,8 @@ std::string ForwardOp::getResultName(unsigned index) {
 SmallVector<std::string> ForwardOp::getOperandDimNames(unsigned index) {
   std::string name = getOperandName(index);
   if (index < 3) {
-    bool isQuery = index == 0, paged = getSequence().hasPagedKeys();
+    bool isQuery = index == 0,
+         paged = getSequence().getKeyPlaces().page.has_value();
     SmallVector<std::string> dims = {
         !isQuery && paged ? "pages" : "B", isQuery ? "Hq" : "Hkv",
         isQuery ? "Sq" : (paged ? "page" : "Skv"), index == 2 ? "Dv" : "D"};
@@ -93,7 +94,7 @@ bool ForwardOp::isResultCopied(unsigned index) { return index == 0; }
 
 WorkDims ForwardOp::getWorkDims() {
   WorkDims dims = {"B", "Hq", "Sq", "Hkv", ""};
-  if (isa<PackedAttr>(getSequence()))
+  if (getSequence().getKeyPlaces().arePacked)
     dims.sequences = getSequence().getOperandDims(0).front().str();
   return dims;
 }
@@ -103,10 +104,11 @@ SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
 }
 
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
-  if (getSequence().hasPagedKeys())
+  KeyPlaces keys = getSequence().getKeyPlaces();
+  if (keys.page)
     return {{"Sq", kMaxSequenceLength}};
   SmallVector<std::pair<std::string, int64_t>> limits;
-  if (isa<PackedAttr>(getSequence()))
+  if (keys.arePacked)
     limits.emplace_back("B", 1);
   limits.emplace_back("Sq", kMaxSequenceLength);
   limits.emplace_back("Skv", kMaxSequenceLength);

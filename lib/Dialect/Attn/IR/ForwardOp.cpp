@@ -132,7 +132,7 @@ static LogicalResult verifyShapes(ForwardOp op) {
   int64_t h = op.getHeadDim(), s = op.getSequenceDim();
   auto q = op.getQueryType().getShape(), k = op.getKeyType().getShape(),
        v = op.getValueType().getShape(), o = op.getOutputType().getShape();
-  if (!op.getSequence().hasPagedKeys() && !agree(q[0], k[0]))
+  if (!op.getSequence().getKeyPlaces().page && !agree(q[0], k[0]))
     return op.emitOpError() << "query and key must have one batch size, found "
                             << q[0] << " and " << k[0];
   if (!agree(k[0], v[0]) || !agree(k[h], v[h]) || !agree(k[s], v[s]))

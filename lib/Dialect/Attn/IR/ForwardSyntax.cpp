@@ -63,20 +63,13 @@ static ParseResult parseTypedOperands(OpAsmParser &parser,
 /// Parses the clause of the sequence form that `keyword` names.
 static ParseResult parseSequenceForm(OpAsmParser &parser, StringRef keyword,
                                      Attribute &form, TypedOperands &clause) {
-  MLIRContext *context = parser.getContext();
   if (parser.parseLParen() || parseTypedOperands(parser, clause))
     return failure();
-  if (keyword == LengthsAttr::getMnemonic()) {
-    form = LengthsAttr::get(context);
-  } else if (keyword == PackedAttr::getMnemonic()) {
-    form = PackedAttr::get(context);
-  } else {
-    int64_t page;
-    if (parser.parseComma() || parser.parseKeyword("page") ||
-        parser.parseEqual() || parser.parseInteger(page))
-      return failure();
-    form = PagedAttr::get(context, page);
-  }
+  FailureOr<SequenceFormAttrInterface> parsed =
+      fovea::attn::detail::parseSequenceParameters(parser, keyword);
+  if (failed(parsed))
+    return failure();
+  form = *parsed;
   return parser.parseRParen();
 }
 
@@ -258,12 +251,13 @@ ParseResult Clauses::parse() {
   llvm::StringSet<> seen;
   StringRef keyword;
   SMLoc loc = parser.getCurrentLocation();
-  while (succeeded(parser.parseOptionalKeyword(
-      &keyword, {"scale", "layout", "captures", "score_mod", "mask_mod",
-                 "kv_bounds", "kv_classify", "lengths", "packed", "paged",
-                 "sinks", "dropout", "blocks"}))) {
-    bool isForm =
-        keyword == "lengths" || keyword == "packed" || keyword == "paged";
+  ArrayRef<StringRef> forms = fovea::attn::detail::getSequenceKeywords();
+  SmallVector<StringRef> keywords = {
+      "scale",     "layout",      "captures", "score_mod", "mask_mod",
+      "kv_bounds", "kv_classify", "sinks",    "dropout",   "blocks"};
+  llvm::append_range(keywords, forms);
+  while (succeeded(parser.parseOptionalKeyword(&keyword, keywords))) {
+    bool isForm = llvm::is_contained(forms, keyword);
     StringRef kind = isForm ? StringRef("sequence form") : keyword;
     if (!seen.insert(kind).second)
       return parser.emitError(loc, "'") << kind << "' is given twice";
@@ -353,8 +347,7 @@ void ForwardOp::print(OpAsmPrinter &p) {
     p << " layout(" << stringifyLayout(getLayout()) << ')';
   if (!getSequenceOperands().empty()) {
     printTypedOperands(p, getSequence().getKeyword(), getSequenceOperands());
-    if (auto paged = dyn_cast<PagedAttr>(getSequence()))
-      p << ", page = " << paged.getPage();
+    getSequence().printParameters(p);
     p << ')';
   }
   if (getSinks())

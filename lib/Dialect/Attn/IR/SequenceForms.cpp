@@ -56,6 +56,11 @@ bool LengthsAttr::isLowered() const { return true; }
 SmallVector<Contents> LengthsAttr::getContents() const {
   return {{"lengths", "Skv", /*ascending=*/false, /*block=*/0, /*entries=*/""}};
 }
+KeyPlaces LengthsAttr::getKeyPlaces() const {
+  KeyPlaces places;
+  places.lengths = 0;
+  return places;
+}
 LogicalResult
 LengthsAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
                             TypeRange types, int64_t batch) const {
@@ -77,6 +82,11 @@ bool PackedAttr::isLowered() const { return true; }
 SmallVector<Contents> PackedAttr::getContents() const {
   return {{"cu_q", "Sq", /*ascending=*/true, /*block=*/0, /*entries=*/""},
           {"cu_k", "Skv", /*ascending=*/true, /*block=*/0, /*entries=*/""}};
+}
+KeyPlaces PackedAttr::getKeyPlaces() const {
+  KeyPlaces places;
+  places.arePacked = true;
+  return places;
 }
 LogicalResult
 PackedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
@@ -113,6 +123,15 @@ SmallVector<StringRef> PagedAttr::getOperandDims(unsigned index) const {
                     : SmallVector<StringRef>{"B"};
 }
 bool PagedAttr::isLowered() const { return false; }
+KeyPlaces PagedAttr::getKeyPlaces() const {
+  KeyPlaces places;
+  places.page = getPage();
+  places.lengths = 1;
+  return places;
+}
+void PagedAttr::printParameters(OpAsmPrinter &printer) const {
+  printer << ", page = " << getPage();
+}
 LogicalResult
 PagedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
                           TypeRange types, int64_t batch) const {
@@ -121,4 +140,30 @@ PagedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
   if (failed(verifyIntegers(emitError, "table", types[0], 2, batch)))
     return failure();
   return verifyIntegers(emitError, "lengths", types[1], 1, batch);
+}
+
+//===----------------------------------------------------------------------===//
+// Clauses
+//===----------------------------------------------------------------------===//
+
+ArrayRef<StringRef> fovea::attn::detail::getSequenceKeywords() {
+  static constexpr StringRef keywords[] = {LengthsAttr::getMnemonic(),
+                                           PackedAttr::getMnemonic(),
+                                           PagedAttr::getMnemonic()};
+  return keywords;
+}
+
+FailureOr<SequenceFormAttrInterface>
+fovea::attn::detail::parseSequenceParameters(OpAsmParser &parser,
+                                             StringRef keyword) {
+  MLIRContext *context = parser.getContext();
+  if (keyword == LengthsAttr::getMnemonic())
+    return SequenceFormAttrInterface(LengthsAttr::get(context));
+  if (keyword == PackedAttr::getMnemonic())
+    return SequenceFormAttrInterface(PackedAttr::get(context));
+  int64_t page;
+  if (parser.parseComma() || parser.parseKeyword("page") ||
+      parser.parseEqual() || parser.parseInteger(page))
+    return failure();
+  return SequenceFormAttrInterface(PagedAttr::get(context, page));
 }

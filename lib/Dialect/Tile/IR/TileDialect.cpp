@@ -84,6 +84,27 @@ LogicalResult fovea::tile::verifyTiles(Operation *kernel) {
   return failure(result.wasInterrupted());
 }
 
+bool fovea::tile::makesTile(Operation *op, function_ref<bool(Type)> isTile) {
+  return op->getNumResults() == 1 && op->getNumRegions() == 0 &&
+         isTile(op->getResult(0).getType()) && isMemoryEffectFree(op) &&
+         llvm::none_of(op->getOperandTypes(), isTile);
+}
+
+void fovea::tile::makeTilesForEachUse(Operation *kernel,
+                                      function_ref<bool(Type)> isTile) {
+  SmallVector<Operation *> made;
+  kernel->walk([&](Operation *op) {
+    if (makesTile(op, isTile))
+      made.push_back(op);
+  });
+  for (Operation *op : made) {
+    OpBuilder b(op);
+    SmallVector<OpOperand *> uses(llvm::make_pointer_range(op->getUses()));
+    for (OpOperand *use : ArrayRef(uses).drop_front(uses.empty() ? 0 : 1))
+      use->set(b.clone(*op)->getResult(0));
+  }
+}
+
 RankedTensorType fovea::tile::tileLike(RankedTensorType like,
                                        ArrayRef<int64_t> shape,
                                        Type elementType) {
@@ -110,62 +131,8 @@ RegAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
 }
 
 //===----------------------------------------------------------------------===//
-// Schedule and tensors
+// Tensors
 //===----------------------------------------------------------------------===//
-
-LogicalResult ScheduleAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, int64_t tileM, int64_t tileN,
-    int64_t warps, int64_t stages, int64_t queryInRegisters, int64_t minBlocks,
-    int64_t keyStages, int64_t queryStages, int64_t producerRegisters,
-    int64_t consumerRegisters, int64_t overlap, int64_t chain, int64_t pingPong,
-    int64_t softmaxPart, WorkSchedule, RecurrenceKind, int64_t tau,
-    int64_t sumByDot, int64_t cluster, int64_t scoreStages, int64_t classify,
-    int64_t exp2ByFma, int64_t addByDot, OutputPath output,
-    int64_t outputStages, int64_t longestFirst, int64_t inFlight,
-    int64_t rowTiles) {
-  struct Field {
-    StringRef name;
-    int64_t value, least, most;
-  };
-  for (Field field : {Field{"tile_m", tileM, 1, 1024},
-                      Field{"tile_n", tileN, 1, 1024},
-                      Field{"warps", warps, 1, 32},
-                      Field{"stages", stages, 1, 32},
-                      Field{"query_in_registers", queryInRegisters, 0, 1},
-                      Field{"min_blocks", minBlocks, 1, 32},
-                      Field{"key_stages", keyStages, 0, 32},
-                      Field{"query_stages", queryStages, 1, 2},
-                      Field{"producer_registers", producerRegisters, 0, 256},
-                      Field{"consumer_registers", consumerRegisters, 0, 256},
-                      Field{"overlap", overlap, 0, 1},
-                      Field{"chain", chain, 0, 2},
-                      Field{"ping_pong", pingPong, 0, 1},
-                      Field{"softmax_part", softmaxPart, 1, 100},
-                      Field{"tau", tau, 0, 64},
-                      Field{"sum_by_dot", sumByDot, 0, 1},
-                      Field{"cluster", cluster, 1, 16},
-                      Field{"score_stages", scoreStages, 0, 8},
-                      Field{"classify", classify, 0, 1},
-                      Field{"exp2_by_fma", exp2ByFma, 0, 100},
-                      Field{"add_by_dot", addByDot, 0, 1},
-                      Field{"output_stages", outputStages, 0, 1},
-                      Field{"longest_first", longestFirst, 0, 1},
-                      Field{"in_flight", inFlight, 0, 1},
-                      Field{"row_tiles", rowTiles, 0, 8}})
-    if (field.value < field.least || field.value > field.most)
-      return emitError() << "schedule's '" << field.name << "' must be in ["
-                         << field.least << ", " << field.most << "], found "
-                         << field.value;
-  if ((producerRegisters == 0) != (consumerRegisters == 0))
-    return emitError() << "schedule's 'producer_registers' and "
-                          "'consumer_registers' must both be set or both be 0";
-  if (rowTiles != 0 && producerRegisters == 0)
-    return emitError() << "schedule's 'row_tiles' needs roles "
-                          "('producer_registers')";
-  if (output == OutputPath::Direct && outputStages != 0)
-    return emitError() << "schedule's 'output_stages' needs 'output' tma";
-  return success();
-}
 
 LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef name, Access access,
@@ -597,9 +564,6 @@ LogicalResult AbiOp::verify() {
     if (failed(verifyContents(*this, contents, sizes)))
       return failure();
   }
-  if (ArrayAttr roles = getRolesAttr())
-    if (failed(detail::verifyRoles(roles, [&] { return emitOpError(); })))
-      return failure();
   AffineMap grid = getGrid();
   if (grid.getNumDims() != 0 || grid.getNumSymbols() != getGridSizes().size() ||
       grid.getNumResults() != 1)

@@ -122,13 +122,13 @@ namespace {
 struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
   using AddByDotBase::AddByDotBase;
 
-  void runOnOperation() override {
+  void runOnKernel() override {
     AbiOp abi = requireAbi(getOperation());
     if (!abi)
       return signalPassFailure();
     SmallVector<DotOp> dots;
     getOperation().walk([&](DotOp dot) {
-      if (abi.getSchedule().getDot(dot.getNameAttr()).addsToSummand &&
+      if (abi.getPlan().getDot(dot.getNameAttr()).addsToSummand &&
           matchPattern(dot.getAcc(), m_AnyZeroFloat()))
         dots.push_back(dot);
     });
@@ -141,13 +141,16 @@ struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
       ++numFolded;
       isFolded = true;
     }
-    if (isFolded || abi.getSchedule().getAddByDot() == 0)
+    if (isFolded || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
+          return dot.addsToSummand;
+        }))
       return;
     Operation *where = dots.empty() ? getOperation() : dots.front();
     if (failed(reportMissed(where, abi, "add_by_dot",
                             "nothing is added to the dot's result")))
       return signalPassFailure();
-    updateSchedule(abi, "add_by_dot=0");
+    abi.setPlanAttr(abi.getPlan().changeDots(
+        [](plan::DotPlan &dot) { dot.addsToSummand = false; }));
   }
 };
 } // namespace

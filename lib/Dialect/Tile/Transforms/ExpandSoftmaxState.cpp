@@ -13,16 +13,17 @@
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
+using namespace fovea;
 using namespace fovea::tile;
 
 /// What an output is multiplied with in the end.
 static constexpr StringLiteral kScaleName = "scale";
 
-/// The schedule of the kernel that `op` is in; null if there is none.
-static ScheduleAttr lookupSchedule(Operation *op) {
+/// The plan of the kernel that `op` is in; null if there is none.
+static plan::KernelAttr lookupPlan(Operation *op) {
   auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
   AbiOp abi = kernel ? lookupAbi(kernel) : AbiOp();
-  return abi ? abi.getSchedule() : ScheduleAttr();
+  return abi ? abi.getPlan() : plan::KernelAttr();
 }
 
 namespace {
@@ -80,10 +81,10 @@ struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
     Value inverse = b.divide(share, l);
     // Where another role multiplies, one number a row says both: that of a row
     // with keys is only 0 if it is that small.
-    ScheduleAttr schedule = lookupSchedule(op);
-    if (schedule && schedule.getStream(b.getStringAttr(kScaleName)).isStaged) {
+    plan::KernelAttr plan = lookupPlan(op);
+    if (plan && plan.getStream(kScaleName).isStaged) {
       Value known = b.select(empty, b.splat(rowType, 0.0), inverse);
-      inverse = makeStaged(b, b.getLoc(), schedule, kScaleName, known);
+      inverse = makeStaged(b, b.getLoc(), plan, kScaleName, known);
       empty = b.isEqual(inverse, 0.0);
     }
     Value scaled = b.multiply(op.getAcc(), b.widen(inverse, accType));

@@ -30,10 +30,14 @@ namespace fovea::tile {
 } // namespace fovea::tile
 
 using namespace mlir;
+using namespace fovea;
 using namespace fovea::tile;
 
 /// Columns of the narrowest product.
 static constexpr int64_t kDotColumns = 8;
+
+/// What the output so far is multiplied with, a number a row.
+static constexpr StringLiteral kFactorName = "factor";
 
 namespace {
 
@@ -45,9 +49,9 @@ struct State {
 /// Writes the loops of one softmax_sum before it.
 class LoopWriter {
 public:
-  LoopWriter(SoftmaxSumOp op, ScheduleAttr schedule, int64_t partialSumWidth,
+  LoopWriter(SoftmaxSumOp op, plan::KernelAttr plan, int64_t partialSumWidth,
              bool sumByDot)
-      : op(op), schedule(schedule), b(op.getLoc(), OpBuilder(op)),
+      : op(op), plan(plan), b(op.getLoc(), OpBuilder(op)),
         accType(op.getAcc().getType()), rowType(op.getM().getType()),
         scoresType(tileLike(accType,
                             {accType.getDimSize(0), int64_t(op.getStep())},
@@ -62,7 +66,9 @@ public:
 
   State threePass();
   State normalized();
-  State deferred();
+  /// With `tau` the reference follows as in `conditional`, and whoever gets the
+  /// factors rescales only where some aren't 1.
+  State deferred(std::optional<double> tau = std::nullopt);
   State conditional(double tau);
   State lazy(double tau);
   /// A reference that serves all scores the op can have, in base 2; none if
@@ -117,9 +123,12 @@ private:
   /// and rounded to the type of the values.
   Value accumulate(Value j, Value weights, Value acc);
 
+  bool isStaged(StringRef name) {
+    return plan && plan.getStream(name).isStaged;
+  }
   /// A tile that another role may need than the one that computes it.
   Value staged(StringRef name, Value value) {
-    return makeStaged(b, b.getLoc(), schedule, name, value);
+    return makeStaged(b, b.getLoc(), plan, name, value);
   }
   /// The name of sums by a dot: a part of the product's.
   StringAttr getSumName() {
@@ -166,6 +175,20 @@ private:
   Value scaleRows(Value tile, Value factors) {
     return b.multiply(tile, b.widen(factors, TileBuilder::typeOf(tile)));
   }
+  /// The same, but skipped where no row would change.
+  Value scaleChangedRows(Value tile, Value factors);
+
+  /// A reference that left the old one in the rows `moved`; null if that may be
+  /// any.
+  struct Move {
+    Value reference, guarded, moved;
+  };
+  /// The reference behind `scores`: their maximum so far, or with `tau` only
+  /// where that left `m` by more.
+  Move followMaximum(Value m, Value scores, std::optional<double> tau);
+  /// What was summed up with `m` is multiplied with. Rows that stay get exactly
+  /// 1, whatever their state.
+  Value factorOf(Value m, const Move &move);
 
   /// What `lazy` knows of its reference, as row tiles.
   struct LazyReference {
@@ -197,7 +220,7 @@ private:
   Value alignReference(double reference, Value m, Value scores);
 
   SoftmaxSumOp op;
-  ScheduleAttr schedule; ///< null if the kernel has none
+  plan::KernelAttr plan; ///< null if the kernel has none
   TileBuilder b;
   RankedTensorType accType, rowType, scoresType, sumsType;
   double scale;
@@ -298,60 +321,86 @@ State LoopWriter::normalized() {
   return {results[0], results[1], scaleRows(results[2], results[1])};
 }
 
-State LoopWriter::deferred() {
+LoopWriter::Move LoopWriter::followMaximum(Value m, Value scores,
+                                           std::optional<double> tau) {
+  Value next = b.maximum(m, maximumOf(scores)), moved;
+  if (tau) {
+    moved = b.compare(arith::CmpFPredicate::OGT, next,
+                      b.add(m, b.splat(rowType, *tau)));
+    next = b.select(moved, next, m);
+  }
+  return {next, b.guard(next), moved};
+}
+
+Value LoopWriter::factorOf(Value m, const Move &move) {
+  if (!move.moved)
+    return b.exp2(b.subtract(m, move.guarded));
+  return b.select(move.moved, b.exp2(b.subtract(m, move.guarded)),
+                  b.splat(rowType, 1.0));
+}
+
+Value LoopWriter::scaleChangedRows(Value tile, Value factors) {
+  Value changes = b.compare(arith::CmpFPredicate::UNE, factors,
+                            b.splat(TileBuilder::typeOf(factors), 1.0));
+  auto rescale = IfAnyOp::create(b, changes, ValueRange{tile});
+  OpBuilder::InsertionGuard insertion(b);
+  Block *body =
+      b.createBlock(&rescale.getBody(), {}, {tile.getType()}, {b.getLoc()});
+  YieldOp::create(b, scaleRows(body->getArgument(0), factors));
+  return rescale.getResult(0);
+}
+
+State LoopWriter::deferred(std::optional<double> tau) {
   ResultRange results = forEachBlock(
       {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
       [&](Step step, ValueRange carried) {
         Value m = carried[0], sums = carried[1], acc = carried[2];
         Value scores = scoresOf(step);
-        Value next = b.maximum(m, maximumOf(scores));
-        Value guarded = b.guard(next);
-        Value factor = b.exp2(b.subtract(m, guarded));
+        Move move = followMaximum(m, scores, tau);
+        Value factor = factorOf(m, move);
         // Who rescales the output can do so while weights are computed.
-        Value sent = staged("factor", factor);
-        Value weights = weightsOf(scores, guarded);
+        Value sent = staged(kFactorName, factor);
+        Value weights = weightsOf(scores, move.guarded);
         if (sumByDot)
           sums = scaleRows(sums, factor);
         else
           sums = b.multiplyAdd(sums, b.widen(factor, sumsType),
                                partialSumsOf(weights));
-        Value scaled = scaleRows(acc, sent);
+        Value scaled = tau ? scaleChangedRows(acc, sent) : scaleRows(acc, sent);
         acc = accumulate(step.j, weights, scaled);
         if (sumByDot) // as in addBlock
           sums = addToSums(sums, weights);
-        return SmallVector<Value>{next, sums, acc};
+        return SmallVector<Value>{move.reference, sums, acc};
       });
   return {results[0], finishSums(results[1]), results[2]};
 }
 
 State LoopWriter::conditional(double tau) {
+  // Another role rescales the output, by the factors that it gets. Rows' own
+  // sums are cheaper rescaled than voted on.
+  if (isStaged(kFactorName))
+    return deferred(tau);
   ResultRange results = forEachBlock(
       {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
       [&](Step step, ValueRange carried) {
         Value m = carried[0], sums = carried[1], acc = carried[2];
         Value scores = scoresOf(step);
-        Value most = b.maximum(m, maximumOf(scores));
-        Value moved = b.compare(arith::CmpFPredicate::OGT, most,
-                                b.add(m, b.splat(rowType, tau)));
-        Value next = b.select(moved, most, m);
-        Value guarded = b.guard(next);
-        Value weights = weightsOf(scores, guarded);
-        auto rescale = IfAnyOp::create(b, moved, ValueRange{sums, acc});
+        Move move = followMaximum(m, scores, tau);
+        Value weights = weightsOf(scores, move.guarded);
+        auto rescale = IfAnyOp::create(b, move.moved, ValueRange{sums, acc});
         {
           OpBuilder::InsertionGuard insertion(b);
           Block *body =
               b.createBlock(&rescale.getBody(), {}, {sumsType, accType},
                             {b.getLoc(), b.getLoc()});
-          // Rows that stay get exactly 1, whatever their state.
-          Value factor = b.select(moved, b.exp2(b.subtract(m, guarded)),
-                                  b.splat(rowType, 1.0));
+          Value factor = factorOf(m, move);
           Value scaledSums = scaleRows(body->getArgument(0), factor);
           Value scaledAcc = scaleRows(body->getArgument(1), factor);
           YieldOp::create(b, ValueRange{scaledSums, scaledAcc});
         }
         std::tie(sums, acc) = addBlock(step.j, weights, rescale.getResult(0),
                                        rescale.getResult(1));
-        return SmallVector<Value>{next, sums, acc};
+        return SmallVector<Value>{move.reference, sums, acc};
       });
   return {results[0], finishSums(results[1]), results[2]};
 }
@@ -598,7 +647,7 @@ struct FuseOnlineSoftmax
     : fovea::tile::impl::FuseOnlineSoftmaxBase<FuseOnlineSoftmax> {
   using FuseOnlineSoftmaxBase::FuseOnlineSoftmaxBase;
 
-  void runOnOperation() override {
+  void runOnKernel() override {
     if (failed(resolveOptions()))
       return signalPassFailure();
     SmallVector<SoftmaxSumOp> sums;
@@ -609,7 +658,7 @@ struct FuseOnlineSoftmax
       FailureOr<bool> sumByDot = canSumByDot(op);
       if (failed(sumByDot))
         return signalPassFailure();
-      LoopWriter writer(op, schedule, partialSumWidth, *sumByDot);
+      LoopWriter writer(op, plan, partialSumWidth, *sumByDot);
       writer.finish(write(writer));
       ++numFused;
     }
@@ -643,7 +692,7 @@ private:
     llvm_unreachable("unknown recurrence");
   }
 
-  /// What the options leave open, the kernel's schedule says.
+  /// What the options leave open, the kernel's plan says.
   LogicalResult resolveOptions() {
     if (partialSumWidth < 1)
       return getOperation().emitError()
@@ -653,22 +702,21 @@ private:
       return getOperation().emitError()
              << "tau must be finite, found " << tau.getValue();
     AbiOp abi = lookupAbi(getOperation());
-    schedule = abi ? abi.getSchedule() : ScheduleAttr();
+    plan = abi ? abi.getPlan() : plan::KernelAttr();
     chosen = recurrence;
     if (recurrence == kScheduleRecurrence)
-      chosen =
-          abi ? abi.getSchedule().getRecurrence() : RecurrenceKind::Deferred;
+      chosen = abi ? abi.getPlan()->recurrence : RecurrenceKind::Deferred;
     chosenTau = tau;
     if (tau < 0.0)
-      chosenTau = abi ? double(abi.getSchedule().getTau()) : 8.0;
+      chosenTau = abi ? double(abi.getPlan()->tau) : 8.0;
     return success();
   }
 
-  /// Whether a dot adds up the weights. Where the schedule says so and it
-  /// can't, the schedule is changed, or this fails.
+  /// Whether a dot adds up the weights. Where the plan says so and it
+  /// can't, the plan is changed, or this fails.
   FailureOr<bool> canSumByDot(SoftmaxSumOp op) {
     AbiOp abi = lookupAbi(getOperation());
-    if (!abi || !abi.getSchedule().getSumByDot())
+    if (!abi || !abi.getPlan()->sumByDot)
       return false;
     std::string reason;
     if (chosen == RecurrenceKind::ThreePass ||
@@ -686,7 +734,8 @@ private:
       return true;
     if (failed(fovea::reportMissed(op, abi, "sum_by_dot", reason)))
       return failure();
-    fovea::updateSchedule(abi, "sum_by_dot=0");
+    abi.setPlanAttr(abi.getPlan().change(
+        [](plan::KernelPlan &kernel) { kernel.sumByDot = false; }));
     return false;
   }
 
@@ -706,7 +755,7 @@ private:
            << type << ", found " << chosenTau;
   }
 
-  ScheduleAttr schedule;
+  plan::KernelAttr plan;
   RecurrenceKind chosen = RecurrenceKind::Deferred;
   double chosenTau = 0.0;
 };

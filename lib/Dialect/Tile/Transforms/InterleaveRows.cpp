@@ -137,9 +137,8 @@ void Interleaver::adapt(Operation *op, Operation *made, unsigned part) {
   }
   auto named = dyn_cast<NamedOpInterface>(made);
   if (named && named.getNameAttr())
-    made->setAttr("name", StringAttr::get(op->getContext(),
-                                          named.getNameAttr().getValue() + "." +
-                                              Twine(part)));
+    named.setNameAttr(StringAttr::get(
+        op->getContext(), named.getNameAttr().getValue() + "." + Twine(part)));
   bool isStored = isa<StoreOp>(op) && rows.hasRows(op->getOperand(0));
   if (isOfRows || isStored)
     adaptPlace(made, part);
@@ -266,13 +265,13 @@ namespace {
 struct InterleaveRows : fovea::tile::impl::InterleaveRowsBase<InterleaveRows> {
   using InterleaveRowsBase::InterleaveRowsBase;
 
-  void runOnOperation() override {
+  void runOnKernel() override {
     int64_t count = parts;
     if (count < 0) {
       AbiOp abi = requireAbi(getOperation());
       if (!abi)
         return signalPassFailure();
-      count = abi.getSchedule().getRowTiles();
+      count = abi.getPlan()->rowTiles;
     }
     if (count < 2)
       return;

@@ -183,7 +183,7 @@ namespace {
 struct LowerBlocks : fovea::tile::impl::LowerBlocksBase<LowerBlocks> {
   using LowerBlocksBase::LowerBlocksBase;
 
-  void runOnOperation() override {
+  void runOnKernel() override {
     SmallVector<ForBlocksOp> loops;
     // Inner ones first.
     getOperation().walk([&](ForBlocksOp op) { loops.push_back(op); });

@@ -36,9 +36,9 @@ namespace {
 struct LowerWork : fovea::tile::impl::LowerWorkBase<LowerWork> {
   using LowerWorkBase::LowerWorkBase;
 
-  void runOnOperation() override {
+  void runOnKernel() override {
     AbiOp abi = lookupAbi(getOperation());
-    bool hasRoles = !abi || abi.getSchedule().hasRoles();
+    bool hasRoles = !abi || abi.getPlan().hasRoles();
     SmallVector<ForeachWorkOp> single;
     WalkResult walk = getOperation().walk([&](ForeachWorkOp op) -> WalkResult {
       if (op.getSchedule() == WorkSchedule::Single)

@@ -17,28 +17,6 @@ using namespace fovea::tile;
 // Dimensions that are one
 //===----------------------------------------------------------------------===//
 
-/// Whether the op makes a tile of constants and scalars.
-static bool makesTile(Operation *op) {
-  return op->getNumResults() == 1 && op->getNumRegions() == 0 &&
-         isRegisterTile(op->getResult(0).getType()) && isMemoryEffectFree(op) &&
-         llvm::none_of(op->getOperandTypes(), isRegisterTile);
-}
-
-/// A constant of all kernels' tiles says nothing of who uses it.
-static void makeForEachUse(Operation *kernel) {
-  SmallVector<Operation *> made;
-  kernel->walk([&](Operation *op) {
-    if (makesTile(op))
-      made.push_back(op);
-  });
-  for (Operation *op : made) {
-    OpBuilder b(op);
-    SmallVector<OpOperand *> uses(llvm::make_pointer_range(op->getUses()));
-    for (OpOperand *use : ArrayRef(uses).drop_front(uses.empty() ? 0 : 1))
-      use->set(b.clone(*op)->getResult(0));
-  }
-}
-
 std::optional<unsigned> PartedRows::lookup(Value value, unsigned dim) const {
   auto found = numbers.find(value);
   if (found == numbers.end())
@@ -290,7 +268,7 @@ void PartedRows::findParted(Operation *kernel) {
 }
 
 LogicalResult PartedRows::compute(Operation *kernel, int64_t parts) {
-  makeForEachUse(kernel);
+  makeTilesForEachUse(kernel);
   unsigned next = 0;
   auto number = [&](Value value) {
     if (isRegisterTile(value.getType()) &&

@@ -77,7 +77,7 @@ struct SinkCoordinates
     : fovea::tile::impl::SinkCoordinatesBase<SinkCoordinates> {
   using SinkCoordinatesBase::SinkCoordinatesBase;
 
-  void runOnOperation() override {
+  void runOnKernel() override {
     SetVector<Operation *> cheap;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isCheap(op, cheap))

@@ -14,6 +14,21 @@ using namespace fovea::warp;
 
 static constexpr int64_t kLanes = 32;
 
+bool warp::isWholeInWarps(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (!tile)
+    return true;
+  auto layout =
+      dyn_cast_if_present<ThreadLayoutAttrInterface>(tile.getEncoding());
+  return layout && layout.isOneWarps();
+}
+
+bool warp::hasStoreFragments(RankedTensorType tile) {
+  auto layout =
+      dyn_cast_if_present<ThreadLayoutAttrInterface>(tile.getEncoding());
+  return layout && layout.hasStoreFragments();
+}
+
 LogicalResult
 LanesAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                           function_ref<InFlightDiagnostic()> emitError) const {

@@ -22,7 +22,7 @@ static constexpr int64_t kBarrierBytes = 8, kSlotBytes = 4;
 namespace {
 struct AllocateSharedMemoryPass
     : warp::impl::WarpAllocateSharedMemoryBase<AllocateSharedMemoryPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 
 private:
   int64_t placeBuffers();
@@ -72,7 +72,7 @@ int64_t AllocateSharedMemoryPass::placeBarriers(int64_t start) {
   return bytes + warp::kSpareSharedBytes;
 }
 
-void AllocateSharedMemoryPass::runOnOperation() {
+void AllocateSharedMemoryPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();

@@ -38,7 +38,7 @@ namespace {
 struct ApproximateExp2Pass
     : warp::impl::WarpApproximateExp2Base<ApproximateExp2Pass> {
   using WarpApproximateExp2Base::WarpApproximateExp2Base;
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 } // namespace
 
@@ -162,7 +162,7 @@ static void approximate(math::Exp2Op op, int64_t columns) {
   op.erase();
 }
 
-void ApproximateExp2Pass::runOnOperation() {
+void ApproximateExp2Pass::runOnKernel() {
   if (share > 100) {
     getOperation().emitError("share must be at most 100, found ")
         << int64_t(share);
@@ -173,8 +173,7 @@ void ApproximateExp2Pass::runOnOperation() {
   getOperation().walk([&](DotOp dot) {
     int64_t percent = share;
     if (percent < 0)
-      percent =
-          abi ? abi.getSchedule().getDot(dot.getNameAttr()).operandByFma : 0;
+      percent = abi ? abi.getPlan().getDot(dot.getNameAttr()).operandByFma : 0;
     if (percent > 0)
       exponentials.add(dot.getA(), percent);
   });
@@ -200,11 +199,14 @@ void ApproximateExp2Pass::runOnOperation() {
     ++numApproximated;
     isDone = true;
   }
-  if (isDone || !abi || abi.getSchedule().getExp2ByFma() == 0)
+  if (isDone || !abi || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
+        return dot.operandByFma != 0;
+      }))
     return;
   if (failed(reportMissed(getOperation(), abi, "exp2_by_fma",
                           "no exponential is rounded for a dot, or the share "
                           "is less than 8 columns")))
     return signalPassFailure();
-  updateSchedule(abi, "exp2_by_fma=0");
+  abi.setPlanAttr(abi.getPlan().changeDots(
+      [](plan::DotPlan &dot) { dot.operandByFma = 0; }));
 }

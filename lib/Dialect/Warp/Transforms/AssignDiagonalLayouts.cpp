@@ -21,7 +21,7 @@ using namespace fovea;
 namespace {
 struct AssignDiagonalLayoutsPass
     : warp::impl::WarpAssignDiagonalLayoutsBase<AssignDiagonalLayoutsPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 } // namespace
 
@@ -41,11 +41,11 @@ static LogicalResult assignLayout(tile::DiagonalsOp diagonals, int64_t warps) {
   return success();
 }
 
-void AssignDiagonalLayoutsPass::runOnOperation() {
+void AssignDiagonalLayoutsPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  int64_t warps = abi.getSchedule().getWarps() * abi.getSchedule().getCluster();
+  int64_t warps = abi.getPlan()->warps * abi.getPlan()->cluster;
   SmallVector<tile::DiagonalsOp> ops;
   getOperation().walk([&](tile::DiagonalsOp op) { ops.push_back(op); });
   for (tile::DiagonalsOp op : ops)

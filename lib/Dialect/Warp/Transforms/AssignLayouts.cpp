@@ -22,7 +22,7 @@ using namespace fovea;
 namespace {
 struct AssignLayoutsPass
     : warp::impl::WarpAssignLayoutsBase<AssignLayoutsPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 
 private:
   /// A layout of the kernel's matrix unit that so many warps share; null after
@@ -30,7 +30,7 @@ private:
   Attribute makeLayout(tile::AbiOp abi, int64_t warps);
   /// Where roles have different numbers of warps, a layout for each class of
   /// tiles: that of the role which owns what is done with them.
-  LogicalResult assignByRole(tile::AbiOp abi, ArrayRef<tile::RoleAttr> roles);
+  LogicalResult assignByRole(tile::AbiOp abi, ArrayRef<plan::RoleAttr> roles);
   Attribute getLayout(Value value) const {
     return classes ? layouts[classes->lookup(value)] : layout;
   }
@@ -60,10 +60,8 @@ bool AssignLayoutsPass::convert(Value value) {
 
 Attribute AssignLayoutsPass::makeLayout(tile::AbiOp abi, int64_t warps) {
   auto emitError = [&] { return abi.emitError(); };
-  warps *= abi.getSchedule().getCluster();
-  if (abi.getSchedule().getMatrixUnit() == tile::MatrixUnit::WarpGroup)
-    return warp::WgmmaAttr::getChecked(emitError, &getContext(), warps / 4);
-  return warp::MmaSyncAttr::getChecked(emitError, &getContext(), warps);
+  plan::KernelAttr plan = abi.getPlan();
+  return plan.getUnit().getLayout(emitError, warps * plan->cluster);
 }
 
 /// A tile of the class that the op, which has a name, makes or stores.
@@ -78,18 +76,18 @@ static Value getNamedTile(Operation *op) {
 }
 
 LogicalResult AssignLayoutsPass::assignByRole(tile::AbiOp abi,
-                                              ArrayRef<tile::RoleAttr> roles) {
+                                              ArrayRef<plan::RoleAttr> roles) {
   classes.emplace(getOperation());
   layouts.assign(classes->size(), layout);
-  SmallVector<tile::RoleAttr> owners(classes->size());
+  SmallVector<plan::RoleAttr> owners(classes->size());
   WalkResult walk = getOperation().walk([&](Operation *op) -> WalkResult {
     Value value = getNamedTile(op);
     if (!value || !warp::getUnassignedTile(value.getType()))
       return WalkResult::advance();
-    tile::RoleAttr role = warp::lookupOwner(
+    plan::RoleAttr role = warp::lookupOwner(
         roles, cast<tile::NamedOpInterface>(op).getNameAttr());
     unsigned number = classes->lookup(value);
-    tile::RoleAttr &owner = owners[number];
+    plan::RoleAttr &owner = owners[number];
     if (!role || owner == role)
       return WalkResult::advance();
     if (owner && owner.getWarps() != role.getWarps())
@@ -105,18 +103,18 @@ LogicalResult AssignLayoutsPass::assignByRole(tile::AbiOp abi,
   return failure(walk.wasInterrupted());
 }
 
-void AssignLayoutsPass::runOnOperation() {
+void AssignLayoutsPass::runOnKernel() {
   classes.reset();
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  // Who reads tensor memory has whole rows; nothing is lowered from there yet.
-  if (abi.getSchedule().getMatrixUnit() == tile::MatrixUnit::TensorMemory)
+  // Who reads that memory has whole rows; nothing is lowered from there yet.
+  if (abi.getPlan().getUnit().accumulatesInMemory())
     return;
-  layout = makeLayout(abi, abi.getSchedule().getWarps());
+  layout = makeLayout(abi, abi.getPlan()->warps);
   if (!layout)
     return signalPassFailure();
-  if (abi.getRolesAttr() &&
+  if (abi.getPlan().hasRoles() &&
       failed(assignByRole(abi, warp::getRoles(getOperation(), abi))))
     return signalPassFailure();
   WalkResult walk = getOperation().walk([&](Operation *op) {

@@ -21,7 +21,7 @@ using namespace fovea;
 namespace {
 struct AssignVoteLayoutsPass
     : warp::impl::WarpAssignVoteLayoutsBase<AssignVoteLayoutsPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 } // namespace
 
@@ -38,7 +38,7 @@ static LogicalResult assignLanes(tile::BallotOp ballot) {
   return success();
 }
 
-void AssignVoteLayoutsPass::runOnOperation() {
+void AssignVoteLayoutsPass::runOnKernel() {
   SmallVector<tile::BallotOp> ballots;
   getOperation().walk([&](tile::BallotOp op) { ballots.push_back(op); });
   for (tile::BallotOp ballot : ballots)

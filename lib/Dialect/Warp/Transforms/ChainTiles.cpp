@@ -27,7 +27,7 @@ using namespace fovea::warp;
 
 namespace {
 struct ChainTilesPass : warp::impl::WarpChainTilesBase<ChainTilesPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 
 /// One round of the loop over work: a head up to the loop over blocks, that
@@ -39,8 +39,8 @@ struct ChainTilesPass : warp::impl::WarpChainTilesBase<ChainTilesPass> {
 class Round {
 public:
   /// With `chain = 1` the next tile's first dot is issued before the product.
-  Round(scf::WhileOp loop, tile::ScheduleAttr schedule)
-      : loop(loop), schedule(schedule), scoresFirst(schedule.getChain() == 1) {}
+  Round(scf::WhileOp loop, plan::KernelAttr plan)
+      : loop(loop), plan(plan), scoresFirst(plan->chain == 1) {}
 
   /// Fails if the round has another form.
   LogicalResult analyze();
@@ -60,7 +60,7 @@ private:
   void emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail);
 
   scf::WhileOp loop;
-  tile::ScheduleAttr schedule;
+  plan::KernelAttr plan;
   bool scoresFirst;
   scf::ForOp blocks;
   /// The head up to the first scores' issue, and the rest.
@@ -95,7 +95,7 @@ LogicalResult Round::findParts() {
     auto dot = dyn_cast<DotOp>(op);
     if (!dot || !dot.getAsync())
       continue;
-    bool isAhead = schedule.getDot(dot.getNameAttr()).ahead != 0;
+    bool isAhead = plan.getDot(dot.getNameAttr()).ahead != 0;
     if (isAhead && isHead)
       scores = dot;
     if (!isAhead && !isHead && !product)
@@ -260,11 +260,11 @@ void Round::rotate() {
   b.eraseOp(loop);
 }
 
-void ChainTilesPass::runOnOperation() {
+void ChainTilesPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  if (!abi.getSchedule().getChain())
+  if (!abi.getPlan()->chain)
     return;
   SmallVector<scf::WhileOp> loops;
   getOperation().walk([&](scf::WhileOp loop) {
@@ -273,7 +273,7 @@ void ChainTilesPass::runOnOperation() {
   });
   bool isChained = false;
   for (scf::WhileOp loop : loops) {
-    Round round(loop, abi.getSchedule());
+    Round round(loop, abi.getPlan());
     if (failed(round.analyze()))
       continue;
     round.rotate();
@@ -288,5 +288,6 @@ void ChainTilesPass::runOnOperation() {
                           "a round needs one loop over blocks, with a dot "
                           "issued before it and one behind it")))
     return signalPassFailure();
-  updateSchedule(abi, "chain=0");
+  abi.setPlanAttr(
+      abi.getPlan().change([](plan::KernelPlan &kernel) { kernel.chain = 0; }));
 }

@@ -26,7 +26,7 @@ using namespace fovea::warp;
 namespace {
 struct DistributeWorkPass
     : warp::impl::WarpDistributeWorkBase<DistributeWorkPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 } // namespace
 
@@ -67,7 +67,7 @@ static void distribute(tile::ForeachWorkOp op, bool isOfCluster) {
   b.eraseOp(op);
 }
 
-void DistributeWorkPass::runOnOperation() {
+void DistributeWorkPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();

@@ -12,6 +12,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -244,10 +245,17 @@ LogicalResult DotsAhead::findGroups() {
   }
   if (failed(addOperands()))
     return failure();
-  for (Group &group : groups)
+  // One verb may serve several: a commit behind two dots, a stage that two
+  // rings share. It would have to move twice.
+  llvm::SmallPtrSet<Operation *, 32> moved;
+  for (Group &group : groups) {
+    for (Operation *op : group.ops)
+      if (!moved.insert(op).second)
+        return failure();
     llvm::sort(group.ops, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);
     });
+  }
   return success();
 }
 

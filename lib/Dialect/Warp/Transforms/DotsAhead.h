@@ -19,7 +19,8 @@ namespace fovea::warp {
 /// first round before the loop, those of the next one behind the last op that
 /// uses what they overwrite. What brings their operands moves with them; all
 /// else stays. The loop must run at least once. Fails, without a change, if
-/// they need what the round they stand in has just found.
+/// they need what the round they stand in has just found, or if two of them, or
+/// two operands, have one verb of a pipeline in common.
 llvm::LogicalResult issueAhead(mlir::scf::ForOp loop,
                                llvm::ArrayRef<DotIntoOp> dots);
 

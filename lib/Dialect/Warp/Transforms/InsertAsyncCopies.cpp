@@ -36,7 +36,7 @@ struct Stream {
 
 struct InsertAsyncCopiesPass
     : warp::impl::WarpInsertAsyncCopiesBase<InsertAsyncCopiesPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 
 private:
   FailureOr<Stream> makeStream(warp::CopyOp copy, int64_t stages);
@@ -276,13 +276,13 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
   return success();
 }
 
-void InsertAsyncCopiesPass::runOnOperation() {
+void InsertAsyncCopiesPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   // 'warp-insert-pipelines' does it for kernels with roles.
-  tile::ScheduleAttr schedule = abi.getSchedule();
-  if (schedule.hasRoles())
+  plan::KernelAttr plan = abi.getPlan();
+  if (plan.hasRoles())
     return;
   llvm::MapVector<Operation *, SmallVector<warp::CopyOp>> loops;
   SmallVector<warp::CopyOp> single;
@@ -296,9 +296,9 @@ void InsertAsyncCopiesPass::runOnOperation() {
   });
   for (auto &[loop, copies] : loops) {
     // One ring position serves all of a loop's streams.
-    int64_t stages = schedule.getStream(copies.front().getNameAttr()).stages;
+    int64_t stages = plan.getStream(copies.front().getNameAttr()).stages;
     for (warp::CopyOp copy : copies)
-      if (int64_t other = schedule.getStream(copy.getNameAttr()).stages;
+      if (int64_t other = plan.getStream(copy.getNameAttr()).stages;
           other != stages) {
         InFlightDiagnostic diag =
             copy.emitError("has ")

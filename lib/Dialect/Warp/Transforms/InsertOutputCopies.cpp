@@ -37,7 +37,7 @@ struct StreamRing {
 
 struct InsertOutputCopiesPass
     : warp::impl::WarpInsertOutputCopiesBase<InsertOutputCopiesPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 
 private:
   void useOwnBuffer(ArrayRef<tile::StoreOp> stores, int64_t ctas);
@@ -54,7 +54,7 @@ static bool canCopy(tile::StoreOp store, tile::AbiOp abi) {
   auto argument = dyn_cast<BlockArgument>(store.getTarget());
   // The engine knows the ends of tensors and no others.
   if (store.getLimit() || !argument || dims.row < 0 || dims.column < 0 ||
-      !isa<WgmmaAttr>(tile.getEncoding()) ||
+      !hasStoreFragments(tile) ||
       (tile.getElementTypeBitWidth() != 16 && !store.getAdd()) ||
       target.getRank() > kMostDims || kWarpRows % dims.foldExtent != 0)
     return false;
@@ -195,29 +195,29 @@ void InsertOutputCopiesPass::useStreamBuffer(ArrayRef<tile::StoreOp> stores,
     CopyOutWaitOp::create(b, buffer.getLoc(), buffer, /*written=*/true);
 }
 
-void InsertOutputCopiesPass::runOnOperation() {
+void InsertOutputCopiesPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   // By the stream whose buffer they go through.
-  llvm::MapVector<StringRef, SmallVector<tile::StoreOp>> stores;
+  llvm::MapVector<StringAttr, SmallVector<tile::StoreOp>> stores;
   getOperation().walk([&](tile::StoreOp store) {
-    tile::StorePlan plan = abi.getSchedule().getStore(store.getNameAttr());
+    plan::StorePlan plan = abi.getPlan().getStore(store.getNameAttr());
     // Where the copy engine adds, no thread waits for memory.
     if ((plan.isCopied || store.getAdd()) && canCopy(store, abi))
       stores[plan.over].push_back(store);
   });
   for (auto &[over, group] : stores)
-    if (over.empty())
-      useOwnBuffer(group, abi.getSchedule().getCluster());
+    if (!over)
+      useOwnBuffer(group, abi.getPlan()->cluster);
     else
-      useStreamBuffer(group, over);
+      useStreamBuffer(group, over.getValue());
   // What is stored by threads all the same.
   SmallVector<tile::StoreOp> left;
   bool isCopied = false;
   getOperation().walk([&](Operation *op) {
     if (auto store = dyn_cast<tile::StoreOp>(op))
-      if (abi.getSchedule().getStore(store.getNameAttr()).isCopied)
+      if (abi.getPlan().getStore(store.getNameAttr()).isCopied)
         left.push_back(store);
     isCopied |= isa<CopyOutOp>(op);
   });
@@ -226,5 +226,6 @@ void InsertOutputCopiesPass::runOnOperation() {
                             "the copy engine can't write this tile")))
       return signalPassFailure();
   if (!isCopied && !left.empty())
-    updateSchedule(abi, "output=direct,output_stages=0");
+    abi.setPlanAttr(
+        abi.getPlan().changeStores([](plan::StorePlan &store) { store = {}; }));
 }

@@ -46,10 +46,10 @@ struct Fill {
 
 struct InsertPipelinesPass
     : warp::impl::WarpInsertPipelinesBase<InsertPipelinesPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 
 private:
-  LogicalResult convert(const Fill &fill, tile::ScheduleAttr schedule);
+  LogicalResult convert(const Fill &fill, plan::KernelAttr plan);
   LogicalResult convertSum(const Fill &fill);
   Value makePipeline(const Fill &fill, Operation *place, int64_t stages);
   /// The ring's position where the op stands, carried through all loops around.
@@ -232,12 +232,12 @@ static Operation *getPlace(gpu::GPUFuncOp kernel, Operation *op) {
 }
 
 LogicalResult InsertPipelinesPass::convert(const Fill &fill,
-                                           tile::ScheduleAttr schedule) {
+                                           plan::KernelAttr plan) {
   Operation *op = fill.ops.front();
   AllocOp alloc = fill.alloc;
   auto [first, last] = getRange(op->getBlock(), fill.readers);
   Location loc = op->getLoc();
-  int64_t stages = alloc ? schedule.getStream(fill.name).stages : 1;
+  int64_t stages = alloc ? plan.getStream(fill.name).stages : 1;
   // A buffer lives as long as the CTA; its ring is carried through all loops
   // around the copy, so it starts outside of them.
   IRRewriter b(&getContext());
@@ -288,14 +288,22 @@ LogicalResult InsertPipelinesPass::convertSum(const Fill &fill) {
   SmallVector<Operation *> inside, behind;
   for (Operation *reader : fill.readers)
     (loop->isProperAncestor(reader) ? inside : behind).push_back(reader);
+  // Readers may stand deeper, as behind a vote: the stage changes hands even
+  // so.
+  scf::IfOp update;
   for (Operation *reader : inside) {
-    auto branch = dyn_cast<scf::IfOp>(reader->getParentOp());
+    auto branch =
+        dyn_cast<scf::IfOp>(dot->getBlock()->findAncestorOpInBlock(*reader));
     if (!branch || branch.getCondition() != dot.getAccumulate() ||
-        reader->getBlock() != branch.thenBlock() ||
+        !branch.thenBlock()->findAncestorOpInBlock(*reader) ||
         !branch->isBeforeInBlock(dot))
       return reader->emitError("reads what the round before left, which is "
                                "there in just the rounds in which the dot adds "
                                "to it");
+    if (update && update != branch)
+      return reader->emitError("uses what the round before left in another "
+                               "branch than others do");
+    update = branch;
   }
   for (Operation *reader : behind)
     if (!loop->getBlock()->findAncestorOpInBlock(*reader) ||
@@ -311,10 +319,10 @@ LogicalResult InsertPipelinesPass::convertSum(const Fill &fill) {
     return failure();
   loop = cast<scf::ForOp>(dot->getParentOp());
   OpBuilder b(dot);
-  if (inside.empty()) {
-    auto branch = scf::IfOp::create(b, loc, dot.getAccumulate(),
-                                    /*withElseRegion=*/false);
-    inside.push_back(branch.thenBlock()->getTerminator());
+  if (!update) {
+    update = scf::IfOp::create(b, loc, dot.getAccumulate(),
+                               /*withElseRegion=*/false);
+    inside.push_back(update.thenBlock()->getTerminator());
     b.setInsertionPoint(dot);
   }
   warp::ProducerAcquireOp::create(b, loc, pipeline, state->stage, state->phase);
@@ -322,8 +330,8 @@ LogicalResult InsertPipelinesPass::convertSum(const Fill &fill) {
   createCommit(b, loc, pipeline, *state, /*afterDots=*/true);
 
   // There is one stage, so the round before had the other phase.
-  auto hand = [&](ArrayRef<Operation *> readers, RingState next) {
-    auto [first, last] = getRange(readers.front()->getBlock(), readers);
+  auto hand = [&](Block *block, ArrayRef<Operation *> readers, RingState next) {
+    auto [first, last] = getRange(block, readers);
     b.setInsertionPoint(first);
     RingState at = advance(b, loc, next, 1, 1);
     warp::ConsumerWaitOp::create(b, loc, pipeline, at.stage, at.phase);
@@ -331,10 +339,9 @@ LogicalResult InsertPipelinesPass::convertSum(const Fill &fill) {
       b.setInsertionPointAfter(last);
     createRelease(b, loc, pipeline, at, /*afterDots=*/false);
   };
-  hand(inside, *state);
+  hand(update.thenBlock(), inside, *state);
   auto results = loop.getResults().take_back(2);
-  auto [first, last] = getRange(loop->getBlock(), behind);
-  hand({first, last}, {results[0], results[1]});
+  hand(loop->getBlock(), behind, {results[0], results[1]});
   return success();
 }
 
@@ -348,12 +355,12 @@ static std::optional<AllocOp> getFilled(Operation *op) {
   return std::nullopt;
 }
 
-void InsertPipelinesPass::runOnOperation() {
+void InsertPipelinesPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   // Where all warps copy, 'warp-insert-async-copies' has done it for copies.
-  bool hasRoles = abi.getSchedule().hasRoles();
+  bool hasRoles = abi.getPlan().hasRoles();
   SmallVector<std::pair<Operation *, AllocOp>> fills;
   getOperation().walk([&](Operation *op) {
     std::optional<AllocOp> alloc = getFilled(op);
@@ -362,7 +369,7 @@ void InsertPipelinesPass::runOnOperation() {
   });
   for (auto [op, alloc] : fills) {
     FailureOr<Fill> fill = Fill::get(op, alloc);
-    if (failed(fill) || failed(convert(*fill, abi.getSchedule())))
+    if (failed(fill) || failed(convert(*fill, abi.getPlan())))
       return signalPassFailure();
   }
   // In tensor memory, what a dot gives, and what is put over that.
@@ -385,7 +392,7 @@ void InsertPipelinesPass::runOnOperation() {
       op->emitError("is read elsewhere than behind it");
       return signalPassFailure();
     }
-    if (failed(isSum ? convertSum(*fill) : convert(*fill, abi.getSchedule())))
+    if (failed(isSum ? convertSum(*fill) : convert(*fill, abi.getPlan())))
       return signalPassFailure();
   }
 }

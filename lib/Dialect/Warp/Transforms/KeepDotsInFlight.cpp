@@ -24,7 +24,7 @@ using namespace fovea::warp;
 namespace {
 struct KeepDotsInFlightPass
     : warp::impl::WarpKeepDotsInFlightBase<KeepDotsInFlightPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 } // namespace
 
@@ -112,15 +112,15 @@ static StagedOrder getOrder(scf::ForOp loop) {
   return order;
 }
 
-void KeepDotsInFlightPass::runOnOperation() {
+void KeepDotsInFlightPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  if (!abi.getSchedule().hasRoles())
+  if (!abi.getPlan().hasRoles())
     return;
   llvm::MapVector<Operation *, SmallVector<DotOp>> loops;
   WalkResult walk = getOperation().walk([&](DotOp dot) -> WalkResult {
-    if (!abi.getSchedule().getDot(dot.getNameAttr()).inFlight)
+    if (!abi.getPlan().getDot(dot.getNameAttr()).inFlight)
       return WalkResult::advance();
     scf::ForOp loop = findSum(dot);
     if (!loop || failed(checkStages(dot)))

@@ -25,7 +25,7 @@ using namespace fovea::warp;
 
 namespace {
 struct LowerVotesPass : warp::impl::WarpLowerVotesBase<LowerVotesPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 } // namespace
 
@@ -91,7 +91,7 @@ static void voteInside(IRRewriter &b, scf::IfOp branch) {
   b.replaceOp(branch, wider.getResults().take_front(branch.getNumResults()));
 }
 
-void LowerVotesPass::runOnOperation() {
+void LowerVotesPass::runOnKernel() {
   SmallVector<tile::IfAnyOp> ops;
   getOperation().walk([&](tile::IfAnyOp op) { ops.push_back(op); });
   IRRewriter b(&getContext());

@@ -30,18 +30,17 @@ using namespace fovea::warp;
 
 namespace {
 struct OverlapDotsPass : warp::impl::WarpOverlapDotsBase<OverlapDotsPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 
 /// What one iteration of a loop does, in the order of the pipelined loop.
 ///
-/// Early dots are those that the schedule issues a block ahead; they depend on
+/// Early dots are those that the plan issues a block ahead; they depend on
 /// no other dot of their iteration. Late dots are the others. Stage 0 is
 /// everything up to the late dots, stage 1 the late dots with their copies.
 class TwoStages {
 public:
-  TwoStages(scf::ForOp loop, tile::ScheduleAttr schedule)
-      : loop(loop), schedule(schedule) {}
+  TwoStages(scf::ForOp loop, plan::KernelAttr plan) : loop(loop), plan(plan) {}
 
   /// Fails if there is nothing to overlap.
   LogicalResult analyze();
@@ -64,7 +63,7 @@ private:
   void findAfterLate();
 
   scf::ForOp loop;
-  tile::ScheduleAttr schedule;
+  plan::KernelAttr plan;
   SmallVector<DotOp> early, late;
   llvm::SetVector<Operation *> lateRoots, firstStage;
   /// Ops of stage 0 that use what stage 1 of the last iteration gave.
@@ -83,18 +82,17 @@ static Value getBuffer(Value operand) {
   return operand;
 }
 
-/// Whether the schedule issues the dot a block before the others of its loop.
+/// Whether the plan issues the dot a block before the others of its loop.
 template <typename Dot>
-static bool isAhead(Dot dot, tile::ScheduleAttr schedule) {
-  return schedule.getDot(dot.getNameAttr()).ahead != 0;
+static bool isAhead(Dot dot, plan::KernelAttr plan) {
+  return plan.getDot(dot.getNameAttr()).ahead != 0;
 }
 
 /// Those of the loop's own dots.
 template <typename Dot>
-static SmallVector<Dot> getAhead(scf::ForOp loop, tile::ScheduleAttr schedule) {
-  return llvm::filter_to_vector(loop.getBody()->getOps<Dot>(), [&](Dot dot) {
-    return isAhead(dot, schedule);
-  });
+static SmallVector<Dot> getAhead(scf::ForOp loop, plan::KernelAttr plan) {
+  return llvm::filter_to_vector(loop.getBody()->getOps<Dot>(),
+                                [&](Dot dot) { return isAhead(dot, plan); });
 }
 
 static DotWaitOp getWait(DotOp dot) {
@@ -239,7 +237,7 @@ LogicalResult TwoStages::analyze() {
     DotWaitOp wait = getWait(dot);
     if (!wait || wait->getBlock() != loop.getBody())
       return failure();
-    (isAhead(dot, schedule) ? early : late).push_back(dot);
+    (isAhead(dot, plan) ? early : late).push_back(dot);
   }
   if (early.empty() || late.empty())
     return failure();
@@ -355,10 +353,10 @@ static void foldFirstRescale(Operation *op) {
     (void)folder.tryToFold(concat);
 }
 
-static LogicalResult overlap(scf::ForOp loop, tile::ScheduleAttr schedule) {
+static LogicalResult overlap(scf::ForOp loop, plan::KernelAttr plan) {
   // Dots in memory form are waited for where somebody reads the memory: only
   // their issue moves.
-  if (SmallVector<DotIntoOp> dots = getAhead<DotIntoOp>(loop, schedule);
+  if (SmallVector<DotIntoOp> dots = getAhead<DotIntoOp>(loop, plan);
       !dots.empty())
     return issueAhead(loop, dots);
   SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
@@ -366,7 +364,7 @@ static LogicalResult overlap(scf::ForOp loop, tile::ScheduleAttr schedule) {
   for (DotOp dot : dots)
     if (!dot.getAsync())
       waits.push_back(makeAsync(dot));
-  TwoStages stages(loop, schedule);
+  TwoStages stages(loop, plan);
   auto leaveAlone = [&] {
     for (DotWaitOp wait : waits)
       makeSync(wait);
@@ -387,15 +385,15 @@ static LogicalResult overlap(scf::ForOp loop, tile::ScheduleAttr schedule) {
   return success();
 }
 
-void OverlapDotsPass::runOnOperation() {
+void OverlapDotsPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  tile::ScheduleAttr schedule = abi.getSchedule();
+  plan::KernelAttr plan = abi.getPlan();
   SmallVector<scf::ForOp> loops, mayBeEmpty;
   getOperation().walk([&](scf::ForOp loop) {
-    if (!getAhead<DotOp>(loop, schedule).empty() ||
-        !getAhead<DotIntoOp>(loop, schedule).empty())
+    if (!getAhead<DotOp>(loop, plan).empty() ||
+        !getAhead<DotIntoOp>(loop, plan).empty())
       (runsOnce(loop) ? loops : mayBeEmpty).push_back(loop);
   });
   SmallVector<std::pair<Operation *, StringRef>> missed;
@@ -403,7 +401,7 @@ void OverlapDotsPass::runOnOperation() {
     missed.push_back({loop, "the loop may run no times"});
   bool isOverlapped = false;
   for (scf::ForOp loop : loops) {
-    if (failed(overlap(loop, schedule))) {
+    if (failed(overlap(loop, plan))) {
       missed.push_back({loop, "no dot of the loop can run under what is "
                               "computed from the next block's"});
       continue;
@@ -411,12 +409,13 @@ void OverlapDotsPass::runOnOperation() {
     isOverlapped = true;
     ++numOverlapped;
   }
-  if (schedule.getOverlap() == 0 || isOverlapped)
+  if (!plan.hasDot([](const plan::DotPlan &dot) { return dot.ahead; }) ||
+      isOverlapped)
     return;
   if (missed.empty())
     missed.push_back({getOperation(), "no loop has a dot to issue ahead"});
   for (auto [op, reason] : missed)
     if (failed(reportMissed(op, abi, "overlap", reason)))
       return signalPassFailure();
-  updateSchedule(abi, "overlap=0");
+  abi.setPlanAttr(plan.changeDots([](plan::DotPlan &dot) { dot.ahead = 0; }));
 }

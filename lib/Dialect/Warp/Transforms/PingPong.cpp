@@ -23,7 +23,7 @@ using namespace fovea::warp;
 
 namespace {
 struct PingPongPass : warp::impl::WarpPingPongBase<PingPongPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 
 /// Dots of one block that are issued one after the other, with no wait for a
@@ -52,22 +52,23 @@ static SmallVector<Burst> findBursts(Block &block) {
   return bursts;
 }
 
-void PingPongPass::runOnOperation() {
+void PingPongPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  tile::ScheduleAttr schedule = abi.getSchedule();
-  int64_t groups = schedule.getWarps() / 4;
-  if (!schedule.hasRoles() || !schedule.getPingPong())
+  plan::KernelAttr plan = abi.getPlan();
+  int64_t groups = plan->warps / 4;
+  if (!plan.hasRoles() || !plan->pingPong)
     return;
   auto leaveOut = [&](StringRef reason) {
     if (failed(reportMissed(getOperation(), abi, "ping_pong", reason)))
       return signalPassFailure();
-    updateSchedule(abi, "ping_pong=0");
+    abi.setPlanAttr(
+        plan.change([](plan::KernelPlan &kernel) { kernel.pingPong = false; }));
   };
   if (groups < 2)
     return leaveOut("one warp group has nobody to take turns with");
-  groups *= schedule.getCluster();
+  groups *= plan->cluster;
   SmallVector<Burst> bursts;
   getOperation().walk(
       [&](Block *block) { llvm::append_range(bursts, findBursts(*block)); });

@@ -28,7 +28,7 @@ using namespace fovea::warp;
 namespace {
 struct PrefetchScalarsPass
     : warp::impl::WarpPrefetchScalarsBase<PrefetchScalarsPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 
 /// A read in a loop's body, or in a branch of it.
@@ -282,7 +282,7 @@ unsigned Prefetcher::run() {
   return reads.size();
 }
 
-void PrefetchScalarsPass::runOnOperation() {
+void PrefetchScalarsPass::runOnKernel() {
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)

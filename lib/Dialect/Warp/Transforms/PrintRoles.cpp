@@ -21,11 +21,11 @@ using namespace fovea::warp;
 
 namespace {
 struct PrintRolesPass : warp::impl::WarpPrintRolesBase<PrintRolesPass> {
-  void runOnOperation() override {
+  void runOnKernel() override {
     tile::AbiOp abi = tile::requireAbi(getOperation());
     if (!abi)
       return signalPassFailure();
-    SmallVector<tile::RoleAttr> roles = getRoles(getOperation(), abi);
+    SmallVector<plan::RoleAttr> roles = getRoles(getOperation(), abi);
     if (roles.empty())
       return;
     RoleAssignment assignment(getOperation(), roles);

@@ -373,6 +373,12 @@ void Tracer::evaluate(Operation *op) {
     set(held.getCount(), rows.count);
     return;
   }
+  // What is done with shared things must be right either way, so all votes of a
+  // world come out alike.
+  if (isa<AnyOp>(op)) {
+    set(op->getResult(0), world.ask(op, 0, {}) & 1);
+    return;
+  }
   auto operands = llvm::map_to_vector(
       op->getOperands(), [&](Value operand) { return get(operand); });
   for (Value result : op->getResults())

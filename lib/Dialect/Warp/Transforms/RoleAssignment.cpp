@@ -18,49 +18,47 @@ using namespace fovea::warp;
 
 // What a role owns that owns all names that nobody else does.
 static constexpr StringLiteral kRest = "*";
-// A role has at least one warp group: register budgets are changed for four
-// warps at a time.
-static constexpr int64_t kCopyWarps = 4;
 
 //===----------------------------------------------------------------------===//
 // Roles
 //===----------------------------------------------------------------------===//
 
-SmallVector<tile::RoleAttr> warp::getRoles(gpu::GPUFuncOp kernel,
+/// The role that owns the name itself, or null.
+static plan::RoleAttr lookupListed(ArrayRef<plan::RoleAttr> roles,
+                                   StringAttr name) {
+  for (plan::RoleAttr role : roles)
+    if (role.ownsName(name))
+      return role;
+  return {};
+}
+
+SmallVector<plan::RoleAttr> warp::getRoles(gpu::GPUFuncOp kernel,
                                            tile::AbiOp abi) {
-  SmallVector<tile::RoleAttr> roles;
-  if (ArrayAttr asked = abi.getRolesAttr()) {
-    for (Attribute role : asked)
-      roles.push_back(cast<tile::RoleAttr>(role));
-    return roles;
-  }
-  tile::ScheduleAttr schedule = abi.getSchedule();
-  if (!schedule.hasRoles())
+  SmallVector<plan::RoleAttr> roles(abi.getPlan().getRoles());
+  auto copier = llvm::find_if(
+      roles, [](plan::RoleAttr role) { return role.getCopies(); });
+  if (copier == roles.end())
     return roles;
   llvm::SetVector<Attribute> copied;
   kernel.walk([&](CopyOp copy) {
-    if (copy.getNameAttr())
+    if (copy.getNameAttr() && !lookupListed(roles, copy.getNameAttr()))
       copied.insert(copy.getNameAttr());
   });
-  Builder b(kernel.getContext());
-  return {tile::RoleAttr::get(b.getContext(), "load", kCopyWarps,
-                              schedule.getProducerRegisters(),
-                              b.getArrayAttr(copied.getArrayRef())),
-          tile::RoleAttr::get(b.getContext(), "compute", schedule.getWarps(),
-                              schedule.getConsumerRegisters(),
-                              b.getStrArrayAttr({kRest}))};
+  *copier = plan::RoleAttr::get(
+      kernel.getContext(), copier->getName(), copier->getWarps(),
+      copier->getRegisters(),
+      ArrayAttr::get(kernel.getContext(), copied.getArrayRef()));
+  return roles;
 }
 
-tile::RoleAttr warp::lookupOwner(ArrayRef<tile::RoleAttr> roles,
+plan::RoleAttr warp::lookupOwner(ArrayRef<plan::RoleAttr> roles,
                                  StringAttr name) {
-  tile::RoleAttr rest;
-  for (tile::RoleAttr role : roles) {
-    if (role.ownsName(name))
-      return role;
-    if (role.ownsName(StringAttr::get(role.getContext(), kRest)))
-      rest = role;
-  }
-  return rest;
+  if (plan::RoleAttr role = lookupListed(roles, name))
+    return role;
+  if (roles.empty())
+    return {};
+  return lookupListed(roles,
+                      StringAttr::get(roles.front().getContext(), kRest));
 }
 
 bool warp::isEverybodys(Operation *op) {
@@ -80,8 +78,7 @@ bool warp::isSharedValue(Value value) {
 bool warp::isOneWarps(Value value) {
   if (value.getDefiningOp<tile::HeldRowsOp>())
     return false;
-  auto tile = dyn_cast<RankedTensorType>(value.getType());
-  return !tile || isa_and_nonnull<LanesAttr>(tile.getEncoding());
+  return isWholeInWarps(value.getType());
 }
 
 std::string RoleAssignment::list(Roles set) const {
@@ -93,7 +90,7 @@ std::string RoleAssignment::list(Roles set) const {
 }
 
 RoleAssignment::Roles RoleAssignment::getOwner(StringAttr name) const {
-  tile::RoleAttr owner = lookupOwner(roles, name);
+  plan::RoleAttr owner = lookupOwner(roles, name);
   return owner ? Roles(1) << std::distance(roles.begin(),
                                            llvm::find(roles, owner))
                : 0;
@@ -423,10 +420,40 @@ namespace {
 struct Uses {
   uint64_t write = 0, any = 0;
   bool isRead = false;
-  Operation *writer = nullptr;
-  SmallVector<Operation *> ops;
+  SmallVector<Operation *> writers, ops;
 };
 } // namespace
+
+static StringRef getFamily(Operation *op) {
+  auto named = dyn_cast<tile::NamedOpInterface>(op);
+  return tile::getFamily(named ? named.getNameAttr() : StringAttr());
+}
+
+/// Nothing orders what several roles write to a tensor of the host's, so they
+/// must write different elements of it. Parts of one family do: each has rows
+/// of its own. Of other stores nobody says that.
+LogicalResult RoleAssignment::checkWriters(ArrayRef<Operation *> writers) {
+  Operation *first = writers.front();
+  StringRef family = getFamily(first);
+  for (Operation *op : writers) {
+    if (!family.empty() && getFamily(op) == family)
+      continue;
+    const auto *other = llvm::find_if(writers, [&](Operation *other) {
+      return getRunning(other) != getRunning(op);
+    });
+    if (other == writers.end())
+      continue;
+    InFlightDiagnostic diag =
+        op->emitError("writes, as ")
+        << list(getRunning(op)) << ", a tensor that "
+        << list(getRunning(*other))
+        << " writes, too: stores of several roles into one tensor must be "
+           "parts of one family, as \"out.0\" and \"out.1\" are";
+    diag.attachNote((*other)->getLoc()) << "the other one's";
+    return diag;
+  }
+  return success();
+}
 
 LogicalResult RoleAssignment::checkMemory() {
   llvm::MapVector<Value, Uses> memories;
@@ -447,13 +474,15 @@ LogicalResult RoleAssignment::checkMemory() {
         continue;
       }
       uses.write |= running;
-      uses.writer = op;
+      uses.writers.push_back(op);
     }
   });
   for (auto &[root, uses] : memories) {
-    // Each element of a tensor that the host passes is written once.
-    if (isa<BlockArgument>(root) && !uses.isRead)
+    if (isa<BlockArgument>(root) && !uses.isRead) {
+      if (llvm::popcount(uses.write) > 1 && failed(checkWriters(uses.writers)))
+        return failure();
       continue;
+    }
     Roles ordered = 0;
     for (const Stream &stream : streams)
       if (llvm::any_of(stream.brought, [&, root = root](const Memory &memory) {
@@ -463,10 +492,11 @@ LogicalResult RoleAssignment::checkMemory() {
     Roles all = uses.any;
     if (uses.write == 0 || llvm::popcount(all) < 2 || (all & ~ordered) == 0)
       continue;
-    Roles writing = getRunning(uses.writer);
+    Operation *writer = uses.writers.back();
+    Roles writing = getRunning(writer);
     Operation **other = llvm::find_if(
         uses.ops, [&](Operation *op) { return getRunning(op) & ~writing; });
-    InFlightDiagnostic diag = uses.writer->emitError("writes, as ")
+    InFlightDiagnostic diag = writer->emitError("writes, as ")
                               << list(writing) << ", memory that "
                               << list(all & ~writing)
                               << " uses, and no stream orders the two";

@@ -37,12 +37,12 @@ namespace fovea::warp {
 
 /// The roles that the kernel is to have: those of its abi, or the two that its
 /// schedule has registers for; none if it asks for none.
-llvm::SmallVector<tile::RoleAttr> getRoles(mlir::gpu::GPUFuncOp kernel,
+llvm::SmallVector<plan::RoleAttr> getRoles(mlir::gpu::GPUFuncOp kernel,
                                            tile::AbiOp abi);
 
 /// The role that owns a name, which may be null, or all that nobody else does;
 /// null if there is none.
-tile::RoleAttr lookupOwner(llvm::ArrayRef<tile::RoleAttr> roles,
+plan::RoleAttr lookupOwner(llvm::ArrayRef<plan::RoleAttr> roles,
                            mlir::StringAttr name);
 
 /// What roles have in common: arguments of the kernel, buffers and barriers.
@@ -57,7 +57,7 @@ bool isOneWarps(mlir::Value value);
 class RoleAssignment {
 public:
   RoleAssignment(mlir::gpu::GPUFuncOp kernel,
-                 llvm::ArrayRef<tile::RoleAttr> roles)
+                 llvm::ArrayRef<plan::RoleAttr> roles)
       : kernel(kernel), roles(roles) {}
 
   /// Fails with a diagnostic where nobody would run an op, where a tile would
@@ -65,7 +65,7 @@ public:
   /// nothing orders them.
   mlir::LogicalResult compute();
 
-  llvm::ArrayRef<tile::RoleAttr> getRoles() const { return roles; }
+  llvm::ArrayRef<plan::RoleAttr> getRoles() const { return roles; }
   /// Whether the role runs the op for its effects.
   bool owns(unsigned role, mlir::Operation *op) const {
     return owners.lookup(op) >> role & 1;
@@ -129,10 +129,11 @@ private:
   mlir::LogicalResult checkAssigned();
   mlir::LogicalResult checkCrossings();
   mlir::LogicalResult checkMemory();
+  mlir::LogicalResult checkWriters(llvm::ArrayRef<mlir::Operation *> writers);
   mlir::LogicalResult checkTurns();
 
   mlir::gpu::GPUFuncOp kernel;
-  llvm::SmallVector<tile::RoleAttr> roles;
+  llvm::SmallVector<plan::RoleAttr> roles;
   unsigned fetcher = 0;
   llvm::DenseMap<mlir::Operation *, Roles> owners;
   std::vector<Stream> streams;

@@ -573,8 +573,8 @@ static SmallVector<int64_t> getValues(gpu::GPUFuncOp kernel) {
   llvm::SmallSetVector<int64_t, 4> units;
   units.insert(1);
   if (tile::AbiOp abi = tile::lookupAbi(kernel)) {
-    units.insert(abi.getSchedule().getTileN());
-    units.insert(abi.getSchedule().getClusterRows());
+    units.insert(abi.getPlan()->tileN);
+    units.insert(abi.getPlan().getClusterRows());
   }
   kernel.walk([&](Operation *op) {
     APInt step;

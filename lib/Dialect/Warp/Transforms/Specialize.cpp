@@ -31,14 +31,14 @@ namespace {
 struct SpecializePass : warp::impl::WarpSpecializeBase<SpecializePass> {
   using WarpSpecializeBase::WarpSpecializeBase;
 
-  void runOnOperation() override;
+  void runOnKernel() override;
 
 private:
-  LogicalResult specialize(tile::AbiOp abi, ArrayRef<tile::RoleAttr> attrs);
+  LogicalResult specialize(tile::AbiOp abi, ArrayRef<plan::RoleAttr> attrs);
   FailureOr<SmallVector<RoleSlicer>> slice(const RoleAssignment &roles,
                                            const Relays &relays);
   SpecializeOp createRoles(OpBuilder &b, Location loc,
-                           ArrayRef<tile::RoleAttr> roles, ValueRange captures,
+                           ArrayRef<plan::RoleAttr> roles, ValueRange captures,
                            int64_t cluster);
 };
 
@@ -133,11 +133,11 @@ SpecializePass::slice(const RoleAssignment &roles, const Relays &relays) {
 }
 
 SpecializeOp SpecializePass::createRoles(OpBuilder &b, Location loc,
-                                         ArrayRef<tile::RoleAttr> roles,
+                                         ArrayRef<plan::RoleAttr> roles,
                                          ValueRange captures, int64_t cluster) {
   SmallVector<Attribute> names;
   SmallVector<int64_t> warps, registers;
-  for (tile::RoleAttr role : roles) {
+  for (plan::RoleAttr role : roles) {
     names.push_back(b.getStringAttr(role.getName()));
     warps.push_back(role.getWarps());
     registers.push_back(role.getRegisters());
@@ -147,7 +147,7 @@ SpecializeOp SpecializePass::createRoles(OpBuilder &b, Location loc,
 }
 
 LogicalResult SpecializePass::specialize(tile::AbiOp abi,
-                                         ArrayRef<tile::RoleAttr> attrs) {
+                                         ArrayRef<plan::RoleAttr> attrs) {
   gpu::GPUFuncOp kernel = getOperation();
   Block &body = kernel.getBody().front();
   Location loc = kernel.getLoc();
@@ -190,7 +190,7 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi,
   for (Value mailbox : relays.makeMailboxes(b, loc))
     captures.insert(mailbox);
   SpecializeOp op = createRoles(b, loc, attrs, captures.getArrayRef(),
-                                abi.getSchedule().getCluster());
+                                abi.getPlan()->cluster);
   for (auto [role, slice] : llvm::enumerate(*slices)) {
     bool fetches = role == roles.getFetcher();
     SmallVector<Location> locs(captures.size(), loc);
@@ -220,16 +220,14 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi,
     op->erase();
   }
   abi.setThreads(32 * op.getNumWarps());
-  // The op says it now.
-  abi.removeRolesAttr();
   return success();
 }
 
-void SpecializePass::runOnOperation() {
+void SpecializePass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  SmallVector<tile::RoleAttr> roles = getRoles(getOperation(), abi);
+  SmallVector<plan::RoleAttr> roles = getRoles(getOperation(), abi);
   if (roles.empty())
     return;
   if (!getOperation().getBody().hasOneBlock()) {

@@ -28,7 +28,7 @@ using namespace fovea::warp;
 namespace {
 struct SplitMaskedLoopsPass
     : warp::impl::WarpSplitMaskedLoopsBase<SplitMaskedLoopsPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 } // namespace
 
@@ -133,7 +133,7 @@ static void split(scf::ForOp loop, tile::IsPartialOp partial) {
   loop.erase();
 }
 
-void SplitMaskedLoopsPass::runOnOperation() {
+void SplitMaskedLoopsPass::runOnKernel() {
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)

@@ -30,7 +30,7 @@ static constexpr int64_t kSampleColumns = 8;
 
 namespace {
 struct SplitSoftmaxPass : warp::impl::WarpSplitSoftmaxBase<SplitSoftmaxPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 };
 
 /// Weights that are rounded for the next product while the last one is in
@@ -247,7 +247,7 @@ bool RoundedWeights::split(int64_t columns) {
   return true;
 }
 
-void SplitSoftmaxPass::runOnOperation() {
+void SplitSoftmaxPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
@@ -261,8 +261,7 @@ void SplitSoftmaxPass::runOnOperation() {
       continue;
     ++numSplit;
     int64_t all = weights->getNumColumns();
-    int64_t above =
-        abi.getSchedule().getDot(weights->getDotName()).operandAbove;
+    int64_t above = abi.getPlan().getDot(weights->getDotName()).operandAbove;
     int64_t columns = all * above / 100 / kStepColumns * kStepColumns;
     // At the end of a tile the product's wait is followed by its store: all
     // exponentials run before.
@@ -275,7 +274,9 @@ void SplitSoftmaxPass::runOnOperation() {
       missed = wait->getParentOp();
     weights->holdAll();
   }
-  if (isSplit || abi.getSchedule().getSoftmaxPart() == 100)
+  if (isSplit || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
+        return dot.operandAbove != 100;
+      }))
     return;
   if (failed(reportMissed(missed ? missed : getOperation(), abi, "softmax_part",
                           missed ? "the block's exponentials can't be parted "
@@ -283,5 +284,6 @@ void SplitSoftmaxPass::runOnOperation() {
                                  : "no loop rounds what it multiplies next "
                                    "while a dot is in flight")))
     return signalPassFailure();
-  updateSchedule(abi, "softmax_part=100");
+  abi.setPlanAttr(abi.getPlan().changeDots(
+      [](plan::DotPlan &dot) { dot.operandAbove = 100; }));
 }

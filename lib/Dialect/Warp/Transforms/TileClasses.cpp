@@ -25,32 +25,9 @@ RankedTensorType warp::getUnassignedTile(Type type) {
              : RankedTensorType();
 }
 
-/// Whether the op makes a tile of constants and scalars.
-static bool makesTile(Operation *op) {
-  return op->getNumResults() == 1 && op->getNumRegions() == 0 &&
-         getUnassignedTile(op->getResult(0).getType()) &&
-         isMemoryEffectFree(op) &&
-         llvm::none_of(op->getOperandTypes(), getUnassignedTile);
-}
-
-static void makeForEachUse(Operation *kernel) {
-  SmallVector<Operation *> made;
-  kernel->walk([&](Operation *op) {
-    if (makesTile(op))
-      made.push_back(op);
-  });
-  for (Operation *op : made) {
-    OpBuilder b(op);
-    SmallVector<OpOperand *> uses;
-    for (OpOperand &use : op->getUses())
-      uses.push_back(&use);
-    for (OpOperand *use : ArrayRef(uses).drop_front(uses.empty() ? 0 : 1))
-      use->set(b.clone(*op)->getResult(0));
-  }
-}
-
 TileClasses::TileClasses(Operation *kernel) {
-  makeForEachUse(kernel);
+  tile::makeTilesForEachUse(
+      kernel, [](Type type) { return bool(getUnassignedTile(type)); });
   kernel->walk([&](Operation *op) {
     for (Value result : op->getResults())
       number(result);

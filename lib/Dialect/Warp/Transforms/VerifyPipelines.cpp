@@ -142,7 +142,7 @@ static Operation *findOpenAcquire(Operation *op) {
 namespace {
 struct VerifyPipelinesPass
     : warp::impl::WarpVerifyPipelinesBase<VerifyPipelinesPass> {
-  void runOnOperation() override;
+  void runOnKernel() override;
 
 private:
   void collect();
@@ -455,7 +455,7 @@ LogicalResult VerifyPipelinesPass::verify(Operation *op) {
   return success();
 }
 
-void VerifyPipelinesPass::runOnOperation() {
+void VerifyPipelinesPass::runOnKernel() {
   pipelines.clear();
   fillers.clear();
   collect();

@@ -14,7 +14,7 @@
 // JSON-NEXT: ],
 // JSON-NEXT: "constraints": [
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"cu", read, tensor<?xi32>, ["S"], 4>,
              #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([#tile.pointer<"n">, #tile.pointer<"cu">, #tile.pointer<"index">])

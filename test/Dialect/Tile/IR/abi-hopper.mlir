@@ -6,7 +6,7 @@ gpu.module @m {
   // CHECK-SAME:  parameters([#tile.tensor_map<"k", [3, 2, 1, 0], box = [64, 128, 1, 1], swizzle = 128>,
   // CHECK-SAME:    #tile.tensor_map<"ids", [0], box = [16], swizzle = 0>, #tile.workspace<4>, #tile.workspace<64>])
   // CHECK-SAME:  threads(384) shared_memory(0) persistent(1) cluster(2) constraints([#tile.at_most<"S", 7>])
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 128, warps = 12, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 12>)
     tensors([#tile.tensor<"k", read, tensor<?x8x?x64xbf16>, ["B", "H", "S", "D"], 16>,
              #tile.tensor<"ids", read, tensor<?xi1>, ["S"], 16>])
     parameters([#tile.tensor_map<"k", [3, 2, 1, 0], box = [64, 128, 1, 1], swizzle = 128>,
@@ -21,7 +21,7 @@ gpu.module @m {
   // CHECK:     tile.abi @g
   // CHECK-NOT: cluster
   // CHECK:     gpu.func @g
-  tile.abi @g target("sm_90a") schedule(<tile_m = 128, tile_n = 128, warps = 12, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 12>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(384) shared_memory(0) cluster(1)
   gpu.func @g() kernel {
     gpu.return

@@ -2,7 +2,7 @@
 
 gpu.module @m {
   // expected-error@+1 {{expected #tile.contents attributes, found #tile.at_most<"S", 64>}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -16,7 +16,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{no tensor is named 'm'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -30,7 +30,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{no dimension is named 'T'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -44,7 +44,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{contents are of i32 tensors, found 'x' of 'tensor<?x?xf32>'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -58,7 +58,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{no tensor is named 'k'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -72,7 +72,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{entries of lists need a tensor of rank 1, found 'index' of 'tensor<?x?xi32>'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -85,7 +85,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -99,7 +99,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #tile.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #tile.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)

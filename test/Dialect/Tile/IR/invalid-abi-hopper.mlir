@@ -57,7 +57,7 @@
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no tensor is named 'v'}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.tensor_map<"v", [1, 0], box = [64, 128], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -70,7 +70,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: tensor map of 'k' must have the tensor's 2 dimensions, found 1}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.tensor_map<"k", [0], box = [64], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -83,7 +83,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: tensor map of 'k' must have elements of 1, 2, 4 or 8 bytes, found 'i4'}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xi4>, ["S", "D"], 16>])
     parameters([#tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -96,7 +96,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: box of tensor map of 'k' must have rows of a multiple of 16 bytes, found 8}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.tensor_map<"k", [1, 0], box = [4, 128], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -109,7 +109,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: box of tensor map of 'k' must have rows of at most the swizzle's 64 bytes, found 128}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 64>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -122,7 +122,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: tensor map parameter must be '!llvm.ptr', found '!llvm.ptr<1>'}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -135,7 +135,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: tensor map parameter must be '!llvm.ptr', found 'i64'}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -148,7 +148,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: workspace parameter must be a pointer to global memory, found '!llvm.ptr<3>'}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.workspace<4>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -161,7 +161,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: workspace parameter must be a pointer to global memory, found 'i32'}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.workspace<4>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -174,7 +174,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{persistent must be in [1, 32], found 0}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) persistent(0)
@@ -187,7 +187,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{persistent must be in [1, 32], found 33}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) persistent(33)
@@ -200,7 +200,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{persistent must be in [1, 32], found -1}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) persistent(-1)
@@ -213,7 +213,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{cluster must be in [1, 16], found 0}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) cluster(0)
@@ -226,7 +226,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{cluster must be in [1, 16], found 17}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) cluster(17)
@@ -239,7 +239,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{cluster must be in [1, 16], found -1}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) cluster(-1)

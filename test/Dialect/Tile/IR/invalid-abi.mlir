@@ -2,7 +2,7 @@
 
 gpu.module @m {
   // expected-error@+1 {{expected #tile.tensor attributes, found 1 : i64}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([1])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -15,7 +15,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{two tensors are named 'q'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>, #tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -28,7 +28,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{dimension 'S' has two sizes in the tensors' types}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>, #tile.tensor<"k", read, tensor<8x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -41,7 +41,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{expected parameter attributes, found 1 : i64}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([1])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -54,7 +54,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{no dimension is named 'T'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["T"] affine_map<()[t] -> (t)>) threads(128) shared_memory(0)
@@ -67,7 +67,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{grid must be one expression in one symbol for each of the 1 sizes}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<(s) -> (s)>) threads(128) shared_memory(0)
@@ -80,7 +80,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{threads must be in [1, 1024], found 0}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(0) shared_memory(0)
@@ -93,7 +93,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{shared_memory must not be negative}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(-1)
@@ -106,7 +106,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{no kernel is named 'g'}}
-  tile.abi @g target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -119,7 +119,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{has 0 parameters, but 'f' has 1 arguments}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -132,7 +132,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no tensor is named 'k'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"k", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -145,7 +145,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: argument for tensor 'q' must be a memref of rank 2 of 'f32', found 'memref<?xf32>'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -158,7 +158,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: order of tensor 'q' must be a permutation}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 0]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -171,7 +171,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: argument for tensor 'q' does not have its sizes, found 'memref<?x64xf32>' for 'tensor<?x64xf32>'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [1, 0]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -184,7 +184,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no tensor is named 'k'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.pointer<"k">])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -197,7 +197,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: pointer parameter must be a pointer, found 'i64'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.pointer<"q">])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -210,7 +210,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: size parameter must be i32, found 'i64'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.size<"S">])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -223,7 +223,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no dimension is named 'T'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.size<"T">])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -236,7 +236,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no tensor is named 'k'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.stride<"k", 0>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -249,7 +249,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: tensor 'q' has no dimension 2}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.stride<"q", 2>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -262,7 +262,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: stride parameter must be i64, found 'i32'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.stride<"q", 0>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -275,7 +275,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: scalar parameter must be of the type that it names, found 'i64'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.scalar<"n", f32>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -287,12 +287,12 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   // expected-error@+1 {{is the second one of kernel 'f'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -304,14 +304,14 @@ gpu.module @m {
 // -----
 
 // expected-error@+1 {{expects parent op 'gpu.module'}}
-tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>) tensors([]) parameters([])
+tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
   grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
 func.func private @f()
 
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
@@ -324,7 +324,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
@@ -337,7 +337,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
@@ -352,7 +352,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{generator 2 is not known, expected 1}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) generator(2)
   gpu.func @f() kernel {
     gpu.return
@@ -363,7 +363,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{must say 'generator(1)', since 'f' draws such numbers}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f() kernel {
     %c0 = arith.constant 0 : index

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     // expected-error@+1 {{sizes of scratch memory 'a' must be strings, found [1]}}
     parameters([#tile.scratch_memref<"a", [1] affine_map<()[s] -> (s)>>])
@@ -14,7 +14,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     // expected-error@+1 {{scratch memory 'a' needs expressions in one symbol for each of the 1 sizes, found affine_map<(d0) -> (d0)>}}
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<(s) -> (s)>>])
@@ -27,7 +27,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     // expected-error@+1 {{scratch memory 'a' needs expressions in one symbol for each of the 1 sizes, found affine_map<()[s0] -> ()>}}
     parameters([#tile.scratch<"a", ["S"] affine_map<()[s] -> ()>>])
@@ -40,7 +40,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     // expected-error@+1 {{scratch memory 'a' needs one number of bytes, found affine_map<()[s0] -> (s0, s0)>}}
     parameters([#tile.scratch<"a", ["S"] affine_map<()[s] -> (s, s)>>])
@@ -54,7 +54,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no dimension is named 'T'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["T"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -67,7 +67,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no dimension is named 'T'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch<"a", ["T"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -80,7 +80,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: scratch parameter must be a pointer to global memory, found '!llvm.ptr<3>'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -93,7 +93,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{argument for scratch memory 'a' must be a contiguous memref of integers or floats with the extents affine_map<()[s0] -> (s0)>, found 'memref<?x?xi32>'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -106,7 +106,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{argument for scratch memory 'a' must be a contiguous memref of integers or floats with the extents affine_map<()[s0] -> (s0)>, found 'memref<4xi32>'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -119,7 +119,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{argument for scratch memory 'a' must be a contiguous memref of integers or floats with the extents affine_map<()[s0] -> (s0)>, found 'memref<?xindex>'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -132,7 +132,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{argument for scratch memory 'a' must be a contiguous memref of integers or floats with the extents affine_map<()[s0] -> (s0)>, found 'memref<?xi32, strided<[2]>>'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -145,7 +145,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{argument for scratch memory 'a' must be a contiguous memref of integers or floats with the extents affine_map<()[s0] -> (s0)>, found 'i32'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -158,7 +158,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{kernels of the launch differ about scratch memory 'a'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>, #tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s * 2)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
@@ -171,14 +171,14 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{prologue must name kernels with a 'tile.abi', found [@h]}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) prologue([@h])
   gpu.func @f(%m: memref<?xi32>) kernel {
     gpu.return
   }
-  tile.abi @g target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) 
@@ -191,14 +191,14 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{kernel 'f' of the prologue must have no prologue itself}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) prologue([@f])
   gpu.func @f(%m: memref<?xi32>) kernel {
     gpu.return
   }
-  tile.abi @g target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) 
@@ -211,14 +211,14 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{kernel 'g' of the prologue must be for 'sm_80', found 'sm_90'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) prologue([@g])
   gpu.func @f(%m: memref<?xi32>) kernel {
     gpu.return
   }
-  tile.abi @g target("sm_90") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_90") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) 
@@ -231,14 +231,14 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{kernel 'g' of the prologue must be neither persistent nor a cluster's}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) prologue([@g])
   gpu.func @f(%m: memref<?xi32>) kernel {
     gpu.return
   }
-  tile.abi @g target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) persistent(1)
@@ -251,14 +251,14 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{kernel 'g' of the prologue must be neither persistent nor a cluster's}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) prologue([@g])
   gpu.func @f(%m: memref<?xi32>) kernel {
     gpu.return
   }
-  tile.abi @g target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) cluster(2)
@@ -271,14 +271,14 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{kernel 'g' of the prologue takes a tensor that the launch has not: #tile.tensor<"y"}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) prologue([@g])
   gpu.func @f(%m: memref<?xi32>) kernel {
     gpu.return
   }
-  tile.abi @g target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>, #tile.tensor<"y", read, tensor<?xi32>, ["S"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) 
@@ -291,14 +291,14 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{kernel 'g' of the prologue takes tensors and scratch memory only, found #tile.scalar<"n", i32>}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) prologue([@g])
   gpu.func @f(%m: memref<?xi32>) kernel {
     gpu.return
   }
-  tile.abi @g target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scalar<"n", i32>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) 
@@ -311,14 +311,14 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{kernels of the launch differ about scratch memory 'a'}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) prologue([@g])
   gpu.func @f(%m: memref<?xi32>) kernel {
     gpu.return
   }
-  tile.abi @g target("sm_80") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s * 2)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) 
@@ -331,7 +331,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{'overlapped' needs a prologue}}
-  tile.abi @f target("sm_90") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90") plan(<#warp.mma_sync_unit>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) overlapped
   gpu.func @f() kernel {
     gpu.return

@@ -28,21 +28,6 @@ func.func @not_a_tile(%x: tensor<16x1xf32>) {
 
 // -----
 
-// expected-error@+1 {{schedule's 'tile_m' must be in [1, 1024], found 0}}
-#s = #tile.schedule<tile_m = 0, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>
-
-// -----
-
-// expected-error@+1 {{schedule's 'stages' must be in [1, 32], found 1025}}
-#s = #tile.schedule<tile_m = 64, tile_n = 64, warps = 4, stages = 1025, query_in_registers = 0, min_blocks = 1>
-
-// -----
-
-// expected-error@+1 {{schedule's 'query_in_registers' must be in [0, 1], found 2}}
-#s = #tile.schedule<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 2, min_blocks = 1>
-
-// -----
-
 // expected-error@+1 {{tensor 'q' has rank 2 but 1 dimension names}}
 #q = #tile.tensor<"q", read, tensor<?x?xf32>, ["S"], 4>
 

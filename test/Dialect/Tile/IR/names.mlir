@@ -7,14 +7,14 @@
 !s = tensor<64x64xf32, #tile.reg>
 !f = memref<?x64xf32, strided<[?, 1]>>
 gpu.module @m {
-  // CHECK: tile.abi @f {{.*}} roles([#tile.role<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>, #tile.role<"compute", warps = 8, registers = 240, owns = ["*"]>])
+  // CHECK: tile.abi @f {{.*}} roles = [<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
   tile.abi @f target("sm_90a")
-    schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
+    plan(<#warp.mma_sync_unit, min_blocks = 2,
+         roles = [<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>,
+           <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", write, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"f", accumulate, tensor<?x64xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"f", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>,
-           #tile.role<"compute", warps = 8, registers = 240, owns = ["*"]>])
   gpu.func @f(%k: !k, %f: !f) kernel {
     %c0 = arith.constant 0 : index
     %zero = arith.constant dense<0.0> : !s

@@ -8,7 +8,7 @@ gpu.module @m {
   // CHECK-LABEL: tile.abi @f
   // CHECK-SAME:    parameters([#tile.memref<"x", [0, 1]>, #tile.scratch_memref<"least", ["B", "S"] #[[EXTENTS]]>])
   // CHECK-SAME:    cluster(2) prologue([@g]) overlapped constraints(
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 128, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 8>)
     tensors([#tile.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([#tile.memref<"x", [0, 1]>,
                 #tile.scratch_memref<"least", ["B", "S"] affine_map<()[b, s] -> (2, b, s ceildiv 128)>>])
@@ -21,7 +21,7 @@ gpu.module @m {
   }
   // CHECK: tile.abi @g
   // CHECK-SAME: #tile.scratch<"least", ["B", "S"] #[[BYTES]]>
-  tile.abi @g target("sm_90a") schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @g target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([#tile.memref<"x", [0, 1]>,
                 #tile.scratch<"least", ["B", "S"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 8)>>])

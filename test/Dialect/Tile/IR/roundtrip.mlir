@@ -6,12 +6,12 @@
 
 gpu.module @kernels {
   // CHECK-LABEL: tile.abi @elementary target("sm_80")
-  // CHECK-SAME:    schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  // CHECK-SAME:    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 64, warps = 1, stages = 2>)
   // CHECK-SAME:    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"bias", read, tensor<4x?xf32>, ["H", "S"], 4>])
   // CHECK-SAME:    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"bias", [1, 0]>, #tile.scalar<"n", index>])
   // CHECK-SAME:    grid(["S"] #{{.*}}) threads(32) shared_memory(0)
   tile.abi @elementary target("sm_80")
-    schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>,
              #tile.tensor<"bias", read, tensor<4x?xf32>, ["H", "S"], 4>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"bias", [1, 0]>, #tile.scalar<"n", index>])

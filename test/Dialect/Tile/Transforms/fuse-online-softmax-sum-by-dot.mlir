@@ -26,7 +26,7 @@
 !full = tensor<16x64xf32, #tile.reg>
 gpu.module @kernels {
   tile.abi @kernel target("sm_80")
-    schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1, recurrence = lazy, tau = 4, sum_by_dot = 1>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1, recurrence = lazy, tau = 4, sum_by_dot>)
     tensors([#tile.tensor<"s", read, tensor<16x?xf32>, ["M", "N"], 4>, #tile.tensor<"v", read, tensor<?x32xbf16>, ["N", "D"], 2>,
              #tile.tensor<"l", write, tensor<16x1xf32>, ["M", "A"], 4>, #tile.tensor<"o", write, tensor<16x32xf32>, ["M", "D"], 4>])
     parameters([#tile.memref<"s", [0, 1]>, #tile.memref<"v", [0, 1]>, #tile.memref<"l", [0, 1]>, #tile.memref<"o", [0, 1]>])

@@ -13,7 +13,7 @@
 !memory = memref<?x16xbf16, strided<[?, 1]>>
 !wide = memref<?x16xf32, strided<[?, 1]>>
 gpu.module @kernels {
-  tile.abi @sums target("sm_90a") schedule(<tile_m = 32, tile_n = 16, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @sums target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
     parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // CHECK-LABEL: gpu.func @sums

@@ -2,7 +2,7 @@
 
 gpu.module @kernels {
   tile.abi @f target("sm_80")
-    schedule(<tile_m = 16, tile_n = 64, warps = 1, stages = 1, query_in_registers = 0, min_blocks = 1, work = static>)
+    plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1, work = static>)
     tensors([]) parameters([#tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) persistent(1)
   gpu.func @f(%n: index) kernel {

@@ -70,7 +70,7 @@ gpu.module @m {
 !o = tensor<64x16xf32, #tile.reg>
 !buffer = memref<32x16xbf16, #warp.shared<panel = 16>>
 gpu.module @m {
-  tile.abi @named target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 1, query_in_registers = 0, min_blocks = 1, exp2_by_fma = 50>)
+  tile.abi @named target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, dots = [<"o", operand_by_fma = 50>]>)
     tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // NAMED-LABEL: gpu.func @named
   // NAMED: scf.for

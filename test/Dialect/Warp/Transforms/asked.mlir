@@ -1,16 +1,19 @@
 // A field of the schedule that was set by hand is done or an error; of others a
 // remark says that they are not, and the schedule states what the code has.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))'
-// RUN: sed -e 's/asked(.*)//' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: sed -e 's/asked(.*)//' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' 2>/dev/null | FileCheck %s
+// RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' 2>/dev/null | FileCheck %s
 
 // REMARK: remark: [Missed] add_by_dot | Category:schedule | Function=add_by_dot | Reason="nothing is added to the dot's result"
 // CHECK: tile.abi @add_by_dot
-// CHECK-NOT: add_by_dot =
+// CHECK-NOT: adds_to_summand
 // CHECK: gpu.func @add_by_dot
 gpu.module @m {
-  tile.abi @add_by_dot target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, add_by_dot = 1>)
-    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["add_by_dot"])
+  tile.abi @add_by_dot target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"s", adds_to_summand>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["add_by_dot"]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // expected-error@+1 {{schedule's 'add_by_dot' was asked for and can't be done: nothing is added to the dot's result}}
   gpu.func @add_by_dot() kernel {
     gpu.return
@@ -21,12 +24,15 @@ gpu.module @m {
 
 // REMARK: remark: [Missed] overlap | Category:schedule | Function=overlap | Reason="no loop has a dot to issue ahead"
 // CHECK: tile.abi @overlap
-// CHECK-NOT: overlap =
-// CHECK-SAME: in_flight = 1>
+// CHECK-NOT: ahead =
+// CHECK-SAME: in_flight>
 // CHECK: gpu.func @overlap
 gpu.module @m {
-  tile.abi @overlap target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1, in_flight = 1>)
-    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["overlap"])
+  tile.abi @overlap target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"s", ahead = 1>, <"c", in_flight>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["overlap"]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // expected-error@+1 {{schedule's 'overlap' was asked for and can't be done: no loop has a dot to issue ahead}}
   gpu.func @overlap() kernel {
     gpu.return
@@ -40,8 +46,10 @@ gpu.module @m {
 // CHECK-NOT: chain =
 // CHECK: gpu.func @chain
 gpu.module @m {
-  tile.abi @chain target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, chain = 2>)
-    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["chain"])
+  tile.abi @chain target("sm_90a") plan(<#warp.wgmma_unit, chain = 2,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["chain"]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // expected-error@+1 {{schedule's 'chain' was asked for and can't be done: a round needs one loop over blocks, with a dot issued before it and one behind it}}
   gpu.func @chain() kernel {
     gpu.return
@@ -52,11 +60,14 @@ gpu.module @m {
 
 // REMARK: remark: [Missed] softmax_part | Category:schedule | Function=softmax_part | Reason="no loop rounds what it multiplies next while a dot is in flight"
 // CHECK: tile.abi @softmax_part
-// CHECK-NOT: softmax_part =
+// CHECK-NOT: operand_above =
 // CHECK: gpu.func @softmax_part
 gpu.module @m {
-  tile.abi @softmax_part target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, softmax_part = 25>)
-    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["softmax_part"])
+  tile.abi @softmax_part target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"o", operand_above = 25>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["softmax_part"]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // expected-error@+1 {{schedule's 'softmax_part' was asked for and can't be done: no loop rounds what it multiplies next while a dot is in flight}}
   gpu.func @softmax_part() kernel {
     gpu.return
@@ -67,11 +78,14 @@ gpu.module @m {
 
 // REMARK: remark: [Missed] exp2_by_fma | Category:schedule | Function=exp2_by_fma | Reason="no exponential is rounded for a dot, or the share is less than 8 columns"
 // CHECK: tile.abi @exp2_by_fma
-// CHECK-NOT: exp2_by_fma =
+// CHECK-NOT: operand_by_fma =
 // CHECK: gpu.func @exp2_by_fma
 gpu.module @m {
-  tile.abi @exp2_by_fma target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, exp2_by_fma = 50>)
-    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["exp2_by_fma"])
+  tile.abi @exp2_by_fma target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"o", operand_by_fma = 50>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["exp2_by_fma"]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // expected-error@+1 {{schedule's 'exp2_by_fma' was asked for and can't be done: no exponential is rounded for a dot, or the share is less than 8 columns}}
   gpu.func @exp2_by_fma() kernel {
     gpu.return
@@ -82,11 +96,13 @@ gpu.module @m {
 
 // REMARK: remark: [Missed] ping_pong | Category:schedule | Function=ping_pong | Reason="one warp group has nobody to take turns with"
 // CHECK: tile.abi @ping_pong
-// CHECK-NOT: ping_pong =
+// CHECK-NOT: ping_pong,
 // CHECK: gpu.func @ping_pong
 gpu.module @m {
-  tile.abi @ping_pong target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, ping_pong = 1>)
-    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["ping_pong"])
+  tile.abi @ping_pong target("sm_90a") plan(<#warp.wgmma_unit, ping_pong,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["ping_pong"]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // expected-error@+1 {{schedule's 'ping_pong' was asked for and can't be done: one warp group has nobody to take turns with}}
   gpu.func @ping_pong() kernel {
     gpu.return
@@ -98,14 +114,17 @@ gpu.module @m {
 // A loop that may be empty has nothing to begin before it.
 // REMARK: remark: [Missed] overlap | Category:schedule | Function=empty | Reason="the loop may run no times"
 // CHECK: tile.abi @empty
-// CHECK-NOT: overlap =
+// CHECK-NOT: ahead =
 // CHECK: gpu.func @empty
 !query = memref<64x32xbf16, #warp.shared<panel = 32>>
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
 !scores = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @empty target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["overlap"])
+  tile.abi @empty target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["overlap"]>)
+    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @empty(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -126,14 +145,17 @@ gpu.module @m {
 // The copy engine does not know where a sequence ends.
 // REMARK: remark: [Missed] output | Category:schedule | Function=limited | Reason="the copy engine can't write this tile"
 // CHECK: tile.abi @limited
-// CHECK-NOT: output =
+// CHECK-NOT: stores =
 // CHECK: gpu.func @limited
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !tile = tensor<64x64xbf16, #warp.wgmma<groups = 1>>
 gpu.module @m {
-  tile.abi @limited target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, output = tma, output_stages = 1>)
+  tile.abi @limited target("sm_90a") plan(<#warp.wgmma_unit,
+       stores = [<"out", copied>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["output"]>)
     tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
-    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) asked(["output"])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @limited(%o: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %t = arith.constant dense<0.0> : !tile

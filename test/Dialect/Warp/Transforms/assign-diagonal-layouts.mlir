@@ -4,7 +4,7 @@
 // what others use, too, is made twice.
 // CHECK-LABEL: gpu.func @f
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"t", read, tensor<?xf32>, ["S"], 4>, #tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>])
     parameters([#tile.memref<"t", [0]>, #tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -29,7 +29,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @carried target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @carried target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @carried(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
@@ -49,7 +49,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @rows target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @rows target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @rows(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {

@@ -11,7 +11,7 @@ gpu.module @m {
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
@@ -25,7 +25,7 @@ gpu.module @m {
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
@@ -40,7 +40,7 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   // expected-error@+1 {{'warps' must be in [1, 32], found 64}}
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 64, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, warps = 64>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(1024) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
@@ -52,7 +52,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     // expected-error@+1 {{rows must be 1 or a multiple of 128 for 8 warps, found 64}}
@@ -64,7 +65,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     // expected-error@+1 {{rows must be 1 or 128 for 2 warp groups, found 256}}
@@ -77,7 +79,8 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{'groups' must be in [1, 8], found 0}}
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 2, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 2,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 2, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %zero = arith.constant dense<0.0> : tensor<128x64xf32, #tile.reg>
@@ -91,11 +94,11 @@ gpu.module @m {
 !memory = memref<?x64xf32, strided<[?, 1]>>
 !t = tensor<128x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 208>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
+           <"right", warps = 4, registers = 152, owns = ["b"]>]>)
     tensors([#tile.tensor<"x", write, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"x", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-    roles([#tile.role<"left", warps = 8, registers = 152, owns = ["a"]>,
-           #tile.role<"right", warps = 4, registers = 152, owns = ["b"]>])
   gpu.func @f(%x: !memory) kernel {
     %c0 = arith.constant 0 : index
     %t = tile.load %x[%c0, %c0] dims [0, 1] : !memory to !t

@@ -16,11 +16,11 @@
 !right = tensor<64x64xf32, #tile.reg>
 !column = tensor<1x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 208>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
+           <"right", warps = 4, registers = 152, owns = ["b"]>]>)
     tensors([#tile.tensor<"x", write, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"x", [0, 1]>, #tile.scalar<"n", index>, #tile.scalar<"c", i1>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-    roles([#tile.role<"left", warps = 8, registers = 152, owns = ["a"]>,
-           #tile.role<"right", warps = 4, registers = 152, owns = ["b"]>])
   gpu.func @f(%x: !memory, %n: index, %c: i1) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -4,7 +4,7 @@
 // are made twice.
 // CHECK-LABEL: gpu.func @f
 gpu.module @m {
-  tile.abi @f target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%o: memref<?xi32>) kernel {
@@ -32,7 +32,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @carried target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @carried target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @carried(%o: memref<?xi32>) kernel {

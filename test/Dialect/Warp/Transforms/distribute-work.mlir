@@ -19,7 +19,8 @@
 // CHECK-NOT: tile.foreach_work
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @dynamic target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, work = dynamic>)
+  tile.abi @dynamic target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @dynamic(%s: !memory, %n: index) kernel {
@@ -45,7 +46,8 @@ gpu.module @m {
 // CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[N]] : index
 // CHECK: scf.condition(%[[MORE]]) %[[NEXT]],
 gpu.module @m {
-  tile.abi @static target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, work = static>)
+  tile.abi @static target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = static,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @static(%n: index) kernel {
@@ -61,7 +63,7 @@ gpu.module @m {
 // CHECK-LABEL: gpu.func @none
 // CHECK-NEXT: gpu.return
 gpu.module @m {
-  tile.abi @none target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @none target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @none() kernel {
@@ -79,7 +81,8 @@ gpu.module @m {
 // CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]],
 // CHECK: arith.addi %[[ITEM]], %[[GRID]] : index
 gpu.module @m {
-  tile.abi @cluster target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, work = static, cluster = 2>)
+  tile.abi @cluster target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, cluster = 2, work = static,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", index>])
     grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) persistent(1) cluster(2)
   gpu.func @cluster(%n: index) kernel {

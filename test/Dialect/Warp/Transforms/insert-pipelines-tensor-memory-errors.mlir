@@ -4,7 +4,8 @@
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
@@ -26,7 +27,8 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
@@ -50,7 +52,8 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
@@ -77,7 +80,8 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
@@ -104,7 +108,8 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
@@ -133,7 +138,9 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 48, consumer_registers = 192, row_tiles = 1>)
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"p", staged, over = "s">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
@@ -148,6 +155,40 @@ gpu.module @m {
     %early = warp.tmem_load %p : memref<128x128xbf16, #warp.tmem> to tensor<128x128xbf16, #tile.reg>
     // expected-error@+1 {{is read elsewhere than behind it}}
     warp.tmem_store "p" %w to %p : tensor<128x128xbf16, #tile.reg>, memref<128x128xbf16, #warp.tmem>
+    gpu.return
+  }
+}
+
+// -----
+
+!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!acc = memref<128x128xf32, #warp.tmem>
+!tile = tensor<128x128xf32, #tile.reg>
+gpu.module @m {
+  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
+    %no = arith.constant false
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %q = warp.alloc : !operand
+    %s = warp.tmem_alloc column(0) : !acc
+    scf.for %j = %c0 to %c4 step %c1 {
+      %later = arith.cmpi ne, %j, %c0 : index
+      scf.if %later {
+        %old = warp.tmem_load %s : !acc to !tile
+        // expected-error@+1 {{uses what the round before left in another branch than others do}}
+        warp.tmem_store "u" %old to %s : !tile, !acc
+      }
+      scf.if %later {
+        %again = warp.tmem_load %s : !acc to !tile
+      }
+      warp.dot_into "s" %q, %q, %s accumulate(%later) transpose_b : !operand, !operand, !acc
+    }
+    %x = warp.tmem_load %s : !acc to !tile
     gpu.return
   }
 }

@@ -45,7 +45,9 @@
 !query = memref<128x32xbf16, #warp.shared<panel = 32>>
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
 gpu.module @m {
-  tile.abi @rings target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 3, query_in_registers = 0, min_blocks = 1, key_stages = 4, query_stages = 2, producer_registers = 24, consumer_registers = 240>)
+  tile.abi @rings target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 3,
+       streams = [<"q", stages = 2>, <"k", stages = 4>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @rings(%k: !memory, %n: index) kernel {
@@ -92,7 +94,8 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
 gpu.module @m {
-  tile.abi @inner target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+  tile.abi @inner target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @inner(%k: !memory, %n: index) kernel {
@@ -121,7 +124,8 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
 gpu.module @m {
-  tile.abi @straight target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+  tile.abi @straight target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @straight(%k: !memory) kernel {
@@ -142,7 +146,7 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
 gpu.module @m {
-  tile.abi @no_roles target("sm_80") schedule(<tile_m = 64, tile_n = 32, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @no_roles target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @no_roles(%k: !memory) kernel {

@@ -4,7 +4,9 @@
 !a = memref<64x64xbf16, #warp.shared<panel = 64>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"c", in_flight>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -29,7 +31,9 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<panel = 64>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"c", in_flight>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -54,7 +58,9 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<panel = 64>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"c", in_flight>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -75,7 +81,9 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<panel = 64>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"c", in_flight>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -100,7 +108,9 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<panel = 64>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"c", in_flight>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index

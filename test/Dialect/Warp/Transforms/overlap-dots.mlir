@@ -64,7 +64,9 @@
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @overlap target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+  tile.abi @overlap target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @overlap(%g: !memory, %n: index) kernel {
@@ -124,7 +126,9 @@ gpu.module @m {
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @may_be_empty target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+  tile.abi @may_be_empty target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @may_be_empty(%g: !memory, %n: index) kernel {
@@ -183,7 +187,8 @@ gpu.module @m {
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @not_wanted target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+  tile.abi @not_wanted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @not_wanted(%g: !memory, %n: index) kernel {
@@ -243,7 +248,9 @@ gpu.module @m {
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @only_late target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+  tile.abi @only_late target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @only_late(%g: !memory, %n: index) kernel {
@@ -304,7 +311,9 @@ gpu.module @m {
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @depends target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+  tile.abi @depends target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @depends(%g: !memory, %n: index) kernel {
@@ -364,7 +373,9 @@ gpu.module @m {
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @carried target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+  tile.abi @carried target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @carried(%g: !memory, %n: index) kernel {
@@ -411,7 +422,9 @@ gpu.module @m {
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @constants target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+  tile.abi @constants target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @constants(%g: !memory, %n: index) kernel {
@@ -478,7 +491,9 @@ gpu.module @m {
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @normalized target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+  tile.abi @normalized target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @normalized(%g: !memory, %n: index) kernel {

@@ -8,13 +8,13 @@
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
+           <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
+           <"right", warps = 8, registers = 152, owns = ["b"]>]>)
     tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["x"]>,
-           #tile.role<"left", warps = 8, registers = 152, owns = ["a", "h"]>,
-           #tile.role<"right", warps = 8, registers = 152, owns = ["b"]>])
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
@@ -50,13 +50,13 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
+           <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
+           <"right", warps = 8, registers = 152, owns = ["b"]>]>)
     tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["x"]>,
-           #tile.role<"left", warps = 8, registers = 152, owns = ["a", "h"]>,
-           #tile.role<"right", warps = 8, registers = 152, owns = ["b"]>])
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
@@ -93,13 +93,13 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
+           <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
+           <"right", warps = 8, registers = 152, owns = ["b"]>]>)
     tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["x"]>,
-           #tile.role<"left", warps = 8, registers = 152, owns = ["a", "h"]>,
-           #tile.role<"right", warps = 8, registers = 152, owns = ["b"]>])
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
@@ -129,13 +129,13 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
+           <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
+           <"right", warps = 8, registers = 152, owns = ["b"]>]>)
     tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["x"]>,
-           #tile.role<"left", warps = 8, registers = 152, owns = ["a", "h"]>,
-           #tile.role<"right", warps = 8, registers = 152, owns = ["b"]>])
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
@@ -168,13 +168,13 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
+           <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
+           <"right", warps = 8, registers = 152, owns = ["b"]>]>)
     tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["x"]>,
-           #tile.role<"left", warps = 8, registers = 152, owns = ["a", "h"]>,
-           #tile.role<"right", warps = 8, registers = 152, owns = ["b"]>])
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
@@ -209,13 +209,13 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
+           <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
+           <"right", warps = 8, registers = 152, owns = ["b"]>]>)
     tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["x"]>,
-           #tile.role<"left", warps = 8, registers = 152, owns = ["a", "h"]>,
-           #tile.role<"right", warps = 8, registers = 152, owns = ["b"]>])
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
@@ -259,16 +259,64 @@ gpu.module @m {
 
 // -----
 
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!ring = memref<1x128x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
+!t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
+!s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
+!p = !warp.pipeline<1>
+gpu.module @m {
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
+           <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
+           <"right", warps = 8, registers = 152, owns = ["b"]>]>)
+    tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @f(%x: !memory, %y: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c128 = arith.constant 128 : index
+    %z = arith.constant 0 : i32
+    %none = arith.constant dense<0.0> : !s
+    %xs = warp.alloc : !ring
+    %hs = warp.alloc : !ring
+    %px = warp.pipeline "x" : !p
+    %ph = warp.pipeline "h" : !p
+    %xb = warp.stage %xs[%z] : !ring to !buffer
+    %hb = warp.stage %hs[%z] : !ring to !buffer
+    warp.producer_acquire %px[%z, %z] : !p
+    warp.copy async "x" %x[%c0, %c0] dims [0, 1] to %xb : !memory to !buffer
+    warp.producer_commit %px[%z, %z] : !p
+    warp.consumer_wait %px[%z, %z] : !p
+    %t = warp.local_load %xb : !buffer to !t
+    warp.producer_acquire %ph[%z, %z] : !p
+    warp.local_store "h" %t to %hb : !t, !buffer
+    warp.producer_commit %ph[%z, %z] : !p
+    warp.consumer_release %px[%z, %z] : !p
+    // expected-note @+1 {{the other one's}}
+    tile.store "a" %t, %y[%c0, %c0] dims [0, 1] : !t, !memory
+    warp.consumer_wait %ph[%z, %z] : !p
+    %u = warp.local_load %hb : !buffer to !t
+    warp.consumer_release %ph[%z, %z] : !p
+    // Nobody says that these are other elements.
+    // expected-error @+1 {{writes, as @right, a tensor that @left writes, too: stores of several roles into one tensor must be parts of one family, as "out.0" and "out.1" are}}
+    tile.store "b" %u, %y[%c128, %c0] dims [0, 1] : !t, !memory
+    gpu.return
+  }
+}
+
+// -----
+
 // Which pipeline this is depends on a condition.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 1, query_in_registers = 0, min_blocks = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
+           <"compute", warps = 8, registers = 152, owns = ["d"]>]>)
     tensors([]) parameters([#tile.scalar<"c", i1>]) grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["x"]>,
-           #tile.role<"compute", warps = 8, registers = 152, owns = ["d"]>])
   gpu.func @f(%c: i1) kernel {
     %z = arith.constant 0 : i32
     %left = warp.pipeline "x" : !p

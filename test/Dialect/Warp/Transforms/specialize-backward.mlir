@@ -72,7 +72,10 @@
 
 gpu.module @m {
   tile.abi @backward target("sm_90a")
-    schedule(<tile_m = 64, tile_n = 128, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1>)
+    plan(<#warp.mma_sync_unit, tile_n = 128, warps = 8,
+         roles = [<"load", warps = 4, registers = 24, owns = ["k", "v", "q", "do"]>,
+           <"compute", warps = 8, registers = 208, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"]>,
+           <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum"]>]>)
     tensors([#tile.tensor<"q", read, tensor<1x1x256x64xbf16>, ["B", "H", "Sq", "D"], 16>, #tile.tensor<"k", read, tensor<1x1x256x64xbf16>, ["B", "H", "Skv", "D"], 16>,
              #tile.tensor<"v", read, tensor<1x1x256x64xbf16>, ["B", "H", "Skv", "D"], 16>, #tile.tensor<"do", read, tensor<1x1x256x64xbf16>, ["B", "H", "Sq", "D"], 16>,
              #tile.tensor<"lse", read, tensor<1x1x256xf32>, ["B", "H", "Sq"], 4>, #tile.tensor<"delta", read, tensor<1x1x256xf32>, ["B", "H", "Sq"], 4>,
@@ -82,9 +85,6 @@ gpu.module @m {
                 #tile.memref<"lse", [0, 1, 2]>, #tile.memref<"delta", [0, 1, 2]>,
                 #tile.memref<"dq", [0, 1, 2, 3]>, #tile.memref<"dk", [0, 1, 2, 3]>, #tile.memref<"dv", [0, 1, 2, 3]>])
     grid([] affine_map<() -> (1)>) threads(512) shared_memory(0)
-    roles([#tile.role<"load", warps = 4, registers = 24, owns = ["k", "v", "q", "do"]>,
-           #tile.role<"compute", warps = 8, registers = 208, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"]>,
-           #tile.role<"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum"]>])
   // CHECK-LABEL: gpu.func @backward
   // CHECK: role @load warps(4) regs(24)
   // CHECK-NOT: warp.dot

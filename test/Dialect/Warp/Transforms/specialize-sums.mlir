@@ -23,7 +23,9 @@
 !sum = !warp.pending<!acc>
 !p = !warp.pipeline<2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240, in_flight = 1>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"c", in_flight>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>, #tile.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
     parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"c", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -69,7 +71,8 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<panel = 64>>
 !acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 1, producer_registers = 24, consumer_registers = 240>)
+  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#tile.scalar<"n", i1>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: i1) kernel {
     %zero = arith.constant dense<0.0> : !acc

@@ -21,7 +21,9 @@
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @all target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1>)
+  tile.abi @all target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @all(%g: !memory, %n: index) kernel {
@@ -86,7 +88,9 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @quarter target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, softmax_part = 25>)
+  tile.abi @quarter target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @quarter(%g: !memory, %n: index) kernel {
@@ -135,7 +139,9 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @used target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, softmax_part = 25>)
+  tile.abi @used target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @used(%g: !memory, %n: index) kernel {
@@ -184,7 +190,9 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @no_sum target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, softmax_part = 50>)
+  tile.abi @no_sum target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>, <"o", operand_above = 50>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @no_sum(%g: !memory, %n: index) kernel {
@@ -230,7 +238,9 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @end target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, softmax_part = 25>)
+  tile.abi @end target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @end(%g: !memory, %n: index) kernel {
@@ -277,7 +287,9 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @nothing_under target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, softmax_part = 25>)
+  tile.abi @nothing_under target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @nothing_under(%g: !memory, %n: index) kernel {
@@ -329,7 +341,9 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @squares target("sm_90a") schedule(<tile_m = 128, tile_n = 64, warps = 8, stages = 2, query_in_registers = 0, min_blocks = 1, query_stages = 2, producer_registers = 24, consumer_registers = 240, overlap = 1, softmax_part = 25>)
+  tile.abi @squares target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @squares(%g: !memory, %n: index) kernel {

@@ -53,6 +53,21 @@ struct Contents {
   int64_t block = 0;
   std::string entries;
 };
+
+/// Where a sequence form puts keys.
+struct KeyPlaces {
+  /// Sequences lie end to end in one batch entry; two operands say where their
+  /// queries and their keys begin.
+  bool arePacked = false;
+  /// Rows of a page, if K and V are pools of pages: their batch dimension
+  /// counts pages, their sequence dimension the rows of one.
+  std::optional<int64_t> page;
+  /// Which operand has each batch entry's number of keys, if one has.
+  std::optional<unsigned> lengths;
+
+  /// Whether each batch entry has as many keys as the tensors.
+  bool fillTensors() const { return !arePacked && !page && !lengths; }
+};
 } // namespace fovea::attn
 
 #include "fovea/Dialect/Attn/IR/AttnAttrInterfaces.h.inc"
@@ -60,6 +75,14 @@ struct Contents {
 
 #define GET_ATTRDEF_CLASSES
 #include "fovea/Dialect/Attn/IR/AttnAttrs.h.inc"
+
+namespace fovea::attn::detail {
+/// Keywords of the sequence forms that have a clause in `attn.forward`.
+llvm::ArrayRef<llvm::StringRef> getSequenceKeywords();
+/// What stands behind the operands in such a clause; the form.
+mlir::FailureOr<SequenceFormAttrInterface>
+parseSequenceParameters(mlir::OpAsmParser &parser, llvm::StringRef keyword);
+} // namespace fovea::attn::detail
 
 #define GET_OP_CLASSES
 #include "fovea/Dialect/Attn/IR/AttnOps.h.inc"

@@ -45,6 +45,7 @@ def Attn_LengthsAttr : Attn_SequenceForm<"Lengths", "lengths"> {
   }];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
+    ::fovea::attn::KeyPlaces getKeyPlaces() const;
   }];
 }
 
@@ -59,6 +60,7 @@ def Attn_PackedAttr : Attn_SequenceForm<"Packed", "packed"> {
   }];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
+    ::fovea::attn::KeyPlaces getKeyPlaces() const;
   }];
 }
 
@@ -72,7 +74,10 @@ def Attn_PagedAttr : Attn_SequenceForm<"Paged", "paged"> {
   }];
   let parameters = (ins "int64_t":$page);
   let assemblyFormat = "`<` `page` `=` $page `>`";
-  let extraClassDeclaration = "bool hasPagedKeys() const { return true; }";
+  let extraClassDeclaration = [{
+    ::fovea::attn::KeyPlaces getKeyPlaces() const;
+    void printParameters(::mlir::OpAsmPrinter &printer) const;
+  }];
 }
 
 #endif // FOVEA_DIALECT_ATTN_IR_ATTNATTRS_TD

@@ -29,15 +29,18 @@ def SequenceFormAttrInterface : AttrInterface<"SequenceFormAttrInterface"> {
     InterfaceMethod<"The symbolic dimension names of operand `index`.",
       "::llvm::SmallVector<::llvm::StringRef>", "getOperandDims",
       (ins "unsigned":$index)>,
-    InterfaceMethod<[{True if K and V are pools of pages: their batch dimension
-      counts pages and their sequence dimension the rows of one page.}],
-      "bool", "hasPagedKeys", (ins), "",
-      /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<[{Where keys lie; other levels ask this of a form, not
+      which one it is.}],
+      "::fovea::attn::KeyPlaces", "getKeyPlaces", (ins), "",
+      /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"What the integers in the form's operands should be.",
       "::llvm::SmallVector<::fovea::attn::Contents>", "getContents", (ins), "",
       /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"True if `attn-to-tile` can lower the form.",
-      "bool", "isLowered", (ins)>
+      "bool", "isLowered", (ins)>,
+    InterfaceMethod<"Prints what stands behind the operands in the clause.",
+      "void", "printParameters", (ins "::mlir::OpAsmPrinter &":$printer), "",
+      /*defaultImplementation=*/"(void)printer;">
   ];
 }
 

@@ -9,6 +9,7 @@
 #ifndef FOVEA_DIALECT_TILE_IR_TILE_H
 #define FOVEA_DIALECT_TILE_IR_TILE_H
 
+#include "fovea/Dialect/Plan/IR/Plan.h"
 #include "fovea/Support/Generator.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -30,6 +31,15 @@
 #include "llvm/Support/JSON.h"
 
 namespace fovea::tile {
+using plan::getMaxEnumValForRecurrenceKind;
+using plan::RecurrenceKind;
+using plan::stringifyRecurrenceKind;
+using plan::stringifyWorkSchedule;
+using plan::symbolizeRecurrenceKind;
+using plan::symbolizeWorkSchedule;
+using plan::WorkSchedule;
+using plan::WorkScheduleAttr;
+
 /// A static tensor of rank 2 whose encoding says that it lives in registers.
 bool isRegisterTile(mlir::Type type);
 
@@ -60,53 +70,16 @@ struct BoxDims {
   }
 };
 
-/// What multiplies tiles: a warp's `mma.sync`, done when it returns; a warp
-/// group's `wgmma`, which runs on its own and reads shared memory; or a unit
-/// that one thread tells what to do and that accumulates in tensor memory.
-enum class MatrixUnit { Warp, WarpGroup, TensorMemory };
+/// A dot's name and this is that of what is done to its accumulator between two
+/// rounds of a loop: a change in place may be another role's.
+inline constexpr llvm::StringLiteral kUpdateSuffix = ".update";
 
-/// What a schedule says of a stream: boxes that come from memory one after the
-/// other.
-struct StreamPlan {
-  /// Buffers of a ring that roles share.
-  int64_t stages = 1;
-  /// Whether it comes through memory on chip even if no dot reads it there.
-  bool isStaged = false;
-  /// The dot in whose accumulator, once that is read, it lies; empty: a buffer
-  /// in shared memory. Parts of a family lie in those of the part alike.
-  llvm::StringRef over;
-};
-
-/// What a schedule says of a dot.
-struct DotPlan {
-  /// A first operand that is loaded is kept in registers.
-  bool aInRegisters = false;
-  /// Blocks by which its loop issues it early.
-  int64_t ahead = 0;
-  /// The matrix units add what its result is added to.
-  bool addsToSummand = false;
-  /// Its loop issues it before the last round's is done.
-  bool inFlight = false;
-  /// Per cent of a register operand's columns that are computed before the wait
-  /// for the dot that reads the one before it.
-  int64_t operandAbove = 100;
-  /// Per cent of the exponentials in a register operand that are polynomials.
-  int64_t operandByFma = 0;
-};
-
-/// What a schedule says of a store.
-struct StorePlan {
-  /// Through shared memory, by the copy engine.
-  bool isCopied = false;
-  /// The stream whose buffer it goes through; empty: one of its own.
-  llvm::StringRef over;
-};
+/// A name's first word: what the parts of a family have in common. Empty if
+/// there is no name.
+llvm::StringRef getFamily(mlir::StringAttr name);
 
 namespace detail {
 llvm::LogicalResult verifyName(mlir::Operation *op);
-llvm::LogicalResult
-verifyRoles(mlir::ArrayAttr roles,
-            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 } // namespace detail
 
 /// Checks the `fold` of a box of `rows` rows, dims being valid.
@@ -143,10 +116,10 @@ llvm::SmallVector<AbiOp> getPrologueKernels(AbiOp abi);
 /// The kernels in `root` that hosts ask for: all but those of prologues.
 llvm::SmallVector<AbiOp> getEntryKernels(mlir::Operation *root);
 
-/// `value` as the stream `name`, if the schedule has it come through memory on
-/// chip (`isStaged`); else the value itself. `schedule` may be null.
+/// `value` as the stream `name`, if the plan has it come through memory on
+/// chip (`isStaged`); else the value itself. `plan` may be null.
 mlir::Value makeStaged(mlir::OpBuilder &b, mlir::Location loc,
-                       ScheduleAttr schedule, llvm::StringRef name,
+                       plan::KernelAttr plan, llvm::StringRef name,
                        mlir::Value value);
 
 /// An expression in sizes, by their names, as launch metadata has it.
@@ -155,6 +128,16 @@ llvm::json::Value toJSON(mlir::AffineExpr expr, mlir::ArrayAttr sizes);
 /// Checks what holds for all of a kernel's values: tensors are register tiles,
 /// constant tiles are splats.
 llvm::LogicalResult verifyTiles(mlir::Operation *kernel);
+
+/// Whether `op` makes a tile of constants and scalars alone. `isTile` says
+/// which types count as tiles.
+bool makesTile(mlir::Operation *op,
+               llvm::function_ref<bool(mlir::Type)> isTile = isRegisterTile);
+/// Makes such tiles once for each of their uses: what several users share says
+/// nothing of what these have in common.
+void makeTilesForEachUse(
+    mlir::Operation *kernel,
+    llvm::function_ref<bool(mlir::Type)> isTile = isRegisterTile);
 
 /// A tile of `shape` and element type with the encoding of `like`.
 mlir::RankedTensorType tileLike(mlir::RankedTensorType like,

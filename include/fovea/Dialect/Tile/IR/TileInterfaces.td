@@ -66,7 +66,9 @@ def NamedOpInterface : OpInterface<"NamedOpInterface"> {
     without names a program computes the same.
   }];
   let methods = [
-    InterfaceMethod<"The name, or null.", "::mlir::StringAttr", "getNameAttr">
+    InterfaceMethod<"The name, or null.", "::mlir::StringAttr", "getNameAttr">,
+    InterfaceMethod<"Gives the op a name.", "void", "setNameAttr",
+                    (ins "::mlir::StringAttr":$name)>
   ];
   let verify = [{ return ::fovea::tile::detail::verifyName($_op); }];
 }

@@ -9,6 +9,8 @@
 #ifndef FOVEA_DIALECT_TILE_IR_TILEOPS_TD
 #define FOVEA_DIALECT_TILE_IR_TILEOPS_TD
 
+include "fovea/Dialect/Plan/IR/PlanAttrs.td"
+include "fovea/Dialect/Plan/IR/PlanEnums.td"
 include "fovea/Dialect/Tile/IR/TileAttrs.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -26,7 +28,7 @@ def Tile_AbiOp : Tile_Op<"abi", [
     tensors that the host passes, one parameter attribute for each argument of
     the kernel, the number of CTAs as a function of the sizes named in
     `grid_sizes`, threads of a CTA, bytes of dynamic shared memory, what the
-    kernel takes for granted about sizes, the target and the schedule. Passes
+    kernel takes for granted about sizes, the target and the plan. Passes
     refine it; the launch metadata is its printed form (docs/ABI.md).
 
     `grid` counts work items. There is a CTA for each, unless the kernel is
@@ -42,15 +44,6 @@ def Tile_AbiOp : Tile_Op<"abi", [
     the host may start this one before the last of them has ended: the kernel
     waits for it itself. `warp-to-nvvm` says so where it has emitted that wait.
 
-    `asked` names the fields of the schedule that were set by hand. A pass that
-    can't do what such a field says fails; of others it says so in a remark, and
-    changes the schedule, which in the end states what the code has.
-
-    `roles` lists #tile.role attributes: which warps run which part of the
-    kernel, once `warp-specialize` parts it. Without them a schedule with
-    `producer_registers` has two: `load`, which fills the streams that come from
-    memory, and `compute`, which does the rest.
-
     `generator` is the version of the random numbers that the kernel draws, if
     it does (`tile.random`), for whoever has to draw them again.
 
@@ -61,7 +54,7 @@ def Tile_AbiOp : Tile_Op<"abi", [
 
     ```mlir
     tile.abi @causal target("sm_80")
-      schedule(<tile_m = 128, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
+      plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2>)
       tensors([#tile.tensor<"q", read, tensor<?x8x?x64xbf16>, ["B", "Hq", "Sq", "D"], 16>])
       parameters([#tile.memref<"q", [0, 1, 2, 3]>])
       grid(["B", "Sq"] affine_map<()[b, s] -> (b * 8 * (s ceildiv 128))>)
@@ -70,7 +63,7 @@ def Tile_AbiOp : Tile_Op<"abi", [
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, StrAttr:$target,
-                       Tile_ScheduleAttr:$schedule, ArrayAttr:$tensors,
+                       Plan_KernelAttr:$plan, ArrayAttr:$tensors,
                        ArrayAttr:$parameters, StrArrayAttr:$gridSizes,
                        AffineMapAttr:$grid, I64Attr:$threads,
                        I64Attr:$sharedMemory,
@@ -80,26 +73,22 @@ def Tile_AbiOp : Tile_Op<"abi", [
                        OptionalAttr<FlatSymbolRefArrayAttr>:$prologue,
                        OptionalAttr<ArrayAttr>:$contents,
                        UnitAttr:$overlapped,
-                       OptionalAttr<ArrayAttr>:$roles,
-                       OptionalAttr<StrArrayAttr>:$asked,
                        OptionalAttr<I64Attr>:$generator);
   let assemblyFormat = [{
-    $kernel `target` `(` $target `)` `schedule` `(` $schedule `)`
+    $kernel `target` `(` $target `)` `plan` `(` $plan `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
     `grid` `(` $gridSizes $grid `)` `threads` `(` $threads `)`
     `shared_memory` `(` $sharedMemory `)`
     (`persistent` `(` $persistent^ `)`)? (`cluster` `(` $cluster^ `)`)?
     (`prologue` `(` $prologue^ `)`)? (`overlapped` $overlapped^)?
     (`constraints` `(` $constraints^ `)`)?
-    (`contents` `(` $contents^ `)`)? (`roles` `(` $roles^ `)`)?
-    (`asked` `(` $asked^ `)`)? (`generator` `(` $generator^ `)`)? attr-dict
+    (`contents` `(` $contents^ `)`)?
+    (`generator` `(` $generator^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Checks the prologue and the launch's scratch memory.
     ::llvm::LogicalResult verifyPrologue();
-    /// Whether the field of the schedule was set by hand.
-    bool isAsked(::llvm::StringRef field);
   }];
 }
 
@@ -286,14 +275,6 @@ def Tile_DiagonalsOp : Tile_Op<"diagonals", [Pure]> {
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
-}
-
-def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "what a reduction computes", [
-    I32EnumAttrCase<"Add", 0, "add">,
-    I32EnumAttrCase<"Max", 1, "max">,
-    I32EnumAttrCase<"Min", 2, "min">
-  ]> {
-  let cppNamespace = "::fovea::tile";
 }
 
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
@@ -498,8 +479,8 @@ def Tile_StreamOp : Tile_Op<"stream", [
     load does: whoever computes the tile puts it into a stage of that stream, and
     the dots that take the result as an operand, either way round, read it there.
     They may be those of another role; what needs the tile in registers takes the
-    operand. If the schedule has the stream come through memory even so
-    (`isStaged`), other ops may take the result: another role reads it back into
+    operand. If the plan has the stream come through memory even so
+    (`staged`), other ops may take the result: another role reads it back into
     registers, or its copy engine writes it to memory. A dot's second operand, and a transposed first one, are loads or
     streams. So is dS of attention's backward pass, which the product for dK reads
     as it is and that for dQ transposed.
@@ -743,10 +724,10 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
     }
     ```
   }];
-  let arguments = (ins Index:$count, Tile_WorkSchedule:$schedule);
+  let arguments = (ins Index:$count, Plan_WorkSchedule:$schedule);
   let regions = (region SizedRegion<1>:$region);
   let builders = [OpBuilder<(ins "::mlir::Value":$count,
-                                 "::fovea::tile::WorkSchedule":$schedule)>];
+                                 "::fovea::plan::WorkSchedule":$schedule)>];
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;

@@ -9,6 +9,7 @@
 #ifndef FOVEA_DIALECT_TILE_TRANSFORMS_PASSES_H
 #define FOVEA_DIALECT_TILE_TRANSFORMS_PASSES_H
 
+#include "fovea/Dialect/Tile/IR/KernelFacts.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Pass/Pass.h"

@@ -9,12 +9,15 @@
 #ifndef FOVEA_DIALECT_TILE_TRANSFORMS_PASSES_TD
 #define FOVEA_DIALECT_TILE_TRANSFORMS_PASSES_TD
 
+include "fovea/Dialect/Tile/IR/KernelFacts.td"
+
 include "mlir/Pass/PassBase.td"
 
 def FuseOnlineSoftmax
-    : Pass<"tile-fuse-online-softmax", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"tile-fuse-online-softmax", [],
+                 [SoftmaxIsLoops]> {
   let summary = "Write tile.softmax_sum as a loop over key blocks";
-  let description = [{
+  let body = [{
     Rewrites `tile.softmax_sum` into `tile.for_blocks`, with its regions inlined. Which
     algorithm the loop runs is the option `recurrence`; all give the same state
     up to rounding, and keep these promises: a row whose scores are all -inf
@@ -40,6 +43,12 @@ def FuseOnlineSoftmax
     maximum. That, the new reference and the factor stand in a `tile.if_any`;
     the accumulator is rescaled in another, later one, so that a target may
     compute weights before it waits for the accumulator.
+
+    Where the plan has the factor cross to another role (the stream
+    `factor`, `staged`), `conditional` finds it in every step, exactly 1 in rows
+    whose reference stays. The partial sums are multiplied by it as with
+    `deferred`; the accumulator is rescaled in a `tile.if_any` whose condition is
+    that the factor, as it was received, isn't 1.
 
     Where the scores are bounded by themselves, as those under a soft cap are
     (`cap * tanh(s / cap)`), or clamped, all but the first two need no maximum: one
@@ -74,13 +83,13 @@ def FuseOnlineSoftmax
       }
     ```
 
-    Where the schedule says `sum_by_dot`, `deferred`, `conditional` and `lazy`
+    Where the plan says `sum_by_dot`, `deferred`, `conditional` and `lazy`
     do not add up weights but carry `l8 = dot(p, ones, l8)`, eight columns that
     are the same, rescaled with the accumulator. So `l` is the sum of weights as
     rounded for the product, without an addition a weight. Other recurrences,
     blocks of no multiple of 8 keys and sums with `weights` of their own have no
     such product: an error if the field was asked for, else a remark, and the
-    schedule goes without.
+    plan goes without.
 
     `tile.softmax_merge` and `tile.softmax_finish` become elementwise ops.
   }];
@@ -91,7 +100,7 @@ def FuseOnlineSoftmax
     Option<"tau", "tau", "double", "-1.0",
            "With recurrence=conditional or lazy: how far, in powers of two, the "
            "maximum may grow before the state is rescaled; negative: what the "
-           "kernel's schedule says, 8 without one">,
+           "kernel's plan says, 8 without one">,
     Option<"partialSumWidth", "partial-sum-width", "int64_t", "8",
            "Columns of the tile of partial sums that the loop carries; 1 where "
            "it does not divide the block">,
@@ -108,10 +117,12 @@ def FuseOnlineSoftmax
                            "::mlir::scf::SCFDialect"];
 }
 
-def AddByDot : Pass<"tile-add-by-dot", "::mlir::gpu::GPUFuncOp"> {
+def AddByDot
+    : KernelPass<"tile-add-by-dot", [],
+                 []> {
   let summary = "Start dots from what is added to them";
-  let description = [{
-    Where the schedule says `add_by_dot`, a sum of a dot that starts at zero,
+  let body = [{
+    Where the plan says `adds_to_summand`, a sum of a dot that starts at zero,
     and has no other use, and another tile becomes a dot that starts from the
     other tile; so do such sums in both branches of an `scf.if`. Accumulators
     must be set to something in any case, so that the addition costs nothing;
@@ -138,10 +149,11 @@ def AddByDot : Pass<"tile-add-by-dot", "::mlir::gpu::GPUFuncOp"> {
 }
 
 def InterleaveRows
-    : Pass<"tile-interleave-rows", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"tile-interleave-rows", [SoftmaxIsLoops, BlocksAreLoops],
+                 []> {
   let summary = "Work on parts of a tile's rows in turn";
-  let description = [{
-    Where the schedule has several `row_tiles`, the rows of the kernel's dots are
+  let body = [{
+    Where the plan has several `row_tiles`, the rows of the kernel's dots are
     parted, and whatever has to do with rows there is once for each part, side by
     side: loads, dots, stores, what loops carry, and scalars that depend on
     `tile.held_rows`, which says a part's own rows. What the parts share, loops,
@@ -176,7 +188,7 @@ def InterleaveRows
   }];
   let options = [
     Option<"parts", "parts", "int64_t", "-1",
-           "How many; negative: what the kernel's schedule says">
+           "How many; negative: what the kernel's plan says">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [
@@ -184,9 +196,11 @@ def InterleaveRows
   ];
 }
 
-def LowerBlocks : Pass<"tile-lower-blocks", "::mlir::gpu::GPUFuncOp"> {
+def LowerBlocks
+    : KernelPass<"tile-lower-blocks", [],
+                 [BlocksAreLoops]> {
   let summary = "Make loops over blocks scf.for";
-  let description = [{
+  let body = [{
     A range of blocks becomes a loop over their first elements. Blocks that are found
     become a loop over the visits, which carries what these carry. Whether a
     block is partial is `tile.is_partial` of the induction variable, so that
@@ -221,12 +235,14 @@ def LowerBlocks : Pass<"tile-lower-blocks", "::mlir::gpu::GPUFuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def LowerWork : Pass<"tile-lower-work", "::mlir::gpu::GPUFuncOp"> {
+def LowerWork
+    : KernelPass<"tile-lower-work", [],
+                 []> {
   let summary = "Replace tile.foreach_work where each CTA has one item";
-  let description = [{
+  let body = [{
     A `tile.foreach_work` with `schedule(single)` becomes its body, the item the
     CTA's number. Others stay, for passes that know how a kernel's warps agree
-    on the next item; they are an error where the schedule has no roles.
+    on the next item; they are an error where the plan has no roles.
 
     Before:
 
@@ -249,9 +265,10 @@ def LowerWork : Pass<"tile-lower-work", "::mlir::gpu::GPUFuncOp"> {
 }
 
 def SinkCoordinates
-    : Pass<"tile-sink-coordinates", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"tile-sink-coordinates", [],
+                 []> {
   let summary = "Compute coordinates, broadcasts and constants where they are used";
-  let description = [{
+  let body = [{
     Common subexpressions and loop-invariant code are moved out of loops, which
     for a tile means that registers hold it throughout the loop. This pass
     reverses that for tiles that are cheaper to make than to keep: `tile.iota`,

@@ -60,6 +60,12 @@ mlir::RankedTensorType getDeliveredType(mlir::Type type);
 #include "fovea/Dialect/Warp/IR/WarpOps.h.inc"
 
 namespace fovea::warp {
+/// Whether a value of the type is in every warp: no tile, or one of which each
+/// warp holds all.
+bool isWholeInWarps(mlir::Type type);
+/// Whether the tile has a layout, and that has fragments for matrix stores.
+bool hasStoreFragments(mlir::RankedTensorType tile);
+
 /// The asynchronous dots that may give `pending`, through loops and branches
 /// that carry it. Fails if it may come from anywhere else.
 llvm::FailureOr<llvm::SmallVector<DotOp>> findDots(mlir::Value pending);

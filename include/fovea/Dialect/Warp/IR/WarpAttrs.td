@@ -11,6 +11,7 @@
 
 include "fovea/Dialect/Warp/IR/WarpBase.td"
 include "fovea/Dialect/Warp/IR/WarpInterfaces.td"
+include "fovea/Dialect/Plan/IR/PlanInterfaces.td"
 include "fovea/Dialect/Tile/IR/TileInterfaces.td"
 include "mlir/IR/TensorEncoding.td"
 
@@ -86,6 +87,7 @@ def Warp_WgmmaAttr : Warp_Attr<"Wgmma", "wgmma", [
   let parameters = (ins "int64_t":$groups);
   let assemblyFormat = "`<` `groups` `=` $groups `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = "bool hasStoreFragments() const { return true; }";
 }
 
 def Warp_LanesAttr : Warp_Attr<"Lanes", "lanes", [
@@ -99,6 +101,7 @@ def Warp_LanesAttr : Warp_Attr<"Lanes", "lanes", [
 
     Example: `tensor<1x32xi1, #warp.lanes>`
   }];
+  let extraClassDeclaration = "bool isOneWarps() const { return true; }";
 }
 
 def Warp_DiagonalsAttr : Warp_Attr<"Diagonals", "diagonals", [
@@ -123,6 +126,40 @@ def Warp_DiagonalsAttr : Warp_Attr<"Diagonals", "diagonals", [
     /// Columns between a thread's registers.
     static constexpr int64_t kStep = 16;
     int64_t getRowsOfWarp() const { return getRows() / getWarps(); }
+  }];
+}
+
+class Warp_Unit<string attrName, string attrMnemonic, list<string> methods = []>
+    : Warp_Attr<attrName, attrMnemonic,
+                [DeclareAttrInterfaceMethods<MatrixUnitAttrInterface, methods>]>;
+
+def Warp_MmaSyncUnitAttr : Warp_Unit<"MmaSyncUnit", "mma_sync_unit"> {
+  let summary = "the matrix unit of mma.sync";
+  let description = [{
+    A warp multiplies what its lanes hold, and is done when the instruction
+    returns (mma.sync.m16n8k16). Accumulators are in `#warp.mma_sync`.
+  }];
+}
+
+def Warp_WgmmaUnitAttr : Warp_Unit<"WgmmaUnit", "wgmma_unit", ["takesOnes"]> {
+  let summary = "the matrix unit of wgmma";
+  let description = [{
+    A warp group has a product made while it goes on, of operands in shared
+    memory, the first one in registers if it likes (wgmma.mma_async.m64nNk16).
+    Accumulators are in `#warp.wgmma`.
+  }];
+  let extraClassDeclaration = [{
+    static constexpr int64_t kGroupWarps = 4, kGroupRows = 64;
+  }];
+}
+
+def Warp_Tcgen05UnitAttr
+    : Warp_Unit<"Tcgen05Unit", "tcgen05_unit", ["accumulatesInMemory"]> {
+  let summary = "the matrix unit of tcgen05";
+  let description = [{
+    One thread has products made, of operands in shared memory, the first one in
+    tensor memory if it likes, into accumulators there. A warp group holds an
+    accumulator's 128 rows when it reads them.
   }];
 }
 

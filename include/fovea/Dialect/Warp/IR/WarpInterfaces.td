@@ -52,7 +52,16 @@ def ThreadLayoutAttrInterface : AttrInterface<"ThreadLayoutAttrInterface"> {
       `dim` are those reached by exchanging lanes with these masks, one after
       the other. Fails if other warps hold some of them.}],
       "::llvm::FailureOr<::llvm::SmallVector<int64_t>>", "getReductionLanes",
-      (ins "int64_t":$dim)>
+      (ins "int64_t":$dim)>,
+    InterfaceMethod<[{Whether every warp holds all of a tile, an element a lane:
+      what is computed of it any warp computes alone, and votes on.}],
+      "bool", "isOneWarps", (ins), "",
+      /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<[{Whether each warp holds 16 rows of its own, in fragments
+      that matrix stores (`stmatrix`) take: the four lanes of a quad share two
+      rows, two columns of every eight each.}],
+      "bool", "hasStoreFragments", (ins), "",
+      /*defaultImplementation=*/"return false;">
   ];
 }
 

@@ -9,6 +9,7 @@
 #ifndef FOVEA_DIALECT_WARP_TRANSFORMS_PASSES_H
 #define FOVEA_DIALECT_WARP_TRANSFORMS_PASSES_H
 
+#include "fovea/Dialect/Warp/IR/KernelFacts.h"
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
 #include "mlir/Pass/Pass.h"

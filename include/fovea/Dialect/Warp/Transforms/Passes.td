@@ -9,13 +9,16 @@
 #ifndef FOVEA_DIALECT_WARP_TRANSFORMS_PASSES_TD
 #define FOVEA_DIALECT_WARP_TRANSFORMS_PASSES_TD
 
+include "fovea/Dialect/Warp/IR/KernelFacts.td"
+
 include "mlir/Pass/PassBase.td"
 
 def WarpInsertAsyncCopies
-    : Pass<"warp-insert-async-copies", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-insert-async-copies", [DotsReadMemory, IsOneProgram],
+                 []> {
   let summary = "Make copies asynchronous, with a pipeline each";
-  let description = [{
-    A copy in a loop gets a buffer of as many stages as the schedule says, and a
+  let body = [{
+    A copy in a loop gets a buffer of as many stages as the plan says, and a
     pipeline: the stages before the last are filled ahead of the loop, each
     iteration waits for its own stage and fills the one that it will need
     `stages - 1` iterations later. A copy outside loops gets a pipeline of one
@@ -34,9 +37,10 @@ def WarpInsertAsyncCopies
 }
 
 def WarpDistributeWork
-    : Pass<"warp-distribute-work", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-distribute-work", [IsOneProgram],
+                 [WorkIsDealt]> {
   let summary = "Make the loop over work a loop of the CTA";
-  let description = [{
+  let body = [{
     `tile.foreach_work` of schedule `static` or `dynamic` becomes an `scf.while`
     whose first round is the CTA's own number; the next is one grid further
     (`static`) or what `warp.next_work` says (`dynamic`). All of the round stands
@@ -47,9 +51,11 @@ def WarpDistributeWork
                            "::fovea::warp::WarpDialect"];
 }
 
-def WarpChainTiles : Pass<"warp-chain-tiles", "::mlir::gpu::GPUFuncOp"> {
+def WarpChainTiles
+    : KernelPass<"warp-chain-tiles", [DotsReadMemory, WorkIsDealt, IsOneProgram],
+                 []> {
   let summary = "Issue the next tile's first scores with this one's last product";
-  let description = [{
+  let body = [{
     Rotates the loop over work: what a round does before its loop over blocks
     moves to the end of the round before, woven into what that does behind its
     own loop. So the next tile's first scores and the last product of this one
@@ -65,12 +71,13 @@ def WarpChainTiles : Pass<"warp-chain-tiles", "::mlir::gpu::GPUFuncOp"> {
 }
 
 def WarpInsertPipelines
-    : Pass<"warp-insert-pipelines", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-insert-pipelines", [DotsReadMemory, WorkIsDealt, IsOneProgram],
+                 []> {
   let summary = "Give each copy and each stream a pipeline, where it stands";
-  let description = [{
+  let body = [{
     For kernels whose copies and dots will be the work of different warps. A
     copy, or a store of a computed tile (`tile.stream`) with the fence behind it,
-    gets a buffer of as many stages as the schedule says for its name, and a
+    gets a buffer of as many stages as the plan says for its name, and a
     pipeline; `warp.producer_acquire` and
     `warp.producer_commit` stand around it, `warp.consumer_wait` before the first
     reader and `warp.consumer_release` behind the last. The position in the ring
@@ -83,8 +90,8 @@ def WarpInsertPipelines
     accumulator: both are streams of one stage. Who reads an accumulator holds its
     stage until what lies over it is stored. A dot that adds to what the round
     before left has a stage in each round: in it the one before is changed in
-    place, or only taken and given back, and the last one is read behind the loop,
-    which must run at least once.
+    place, perhaps behind a vote, or only taken and given back, and the last one
+    is read behind the loop, which must run at least once.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -94,10 +101,12 @@ def WarpInsertPipelines
 }
 
 def WarpInsertOutputCopies
-    : Pass<"warp-insert-output-copies", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-insert-output-copies", [IsOneProgram],
+                 []> {
   let summary = "Send tiles of output through shared memory";
-  let description = [{
-    For schedules with `output = tma`, and for stores that add. Instead of `tile.store`, warps write their
+  let body = [{
+    For stores that the plan leaves to the copy engine (`copied`), and for those
+    that add. Instead of `tile.store`, warps write their
     rows to shared memory, `warp.local_store`, and issue a copy of them,
     `warp.copy_out async`; the copy engine knows the tensor's ends.
 
@@ -117,9 +126,11 @@ def WarpInsertOutputCopies
   ];
 }
 
-def WarpOverlapDots : Pass<"warp-overlap-dots", "::mlir::gpu::GPUFuncOp"> {
+def WarpOverlapDots
+    : KernelPass<"warp-overlap-dots", [DotsReadMemory, IsOneProgram],
+                 []> {
   let summary = "Run softmax under dots in flight";
-  let description = [{
+  let body = [{
     Pipelines loops in which one dot's register operand is computed from
     another's result, with upstream's loop pipeliner: dots become asynchronous,
     and the order of an iteration becomes: issue this block's scores, issue the
@@ -146,10 +157,11 @@ def WarpOverlapDots : Pass<"warp-overlap-dots", "::mlir::gpu::GPUFuncOp"> {
 }
 
 def WarpKeepDotsInFlight
-    : Pass<"warp-keep-dots-in-flight", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-keep-dots-in-flight", [DotsReadMemory, IsOneProgram],
+                 []> {
   let summary = "Let a sum's next product be issued before the last one is done";
-  let description = [{
-    For dots of which the schedule says `inFlight`, each of which adds to what its
+  let body = [{
+    For dots of which the plan says `in_flight`, each of which adds to what its
     loop carries. The loop carries the product that is not delivered
     (`warp.begin_sum`, `!warp.pending`); the next round adds to it without a wait,
     and the wait for it stands behind the loop. What the stages need, that they are
@@ -168,16 +180,18 @@ def WarpKeepDotsInFlight
   ];
 }
 
-def WarpSplitSoftmax : Pass<"warp-split-softmax", "::mlir::gpu::GPUFuncOp"> {
+def WarpSplitSoftmax
+    : KernelPass<"warp-split-softmax", [DotsReadMemory, IsOneProgram],
+                 []> {
   let summary = "Order exponentials around the wait for a product";
-  let description = [{
+  let body = [{
     Where a dot's first operand is computed while the dot that reads the one
     before it is in flight, says what must stand above and what below that dot's
     wait: registers that are read may be overwritten only after it, so the
     operand is rounded below it; what is rounded stays above it, so that it waits
-    for as little as possible. In loops, the share of the columns that the
-    schedule has for the dot's name (`softmax_part` for `o`) is computed above the
-    wait and the others below, beside the first ones' rounding.
+    for as little as possible. In loops, the share of the columns that the plan
+    has for the dot's name (`operand_above`) is computed above the wait and the
+    others below, beside the first ones' rounding.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [
@@ -186,9 +200,10 @@ def WarpSplitSoftmax : Pass<"warp-split-softmax", "::mlir::gpu::GPUFuncOp"> {
 }
 
 def WarpAssignVoteLayouts
-    : Pass<"warp-assign-vote-layouts", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-assign-vote-layouts", [IsOneProgram],
+                 []> {
   let summary = "Give each lane one of the candidates that a warp votes on";
-  let description = [{
+  let body = [{
     The flags of a `tile.ballot`, and all that they are computed from, get the
     layout `#warp.lanes`: copies of those ops stand before the ballot. It runs
     before any pass that moves values into loops, which could no longer be
@@ -198,9 +213,10 @@ def WarpAssignVoteLayouts
 }
 
 def WarpAssignDiagonalLayouts
-    : Pass<"warp-assign-diagonal-layouts", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-assign-diagonal-layouts", [IsOneProgram],
+                 []> {
   let summary = "Give each warp the diagonals of its rows";
-  let description = [{
+  let body = [{
     The operand of a `tile.diagonals`, and all that it is computed from, get the
     layout `#warp.diagonals`: copies of those ops stand before it. Each warp so
     computes a diagonal once or twice, not once for each score on it, and lanes
@@ -211,14 +227,15 @@ def WarpAssignDiagonalLayouts
 }
 
 def WarpApproximateExp2
-    : Pass<"warp-approximate-exp2", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-approximate-exp2", [DotsReadMemory],
+                 []> {
   let summary = "Compute some exponentials on FMA units";
-  let description = [{
+  let body = [{
     The special-function unit gives 16 exponentials a clock and SM; where softmax
     waits for it, a part can be polynomials on FMA units (FlashAttention 4). Of
     each `math.exp2` on f32 that is rounded to 16 bits and multiplied by a dot, in
     this or the next round of a loop, the last columns, in multiples of 8, are computed
-    as below: the share that the schedule has for the dot's name (`exp2_by_fma` for `o`).
+    as below: the share that the plan has for the dot's name (`operand_by_fma`).
 
     ```text
     x' = max(x, -127)                  // keeps NaN; -inf becomes -127
@@ -238,7 +255,7 @@ def WarpApproximateExp2
   }];
   let options = [
     Option<"share", "share", "int64_t", "-1",
-           "Per cent of the columns; negative: what the kernel's schedule says">
+           "Per cent of the columns; negative: what the kernel's plan says">
   ];
   let dependentDialects = ["::fovea::warp::WarpDialect",
                            "::mlir::arith::ArithDialect",
@@ -248,13 +265,14 @@ def WarpApproximateExp2
   ];
 }
 
-def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
+def WarpAssignLayouts
+    : KernelPass<"warp-assign-layouts", [BlocksAreLoops, DotsReadMemory],
+                 [HasThreadLayouts]> {
   let summary = "Say which thread holds which element";
-  let description = [{
-    Replaces `#tile.reg` by the target's layout in all types of the kernel. That
-    is one layout for accumulators, first operands and what is computed between
-    them: `#warp.wgmma` where the schedule has roles, `#warp.mma_sync` elsewhere.
-    No tile ever moves between threads.
+  let body = [{
+    Replaces `#tile.reg` by a layout in all types of the kernel. That is one
+    layout for accumulators, first operands and what is computed between them,
+    which the plan's matrix unit has for the warps that compute. No tile ever moves between threads.
 
     Where `tile.abi` lists roles, these may have different numbers of warps, so
     a tile has the layout of the role that owns what is done with it: tiles that
@@ -267,9 +285,10 @@ def WarpAssignLayouts : Pass<"warp-assign-layouts", "::mlir::gpu::GPUFuncOp"> {
 }
 
 def WarpPrefetchScalars
-    : Pass<"warp-prefetch-scalars", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-prefetch-scalars", [BlocksAreLoops],
+                 []> {
   let summary = "Read scalars one iteration of a loop ahead";
-  let description = [{
+  let body = [{
     A scalar that an iteration reads from global memory, in its body or in a
     branch of it, is read in the iteration before, behind the products that
     that one issues, and carried over; so the product that starts from it does
@@ -293,9 +312,10 @@ def WarpPrefetchScalars
 }
 
 def WarpSplitMaskedLoops
-    : Pass<"warp-split-masked-loops", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-split-masked-loops", [BlocksAreLoops],
+                 []> {
   let summary = "Split loops over blocks where partial ones end";
-  let description = [{
+  let body = [{
     A loop with an `scf.if` under `tile.is_partial %iv below %a from %b`, with `a`
     and `b` defined outside, becomes three: before `a`, from `a` to `b`, and from
     `b` on. The answer is a constant in each, so the middle one runs without the
@@ -309,12 +329,14 @@ def WarpSplitMaskedLoops
   ];
 }
 
-def WarpPingPong : Pass<"warp-ping-pong", "::mlir::gpu::GPUFuncOp"> {
+def WarpPingPong
+    : KernelPass<"warp-ping-pong", [DotsReadMemory, IsOneProgram],
+                 []> {
   let summary = "Let warp groups take turns at the matrix units";
-  let description = [{
+  let body = [{
     Puts `warp.begin_turn` before and `warp.end_turn` behind dots that are issued
     without a wait between them, so that one warp group's softmax runs under the
-    others' dots (FlashAttention 3's ping-pong scheduling). For schedules with
+    others' dots (FlashAttention 3's ping-pong scheduling). For plans with
     `ping_pong` and more than one warp group.
   }];
   let statistics = [
@@ -322,9 +344,11 @@ def WarpPingPong : Pass<"warp-ping-pong", "::mlir::gpu::GPUFuncOp"> {
   ];
 }
 
-def WarpLowerVotes : Pass<"warp-lower-votes", "::mlir::gpu::GPUFuncOp"> {
+def WarpLowerVotes
+    : KernelPass<"warp-lower-votes", [],
+                 [VotesAreBranches]> {
   let summary = "Make tile.if_any a vote and a branch";
-  let description = [{
+  let body = [{
     `tile.if_any` becomes `warp.any` and an `scf.if` on it. Where the condition
     is a tile that another such branch gives, and that is false if that branch
     is not taken, the vote moves into it: a branch seldom taken costs no second
@@ -335,22 +359,25 @@ def WarpLowerVotes : Pass<"warp-lower-votes", "::mlir::gpu::GPUFuncOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
-def WarpPrintRoles : Pass<"warp-print-roles", "::mlir::gpu::GPUFuncOp"> {
+def WarpPrintRoles
+    : KernelPass<"warp-print-roles", [IsOneProgram],
+                 []> {
   let summary = "Print which roles will run what";
-  let description = [{
+  let body = [{
     For a kernel that is still one program: the ops with effects, in their order,
     and the roles that `warp-specialize` will give them to.
   }];
 }
 
-def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
+def WarpSpecialize
+    : KernelPass<"warp-specialize", [WorkIsDealt, DotsReadMemory, VotesAreBranches, IsOneProgram],
+                 []> {
   let summary = "Give each role its part of the program";
-  let description = [{
+  let body = [{
     Turns the kernel's one program, in which everything stands in the order of
     its use, into a `warp.specialize` with a region for each of the `roles` of
-    its `tile.abi`. Where that has none and the schedule has
-    `producer_registers`, there are two: `load` owns the streams that are copied
-    from memory, `compute` the rest.
+    its plan. A role that owns `copies` has the streams that are copied from
+    memory; one that owns `"*"` has the rest.
 
     Roles own names, and all else follows. A role runs what has a name that it
     owns. It acquires and commits the stages of a stream that it owns; the roles
@@ -369,7 +396,9 @@ def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
 
     It is an error if a tile that is computed from data would be found by two
     roles (a stream must bring it), if two roles use one memory, one writes it
-    and no stream orders them, or if no role runs an op.
+    and no stream orders them, or if no role runs an op. Several roles may write
+    a tensor of the host's that nobody reads, as parts of one family (`out.0`,
+    `out.1`), since parts have different rows.
 
     `warp.next_work` becomes `warp.fetch_work` and a `warp.send` at the start of
     the round in the first role that copies from memory, and a `warp.receive`
@@ -392,9 +421,10 @@ def WarpSpecialize : Pass<"warp-specialize", "::mlir::gpu::GPUFuncOp"> {
 }
 
 def WarpAllocateSharedMemory
-    : Pass<"warp-allocate-shared-memory", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-allocate-shared-memory", [DotsReadMemory],
+                 [BuffersHavePlaces]> {
   let summary = "Place shared buffers";
-  let description = [{
+  let body = [{
     Gives each `warp.alloc` its offset, a multiple of 1024 bytes, and writes the
     sum to the kernel's `tile.abi`. In kernels with roles the pipelines' barriers
     and the mailboxes' slots come behind the buffers. Fails if the target has
@@ -403,9 +433,10 @@ def WarpAllocateSharedMemory
 }
 
 def WarpVerifyPipelines
-    : Pass<"warp-verify-pipelines", "::mlir::gpu::GPUFuncOp"> {
+    : KernelPass<"warp-verify-pipelines", [WorkIsDealt, DotsReadMemory],
+                 []> {
   let summary = "Check that pipelines are used as they must be";
-  let description = [{
+  let body = [{
     Changes nothing. Fails where the program shows that
 
     - two roles fill one pipeline, a role waits for what nobody fills, or waits

@@ -2,10 +2,10 @@
 
 import sys
 
-roles = ", ".join(f'#tile.role<"r{n}", warps = 1, registers = 24, owns = ["x{n}"]>' for n in range(int(sys.argv[1])))
+roles = ", ".join(f'<"r{n}", warps = 1, registers = 24, owns = ["x{n}"]>' for n in range(int(sys.argv[1])))
 print(f"""gpu.module @m {{
-  tile.abi @f target("sm_90a") schedule(<tile_m = 64, tile_n = 64, warps = 4, stages = 2, query_in_registers = 0, min_blocks = 2>)
-    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) roles([{roles}])
+  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, min_blocks = 2, roles = [{roles}]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f() kernel {{
     gpu.return
   }}

@@ -1,4 +1,5 @@
-//===- WarpGroupSchedule.cpp - Schedules of specialised kernels -*- C++ -*-===//
+//===- WarpGroupPlanner.cpp - Schedules of two roles -------------*- C++
+//-*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WarpGroupSchedule.h"
+#include "Planner.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
@@ -14,10 +15,7 @@
 
 using namespace mlir;
 using namespace fovea;
-using tile::ScheduleAttr;
 
-// A warp group is four warps and holds 64 rows of an accumulator.
-static constexpr int64_t kGroupWarps = 4, kGroupRows = 64;
 static constexpr int64_t kBudgetStep = 8, kLeastBudget = 24;
 // Registers of a thread besides its tiles: row statistics, ring positions,
 // descriptors, operands of the instructions in flight.
@@ -65,7 +63,8 @@ std::string fovea::getWarpGroupOverrides(int64_t groups) {
   Budget budget = getBudget(groups);
   return llvm::formatv("warps={0},tile_m={1},producer_registers={2},"
                        "consumer_registers={3},ping_pong={4}",
-                       groups * kGroupWarps, groups * kGroupRows,
+                       groups * warp::WgmmaUnitAttr::kGroupWarps,
+                       groups * warp::WgmmaUnitAttr::kGroupRows,
                        budget.producer, budget.consumer, int(groups > 1));
 }
 
@@ -107,18 +106,9 @@ static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
              problem.scoreBits / 8;
 }
 
-int64_t fovea::getWarpGroupSharedMemory(const ScheduleProblem &problem,
-                                        ScheduleAttr schedule) {
-  auto getStages = [&](StringRef name) {
-    return schedule.getStream(StringAttr::get(schedule.getContext(), name))
-        .stages;
-  };
-  return getSharedBytes(problem, schedule.getTileM(), schedule.getTileN(),
-                        getStages("q"), getStages("k"), getStages("v"),
-                        schedule.getSumByDot(), schedule.getScoreStages(),
-                        getScoreLoops(schedule.getRecurrence()),
-                        schedule.getOutputStages());
-}
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
 
 /// Output can lie in the query's buffer if it is as wide, and if nobody waits
 /// for that buffer before the output is written.
@@ -129,13 +119,16 @@ static bool isQueryBufferFree(bool chain, int64_t queryStages) {
   return !chain || queryStages == 2;
 }
 
-void fovea::fitToGroups(const ScheduleProblem &problem, bool rows, bool budget,
-                        ScheduleFields &fields) {
-  int64_t groups = fields.warps / kGroupWarps;
-  if (fields.warps % kGroupWarps != 0 || groups < 1 || groups > 4)
+/// Makes rows and register budgets, as far as they may be changed, those of as
+/// many warp groups as there are warps for.
+static void fitToGroups(const ScheduleProblem &problem,
+                        plan::MatrixUnitAttrInterface unit, bool rows,
+                        bool budget, ScheduleFields &fields) {
+  int64_t groups = fields.warps / unit.getGroupWarps();
+  if (fields.warps % unit.getGroupWarps() != 0 || groups < 1 || groups > 4)
     return;
   if (rows)
-    fields.tileM = groups * kGroupRows;
+    fields.tileM = groups * unit.getGroupRows();
   if (!budget)
     return;
   Budget registers = getBudget(problem, groups);
@@ -151,9 +144,11 @@ static bool fitsWithOutput(const ScheduleProblem &problem,
                         /*outputStages=*/1) <= problem.target->sharedMemory;
 }
 
-void fovea::chooseOutputStages(const ScheduleProblem &problem,
+/// Gives the output a buffer of its own if there is room for one, if it may
+/// instead of a third or fourth block of keys.
+static void chooseOutputStages(const ScheduleProblem &problem,
                                bool mayTakeKeyStages, ScheduleFields &fields) {
-  int64_t keyStages = fields.keyStages ? fields.keyStages : fields.stages;
+  int64_t keyStages = fields.getKeyStages();
   int64_t least = keyStages;
   if (mayTakeKeyStages && fields.keyStages != 0)
     least = std::min<int64_t>(keyStages, 2);
@@ -164,14 +159,15 @@ void fovea::chooseOutputStages(const ScheduleProblem &problem,
     fields.keyStages = keyStages;
 }
 
-void fovea::chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
+/// Chooses how output gets to memory, once all other fields are known.
+static void chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
                          ScheduleFields &fields) {
   // The copy engine saves up to 5 % of time where output is a larger part of
   // the work, more if it has a buffer of its own: in the query's everybody
   // waits until it is copied. That buffer is worth more than a third block of
   // keys (docs/Performance.md).
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  if (fields.producerRegisters == 0 || headDim > 128)
+  if (headDim > 128)
     return;
   chooseOutputStages(problem, mayTakeKeyStages, fields);
   // The wait costs as much as is saved where tiles are short.
@@ -179,12 +175,13 @@ void fovea::chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
   if (fields.outputStages != 0 ||
       (waitsForLittle && isQueryBufferWideEnough(problem) &&
        isQueryBufferFree(fields.chain, fields.queryStages)))
-    fields.output = tile::OutputPath::Tma;
+    fields.output = plan::OutputPath::Tma;
 }
 
 /// Fills in the widest block that fits, and the stages that then fit.
-static bool fillTile(const ScheduleProblem &problem, Budget budget,
-                     bool isSmall, int64_t keyChunk, ScheduleFields &fields) {
+static bool fillTile(const ScheduleProblem &problem, int64_t groups,
+                     Budget budget, bool isSmall, int64_t keyChunk,
+                     ScheduleFields &fields) {
   auto fits = [&](int64_t tileN, int64_t queryStages, int64_t keyStages,
                   int64_t valueStages) {
     return getSharedBytes(problem, fields.tileM, tileN, queryStages, keyStages,
@@ -195,7 +192,7 @@ static bool fillTile(const ScheduleProblem &problem, Budget budget,
   // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   int64_t widest = 128;
-  bool fillsThree = fields.warps == 3 * kGroupWarps;
+  bool fillsThree = groups == 3;
   if ((isSmall && !problem.sparse && !fillsThree) ||
       (headDim > 192 && problem.uneven))
     widest = 64;
@@ -260,34 +257,61 @@ static int64_t chooseGroups(const ScheduleProblem &problem) {
   return headDim <= (problem.uneven ? 80 : 112) && !changesScores ? 3 : 2;
 }
 
+namespace {
+class WarpGroupPlanner : public Planner {
+public:
+  using Planner::Planner;
+  std::optional<ScheduleFields>
+  decide(const ScheduleProblem &problem,
+         std::optional<plan::RecurrenceKind> recurrence) const override;
+  bool isFor(const ScheduleFields &fields) const override {
+    return fields.hasRoles() && fields.rowTiles == 0;
+  }
+  LogicalResult
+  fit(const ScheduleProblem &problem, const llvm::StringSet<> &asked,
+      ScheduleFields &fields,
+      function_ref<InFlightDiagnostic()> emitError) const override;
+  LogicalResult
+  check(const ScheduleProblem &problem, const ScheduleFields &fields,
+        function_ref<InFlightDiagnostic()> emitError) const override;
+  int64_t getSharedMemory(const ScheduleProblem &problem,
+                          const ScheduleFields &fields) const override;
+
+protected:
+  void addEntries(const ScheduleFields &fields,
+                  Entries &entries) const override;
+};
+} // namespace
+
 std::optional<ScheduleFields>
-fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
-                             std::optional<tile::RecurrenceKind> recurrence) {
-  if (!problem.target->warpGroupDots || problem.elementBits != 16)
+WarpGroupPlanner::decide(const ScheduleProblem &problem,
+                         std::optional<plan::RecurrenceKind> recurrence) const {
+  if (!problem.target->warpGroupDots || !unit.multiplies(problem.elementBits))
     return std::nullopt;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   bool isSmall = headDim <= 64 && !problem.dropout;
   int64_t wanted = chooseGroups(problem), most = problem.dropout ? 2 : 4;
   if (problem.rows != 0)
-    most = std::min<int64_t>(most, llvm::divideCeil(problem.rows, kGroupRows));
+    most = std::min<int64_t>(
+        most, llvm::divideCeil(problem.rows, unit.getGroupRows()));
   // Or the next ones whose tiles divide blocks of queries.
   int64_t groups = 0;
   for (int64_t candidate :
        {std::min(wanted, most), int64_t(3), int64_t(2), int64_t(1)})
     if (groups == 0 && candidate <= most &&
-        problem.queryBlock % (candidate * kGroupRows) == 0)
+        problem.queryBlock % (candidate * unit.getGroupRows()) == 0)
       groups = candidate;
   if (groups == 0 || problem.keyBlock % 16 != 0)
     return std::nullopt;
   ScheduleFields fields;
-  fields.warps = groups * kGroupWarps;
-  fields.tileM = groups * kGroupRows;
+  fields.warps = groups * unit.getGroupWarps();
+  fields.tileM = groups * unit.getGroupRows();
   Budget budget = getBudget(problem, groups);
   fields.producerRegisters = budget.producer;
   fields.consumerRegisters = budget.consumer;
   fields.overlap = 1;
   fields.pingPong = groups > 1;
-  fields.recurrence = recurrence.value_or(tile::RecurrenceKind::Lazy);
+  fields.recurrence = recurrence.value_or(plan::RecurrenceKind::Lazy);
   fields.tau = 32;
   // Weights reach 2^tau, which f16 does not.
   if (!problem.wideExponent)
@@ -300,7 +324,7 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
   // waste more of each product on the ones.
   fields.sumByDot = !problem.lse && isSmall && problem.valueHeadDim == 64;
   fields.work =
-      problem.uneven ? tile::WorkSchedule::Dynamic : tile::WorkSchedule::Static;
+      problem.uneven ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Static;
   fields.classify = problem.classifies;
   // Accumulators round large sums at each step: by 4e-3 of scores in the
   // thousands, which weights can't show and a log-sum-exp does.
@@ -313,32 +337,62 @@ fovea::chooseWarpGroupFields(const ScheduleProblem &problem,
     fields.scoreStages = scoreStages;
     // Whole chunks of keys, if such blocks fit.
     for (int64_t keyChunk : {problem.keyChunk, int64_t(1)})
-      if (fillTile(problem, budget, isSmall, keyChunk, fields))
+      if (fillTile(problem, groups, budget, isSmall, keyChunk, fields))
         return fields;
   }
   return std::nullopt;
 }
 
+LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
+                                    const llvm::StringSet<> &asked,
+                                    ScheduleFields &fields,
+                                    function_ref<InFlightDiagnostic()>) const {
+  bool asksForKeys = asked.contains("key_stages") || asked.contains("stages");
+  bool asksForBudget = asked.contains("producer_registers") ||
+                       asked.contains("consumer_registers");
+  bool asksForBuffer = asked.contains("output_stages");
+  // Rows and registers go by the number of warp groups.
+  if (asked.contains("warps"))
+    fitToGroups(problem, unit, !asked.contains("tile_m"), !asksForBudget,
+                fields);
+  if (!asked.contains("output") && !asksForBuffer)
+    chooseOutput(problem, !asksForKeys, fields);
+  else if (fields.output == plan::OutputPath::Tma && !asksForBuffer)
+    chooseOutputStages(problem, !asksForKeys, fields);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
+
+int64_t WarpGroupPlanner::getSharedMemory(const ScheduleProblem &problem,
+                                          const ScheduleFields &fields) const {
+  return getSharedBytes(problem, fields.tileM, fields.tileN, fields.queryStages,
+                        fields.getKeyStages(), fields.stages, fields.sumByDot,
+                        fields.scoreStages, getScoreLoops(fields.recurrence),
+                        fields.outputStages);
+}
+
 /// Each CTA copies a part of every block's rows for all; whole repetitions of
 /// the swizzle.
 static LogicalResult
-checkCluster(ScheduleAttr schedule,
+checkCluster(const ScheduleFields &fields,
              function_ref<InFlightDiagnostic()> emitError) {
-  int64_t cluster = schedule.getCluster();
+  int64_t cluster = fields.cluster;
   if (cluster != 1 && cluster != 2)
     return emitError() << "schedule's 'cluster' must be 1 or 2, found "
                        << cluster;
-  if (cluster > 1 && schedule.getWork() == tile::WorkSchedule::Dynamic)
+  if (cluster > 1 && fields.work == plan::WorkSchedule::Dynamic)
     return emitError() << "schedule's 'cluster' " << cluster
                        << " needs 'work' single or static";
   return success();
 }
 
 static LogicalResult checkOutput(const ScheduleProblem &problem,
-                                 ScheduleAttr schedule,
+                                 const ScheduleFields &fields,
                                  function_ref<InFlightDiagnostic()> emitError) {
-  if (schedule.getOutput() != tile::OutputPath::Tma ||
-      schedule.getOutputStages() != 0)
+  if (fields.output != plan::OutputPath::Tma || fields.outputStages != 0)
     return success();
   if (!isQueryBufferWideEnough(problem))
     return emitError() << "schedule's 'output' tma needs room for a buffer of "
@@ -346,84 +400,102 @@ static LogicalResult checkOutput(const ScheduleProblem &problem,
                           "values, "
                        << problem.valueHeadDim << ", is not that of keys, "
                        << problem.headDim;
-  if (!isQueryBufferFree(schedule.getChain(), schedule.getQueryStages()))
+  if (!isQueryBufferFree(fields.chain, fields.queryStages))
     return emitError() << "schedule's 'output' tma in the query's buffer "
                           "('output_stages' 0) and 'chain' need "
                           "'query_stages' 2, found "
-                       << schedule.getQueryStages();
+                       << fields.queryStages;
+  return success();
+}
+
+/// Tiles must fit the registers of a thread, and all threads' those of an SM.
+static LogicalResult
+checkBudgets(const ScheduleProblem &problem, int64_t groupWarps,
+             const ScheduleFields &fields,
+             function_ref<InFlightDiagnostic()> emitError) {
+  int64_t groups = fields.warps / groupWarps;
+  int64_t registers = getTileRegisters(problem, fields.tileN, fields.sumByDot,
+                                       fields.scoreStages) +
+                      kOtherRegisters;
+  if (registers > fields.consumerRegisters)
+    return emitError() << "schedule needs about " << registers
+                       << " registers a thread that computes, "
+                          "'consumer_registers' is "
+                       << fields.consumerRegisters
+                       << ": reduce 'tile_n', or use fewer 'warps'";
+  int64_t threads = 32 * groupWarps * (groups + 1);
+  int64_t launched =
+      problem.target->registers / threads / kBudgetStep * kBudgetStep;
+  int64_t wanted = fields.producerRegisters + groups * fields.consumerRegisters;
+  if (wanted > launched * (groups + 1))
+    return emitError() << "schedule's register budgets need "
+                       << wanted * 32 * groupWarps << " registers, a CTA of "
+                       << threads << " threads has " << launched * threads;
   return success();
 }
 
 LogicalResult
-fovea::checkWarpGroupSchedule(const ScheduleProblem &problem,
-                              ScheduleAttr schedule,
-                              function_ref<InFlightDiagnostic()> emitError) {
+WarpGroupPlanner::check(const ScheduleProblem &problem,
+                        const ScheduleFields &fields,
+                        function_ref<InFlightDiagnostic()> emitError) const {
   if (!problem.target->warpGroupDots)
     return emitError() << "schedule has roles ('producer_registers'), which '"
                        << problem.target->name << "' does not support";
-  int64_t groups = schedule.getWarps() / kGroupWarps;
-  if (schedule.getWarps() % kGroupWarps != 0 || groups > 4)
+  int64_t groups = fields.warps / unit.getGroupWarps();
+  if (fields.warps % unit.getGroupWarps() != 0 || groups > 4)
     return emitError() << "schedule's 'warps' must be 4, 8, 12 or 16 where "
                           "roles are specialised, found "
-                       << schedule.getWarps();
-  if (schedule.getTileM() != groups * kGroupRows)
-    return emitError() << "schedule's 'tile_m' must be " << kGroupRows
+                       << fields.warps;
+  if (fields.tileM != groups * unit.getGroupRows())
+    return emitError() << "schedule's 'tile_m' must be " << unit.getGroupRows()
                        << " rows for each of " << groups
-                       << " warp groups, found " << schedule.getTileM();
-  if (schedule.getTileN() % 16 != 0 || schedule.getTileN() > 256)
-    return emitError() << "schedule's 'tile_n' must be a multiple of 16 up to "
-                          "256, found "
-                       << schedule.getTileN();
-  if (schedule.getQueryInRegisters())
+                       << " warp groups, found " << fields.tileM;
+  if (fields.tileN % unit.getColumnStep() != 0 ||
+      fields.tileN > unit.getMostColumns())
+    return emitError() << "schedule's 'tile_n' must be a multiple of "
+                       << unit.getColumnStep() << " up to "
+                       << unit.getMostColumns() << ", found " << fields.tileN;
+  if (fields.queryInRegisters)
     return emitError() << "schedule's 'query_in_registers' must be 0 where "
                           "roles are specialised";
   for (auto [name, registers] :
-       {std::pair("producer_registers", schedule.getProducerRegisters()),
-        std::pair("consumer_registers", schedule.getConsumerRegisters())})
+       {std::pair("producer_registers", fields.producerRegisters),
+        std::pair("consumer_registers", fields.consumerRegisters)})
     if (registers < kLeastBudget || registers % kBudgetStep != 0)
       return emitError() << "schedule's '" << name << "' must be a multiple of "
                          << kBudgetStep << " from " << kLeastBudget
                          << " on, found " << registers;
-  if (failed(checkCluster(schedule, emitError)))
+  if (failed(checkCluster(fields, emitError)))
     return failure();
-  if (schedule.getChain() == 1 && schedule.getQueryStages() != 2)
+  if (fields.chain == 1 && fields.queryStages != 2)
     return emitError() << "schedule's 'chain' 1 needs 'query_stages' 2, found "
-                       << schedule.getQueryStages();
-  if (schedule.getChain() && !schedule.getOverlap())
+                       << fields.queryStages;
+  if (fields.chain && !fields.overlap)
     return emitError() << "schedule's 'chain' needs 'overlap'";
-  if (schedule.getChain() && schedule.getWork() == tile::WorkSchedule::Single)
+  if (fields.chain && fields.work == plan::WorkSchedule::Single)
     return emitError() << "schedule's 'chain' needs 'work' static or dynamic";
-  if (failed(checkOutput(problem, schedule, emitError)))
+  if (failed(checkOutput(problem, fields, emitError)))
     return failure();
-  if (schedule.getSumByDot() && !canSumByDot(problem))
+  if (fields.sumByDot && !canSumByDot(problem))
     return emitError() << "schedule's 'sum_by_dot' needs a value head dim of "
                           "16, 32 or 64, found "
                        << problem.valueHeadDim;
 
-  int64_t registers =
-      getTileRegisters(problem, schedule.getTileN(), schedule.getSumByDot(),
-                       schedule.getScoreStages()) +
-      kOtherRegisters;
-  if (registers > schedule.getConsumerRegisters())
-    return emitError() << "schedule needs about " << registers
-                       << " registers a thread that computes, "
-                          "'consumer_registers' is "
-                       << schedule.getConsumerRegisters()
-                       << ": reduce 'tile_n', or use fewer 'warps'";
-  int64_t threads = 32 * kGroupWarps * (groups + 1);
-  int64_t launched =
-      problem.target->registers / threads / kBudgetStep * kBudgetStep;
-  int64_t wanted = schedule.getProducerRegisters() +
-                   groups * schedule.getConsumerRegisters();
-  if (wanted > launched * (groups + 1))
-    return emitError() << "schedule's register budgets need "
-                       << wanted * 32 * kGroupWarps << " registers, a CTA of "
-                       << threads << " threads has " << launched * threads;
-  int64_t bytes = getWarpGroupSharedMemory(problem, schedule);
-  if (bytes > problem.target->sharedMemory)
-    return emitError() << "schedule needs " << bytes
-                       << " bytes of shared memory, '" << problem.target->name
-                       << "' has " << problem.target->sharedMemory
-                       << ": reduce 'tile_n' or the stages";
-  return success();
+  if (failed(checkBudgets(problem, unit.getGroupWarps(), fields, emitError)))
+    return failure();
+  return checkSharedMemory(problem, fields, "'tile_n' or the stages",
+                           emitError);
+}
+
+void WarpGroupPlanner::addEntries(const ScheduleFields &fields,
+                                  Entries &entries) const {
+  // Budgets are changed for a warp group at a time.
+  entries.roles.push_back(plan::RoleAttr::get(
+      entries.context, "load", unit.getGroupWarps(), fields.producerRegisters,
+      ArrayAttr::get(entries.context, {}), /*copies=*/true));
+  entries.addRole("compute", fields.warps, fields.consumerRegisters, {"*"});
+}
+
+std::unique_ptr<Planner> fovea::makeWarpGroupPlanner(MLIRContext *context) {
+  return std::make_unique<WarpGroupPlanner>(warp::WgmmaUnitAttr::get(context));
 }

@@ -1,0 +1,30 @@
+//===- TileEnums.td - Enums of the tile dialect ------------*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_TILE_IR_TILEENUMS_TD
+#define FOVEA_DIALECT_TILE_IR_TILEENUMS_TD
+
+include "mlir/IR/EnumAttr.td"
+
+def Tile_Access : I32EnumAttr<"Access", "what a kernel does with a tensor", [
+    I32EnumAttrCase<"Read", 0, "read">,
+    I32EnumAttrCase<"Write", 1, "write">,
+    I32EnumAttrCase<"Accumulate", 2, "accumulate">
+  ]> {
+  let cppNamespace = "::fovea::tile";
+}
+
+def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "what a reduction computes", [
+    I32EnumAttrCase<"Add", 0, "add">,
+    I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">
+  ]> {
+  let cppNamespace = "::fovea::tile";
+}
+
+#endif // FOVEA_DIALECT_TILE_IR_TILEENUMS_TD

@@ -1,0 +1,285 @@
+//===- Plan.cpp - The plan dialect ------------------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Plan/IR/Plan.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fovea::plan;
+
+#include "fovea/Dialect/Plan/IR/PlanDialect.cpp.inc"
+#include "fovea/Dialect/Plan/IR/PlanEnums.cpp.inc"
+
+#include "fovea/Dialect/Plan/IR/PlanAttrInterfaces.cpp.inc"
+
+/// `["q", "k"]`, or `copies`.
+static ParseResult parseOwned(AsmParser &parser, ArrayAttr &owns,
+                              bool &copies) {
+  copies = succeeded(parser.parseOptionalKeyword("copies"));
+  owns = ArrayAttr::get(parser.getContext(), {});
+  return copies ? ParseResult(success()) : parser.parseAttribute(owns);
+}
+
+static void printOwned(AsmPrinter &printer, ArrayAttr owns, bool copies) {
+  if (copies)
+    printer << "copies";
+  else
+    printer << owns;
+}
+
+#define GET_ATTRDEF_CLASSES
+#include "fovea/Dialect/Plan/IR/PlanAttrs.cpp.inc"
+
+void PlanDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "fovea/Dialect/Plan/IR/PlanAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+static LogicalResult verifyRange(StringRef name, int64_t value, int64_t least,
+                                 int64_t most, EmitError emitError) {
+  if (value >= least && value <= most)
+    return success();
+  return emitError() << "plan's '" << name << "' must be in [" << least << ", "
+                     << most << "], found " << value;
+}
+/// Of all but numbers.
+template <typename T>
+static LogicalResult verifyRange(StringRef, const T &, int64_t, int64_t,
+                                 EmitError) {
+  return success();
+}
+
+template <typename Plan>
+static LogicalResult verifyFields(const Plan &plan, EmitError emitError) {
+  bool isRight = true;
+  forEachField<Plan>([&](auto field) {
+    isRight =
+        isRight && succeeded(verifyRange(field.name, plan.*field.member,
+                                         field.least, field.most, emitError));
+  });
+  return success(isRight);
+}
+
+LogicalResult StreamAttr::verify(EmitError emitError, StringAttr,
+                                 StreamPlan fields) {
+  return verifyFields(fields, emitError);
+}
+LogicalResult DotAttr::verify(EmitError emitError, StringAttr, DotPlan fields) {
+  return verifyFields(fields, emitError);
+}
+LogicalResult StoreAttr::verify(EmitError emitError, StringAttr name,
+                                StorePlan fields) {
+  if (fields.over && !fields.isCopied)
+    return emitError() << "plan's store " << name
+                       << " goes through a stream's buffer without being "
+                          "'copied'";
+  return verifyFields(fields, emitError);
+}
+
+LogicalResult RoleAttr::verify(EmitError emitError, StringRef name,
+                               int64_t warps, int64_t registers, ArrayAttr owns,
+                               bool) {
+  if (name.empty())
+    return emitError() << "a role needs a name";
+  for (Attribute owned : owns)
+    if (!isa<StringAttr>(owned))
+      return emitError() << "role '" << name << "' owns names, found " << owned;
+  if (warps < 1 || registers < 1)
+    return emitError() << "role '" << name
+                       << "' must have warps and registers, found " << warps
+                       << " and " << registers;
+  // Registers are given to four warps at a time; roles of fewer share them.
+  constexpr int64_t kGroupWarps = 4;
+  if (warps > kGroupWarps && warps % kGroupWarps != 0)
+    return emitError() << "role '" << name << "' must have less than "
+                       << kGroupWarps << " warps or a multiple of "
+                       << kGroupWarps << ", found " << warps;
+  return success();
+}
+
+static LogicalResult verifyRoles(ArrayRef<RoleAttr> roles,
+                                 EmitError emitError) {
+  llvm::StringMap<StringRef> owners;
+  llvm::StringSet<> names;
+  StringRef copier;
+  for (RoleAttr role : roles) {
+    if (!names.insert(role.getName()).second)
+      return emitError() << "two roles are named '" << role.getName() << "'";
+    if (role.getCopies() && !copier.empty())
+      return emitError() << "roles '" << copier << "' and '" << role.getName()
+                         << "' both own the copies";
+    if (role.getCopies())
+      copier = role.getName();
+    for (StringRef owned : role.getOwns().getAsValueRange<StringAttr>()) {
+      auto [owner, isNew] = owners.try_emplace(owned, role.getName());
+      if (!isNew)
+        return emitError() << "roles '" << owner->second << "' and '"
+                           << role.getName() << "' both own \"" << owned
+                           << "\"";
+    }
+  }
+  return success();
+}
+
+template <typename Entry>
+static LogicalResult verifyNames(StringRef what, ArrayRef<Entry> entries,
+                                 EmitError emitError) {
+  llvm::DenseSet<StringAttr> names;
+  for (Entry entry : entries)
+    if (!names.insert(entry.getName()).second)
+      return emitError() << "plan has two entries for " << what << " "
+                         << entry.getName();
+  return success();
+}
+
+LogicalResult
+KernelAttr::verify(EmitError emitError, MatrixUnitAttrInterface unit,
+                   KernelPlan fields, ArrayRef<StreamAttr> streams,
+                   ArrayRef<DotAttr> dots, ArrayRef<StoreAttr> stores,
+                   ArrayRef<RoleAttr> roles, ArrayRef<StringAttr>) {
+  if (!unit)
+    return emitError() << "plan needs a matrix unit";
+  if (failed(verifyFields(fields, emitError)) ||
+      failed(verifyNames("stream", streams, emitError)) ||
+      failed(verifyNames("dot", dots, emitError)) ||
+      failed(verifyNames("store", stores, emitError)))
+    return failure();
+  return verifyRoles(roles, emitError);
+}
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+/// The entry of a name, or else of its family: its first word.
+template <typename Entry>
+static Entry lookup(ArrayRef<Entry> entries, StringRef name) {
+  for (StringRef wanted : {name, name.split('.').first})
+    for (Entry entry : entries)
+      if (entry.getName().getValue() == wanted)
+        return entry;
+  return {};
+}
+
+static StringRef getText(StringAttr name) {
+  return name ? name.getValue() : StringRef();
+}
+
+const KernelPlan *KernelAttr::operator->() const { return &getImpl()->fields; }
+
+StreamPlan KernelAttr::getStream(StringRef name) const {
+  if (StreamAttr stream = lookup(getStreams(), name))
+    return stream.getFields();
+  StreamPlan others;
+  others.stages = getFields().stages;
+  return others;
+}
+DotPlan KernelAttr::getDot(StringRef name) const {
+  DotAttr dot = lookup(getDots(), name);
+  return dot ? dot.getFields() : DotPlan();
+}
+StorePlan KernelAttr::getStore(StringRef name) const {
+  StoreAttr store = lookup(getStores(), name);
+  return store ? store.getFields() : StorePlan();
+}
+StreamPlan KernelAttr::getStream(StringAttr name) const {
+  return getStream(getText(name));
+}
+DotPlan KernelAttr::getDot(StringAttr name) const {
+  return getDot(getText(name));
+}
+StorePlan KernelAttr::getStore(StringAttr name) const {
+  return getStore(getText(name));
+}
+
+bool KernelAttr::hasDot(function_ref<bool(const DotPlan &)> is) const {
+  return llvm::any_of(getDots(),
+                      [&](DotAttr dot) { return is(dot.getFields()); });
+}
+
+bool KernelAttr::isAsked(StringRef field) const {
+  return llvm::any_of(getAsked(),
+                      [&](StringAttr asked) { return asked == field; });
+}
+
+int64_t KernelAttr::getClusterRows() const {
+  return getFields().tileM * getFields().cluster;
+}
+
+bool RoleAttr::ownsName(StringAttr name) const {
+  return name && llvm::is_contained(getOwns(), name);
+}
+
+//===----------------------------------------------------------------------===//
+// Changes
+//===----------------------------------------------------------------------===//
+
+KernelAttr KernelAttr::change(function_ref<void(KernelPlan &)> change) const {
+  KernelPlan fields = getFields();
+  change(fields);
+  return get(getContext(), getUnit(), fields, getStreams(), getDots(),
+             getStores(), getRoles(), getAsked());
+}
+
+/// The entries with something else in them, without those that then say
+/// nothing.
+template <typename Entry, typename Plan>
+static SmallVector<Entry> changeEntries(ArrayRef<Entry> entries,
+                                        function_ref<void(Plan &)> change) {
+  SmallVector<Entry> changed;
+  for (Entry entry : entries) {
+    Plan fields = entry.getFields();
+    change(fields);
+    if (!(fields == Plan()))
+      changed.push_back(
+          Entry::get(entry.getContext(), entry.getName(), fields));
+  }
+  return changed;
+}
+
+KernelAttr KernelAttr::changeDots(function_ref<void(DotPlan &)> change) const {
+  return get(getContext(), getUnit(), getFields(), getStreams(),
+             changeEntries(getDots(), change), getStores(), getRoles(),
+             getAsked());
+}
+
+KernelAttr
+KernelAttr::changeStores(function_ref<void(StorePlan &)> change) const {
+  return get(getContext(), getUnit(), getFields(), getStreams(), getDots(),
+             changeEntries(getStores(), change), getRoles(), getAsked());
+}
+
+KernelAttr KernelAttr::withoutStream(StringRef name) const {
+  SmallVector<StreamAttr> streams(getStreams());
+  llvm::erase_if(streams,
+                 [&](StreamAttr stream) { return stream.getName() == name; });
+  return get(getContext(), getUnit(), getFields(), streams, getDots(),
+             getStores(), getRoles(), getAsked());
+}
+
+KernelAttr KernelAttr::withAsked(ArrayRef<StringRef> asked) const {
+  auto names = llvm::map_to_vector(asked, [&](StringRef name) {
+    return StringAttr::get(getContext(), name);
+  });
+  return get(getContext(), getUnit(), getFields(), getStreams(), getDots(),
+             getStores(), getRoles(), names);
+}

@@ -1,0 +1,55 @@
+//===- KernelFacts.cpp - What holds of warp programs ------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/IR/KernelFacts.h"
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+template <typename Op>
+static Operation *findIf(gpu::GPUFuncOp kernel, bool (*condition)(Op)) {
+  Operation *found = nullptr;
+  kernel.walk([&](Op op) {
+    if (!condition(op))
+      return WalkResult::advance();
+    found = op;
+    return WalkResult::interrupt();
+  });
+  return found;
+}
+
+/// An op that makes a tile of which nobody says who holds it. Where dots
+/// accumulate in tensor memory, tiles have no layouts yet.
+static Operation *findOpenLayout(gpu::GPUFuncOp kernel) {
+  if (findOp<DotIntoOp>(kernel))
+    return nullptr;
+  return findIf<Operation *>(kernel, [](Operation *op) {
+    return llvm::any_of(op->getResultTypes(), [](Type type) {
+      if (auto pending = dyn_cast<PendingType>(type))
+        type = pending.getTile();
+      auto tile = dyn_cast<RankedTensorType>(type);
+      return tile && isa_and_nonnull<tile::RegAttr>(tile.getEncoding());
+    });
+  });
+}
+
+static Operation *findUnplacedBuffer(gpu::GPUFuncOp kernel) {
+  return findIf<AllocOp>(kernel, [](AllocOp op) { return !op.getOffset(); });
+}
+
+const KernelFact warp::kDotsReadMemory{findOp<tile::DotOp>, "tile-to-warp"};
+const KernelFact warp::kVotesAreBranches{findOp<tile::IfAnyOp>,
+                                         "warp-lower-votes"};
+const KernelFact warp::kIsOneProgram{findOp<SpecializeOp>, "",
+                                     /*endedBy=*/"warp-specialize"};
+const KernelFact warp::kHasThreadLayouts{findOpenLayout, "warp-assign-layouts"};
+const KernelFact warp::kBuffersHavePlaces{findUnplacedBuffer,
+                                          "warp-allocate-shared-memory"};

@@ -1,0 +1,63 @@
+//===- MatrixUnits.cpp - What multiplies tiles ------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+//===----------------------------------------------------------------------===//
+// mma.sync
+//===----------------------------------------------------------------------===//
+
+int64_t MmaSyncUnitAttr::getGroupWarps() const { return 1; }
+int64_t MmaSyncUnitAttr::getGroupRows() const { return 16; }
+/// A product's columns are the next one's steps of 16.
+int64_t MmaSyncUnitAttr::getColumnStep() const { return 16; }
+/// What a tile has at most.
+int64_t MmaSyncUnitAttr::getMostColumns() const { return 1024; }
+bool MmaSyncUnitAttr::multiplies(int64_t elementBits) const {
+  return elementBits == 16;
+}
+Attribute MmaSyncUnitAttr::getLayout(EmitError emitError, int64_t warps) const {
+  return MmaSyncAttr::getChecked(emitError, getContext(), warps);
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+int64_t WgmmaUnitAttr::getGroupWarps() const { return kGroupWarps; }
+int64_t WgmmaUnitAttr::getGroupRows() const { return kGroupRows; }
+int64_t WgmmaUnitAttr::getColumnStep() const { return 16; }
+int64_t WgmmaUnitAttr::getMostColumns() const { return 256; }
+bool WgmmaUnitAttr::multiplies(int64_t elementBits) const {
+  return elementBits == 16;
+}
+bool WgmmaUnitAttr::takesOnes() const { return true; }
+Attribute WgmmaUnitAttr::getLayout(EmitError emitError, int64_t warps) const {
+  return WgmmaAttr::getChecked(emitError, getContext(),
+                               warps / getGroupWarps());
+}
+
+//===----------------------------------------------------------------------===//
+// tcgen05
+//===----------------------------------------------------------------------===//
+
+int64_t Tcgen05UnitAttr::getGroupWarps() const { return 4; }
+int64_t Tcgen05UnitAttr::getGroupRows() const { return kTmemRows; }
+int64_t Tcgen05UnitAttr::getColumnStep() const { return 32; }
+int64_t Tcgen05UnitAttr::getMostColumns() const { return 256; }
+bool Tcgen05UnitAttr::multiplies(int64_t elementBits) const {
+  return elementBits == 16;
+}
+bool Tcgen05UnitAttr::accumulatesInMemory() const { return true; }
+Attribute Tcgen05UnitAttr::getLayout(EmitError, int64_t) const { return {}; }

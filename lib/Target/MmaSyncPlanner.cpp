@@ -1,0 +1,188 @@
+//===- MmaSyncPlanner.cpp - Schedules for mma.sync --------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One program for all warps, each with rows of its own. Registers bound the
+// tile, and how many CTAs share an SM.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planner.h"
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+using namespace mlir;
+using namespace fovea;
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Schedules for mma.sync targets by the larger head dim. All fit 99 KiB, the
+/// least that any of these chips has.
+struct MmaSyncEntry {
+  int64_t headDim, tileM, tileN, queryInRegisters, minBlocks;
+
+  ScheduleFields get() const {
+    ScheduleFields fields;
+    fields.tileM = tileM;
+    fields.tileN = tileN;
+    fields.queryInRegisters = queryInRegisters;
+    fields.minBlocks = minBlocks;
+    return fields;
+  }
+};
+} // namespace
+
+static constexpr MmaSyncEntry kMmaSyncTable[] = {
+    {32, 128, 64, 1, 2}, {64, 128, 64, 0, 2}, {96, 128, 32, 0, 2},
+    {128, 64, 64, 0, 2}, {192, 64, 48, 0, 1}, {256, 64, 32, 0, 1},
+};
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+/// The largest multiple of `step` up to `most` that divides `block`; `most` if
+/// there is none.
+static int64_t largestDividing(int64_t most, int64_t step, int64_t block) {
+  for (int64_t size = most; size >= step; size -= step)
+    if (block % size == 0)
+      return size;
+  return most;
+}
+
+/// Lets tiles divide the blocks that are visited, a warp taking no more rows
+/// than before.
+static void fitToBlocks(const ScheduleProblem &problem,
+                        plan::MatrixUnitAttrInterface unit,
+                        ScheduleFields &fields) {
+  int64_t least = unit.getGroupRows();
+  fields.tileN =
+      largestDividing(fields.tileN, unit.getColumnStep(), problem.keyBlock);
+  int64_t warpRows = fields.tileM / fields.warps;
+  for (int64_t rows = fields.tileM; rows >= least; rows -= least) {
+    if (problem.queryBlock % rows != 0)
+      continue;
+    for (int64_t warps = fields.warps; warps * warpRows >= rows; --warps)
+      if (rows % (least * warps) == 0) {
+        fields.tileM = rows;
+        fields.warps = warps;
+        return;
+      }
+  }
+}
+
+namespace {
+class MmaSyncPlanner : public Planner {
+public:
+  using Planner::Planner;
+  std::optional<ScheduleFields>
+  decide(const ScheduleProblem &problem,
+         std::optional<plan::RecurrenceKind> recurrence) const override;
+  bool isFor(const ScheduleFields &fields) const override {
+    return !fields.hasRoles();
+  }
+  LogicalResult
+  fit(const ScheduleProblem &problem, const llvm::StringSet<> &asked,
+      ScheduleFields &fields,
+      function_ref<InFlightDiagnostic()> emitError) const override;
+  LogicalResult
+  check(const ScheduleProblem &problem, const ScheduleFields &fields,
+        function_ref<InFlightDiagnostic()> emitError) const override;
+  int64_t getSharedMemory(const ScheduleProblem &problem,
+                          const ScheduleFields &fields) const override;
+};
+} // namespace
+
+std::optional<ScheduleFields>
+MmaSyncPlanner::decide(const ScheduleProblem &problem,
+                       std::optional<plan::RecurrenceKind>) const {
+  int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
+  ScheduleFields fields =
+      llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
+        return headDim <= candidate.headDim;
+      })->get();
+  fitToBlocks(problem, unit, fields);
+  // Few rows: no more than one warp's instruction needs for each warp.
+  if (problem.rows != 0)
+    fields.tileM = std::min(fields.tileM, unit.getGroupRows() * fields.warps);
+  return fields;
+}
+
+LogicalResult
+MmaSyncPlanner::fit(const ScheduleProblem &problem,
+                    const llvm::StringSet<> &asked, ScheduleFields &fields,
+                    function_ref<InFlightDiagnostic()> emitError) const {
+  if (failed(fields.dropRoleFields(asked, emitError)))
+    return failure();
+  if (asked.contains("work") && fields.work != plan::WorkSchedule::Single)
+    return emitError() << "schedule's 'work' must be single without roles "
+                          "('producer_registers'), found "
+                       << plan::stringifyWorkSchedule(fields.work);
+  fields.work = plan::WorkSchedule::Single;
+  // There are no such sums: not those chosen with roles in mind.
+  if (!asked.contains("sum_by_dot"))
+    fields.sumByDot = 0;
+  return success();
+}
+
+int64_t MmaSyncPlanner::getSharedMemory(const ScheduleProblem &problem,
+                                        const ScheduleFields &fields) const {
+  int64_t loops = getScoreLoops(fields.recurrence);
+  int64_t elements = fields.tileM * problem.headDim +
+                     fields.stages * fields.tileN *
+                         (loops * problem.headDim + problem.valueHeadDim);
+  return elements * problem.elementBits / 8;
+}
+
+LogicalResult
+MmaSyncPlanner::check(const ScheduleProblem &problem,
+                      const ScheduleFields &fields,
+                      function_ref<InFlightDiagnostic()> emitError) const {
+  if (fields.output != plan::OutputPath::Direct)
+    return emitError() << "schedule's 'output' tma needs roles "
+                          "('producer_registers')";
+  if (fields.cluster != 1)
+    return emitError() << "schedule's 'cluster' must be 1 without roles "
+                          "('producer_registers'), found "
+                       << fields.cluster;
+  int64_t rows = unit.getGroupRows() * fields.warps;
+  if (fields.warps > 16)
+    return emitError() << "schedule's 'warps' must be at most 16, found "
+                       << fields.warps;
+  if (fields.tileM % rows != 0)
+    return emitError() << "schedule's 'tile_m' must be a multiple of "
+                       << unit.getGroupRows() << " rows for each of "
+                       << fields.warps << " warps, found " << fields.tileM;
+  if (fields.tileN % unit.getColumnStep() != 0)
+    return emitError() << "schedule's 'tile_n' must be a multiple of "
+                       << unit.getColumnStep() << ", found " << fields.tileN;
+  if (fields.stages > 8)
+    return emitError() << "schedule's 'stages' must be at most 8, found "
+                       << fields.stages;
+  if (failed(checkSharedMemory(problem, fields,
+                               "'tile_m', 'tile_n' or 'stages'", emitError)))
+    return failure();
+  // The output accumulator, the scores and the probabilities must fit a
+  // thread's 255 registers with room for addresses and operands.
+  int64_t threadRows = fields.tileM / (8 * fields.warps);
+  int64_t registers =
+      threadRows * (problem.valueHeadDim / 4 + fields.tileN / 4);
+  if (fields.queryInRegisters)
+    registers += threadRows * problem.headDim / 8;
+  if (registers > 224)
+    return emitError() << "schedule needs " << registers
+                       << " registers a thread for its tiles, at most 224 fit: "
+                          "reduce 'tile_m' or 'tile_n', or use more 'warps'";
+  return success();
+}
+
+std::unique_ptr<Planner> fovea::makeMmaSyncPlanner(MLIRContext *context) {
+  return std::make_unique<MmaSyncPlanner>(warp::MmaSyncUnitAttr::get(context));
+}

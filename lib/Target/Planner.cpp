@@ -1,0 +1,140 @@
+//===- Planner.cpp - Makes plans of fields ----------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planner.h"
+
+using namespace mlir;
+using namespace fovea;
+
+//===----------------------------------------------------------------------===//
+// Planners
+//===----------------------------------------------------------------------===//
+
+SmallVector<std::unique_ptr<Planner>>
+fovea::makePlanners(MLIRContext *context) {
+  SmallVector<std::unique_ptr<Planner>> planners;
+  planners.push_back(makeTensorMemoryPlanner(context));
+  planners.push_back(makeWarpGroupPlanner(context));
+  planners.push_back(makeMmaSyncPlanner(context));
+  return planners;
+}
+
+std::unique_ptr<Planner> fovea::makePlanner(MLIRContext *context,
+                                            const ScheduleFields &fields) {
+  for (std::unique_ptr<Planner> &planner : makePlanners(context))
+    if (planner->isFor(fields))
+      return std::move(planner);
+  llvm_unreachable("the last planner's unit has no roles");
+}
+
+LogicalResult
+Planner::checkSharedMemory(const ScheduleProblem &problem,
+                           const ScheduleFields &fields, StringRef remedy,
+                           function_ref<InFlightDiagnostic()> emitError) const {
+  int64_t bytes = getSharedMemory(problem, fields);
+  if (bytes <= problem.target->sharedMemory)
+    return success();
+  return emitError() << "schedule needs " << bytes
+                     << " bytes of shared memory, '" << problem.target->name
+                     << "' has " << problem.target->sharedMemory << ": reduce "
+                     << remedy;
+}
+
+int64_t fovea::getSharedMemory(MLIRContext *context,
+                               const ScheduleProblem &problem,
+                               const ScheduleFields &fields) {
+  return makePlanner(context, fields)->getSharedMemory(problem, fields);
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+void Planner::Entries::addStream(StringRef name, int64_t stages, bool isStaged,
+                                 StringRef over) {
+  plan::StreamPlan stream;
+  stream.stages = stages;
+  stream.isStaged = isStaged;
+  if (!over.empty())
+    stream.over = StringAttr::get(context, over);
+  streams.push_back(
+      plan::StreamAttr::get(context, StringAttr::get(context, name), stream));
+}
+
+void Planner::Entries::addRole(const Twine &name, int64_t warps,
+                               int64_t registers, ArrayRef<StringRef> owns) {
+  roles.push_back(plan::RoleAttr::get(context, name.str(), warps, registers,
+                                      Builder(context).getStrArrayAttr(owns)));
+}
+
+static plan::KernelPlan makeKernelPlan(const ScheduleFields &fields) {
+  plan::KernelPlan kernel;
+  kernel.tileM = fields.tileM;
+  kernel.tileN = fields.tileN;
+  kernel.warps = fields.warps;
+  kernel.stages = fields.stages;
+  kernel.minBlocks = fields.minBlocks;
+  kernel.rowTiles = fields.rowTiles;
+  kernel.cluster = fields.cluster;
+  kernel.work = fields.work;
+  kernel.longestFirst = fields.longestFirst;
+  kernel.chain = fields.chain;
+  kernel.pingPong = fields.pingPong;
+  kernel.classify = fields.classify;
+  kernel.recurrence = fields.recurrence;
+  kernel.tau = fields.tau;
+  kernel.sumByDot = fields.sumByDot;
+  return kernel;
+}
+
+/// Scores, and the sum of weighted values.
+static void addDots(const ScheduleFields &fields,
+                    function_ref<void(StringRef, plan::DotPlan)> add) {
+  plan::DotPlan scores, output;
+  scores.aInRegisters = fields.queryInRegisters;
+  scores.ahead = fields.overlap;
+  scores.addsToSummand = fields.addByDot;
+  output.operandAbove = fields.softmaxPart;
+  output.operandByFma = fields.exp2ByFma;
+  add("s", scores);
+  add("o", output);
+}
+
+plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
+  MLIRContext *context = unit.getContext();
+  Entries entries{context};
+  // Without roles what is read once a tile has one buffer in any case.
+  if (fields.hasRoles())
+    entries.addStream("q", fields.queryStages);
+  if (fields.keyStages != 0)
+    entries.addStream("k", fields.keyStages);
+  if (fields.scoreStages != 0)
+    entries.addStream("score", fields.scoreStages, /*isStaged=*/true);
+  addDots(fields, [&](StringRef name, plan::DotPlan dot) {
+    if (!(dot == plan::DotPlan()))
+      entries.dots.push_back(
+          plan::DotAttr::get(context, StringAttr::get(context, name), dot));
+  });
+  if (fields.output == plan::OutputPath::Tma) {
+    plan::StorePlan store;
+    store.isCopied = true;
+    if (fields.outputStages == 0)
+      store.over = StringAttr::get(context, "q");
+    entries.stores.push_back(
+        plan::StoreAttr::get(context, StringAttr::get(context, "out"), store));
+  }
+  addEntries(fields, entries);
+  return plan::KernelAttr::get(context, unit, makeKernelPlan(fields),
+                               entries.streams, entries.dots, entries.stores,
+                               entries.roles, /*asked=*/{});
+}
+
+plan::KernelAttr fovea::makePlan(MLIRContext *context,
+                                 const ScheduleFields &fields) {
+  return makePlanner(context, fields)->makePlan(fields);
+}

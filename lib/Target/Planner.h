@@ -1,0 +1,101 @@
+//===- Planner.h - What makes schedules for a matrix unit -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_TARGET_PLANNER_H
+#define FOVEA_LIB_TARGET_PLANNER_H
+
+#include "fovea/Target/Schedule.h"
+
+#include <memory>
+#include <optional>
+
+namespace fovea {
+
+/// Makes schedules of kernels for one matrix unit: it alone knows the unit's
+/// limits, and how its kernels part registers and shared memory. One object for
+/// each unit, in a file of its own; nothing else asks which unit it is.
+class Planner {
+public:
+  explicit Planner(plan::MatrixUnitAttrInterface unit) : unit(unit) {}
+  virtual ~Planner() = default;
+
+  /// The best fields for a problem, or nothing if the target or the problem
+  /// rules the unit out. With a `recurrence` that is asked for they are the
+  /// best with that.
+  virtual std::optional<ScheduleFields>
+  decide(const ScheduleProblem &problem,
+         std::optional<plan::RecurrenceKind> recurrence) const = 0;
+
+  /// Whether fields, be they chosen or asked for, are of this unit's kernels.
+  virtual bool isFor(const ScheduleFields &fields) const = 0;
+
+  /// Makes fields that nobody asked for what those in `asked` leave room for.
+  virtual mlir::LogicalResult
+  fit(const ScheduleProblem &problem, const llvm::StringSet<> &asked,
+      ScheduleFields &fields,
+      llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const = 0;
+
+  /// What instructions, registers and memory need of the fields.
+  virtual mlir::LogicalResult
+  check(const ScheduleProblem &problem, const ScheduleFields &fields,
+        llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const = 0;
+
+  /// Bytes of shared memory that a kernel with the fields needs.
+  virtual int64_t getSharedMemory(const ScheduleProblem &problem,
+                                  const ScheduleFields &fields) const = 0;
+
+  /// The plan of a kernel with these fields, which must be right.
+  plan::KernelAttr makePlan(const ScheduleFields &fields) const;
+
+protected:
+  /// What a plan says of names.
+  struct Entries {
+    mlir::MLIRContext *context;
+    llvm::SmallVector<plan::StreamAttr> streams = {};
+    llvm::SmallVector<plan::DotAttr> dots = {};
+    llvm::SmallVector<plan::StoreAttr> stores = {};
+    llvm::SmallVector<plan::RoleAttr> roles = {};
+
+    void addStream(llvm::StringRef name, int64_t stages, bool isStaged = false,
+                   llvm::StringRef over = {});
+    void addRole(const llvm::Twine &name, int64_t warps, int64_t registers,
+                 llvm::ArrayRef<llvm::StringRef> owns);
+  };
+  /// Adds what the unit's kernels have besides the streams, dots and stores of
+  /// all kernels.
+  virtual void addEntries(const ScheduleFields &fields,
+                          Entries &entries) const {}
+
+  /// An error if the kernel needs more shared memory than there is; `remedy`
+  /// names the fields to reduce.
+  mlir::LogicalResult checkSharedMemory(
+      const ScheduleProblem &problem, const ScheduleFields &fields,
+      llvm::StringRef remedy,
+      llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
+
+  plan::MatrixUnitAttrInterface unit;
+};
+
+std::unique_ptr<Planner> makeMmaSyncPlanner(mlir::MLIRContext *context);
+std::unique_ptr<Planner> makeWarpGroupPlanner(mlir::MLIRContext *context);
+std::unique_ptr<Planner> makeTensorMemoryPlanner(mlir::MLIRContext *context);
+
+/// All planners, the unit to be preferred first. The last one has fields for
+/// every problem.
+llvm::SmallVector<std::unique_ptr<Planner>>
+makePlanners(mlir::MLIRContext *context);
+/// The one that fields are for.
+std::unique_ptr<Planner> makePlanner(mlir::MLIRContext *context,
+                                     const ScheduleFields &fields);
+
+/// The fields that follow from the number of warp groups that compute.
+std::string getWarpGroupOverrides(int64_t groups);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_TARGET_PLANNER_H

@@ -1,0 +1,281 @@
+//===- TensorMemoryPlanner.cpp - Schedules of many roles --------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blackwell's matrix unit takes its orders from one thread and accumulates in
+// tensor memory, so who computes between two products need not hold the sums.
+// The roles are FlashAttention 4's (Zadouri et al.): softmax for each tile of
+// rows, one that corrects outputs, one that issues dots, one that copies in,
+// one that copies out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planner.h"
+
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static constexpr int64_t kMostRowTiles = 2;
+static constexpr int64_t kBudgetStep = 8, kLeastBudget = 24;
+// Registers of a thread that has a row of scores, of one that has a part of a
+// row of the output, and of one that only says what others do.
+static constexpr int64_t kSoftmaxRegisters = 192, kCorrectionRegisters = 80,
+                         kServiceRegisters = 48;
+// Barriers, and what aligns the first buffer.
+static constexpr int64_t kSharedExtra = 1024;
+
+/// Columns of tensor memory: scores of a block, and an output, a tile of rows.
+static int64_t getColumns(const ScheduleProblem &problem, int64_t rowTiles,
+                          int64_t tileN) {
+  return rowTiles * (tileN + problem.valueHeadDim);
+}
+
+static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t rowTiles,
+                              int64_t tileN, int64_t keyStages,
+                              int64_t valueStages, bool copiesOut) {
+  auto pad = [](int64_t columns) {
+    return llvm::alignTo(columns, warp::getBoxPanelColumns(columns));
+  };
+  int64_t d = pad(problem.headDim), dv = pad(problem.valueHeadDim);
+  int64_t rows = rowTiles * warp::kTmemRows;
+  int64_t elements = rows * (d + (copiesOut ? dv : 0)) +
+                     tileN * (keyStages * d + valueStages * dv);
+  // A number a row twice: what the last sum and what the output is scaled by.
+  constexpr int64_t kRowBytes = 2 * 4;
+  return elements * problem.elementBits / 8 + rows * kRowBytes + kSharedExtra;
+}
+
+namespace {
+class TensorMemoryPlanner : public Planner {
+public:
+  using Planner::Planner;
+  std::optional<ScheduleFields>
+  decide(const ScheduleProblem &problem,
+         std::optional<plan::RecurrenceKind> recurrence) const override;
+  bool isFor(const ScheduleFields &fields) const override {
+    return fields.rowTiles != 0;
+  }
+  LogicalResult
+  fit(const ScheduleProblem &problem, const llvm::StringSet<> &asked,
+      ScheduleFields &fields,
+      function_ref<InFlightDiagnostic()> emitError) const override;
+  LogicalResult
+  check(const ScheduleProblem &problem, const ScheduleFields &fields,
+        function_ref<InFlightDiagnostic()> emitError) const override;
+  int64_t getSharedMemory(const ScheduleProblem &problem,
+                          const ScheduleFields &fields) const override;
+
+protected:
+  void addEntries(const ScheduleFields &fields,
+                  Entries &entries) const override;
+};
+} // namespace
+
+int64_t
+TensorMemoryPlanner::getSharedMemory(const ScheduleProblem &problem,
+                                     const ScheduleFields &fields) const {
+  return getSharedBytes(problem, fields.rowTiles, fields.tileN,
+                        fields.getKeyStages(), fields.stages,
+                        fields.output == plan::OutputPath::Tma);
+}
+
+std::optional<ScheduleFields>
+TensorMemoryPlanner::decide(const ScheduleProblem &problem,
+                            std::optional<plan::RecurrenceKind>) const {
+  // Stages with rows to be made zero, and rows that end within the tensor, take
+  // threads that store; no role here has any to spare for that.
+  if (!problem.target->tensorMemoryDots ||
+      !unit.multiplies(problem.elementBits) || problem.endsEarly)
+    return std::nullopt;
+  ScheduleFields fields;
+  fields.recurrence = plan::RecurrenceKind::Conditional;
+  fields.overlap = 1;
+  fields.producerRegisters = kServiceRegisters;
+  fields.consumerRegisters = kSoftmaxRegisters;
+  fields.work = plan::WorkSchedule::Static;
+  // Boxes of heads that are rows end within the tensor, too.
+  fields.output =
+      problem.rows == 0 ? plan::OutputPath::Tma : plan::OutputPath::Direct;
+  fields.outputStages = problem.rows == 0;
+  int64_t most = problem.rows == 0 ? kMostRowTiles : 1;
+  for (int64_t rowTiles = most; rowTiles >= 1; --rowTiles)
+    for (int64_t tileN : {128, 64, 32}) {
+      int64_t rows = rowTiles * unit.getGroupRows();
+      auto fits = [&](int64_t keyStages, int64_t valueStages) {
+        return getSharedBytes(problem, rowTiles, tileN, keyStages, valueStages,
+                              fields.outputStages != 0) <=
+               problem.target->sharedMemory;
+      };
+      if (getColumns(problem, rowTiles, tileN) > warp::kTmemColumns ||
+          problem.queryBlock % rows != 0 || problem.keyBlock % tileN != 0 ||
+          tileN % problem.keyChunk != 0 || !fits(2, 1))
+        continue;
+      fields.rowTiles = rowTiles;
+      fields.tileM = rows;
+      fields.tileN = tileN;
+      fields.warps = unit.getGroupWarps() * rowTiles;
+      fields.keyStages = 2;
+      fields.stages = 1;
+      while (fields.stages < 3 && fits(fields.keyStages, fields.stages + 1)) {
+        ++fields.stages;
+        if (fits(fields.keyStages + 1, fields.stages) && fields.keyStages < 3)
+          ++fields.keyStages;
+      }
+      return fields;
+    }
+  return std::nullopt;
+}
+
+LogicalResult
+TensorMemoryPlanner::fit(const ScheduleProblem &problem,
+                         const llvm::StringSet<> &asked, ScheduleFields &fields,
+                         function_ref<InFlightDiagnostic()>) const {
+  if (!asked.contains("tile_m"))
+    fields.tileM = fields.rowTiles * unit.getGroupRows();
+  if (!asked.contains("warps"))
+    fields.warps = fields.rowTiles * unit.getGroupWarps();
+  if (!asked.contains("output_stages"))
+    fields.outputStages = fields.output == plan::OutputPath::Tma;
+  return success();
+}
+
+LogicalResult
+TensorMemoryPlanner::check(const ScheduleProblem &problem,
+                           const ScheduleFields &fields,
+                           function_ref<InFlightDiagnostic()> emitError) const {
+  int64_t rowTiles = fields.rowTiles;
+  if (!problem.target->tensorMemoryDots)
+    return emitError() << "schedule accumulates in tensor memory "
+                          "('row_tiles'), which '"
+                       << problem.target->name << "' does not have";
+  if (rowTiles < 1 || rowTiles > kMostRowTiles)
+    return emitError() << "schedule's 'row_tiles' must be 1 or "
+                       << kMostRowTiles << ", found " << rowTiles;
+  if (problem.endsEarly)
+    return emitError() << "schedule's 'row_tiles' needs sequences that end "
+                          "where the tensors do";
+  if (fields.tileM != rowTiles * unit.getGroupRows())
+    return emitError() << "schedule's 'tile_m' must be " << unit.getGroupRows()
+                       << " for each of " << rowTiles << " 'row_tiles', found "
+                       << fields.tileM;
+  if (fields.warps != rowTiles * unit.getGroupWarps())
+    return emitError() << "schedule's 'warps' must be " << unit.getGroupWarps()
+                       << " for each of " << rowTiles << " 'row_tiles', found "
+                       << fields.warps;
+  if (fields.tileN % unit.getColumnStep() != 0 ||
+      fields.tileN > unit.getMostColumns())
+    return emitError() << "schedule's 'tile_n' must be a multiple of "
+                       << unit.getColumnStep() << " up to "
+                       << unit.getMostColumns()
+                       << " where dots accumulate in tensor memory, found "
+                       << fields.tileN;
+  for (auto [name, registers] :
+       {std::pair("producer_registers", fields.producerRegisters),
+        std::pair("consumer_registers", fields.consumerRegisters)})
+    if (registers < kLeastBudget || registers % kBudgetStep != 0)
+      return emitError() << "schedule's '" << name << "' must be a multiple of "
+                         << kBudgetStep << " from " << kLeastBudget
+                         << " on, found " << registers;
+  // What changes an accumulator in place must be all that is done with it.
+  if (fields.recurrence != plan::RecurrenceKind::Conditional &&
+      fields.recurrence != plan::RecurrenceKind::Deferred)
+    return emitError() << "schedule's 'recurrence' must be conditional or "
+                          "deferred where dots accumulate in tensor memory, "
+                          "found "
+                       << plan::stringifyRecurrenceKind(fields.recurrence);
+  std::tuple<StringRef, int64_t, int64_t> without[] = {
+      {"cluster", fields.cluster, 1},
+      {"chain", fields.chain, 0},
+      {"ping_pong", fields.pingPong, 0},
+      {"softmax_part", fields.softmaxPart, 100},
+      {"sum_by_dot", fields.sumByDot, 0},
+      {"add_by_dot", fields.addByDot, 0},
+      {"score_stages", fields.scoreStages, 0},
+      {"query_stages", fields.queryStages, 1},
+      {"query_in_registers", fields.queryInRegisters, 0}};
+  for (auto [name, value, expected] : without)
+    if (value != expected)
+      return emitError() << "schedule's '" << name << "' must be " << expected
+                         << " where dots accumulate in tensor memory, found "
+                         << value;
+  if (fields.work == plan::WorkSchedule::Dynamic)
+    return emitError() << "schedule's 'work' must be single or static where "
+                          "dots accumulate in tensor memory, found dynamic";
+  int64_t columns = getColumns(problem, rowTiles, fields.tileN);
+  if (columns > warp::kTmemColumns)
+    return emitError() << "schedule needs " << columns
+                       << " columns of tensor memory, a CTA has "
+                       << warp::kTmemColumns
+                       << ": reduce 'tile_n' or 'row_tiles'";
+  return checkSharedMemory(problem, fields, "'tile_n' or the stages",
+                           emitError);
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+/// The name of something that tile `index` of the rows has for itself.
+static std::string nameOf(const ScheduleFields &fields, StringRef name,
+                          int64_t index) {
+  return fields.rowTiles == 1 ? name.str() : (name + "." + Twine(index)).str();
+}
+/// All tiles' names.
+static std::vector<std::string> nameAll(const ScheduleFields &fields,
+                                        ArrayRef<StringRef> names) {
+  std::vector<std::string> all;
+  for (StringRef name : names)
+    for (int64_t index = 0; index < fields.rowTiles; ++index)
+      all.push_back(nameOf(fields, name, index));
+  return all;
+}
+
+void TensorMemoryPlanner::addEntries(const ScheduleFields &fields,
+                                     Entries &entries) const {
+  bool copiesOut = fields.output == plan::OutputPath::Tma;
+  // What one role computes and another one needs: weights, what outputs are
+  // multiplied with, and tiles of output.
+  entries.addStream("p", 1, /*isStaged=*/true, /*over=*/"s");
+  entries.addStream("factor", 1, /*isStaged=*/true);
+  entries.addStream("scale", 1, /*isStaged=*/true);
+  entries.addStream("y", 1, /*isStaged=*/copiesOut);
+  auto addRole = [&](const Twine &name, int64_t warps, int64_t registers,
+                     const std::vector<std::string> &owns) {
+    entries.addRole(name, warps, registers,
+                    SmallVector<StringRef>(owns.begin(), owns.end()));
+  };
+  for (int64_t index = 0; index < fields.rowTiles; ++index) {
+    std::vector<std::string> owns;
+    for (StringRef name : {"p", "factor", "scale", "lse"})
+      owns.push_back(nameOf(fields, name, index));
+    addRole("softmax" + (fields.rowTiles == 1 ? Twine() : Twine(index)),
+            unit.getGroupWarps(), fields.consumerRegisters, owns);
+  }
+  // What the dots "o" find changed is that dot's update.
+  std::vector<std::string> corrected = nameAll(fields, {"o"});
+  for (std::string &name : corrected)
+    name += tile::kUpdateSuffix;
+  llvm::append_range(corrected, nameAll(fields, {"y"}));
+  if (!copiesOut)
+    llvm::append_range(corrected, nameAll(fields, {"out"}));
+  addRole("correction", unit.getGroupWarps(), kCorrectionRegisters, corrected);
+  int64_t service = fields.producerRegisters;
+  addRole("mma", 1, service, nameAll(fields, {"s", "o"}));
+  std::vector<std::string> loaded = nameAll(fields, {"q"});
+  loaded.insert(loaded.end(), {"k", "v"});
+  // Registers are given to four warps at a time: these share them.
+  addRole("load", copiesOut ? 1 : 3, service, loaded);
+  if (copiesOut)
+    addRole("epilogue", 2, service, nameAll(fields, {"out"}));
+}
+
+std::unique_ptr<Planner> fovea::makeTensorMemoryPlanner(MLIRContext *context) {
+  return std::make_unique<TensorMemoryPlanner>(
+      warp::Tcgen05UnitAttr::get(context));
+}

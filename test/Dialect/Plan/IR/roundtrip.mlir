@@ -1,0 +1,29 @@
+// Plans are printed without most of what has its default, and parsed in any order.
+// RUN: fovea-opt %s | fovea-opt | FileCheck %s
+// RUN: fovea-opt %s --mlir-print-op-generic | fovea-opt | FileCheck %s
+
+// CHECK-LABEL: func private @least
+// CHECK-SAME: plan = #plan.kernel<#warp.mma_sync_unit, tile_m = 64, tile_n = 64, warps = 4, stages = 2>
+func.func private @least() attributes {plan = #plan.kernel<#warp.mma_sync_unit>}
+
+// CHECK-LABEL: func private @fields
+// CHECK-SAME: plan = #plan.kernel<#warp.tcgen05_unit, tile_m = 256, tile_n = 128, warps = 8, stages = 1,
+// CHECK-SAME: min_blocks = 2, row_tiles = 2, cluster = 2, work = dynamic, longest_first, chain = 1, ping_pong, classify,
+// CHECK-SAME: recurrence = three_pass, tau = 4, sum_by_dot>
+func.func private @fields() attributes {plan = #plan.kernel<#warp.tcgen05_unit,
+  sum_by_dot, tau = 4, recurrence = three_pass, classify, ping_pong, chain = 1, longest_first, work = dynamic,
+  cluster = 2, row_tiles = 2, min_blocks = 2, stages = 1, warps = 8, tile_n = 128, tile_m = 256>}
+
+// CHECK-LABEL: func private @lists
+// CHECK-SAME: streams = [<"q">, <"k", stages = 3>, <"p", staged, over = "s">],
+// CHECK-SAME: dots = [<"s", a_in_registers, ahead = 1, adds_to_summand>, <"o", operand_above = 25, operand_by_fma = 50>, <"c", in_flight>],
+// CHECK-SAME: stores = [<"out", copied, over = "q">, <"dq", copied>],
+// CHECK-SAME: roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>],
+// CHECK-SAME: asked = ["overlap", "tile_m"]>
+func.func private @lists() attributes {plan = #plan.kernel<#warp.wgmma_unit,
+  asked = ["overlap", "tile_m"],
+  roles = [#plan.role<"load", warps = 4, registers = 40, owns = copies>,
+           <"compute", warps = 8, registers = 232, owns = ["*"]>],
+  stores = [<"out", over = "q", copied>, <"dq", copied>],
+  dots = [#plan.dot<"s", adds_to_summand, ahead = 1, a_in_registers>, <"o", operand_by_fma = 50, operand_above = 25>, <"c", in_flight>],
+  streams = [<"q", stages = 1>, <"k", stages = 3>, <"p", staged, over = "s">]>}

@@ -1,0 +1,147 @@
+// A verb of a pipeline that serves two dots, or two operands, can't move with each
+// of them: the dots stay where they are, which is an error if somebody asked.
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' -o %t.mlir
+// RUN: FileCheck %s < %t.mlir
+
+// Verbs of their own: they move.
+// CHECK-LABEL: gpu.func @apart
+// CHECK: warp.dot_into "s.0"
+// CHECK: warp.dot_into "s.1"
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: warp.dot_into "s.0"
+// CHECK: scf.if
+// CHECK: warp.dot_into "s.1"
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!ring = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!acc = memref<128x128xf32, #warp.tmem>
+!tile = tensor<128x128xf32, #tile.reg>
+!one = !warp.pipeline<1>
+!two = !warp.pipeline<2>
+gpu.module @m {
+  tile.abi @apart target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>],
+       asked = ["overlap"]>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @apart(%k: !memory) kernel {
+    %no = arith.constant false
+    %z = arith.constant 0 : i32
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %q = warp.alloc : !operand
+    %s0 = warp.tmem_alloc column(0) : !acc
+    %s1 = warp.tmem_alloc column(128) : !acc
+    %p0 = warp.pipeline "s.0" : !one
+    %p1 = warp.pipeline "s.1" : !one
+    scf.for %j = %c0 to %c4 step %c1 {
+      warp.producer_acquire %p0[%z, %z] : !one
+      warp.dot_into "s.0" %q, %q, %s0 accumulate(%no) transpose_b : !operand, !operand, !acc
+      warp.commit_after_dots %p0[%z, %z] : !one
+      warp.producer_acquire %p1[%z, %z] : !one
+      warp.dot_into "s.1" %q, %q, %s1 accumulate(%no) transpose_b : !operand, !operand, !acc
+      warp.commit_after_dots %p1[%z, %z] : !one
+      warp.consumer_wait %p0[%z, %z] : !one
+      %x0 = warp.tmem_load %s0 : !acc to !tile
+      warp.consumer_release %p0[%z, %z] : !one
+      warp.consumer_wait %p1[%z, %z] : !one
+      %x1 = warp.tmem_load %s1 : !acc to !tile
+      warp.consumer_release %p1[%z, %z] : !one
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// One commit behind two dots.
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!ring = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!acc = memref<128x128xf32, #warp.tmem>
+!tile = tensor<128x128xf32, #tile.reg>
+!one = !warp.pipeline<1>
+!two = !warp.pipeline<2>
+gpu.module @m {
+  tile.abi @one_commit target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>],
+       asked = ["overlap"]>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @one_commit(%k: !memory) kernel {
+    %no = arith.constant false
+    %z = arith.constant 0 : i32
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %q = warp.alloc : !operand
+    %s0 = warp.tmem_alloc column(0) : !acc
+    %s1 = warp.tmem_alloc column(128) : !acc
+    %p = warp.pipeline "s" : !one
+    // expected-error @+1 {{schedule's 'overlap' was asked for and can't be done}}
+    scf.for %j = %c0 to %c4 step %c1 {
+      warp.producer_acquire %p[%z, %z] : !one
+      warp.dot_into "s.0" %q, %q, %s0 accumulate(%no) transpose_b : !operand, !operand, !acc
+      warp.dot_into "s.1" %q, %q, %s1 accumulate(%no) transpose_b : !operand, !operand, !acc
+      warp.commit_after_dots %p[%z, %z] : !one
+      warp.consumer_wait %p[%z, %z] : !one
+      %x0 = warp.tmem_load %s0 : !acc to !tile
+      %x1 = warp.tmem_load %s1 : !acc to !tile
+      warp.consumer_release %p[%z, %z] : !one
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// One pipeline for the rings of both operands.
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!ring = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!acc = memref<128x128xf32, #warp.tmem>
+!tile = tensor<128x128xf32, #tile.reg>
+!one = !warp.pipeline<1>
+!two = !warp.pipeline<2>
+gpu.module @m {
+  tile.abi @one_pipeline target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>],
+       asked = ["overlap"]>)
+    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @one_pipeline(%k: !memory) kernel {
+    %no = arith.constant false
+    %z = arith.constant 0 : i32
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %lefts = warp.alloc : !ring
+    %rights = warp.alloc : !ring
+    %s = warp.tmem_alloc column(0) : !acc
+    %ps = warp.pipeline "s" : !one
+    %pk = warp.pipeline "k" : !two
+    // expected-error @+1 {{schedule's 'overlap' was asked for and can't be done}}
+    scf.for %j = %c0 to %c4 step %c1 {
+      %left = warp.stage %lefts[%z] : !ring to !operand
+      %right = warp.stage %rights[%z] : !ring to !operand
+      warp.producer_acquire %pk[%z, %z] : !two
+      warp.copy async "k" %k[%j, %c0] dims [0, 1] to %left : !memory to !operand
+      warp.copy async "k" %k[%j, %c0] dims [0, 1] to %right : !memory to !operand
+      warp.producer_commit %pk[%z, %z] : !two
+      warp.consumer_wait %pk[%z, %z] : !two
+      warp.producer_acquire %ps[%z, %z] : !one
+      warp.dot_into "s" %left, %right, %s accumulate(%no) transpose_b : !operand, !operand, !acc
+      warp.commit_after_dots %ps[%z, %z] : !one
+      warp.release_after_dots %pk[%z, %z] : !two
+      warp.consumer_wait %ps[%z, %z] : !one
+      %x = warp.tmem_load %s : !acc to !tile
+      warp.consumer_release %ps[%z, %z] : !one
+    }
+    gpu.return
+  }
+}

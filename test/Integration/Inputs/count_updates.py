@@ -1,0 +1,36 @@
+"""Counts in how many rounds a role changes the accumulators that it gets.
+
+    count_updates.py ROLE COLUMNS < TRACE
+
+Reads a trace as foveaTrace writes it. Between the wait for a stage and its
+release, loading 128 rows of so many columns counts once an element, and scaling
+them once more. What a loop leaves is loaded in the last round; the others change
+the accumulator, or only hand it on.
+"""
+
+import json
+import sys
+
+role, columns = sys.argv[1], int(sys.argv[2])
+trace = json.load(sys.stdin)
+assert trace["complete"]
+(agent,) = [n for n, one in enumerate(trace["agents"]) if one["role"] == role]
+
+rounds = {}
+held, done = None, 0
+for kind, who, *numbers in trace["events"]:
+    if who != agent:
+        continue
+    if kind == "wait":
+        held, done = numbers[0], 0
+    elif kind == "compute":
+        done += numbers[0]
+    elif kind == "release" and numbers[0] == held:
+        rounds.setdefault(held, []).append(done)
+        held = None
+
+size = 128 * columns
+outputs = [each for each in rounds.values() if each[-1] >= size]
+for *changes, last in outputs:
+    assert last == size, "the last round only loads"
+    print(f"{sum(one == 2 * size for one in changes)} of {len(changes)} rounds change the output")

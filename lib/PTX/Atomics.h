@@ -36,10 +36,28 @@ struct Strong {
   Order order = Order::Weak;
   Scope scope = InDevice;
 };
-void observe(Warp &warp, const Bytes &bytes, uint64_t address, uint32_t mask,
-             Strong strong);
-void publish(Warp &warp, const Bytes &bytes, uint64_t address, uint32_t mask,
-             Strong strong, bool replaces);
+
+/// One strong access. Other CTAs, which other host threads may run, meet what it
+/// reads or writes together with what it observes or publishes, or neither: make
+/// it before the bytes are touched.
+class StrongAccess {
+public:
+  /// `bytes` are those at `address`, which the lanes of `mask` access.
+  StrongAccess(Warp &warp, const Bytes &bytes, uint64_t address, uint32_t mask,
+               Strong strong);
+  void observe();
+  /// `replaces`: a plain store, see Flags::publish.
+  void publish(bool replaces);
+
+private:
+  Warp &warp;
+  uint32_t mask;
+  Strong strong;
+  Flags *flags = nullptr;
+  uint64_t key = 0;
+  /// Held for global memory.
+  std::unique_lock<std::mutex> lock;
+};
 
 } // namespace fovea::ptx
 

@@ -167,8 +167,9 @@ static Step runAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
     Access access = warp.access(inst, 1u << l, true, a.strong.scope);
     if (!watch(warp, inst, at, bytes * a.count, access))
       return false;
-    observe(warp, at, address, 1u << l, a.strong);
-    publish(warp, at, address, 1u << l, a.strong, false);
+    StrongAccess strong(warp, at, address, 1u << l, a.strong);
+    strong.observe();
+    strong.publish(/*replaces=*/false);
     for (unsigned n = 0; n < a.count; ++n) {
       uint64_t x = readLane(warp, sources[n], bits, l);
       uint64_t with =

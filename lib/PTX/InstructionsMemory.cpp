@@ -64,31 +64,26 @@ bool fovea::ptx::takeCacheModifiers(Build &b) {
   return b.take("L2::cache_hint");
 }
 
-/// Places in shared memory go by offset and rank; clusters share those in
-/// global memory.
-template <class F>
-static void withFlags(Warp &warp, const Bytes &bytes, uint64_t address,
-                      F visit) {
-  if (bytes.cta)
-    return visit(warp.cluster->flags,
-                 uint64_t(bytes.cta->rank) << kRankShift | bytes.offset);
+StrongAccess::StrongAccess(Warp &warp, const Bytes &bytes, uint64_t address,
+                           uint32_t mask, Strong strong)
+    : warp(warp), mask(mask), strong(strong) {
+  if (bytes.cta) {
+    flags = &warp.cluster->flags;
+    key = uint64_t(bytes.cta->rank) << kRankShift | bytes.offset;
+    return;
+  }
   Run &run = *warp.cluster->run;
-  std::lock_guard<std::mutex> lock(run.flagsMutex);
-  visit(run.flags, address);
+  lock = std::unique_lock(run.flagsMutex);
+  flags = &run.flags;
+  key = address;
 }
 
-void fovea::ptx::observe(Warp &warp, const Bytes &bytes, uint64_t address,
-                         uint32_t mask, Strong strong) {
-  withFlags(warp, bytes, address, [&](Flags &flags, uint64_t key) {
-    flags.observe(warp, key, mask, strong.order, strong.scope);
-  });
+void StrongAccess::observe() {
+  flags->observe(warp, key, mask, strong.order, strong.scope);
 }
 
-void fovea::ptx::publish(Warp &warp, const Bytes &bytes, uint64_t address,
-                         uint32_t mask, Strong strong, bool replaces) {
-  withFlags(warp, bytes, address, [&](Flags &flags, uint64_t key) {
-    flags.publish(warp, key, mask, strong.order, strong.scope, replaces);
-  });
+void StrongAccess::publish(bool replaces) {
+  flags->publish(warp, key, mask, strong.order, strong.scope, replaces);
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,8 +175,9 @@ static Step runLoad(Warp &warp, const Inst &inst, uint32_t mask) {
     if (!locate(warp, inst, t, address, Use::Read, l, bytes) ||
         !watchLane(warp, inst, t, bytes, nullptr, l))
       return false;
+    std::optional<StrongAccess> strong;
     if (t.scopeIfStrong())
-      observe(warp, bytes, address, 1u << l, t.strong);
+      strong.emplace(warp, bytes, address, 1u << l, t.strong).observe();
     if (t.bytes == 4 && t.registerBytes == 4) {
       for (unsigned n = 0; n < t.count; ++n)
         memcpy(warp.at<uint32_t>(inst.ops[n]) + l, bytes.data + 4 * n, 4);
@@ -213,11 +209,14 @@ static Step runStore(Warp &warp, const Inst &inst, uint32_t mask) {
              warp.at<uint8_t>(inst.ops[n + 1]) + l * t.registerBytes, t.bytes);
     if (!watchLane(warp, inst, t, bytes, value, l))
       return false;
+    std::optional<StrongAccess> strong;
+    if (t.scopeIfStrong())
+      strong.emplace(warp, bytes, address, 1u << l, t.strong);
     memcpy(bytes.data, value, t.bytes * t.count);
     if (bytes.written)
       memset(bytes.written, kWritten, t.bytes * t.count);
-    if (t.scopeIfStrong())
-      publish(warp, bytes, address, 1u << l, t.strong, true);
+    if (strong)
+      strong->publish(/*replaces=*/true);
     return true;
   });
   return fine ? Step::Next : Step::Fail;

@@ -20,7 +20,8 @@ public:
   /// How a block of keys is listed for a block of queries.
   enum Listing : char { Hidden, Partial, Full };
 
-  BlockLists(attn::ForwardOp op, Frame &frame) : op(op), frame(frame) {}
+  BlockLists(attn::AttentionOpInterface op, Frame &frame)
+      : op(op), frame(frame) {}
 
   /// Fails where a row lists a block of `keys` keys twice.
   llvm::LogicalResult check(int64_t keys);
@@ -33,7 +34,7 @@ private:
   llvm::ArrayRef<int64_t> getEntries(unsigned list, int64_t batch, int64_t head,
                                      int64_t row);
 
-  attn::ForwardOp op;
+  attn::AttentionOpInterface op;
   Frame &frame;
 };
 

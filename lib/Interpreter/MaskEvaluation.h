@@ -28,7 +28,8 @@ struct RowBlock {
 /// in `inner` frames, with the captured values of `frame`.
 class MaskEvaluation {
 public:
-  MaskEvaluation(attn::ForwardOp op, Frame &frame) : op(op), frame(frame) {}
+  MaskEvaluation(attn::AttentionOpInterface op, Frame &frame)
+      : op(op), frame(frame) {}
 
   /// Batch entry, head, queries and keys of the block, as its regions get them.
   llvm::SmallVector<RuntimeValue> getCoordinates(const RowBlock &block) const;
@@ -52,7 +53,7 @@ private:
   llvm::LogicalResult findVisits(const RowBlock &block, Frame &inner,
                                  llvm::MutableArrayRef<BlockVisit> visits);
 
-  attn::ForwardOp op;
+  attn::AttentionOpInterface op;
   Frame &frame;
 };
 

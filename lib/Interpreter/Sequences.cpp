@@ -16,7 +16,7 @@ namespace {
 /// Reads the sequences of one op.
 class SequenceReader {
 public:
-  SequenceReader(attn::ForwardOp op, Frame &frame)
+  SequenceReader(attn::AttentionOpInterface op, Frame &frame)
       : op(op), frame(frame), places(op.getSequence().getKeyPlaces()),
         query(frame.getArray(op.getQuery()).getShape()),
         key(frame.getArray(op.getKey()).getShape()),
@@ -143,7 +143,7 @@ private:
     return success();
   }
 
-  attn::ForwardOp op;
+  attn::AttentionOpInterface op;
   Frame &frame;
   attn::KeyPlaces places;
   ArrayRef<int64_t> query, key;
@@ -152,7 +152,7 @@ private:
 } // namespace
 
 FailureOr<std::vector<Sequence>>
-fovea::interp::locateSequences(attn::ForwardOp op, Frame &frame) {
+fovea::interp::locateSequences(attn::AttentionOpInterface op, Frame &frame) {
   std::vector<Sequence> sequences;
   if (failed(SequenceReader(op, frame).read(sequences)))
     return failure();

@@ -32,8 +32,8 @@ struct Sequence {
 
 /// The sequences of an op, whatever form they lie in. Offsets, lengths and
 /// tables that point outside the tensors are failures of the frame.
-llvm::FailureOr<std::vector<Sequence>> locateSequences(attn::ForwardOp op,
-                                                       Frame &frame);
+llvm::FailureOr<std::vector<Sequence>>
+locateSequences(attn::AttentionOpInterface op, Frame &frame);
 
 } // namespace fovea::interp
 

@@ -37,9 +37,9 @@ struct Strong {
   Scope scope = InDevice;
 };
 
-/// One strong access. Other CTAs, which other host threads may run, meet what it
-/// reads or writes together with what it observes or publishes, or neither: make
-/// it before the bytes are touched.
+/// One strong access. Other CTAs, which other host threads may run, meet what
+/// it reads or writes together with what it observes or publishes, or neither:
+/// make it before the bytes are touched.
 class StrongAccess {
 public:
   /// `bytes` are those at `address`, which the lanes of `mask` access.

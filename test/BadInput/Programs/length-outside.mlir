@@ -2,7 +2,7 @@
 // RUN: %reject %s
 
 func.func @f() -> index {
-  // expected-error @+1 {{is only valid inside a region of 'attn.forward'}}
+  // expected-error @+1 {{is only valid inside a region of an attention op}}
   %n = attn.key_length
   return %n : index
 }

@@ -45,18 +45,18 @@ void AttnDialect::initialize() {
 // Lengths of the current sequence
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyInsideForward(Operation *op) {
-  if (op->getParentOfType<ForwardOp>())
+static LogicalResult verifyInsideRegion(Operation *op) {
+  if (op->getParentOfType<AttentionOpInterface>())
     return success();
-  return op->emitOpError("is only valid inside a region of 'attn.forward'");
+  return op->emitOpError("is only valid inside a region of an attention op");
 }
 
-LogicalResult QueryLengthOp::verify() { return verifyInsideForward(*this); }
-LogicalResult KeyLengthOp::verify() { return verifyInsideForward(*this); }
+LogicalResult QueryLengthOp::verify() { return verifyInsideRegion(*this); }
+LogicalResult KeyLengthOp::verify() { return verifyInsideRegion(*this); }
 
 static ConstantIntRanges getLengthRange() {
   return ConstantIntRanges::fromSigned(
-      APInt(64, 0), APInt(64, ForwardOp::kMaxSequenceLength));
+      APInt(64, 0), APInt(64, AttentionOpInterface::kMaxSequenceLength));
 }
 
 void QueryLengthOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
@@ -223,5 +223,5 @@ bool MergeOp::isResultCopied(unsigned index) { return index == 0; }
 WorkDims MergeOp::getWorkDims() { return {"B", "Hq", "Sq", "", ""}; }
 
 SmallVector<std::pair<std::string, int64_t>> MergeOp::getDimLimits() {
-  return {{"Sq", ForwardOp::kMaxSequenceLength}};
+  return {{"Sq", AttentionOpInterface::kMaxSequenceLength}};
 }

@@ -77,7 +77,7 @@ static bool dependsOnBlock(Value value, Block &body) {
     if (auto argument = dyn_cast<BlockArgument>(current)) {
       unsigned number = argument.getArgNumber();
       if (argument.getOwner() == &body && number >= kFirstQuery &&
-          number < ForwardOp::kKVClassifyArguments)
+          number < AttentionOpInterface::kKVClassifyArguments)
         return true;
       continue;
     }
@@ -92,16 +92,16 @@ static bool dependsOnBlock(Value value, Block &body) {
 
 template <typename OpTy>
 static LogicalResult verifyBlockExtreme(OpTy op) {
-  auto forward = op->template getParentOfType<ForwardOp>();
+  auto parent = op->template getParentOfType<AttentionOpInterface>();
   Region *region = op->getParentRegion();
-  if (!forward || region != &forward.getKvClassify())
-    return op.emitOpError("is only valid in 'kv_classify' of 'attn.forward'");
+  if (!parent || region != &parent.getKvClassify())
+    return op.emitOpError("is only valid in 'kv_classify' of an attention op");
   Block &body = region->front();
-  if (body.getNumArguments() < ForwardOp::kKVClassifyArguments)
+  if (body.getNumArguments() < AttentionOpInterface::kKVClassifyArguments)
     return success(); // the parent's verifier says so
-  if (!is_contained(
-          body.getArguments().drop_front(ForwardOp::kKVClassifyArguments),
-          op.getTensor()))
+  if (!is_contained(body.getArguments().drop_front(
+                        AttentionOpInterface::kKVClassifyArguments),
+                    op.getTensor()))
     return op.emitOpError("expected a captured tensor, found a value that "
                           "'kv_classify' computes");
   RankedTensorType type = op.getTensor().getType();

@@ -38,7 +38,7 @@ struct Read {
 } // namespace
 
 /// What the coordinates count; no name where that is in the data.
-static SmallVector<Coordinate> getCoordinates(ForwardOp op) {
+static SmallVector<Coordinate> getCoordinates(AttentionOpInterface op) {
   RankedTensorType query = op.getQueryType(), key = op.getKeyType();
   KeyPlaces keys = op.getSequence().getKeyPlaces();
   int64_t s = op.getSequenceDim();
@@ -48,13 +48,14 @@ static SmallVector<Coordinate> getCoordinates(ForwardOp op) {
           {"key", keys.fillTensors() ? "Skv" : "", key.getDimSize(s)}};
 }
 
-static void findReads(ForwardOp op, Region &region, bool isHidden,
+static void findReads(AttentionOpInterface op, Region &region, bool isHidden,
                       SmallVectorImpl<Read> &reads) {
   if (region.empty())
     return;
   unsigned captures = op.getCaptures().size();
   auto arguments = region.getArguments().drop_back(captures);
-  auto coordinates = arguments.take_back(ForwardOp::kMaskModArguments);
+  auto coordinates =
+      arguments.take_back(AttentionOpInterface::kMaskModArguments);
   SmallVector<Coordinate> all = getCoordinates(op);
   constexpr unsigned kQuery = 2;
   for (auto extract : region.front().getOps<tensor::ExtractOp>()) {
@@ -72,7 +73,7 @@ static void findReads(ForwardOp op, Region &region, bool isHidden,
   }
 }
 
-static SmallVector<Read> findReads(ForwardOp op) {
+static SmallVector<Read> findReads(AttentionOpInterface op) {
   SmallVector<Read> reads;
   bool hides = !op.getMaskMod().empty() || op.hasBlocks();
   findReads(op, op.getScoreMod(), hides, reads);
@@ -80,12 +81,12 @@ static SmallVector<Read> findReads(ForwardOp op) {
   return reads;
 }
 
-static int64_t getExtent(ForwardOp op, const Read &read) {
+static int64_t getExtent(AttentionOpInterface op, const Read &read) {
   auto type = cast<RankedTensorType>(op.getCaptures()[read.capture].getType());
   return type.getDimSize(read.dim);
 }
 
-SmallVector<DimCover> fovea::attn::getCapturedCovers(ForwardOp op) {
+SmallVector<DimCover> fovea::attn::getCapturedCovers(AttentionOpInterface op) {
   SmallVector<DimCover> covers;
   for (const Read &read : findReads(op)) {
     if (!ShapedType::isDynamic(getExtent(op, read)) &&
@@ -102,7 +103,7 @@ SmallVector<DimCover> fovea::attn::getCapturedCovers(ForwardOp op) {
   return covers;
 }
 
-LogicalResult fovea::attn::verifyCapturedSizes(ForwardOp op) {
+LogicalResult fovea::attn::verifyCapturedSizes(AttentionOpInterface op) {
   for (const Read &read : findReads(op)) {
     int64_t extent = getExtent(op, read);
     if (ShapedType::isDynamic(extent) ||

@@ -15,10 +15,10 @@ namespace fovea::attn {
 
 /// Sizes of captured tensors that must not be less than those of the call: of
 /// dimensions that are read at every batch entry, head, query or key.
-llvm::SmallVector<DimCover> getCapturedCovers(ForwardOp op);
+llvm::SmallVector<DimCover> getCapturedCovers(AttentionOpInterface op);
 
 /// Reports such a dimension that is known to be too short.
-llvm::LogicalResult verifyCapturedSizes(ForwardOp op);
+llvm::LogicalResult verifyCapturedSizes(AttentionOpInterface op);
 
 } // namespace fovea::attn
 

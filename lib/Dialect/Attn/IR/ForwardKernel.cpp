@@ -6,30 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CapturedSizes.h"
+#include "VariantOp.h"
 
 using namespace mlir;
 using namespace fovea::attn;
 
 std::string ForwardOp::getOperandName(unsigned index) {
   static constexpr StringRef kNames[] = {"q", "k", "v"};
-  if (index < 3)
-    return kNames[index].str();
-  if (getScaleValue() && index == 3)
-    return "scale";
-  unsigned firstCapture = 3 + (getScaleValue() ? 1 : 0);
-  unsigned firstSequence = firstCapture + getCaptures().size();
-  if (index < firstSequence)
-    return ("capture" + Twine(getCaptureNumber(index - firstCapture))).str();
-  unsigned firstWeights = firstSequence + getSequenceOperands().size();
-  if (index < firstWeights)
-    return getSequence().getOperandNames()[index - firstSequence].str();
-  unsigned firstList = getNumOperands() - getBlockLists().size();
-  if (index >= firstList)
-    return getBlockListName(index - firstList).str();
-  if (getSinks() && index == firstWeights)
-    return "sinks";
-  return index + 1 == firstList ? "dropout_offset" : "dropout_seed";
+  return index < std::size(kNames) ? kNames[index].str()
+                                   : getVariantOperandName(*this, index);
 }
 
 std::string ForwardOp::getResultName(unsigned index) {
@@ -37,34 +22,8 @@ std::string ForwardOp::getResultName(unsigned index) {
 }
 
 SmallVector<std::string> ForwardOp::getOperandDimNames(unsigned index) {
-  std::string name = getOperandName(index);
-  if (index < 3) {
-    bool isQuery = index == 0,
-         paged = getSequence().getKeyPlaces().page.has_value();
-    SmallVector<std::string> dims = {
-        !isQuery && paged ? "pages" : "B", isQuery ? "Hq" : "Hkv",
-        isQuery ? "Sq" : (paged ? "page" : "Skv"), index == 2 ? "Dv" : "D"};
-    if (getLayout() == Layout::BSHD)
-      std::swap(dims[1], dims[2]);
-    return dims;
-  }
-  if (name == "sinks")
-    return {"Hq"};
-  unsigned firstList = getNumOperands() - getBlockLists().size();
-  if (index >= firstList)
-    return getBlockListDims(index - firstList);
-  unsigned firstSequence = 3 + (getScaleValue() ? 1 : 0) + getCaptures().size();
-  SmallVector<std::string> dims;
-  if (index >= firstSequence &&
-      index < firstSequence + getSequenceOperands().size()) {
-    for (StringRef dim : getSequence().getOperandDims(index - firstSequence))
-      dims.push_back(dim.str());
-    return dims;
-  }
-  auto tensor = dyn_cast<RankedTensorType>(getOperand(index).getType());
-  for (int64_t dim = 0; tensor && dim < tensor.getRank(); ++dim)
-    dims.push_back(name + "." + std::to_string(dim));
-  return dims;
+  return index < getFirstVariantOperand() ? getSequenceTensorDims(*this, index)
+                                          : getVariantOperandDims(*this, index);
 }
 
 SmallVector<std::string> ForwardOp::getResultDimNames(unsigned index) {
@@ -77,19 +36,17 @@ SmallVector<std::string> ForwardOp::getResultDimNames(unsigned index) {
 }
 
 SmallVector<int64_t> ForwardOp::getOperandMemoryOrder(unsigned index) {
-  if (index < 3 && getLayout() == Layout::BSHD)
-    return {0, 2, 1, 3};
-  auto tensor = dyn_cast<RankedTensorType>(getOperand(index).getType());
-  return llvm::to_vector(llvm::seq<int64_t>(0, tensor ? tensor.getRank() : 0));
+  return getMemoryOrder(*this, getOperand(index).getType(),
+                        index < getFirstVariantOperand());
 }
 
 SmallVector<int64_t> ForwardOp::getResultMemoryOrder(unsigned index) {
-  if (index == 0 && getLayout() == Layout::BSHD)
-    return {0, 2, 1, 3};
-  return llvm::to_vector(llvm::seq<int64_t>(0, index == 0 ? 4 : 3));
+  return getMemoryOrder(*this, getResult(index).getType(), index == 0);
 }
 
-bool ForwardOp::isOperandCopied(unsigned index) { return index < 3; }
+bool ForwardOp::isOperandCopied(unsigned index) {
+  return index < getFirstVariantOperand();
+}
 bool ForwardOp::isResultCopied(unsigned index) { return index == 0; }
 
 WorkDims ForwardOp::getWorkDims() {
@@ -104,21 +61,14 @@ SmallVector<std::pair<std::string, std::string>> ForwardOp::getDimMultiples() {
 }
 
 SmallVector<std::pair<std::string, int64_t>> ForwardOp::getDimLimits() {
-  KeyPlaces keys = getSequence().getKeyPlaces();
-  if (keys.page)
-    return {{"Sq", kMaxSequenceLength}};
-  SmallVector<std::pair<std::string, int64_t>> limits;
-  if (keys.arePacked)
-    limits.emplace_back("B", 1);
-  limits.emplace_back("Sq", kMaxSequenceLength);
-  limits.emplace_back("Skv", kMaxSequenceLength);
-  llvm::append_range(limits, getBlockListLimits());
-  return limits;
+  return getVariantLimits(*this);
 }
-
 SmallVector<DimCover> ForwardOp::getDimCovers() {
-  SmallVector<DimCover> covers = getCapturedCovers(*this);
-  if (hasBlocks())
-    covers.push_back({"Qblocks", getQueryBlock(), "Sq"});
-  return covers;
+  return getVariantCovers(*this);
+}
+SmallVector<std::string> ForwardOp::getNonEmptyDims() {
+  return getBlockListRows(*this);
+}
+SmallVector<Contents> ForwardOp::getContents() {
+  return getVariantContents(*this);
 }

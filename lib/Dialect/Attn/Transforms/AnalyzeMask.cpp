@@ -71,7 +71,7 @@ struct AnalyzeMaskPass
   }
 
   void runOnOperation() override {
-    getOperation()->walk([&](ForwardOp op) {
+    getOperation()->walk([&](AttentionOpInterface op) {
       // Lists of blocks say already what is visited.
       if (!op.getMaskMod().empty() && op.getKvBounds().empty() &&
           !op.hasBlocks())
@@ -79,10 +79,10 @@ struct AnalyzeMaskPass
     });
   }
 
-  void analyze(ForwardOp op);
-  Cover analyzeBounds(ForwardOp op, bool &isExact);
-  void classify(ForwardOp op);
-  Block *addRegion(ForwardOp op, Region &region, unsigned leading);
+  void analyze(AttentionOpInterface op);
+  Cover analyzeBounds(AttentionOpInterface op, bool &isExact);
+  void classify(AttentionOpInterface op);
+  Block *addRegion(AttentionOpInterface op, Region &region, unsigned leading);
   void simplify(Region &region);
 
   FrozenRewritePatternSet patterns;
@@ -90,7 +90,7 @@ struct AnalyzeMaskPass
 } // namespace
 
 /// Gives `region` a block with `leading` indices and the captured values.
-Block *AnalyzeMaskPass::addRegion(ForwardOp op, Region &region,
+Block *AnalyzeMaskPass::addRegion(AttentionOpInterface op, Region &region,
                                   unsigned leading) {
   SmallVector<Type> types(leading, IndexType::get(&getContext()));
   llvm::append_range(types, op.getCaptures().getTypes());
@@ -106,10 +106,10 @@ void AnalyzeMaskPass::simplify(Region &region) {
   eliminateCommonSubExpressions(rewriter, dominance, region.getParentOp());
 }
 
-Cover AnalyzeMaskPass::analyzeBounds(ForwardOp op, bool &isExact) {
+Cover AnalyzeMaskPass::analyzeBounds(AttentionOpInterface op, bool &isExact) {
   Block &mask = op.getMaskMod().front();
   Block *bounds =
-      addRegion(op, op.getKvBounds(), ForwardOp::kKVBoundsArguments);
+      addRegion(op, op.getKvBounds(), AttentionOpInterface::kKVBoundsArguments);
   OpBuilder builder = OpBuilder::atBlockEnd(bounds);
   IntervalBuilder intervals(builder, op.getMaskMod().getLoc());
   MaskAnalysis analysis(intervals, mask, *bounds, /*overKeys=*/false);
@@ -122,10 +122,10 @@ Cover AnalyzeMaskPass::analyzeBounds(ForwardOp op, bool &isExact) {
 }
 
 /// Adds kv_classify, unless it has nothing to say.
-void AnalyzeMaskPass::classify(ForwardOp op) {
+void AnalyzeMaskPass::classify(AttentionOpInterface op) {
   Block &mask = op.getMaskMod().front();
-  Block *body =
-      addRegion(op, op.getKvClassify(), ForwardOp::kKVClassifyArguments);
+  Block *body = addRegion(op, op.getKvClassify(),
+                          AttentionOpInterface::kKVClassifyArguments);
   OpBuilder builder = OpBuilder::atBlockEnd(body);
   IntervalBuilder intervals(builder, op.getMaskMod().getLoc());
   MaskAnalysis analysis(intervals, mask, *body, /*overKeys=*/true);
@@ -147,7 +147,7 @@ void AnalyzeMaskPass::classify(ForwardOp op) {
   ++numClassified;
 }
 
-void AnalyzeMaskPass::analyze(ForwardOp op) {
+void AnalyzeMaskPass::analyze(AttentionOpInterface op) {
   // Equal terms of a sum must be one value to cancel.
   IRRewriter rewriter(&getContext());
   DominanceInfo dominance(op);

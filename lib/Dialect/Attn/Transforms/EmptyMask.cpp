@@ -53,11 +53,11 @@ private:
 
 Constraints::Constraints(Block &mask) {
   auto coordinates =
-      mask.getArguments().take_front(ForwardOp::kMaskModArguments);
+      mask.getArguments().take_front(AttentionOpInterface::kMaskModArguments);
   for (BlockArgument argument : coordinates.take_front(2))
     ranges.set(argument, 0, INT32_MAX);
   for (BlockArgument argument : coordinates.drop_front(2))
-    ranges.set(argument, 0, ForwardOp::kMaxSequenceLength - 1);
+    ranges.set(argument, 0, AttentionOpInterface::kMaxSequenceLength - 1);
 }
 
 LogicalResult Constraints::decompose(Value value, int64_t factor, Form &form,

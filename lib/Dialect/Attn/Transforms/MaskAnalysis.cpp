@@ -33,9 +33,9 @@ MaskAnalysis::MaskAnalysis(IntervalBuilder &builder, Block &mask, Block &body,
     for (BlockArgument argument : block.getArguments().slice(first, count))
       ranges.set(argument, 0, last);
   };
-  unsigned bodyArguments = overKeys ? ForwardOp::kKVClassifyArguments
-                                    : ForwardOp::kKVBoundsArguments;
-  constexpr int64_t kLast = ForwardOp::kMaxSequenceLength - 1;
+  unsigned bodyArguments = overKeys ? AttentionOpInterface::kKVClassifyArguments
+                                    : AttentionOpInterface::kKVBoundsArguments;
+  constexpr int64_t kLast = AttentionOpInterface::kMaxSequenceLength - 1;
   setRange(mask, 0, kQuery, INT32_MAX);
   setRange(mask, kQuery, 2, kLast);
   setRange(body, 0, kFirstQuery, INT32_MAX);
@@ -43,8 +43,9 @@ MaskAnalysis::MaskAnalysis(IntervalBuilder &builder, Block &mask, Block &body,
 
   mapping.map(mask.getArgument(kBatch), body.getArgument(kBatch));
   mapping.map(mask.getArgument(kHead), body.getArgument(kHead));
-  mapping.map(mask.getArguments().drop_front(ForwardOp::kMaskModArguments),
-              body.getArguments().drop_front(bodyArguments));
+  mapping.map(
+      mask.getArguments().drop_front(AttentionOpInterface::kMaskModArguments),
+      body.getArguments().drop_front(bodyArguments));
   auto addCoordinate = [&](unsigned argument, unsigned first) {
     Interval interval = {body.getArgument(first), body.getArgument(first + 1),
                          /*attained=*/true};

@@ -4,7 +4,7 @@
 func.func @in_mask(%q: !t, %d: tensor<2x?xi32>) {
   %o = attn.forward %q, %q, %q captures(%d : tensor<2x?xi32>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %d: tensor<2x?xi32>) {
-      // expected-error @+1 {{is only valid in 'kv_classify' of 'attn.forward'}}
+      // expected-error @+1 {{is only valid in 'kv_classify' of an attention op}}
       %x = attn.block_min %d[%b, %i to %j] : tensor<2x?xi32>
       %keep = arith.cmpi sge, %x, %x : i32
       attn.yield %keep : i1
@@ -16,7 +16,7 @@ func.func @in_mask(%q: !t, %d: tensor<2x?xi32>) {
 
 !t = tensor<2x4x?x64xbf16>
 func.func @outside(%d: tensor<2x?xi32>, %i: index) {
-  // expected-error @+1 {{is only valid in 'kv_classify' of 'attn.forward'}}
+  // expected-error @+1 {{is only valid in 'kv_classify' of an attention op}}
   %x = attn.block_max %d[%i, %i to %i] : tensor<2x?xi32>
   return
 }

@@ -150,7 +150,7 @@ func.func @two_blocks(%q: tensor<2x4x?x64xbf16>) {
 // -----
 
 func.func @outside() -> index {
-  // expected-error @+1 {{is only valid inside a region of 'attn.forward'}}
+  // expected-error @+1 {{is only valid inside a region of an attention op}}
   %n = attn.key_length
   return %n : index
 }
@@ -158,7 +158,7 @@ func.func @outside() -> index {
 // -----
 
 func.func @yield_outside(%x: i1) {
-  // expected-error @+1 {{expects parent op 'attn.forward'}}
+  // expected-error @+1 {{expects parent op to be one of 'attn.forward, attn.backward'}}
   attn.yield %x : i1
 }
 

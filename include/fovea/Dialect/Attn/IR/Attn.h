@@ -68,6 +68,15 @@ struct KeyPlaces {
   /// Whether each batch entry has as many keys as the tensors.
   bool fillTensors() const { return !arePacked && !page && !lengths; }
 };
+
+class AttentionOpInterface;
+namespace detail {
+std::optional<double> getConstantScale(AttentionOpInterface op);
+int64_t getDroppedShare(AttentionOpInterface op);
+llvm::StringRef getBlockListName(unsigned index);
+llvm::SmallVector<std::string> getBlockListDims(AttentionOpInterface op,
+                                                unsigned index);
+} // namespace detail
 } // namespace fovea::attn
 
 #include "fovea/Dialect/Attn/IR/AttnAttrInterfaces.h.inc"
@@ -77,7 +86,7 @@ struct KeyPlaces {
 #include "fovea/Dialect/Attn/IR/AttnAttrs.h.inc"
 
 namespace fovea::attn::detail {
-/// Keywords of the sequence forms that have a clause in `attn.forward`.
+/// Keywords of the sequence forms that have a clause in attention ops.
 llvm::ArrayRef<llvm::StringRef> getSequenceKeywords();
 /// What stands behind the operands in such a clause; the form.
 mlir::FailureOr<SequenceFormAttrInterface>

@@ -14,8 +14,8 @@ include "mlir/IR/OpBase.td"
 def SequenceFormAttrInterface : AttrInterface<"SequenceFormAttrInterface"> {
   let cppNamespace = "::fovea::attn";
   let description = [{
-    How the sequences of a batch lie in the tensors of `attn.forward`. A form
-    takes a fixed number of integer tensors as operands.
+    How the sequences of a batch lie in the tensors of an attn op. A form takes a
+    fixed number of integer tensors as operands.
   }];
   let methods = [
     InterfaceMethod<"The keyword that introduces the form in `attn.forward`.",
@@ -101,6 +101,112 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       "::llvm::SmallVector<::fovea::attn::Contents>",
       "getContents", (ins), "", /*defaultImplementation=*/"return {};">
   ];
+}
+
+def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
+  let cppNamespace = "::fovea::attn";
+  let description = [{
+    An op over one variant of attention, in either direction: which queries,
+    keys and values there are and how they lie, what score_mod and mask_mod
+    compute, and what they capture. Verification of all that, analyses of masks
+    and the interpreter ask this of an op, not which direction it is.
+
+    Behind the tensors of its own direction such an op has, in this order, the
+    run-time scale, captured values, operands of the sequence form, sinks, seed
+    and offset of dropout, lists of blocks.
+  }];
+  let methods = [
+    InterfaceMethod<"Number of the operand that a run-time scale is or would be.",
+      "unsigned", "getFirstVariantOperand", (ins)>,
+    InterfaceMethod<"", "::mlir::Value", "getQuery", (ins)>,
+    InterfaceMethod<"", "::mlir::Value", "getKey", (ins)>,
+    InterfaceMethod<"", "::mlir::Value", "getValue", (ins)>,
+    InterfaceMethod<"The run-time scale, or null.",
+      "::mlir::Value", "getScaleValue", (ins)>,
+    InterfaceMethod<"The constant scale, or null.",
+      "::mlir::FloatAttr", "getScaleAttr", (ins)>,
+    InterfaceMethod<"What the regions get besides coordinates.",
+      "::mlir::OperandRange", "getCaptures", (ins)>,
+    InterfaceMethod<"The numbers that captured values go by, if not 0, 1, ....",
+      "::std::optional<::llvm::ArrayRef<int64_t>>", "getCaptureNumbers", (ins)>,
+    InterfaceMethod<"Tensors of the sequence form.",
+      "::mlir::OperandRange", "getSequenceOperands", (ins)>,
+    InterfaceMethod<"Scores that have no value, or null.",
+      "::mlir::Value", "getSinks", (ins)>,
+    InterfaceMethod<"The probability that a weight is dropped, or null.",
+      "::mlir::FloatAttr", "getDropoutAttr", (ins)>,
+    InterfaceMethod<"", "::mlir::Value", "getDropoutSeed", (ins)>,
+    InterfaceMethod<"", "::mlir::Value", "getDropoutOffset", (ins)>,
+    InterfaceMethod<"Version of the numbers that dropout draws.",
+      "uint64_t", "getDropoutGenerator", (ins)>,
+    InterfaceMethod<[{Lists of the blocks that are visited: pairs of counts and
+      indices, for partial blocks and, optionally, for full ones.}],
+      "::mlir::OperandRange", "getBlockLists", (ins)>,
+    InterfaceMethod<"Queries and keys of a listed block.",
+      "::std::optional<::llvm::ArrayRef<int64_t>>", "getBlockSize", (ins)>,
+    InterfaceMethod<"How the tensors' dimensions are ordered.",
+      "::fovea::attn::Layout", "getLayout", (ins)>,
+    InterfaceMethod<"How the sequences lie in the tensors.",
+      "::fovea::attn::SequenceFormAttrInterface", "getSequence", (ins)>,
+    InterfaceMethod<"", "::mlir::Region &", "getScoreMod", (ins)>,
+    InterfaceMethod<"", "::mlir::Region &", "getMaskMod", (ins)>,
+    InterfaceMethod<"", "::mlir::Region &", "getKvBounds", (ins)>,
+    InterfaceMethod<"", "::mlir::Region &", "getKvClassify", (ins)>
+  ];
+  let extraSharedClassDeclaration = [{
+    /// Dimension of q, k, v and o that holds sequences, and heads.
+    int64_t getSequenceDim() {
+      return $_op.getLayout() == ::fovea::attn::Layout::BHSD ? 2 : 1;
+    }
+    int64_t getHeadDim() {
+      return $_op.getLayout() == ::fovea::attn::Layout::BHSD ? 1 : 2;
+    }
+    ::mlir::RankedTensorType getQueryType() {
+      return ::mlir::cast<::mlir::RankedTensorType>($_op.getQuery().getType());
+    }
+    ::mlir::RankedTensorType getKeyType() {
+      return ::mlir::cast<::mlir::RankedTensorType>($_op.getKey().getType());
+    }
+    ::mlir::RankedTensorType getValueType() {
+      return ::mlir::cast<::mlir::RankedTensorType>($_op.getValue().getType());
+    }
+    /// The constant scale, or the default; none if the scale is a run-time one.
+    ::std::optional<double> getConstantScale() {
+      return ::fovea::attn::detail::getConstantScale($_op);
+    }
+    /// How many of 65536 weights are dropped; 0 without dropout.
+    int64_t getDroppedShare() {
+      return ::fovea::attn::detail::getDroppedShare($_op);
+    }
+    /// The N of the name `captureN` that captured value `index` goes by.
+    int64_t getCaptureNumber(unsigned index) {
+      ::std::optional<::llvm::ArrayRef<int64_t>> numbers =
+          $_op.getCaptureNumbers();
+      return numbers ? (*numbers)[index] : index;
+    }
+    bool hasBlocks() { return !$_op.getBlockLists().empty(); }
+    bool hasFullBlocks() { return $_op.getBlockLists().size() == 4; }
+    /// Queries and keys of a listed block; only with such lists.
+    int64_t getQueryBlock() { return (*$_op.getBlockSize())[0]; }
+    int64_t getKeyBlock() { return (*$_op.getBlockSize())[1]; }
+    /// Names of list `index` and of its dimensions in the ABI.
+    static ::llvm::StringRef getBlockListName(unsigned index) {
+      return ::fovea::attn::detail::getBlockListName(index);
+    }
+    ::llvm::SmallVector<::std::string> getBlockListDims(unsigned index) {
+      return ::fovea::attn::detail::getBlockListDims($_op, index);
+    }
+    /// Numbers that decide what is dropped lie below this.
+    static constexpr int64_t kDropoutSteps = 65536;
+    static constexpr int64_t kMaxCaptureNumber = (int64_t(1) << 31) - 1;
+    /// Number of region arguments before the captured values.
+    static constexpr unsigned kScoreModArguments = 5;
+    static constexpr unsigned kMaskModArguments = 4;
+    static constexpr unsigned kKVBoundsArguments = 4;
+    static constexpr unsigned kKVClassifyArguments = 6;
+    /// Longest sequence that an op may see; lets coordinates be i32.
+    static constexpr int64_t kMaxSequenceLength = int64_t(1) << 30;
+  }];
 }
 
 #endif // FOVEA_DIALECT_ATTN_IR_ATTNINTERFACES_TD

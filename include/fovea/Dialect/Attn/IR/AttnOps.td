@@ -24,7 +24,8 @@ def Attn_ForwardOp : Attn_Op<"forward", [
                               ["getDimMultiples", "getDimLimits",
                                "getDimCovers", "getNonEmptyDims",
                                "getContents", "isOperandCopied",
-                               "isResultCopied"]>]> {
+                               "isResultCopied"]>,
+    AttentionOpInterface]> {
   let summary = "attention, forward";
   let description = [{
     In exact arithmetic, for batch entry `b`, query head `h`, query `i`, key `j`:
@@ -164,51 +165,153 @@ def Attn_ForwardOp : Attn_Op<"forward", [
   let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
-    /// Dimension of q, k, v and o that holds sequences, and heads.
-    int64_t getSequenceDim() { return getLayout() == Layout::BHSD ? 2 : 1; }
-    int64_t getHeadDim() { return getLayout() == Layout::BHSD ? 1 : 2; }
-    ::mlir::RankedTensorType getQueryType() {
-      return ::mlir::cast<::mlir::RankedTensorType>(getQuery().getType());
-    }
-    ::mlir::RankedTensorType getKeyType() {
-      return ::mlir::cast<::mlir::RankedTensorType>(getKey().getType());
-    }
-    ::mlir::RankedTensorType getValueType() {
-      return ::mlir::cast<::mlir::RankedTensorType>(getValue().getType());
-    }
     ::mlir::RankedTensorType getOutputType() {
       return ::mlir::cast<::mlir::RankedTensorType>(getOutput().getType());
     }
-    /// The constant scale, or the default; none if the scale is a run-time one.
-    std::optional<double> getConstantScale();
-    /// How many of 65536 weights are dropped; 0 without dropout.
-    int64_t getDroppedShare();
-    /// Numbers that decide what is dropped lie below this.
-    static constexpr int64_t kDropoutSteps = 65536;
-    /// The N of the name `captureN` that captured value `index` goes by.
-    int64_t getCaptureNumber(unsigned index);
-    /// Lists of the blocks that are visited: pairs of counts and indices, for
-    /// partial blocks and, optionally, for full ones.
-    bool hasBlocks() { return !getBlockLists().empty(); }
-    bool hasFullBlocks() { return getBlockLists().size() == 4; }
-    /// Queries and keys of a listed block; only with such lists.
-    int64_t getQueryBlock() { return (*getBlockSize())[0]; }
-    int64_t getKeyBlock() { return (*getBlockSize())[1]; }
-    /// Names of list `index` and of its dimensions in the ABI.
-    static ::llvm::StringRef getBlockListName(unsigned index);
-    ::llvm::SmallVector<std::string> getBlockListDims(unsigned index);
-    /// The longest rows of lists.
-    ::llvm::SmallVector<std::pair<std::string, int64_t>> getBlockListLimits();
-    ::llvm::LogicalResult verifyBlocks();
-    static constexpr int64_t kMaxCaptureNumber = (int64_t(1) << 31) - 1;
-    /// Number of region arguments before the captured values.
-    static constexpr unsigned kScoreModArguments = 5;
-    static constexpr unsigned kMaskModArguments = 4;
-    static constexpr unsigned kKVBoundsArguments = 4;
-    static constexpr unsigned kKVClassifyArguments = 6;
-    /// Longest sequence that an op may see; lets coordinates be i32.
-    static constexpr int64_t kMaxSequenceLength = int64_t(1) << 30;
+    unsigned getFirstVariantOperand() { return 3; }
   }];
+}
+
+def Attn_BackwardOp : Attn_Op<"backward", [
+    AttrSizedOperandSegments, AttrSizedResultSegments, IsolatedFromAbove, Pure,
+    SingleBlock,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames",
+                                                 "getAsmBlockArgumentNames"]>,
+    DeclareOpInterfaceMethods<KernelOpInterface,
+                              ["getDimMultiples", "getDimLimits",
+                               "getDimCovers", "getNonEmptyDims",
+                               "getContents", "isOperandCopied",
+                               "isResultCopied"]>,
+    AttentionOpInterface]> {
+  let summary = "attention, gradients";
+  let description = [{
+    The gradients of a loss by what `attn.forward` took, given those by what it
+    gave, `do` and perhaps `lse_gradient`. Clauses and regions that
+    `attn.forward` has mean the same here and must be the forward's; `o` and
+    `lse` are its results. With `s0` the scaled products, `s` and `P` as there,
+    `m[i,j]` what dropout multiplies weights by (1 without):
+
+    ```
+    P[i,j]  = exp(s[i,j] - lse[i])             0 where masked or s = -inf
+    D[i]    = sum_d do[i,d] * o[i,d] - lse_gradient[i]
+    dP[i,j] = m[i,j] * sum_d do[i,d] * v[j,d]
+    ds[i,j] = P[i,j] * (dP[i,j] - D[i])
+    ds0     = ds * (derivative of score_mod by its score)
+    dq[i]   = scale * sum_j ds0[i,j] * k[j]
+    dk[j]   = scale * sum_i ds0[i,j] * q[i]    over all query heads of a key head
+    dv[j]   = sum_i m[i,j] * P[i,j] * do[i]    likewise
+    dsinks[h] = - sum_i exp(sink[h] - lse[i]) * D[i]
+    dscale  = sum ds0 * s0 / scale
+    dcapture = sum of what score_mod's derivative by it gives for ds
+    ```
+
+    Where a pair is masked, or its score is -inf, everything that depends on it
+    is 0, also where the derivative there is infinite or NaN. A row that sees
+    nothing (`lse = -inf`) has no influence and `dq = 0`. mask_mod has no
+    derivative.
+
+    `gradients(q, k, v, captures = [0, 2], sinks, scale)` lists the gradients
+    that are asked for, in this order; it is `q, k, v` where nothing is said.
+    `captures` gives positions among the captured values, each a float tensor or
+    an f32. A gradient has the shape of what it is by (that of a scalar is
+    `tensor<f32>`) and its element type, or f32.
+
+    | value | shape | element |
+    |---|---|---|
+    | q, k, v, o | as in `attn.forward` | as there |
+    | lse, lse_gradient | (B, Hq, Sq), natural logarithm | f32 |
+    | do | that of o | that of o |
+
+    `score_gradient` is made by `attn-differentiate` where there is a
+    `score_mod`: of the score before it, the derivative of the loss by the score
+    behind it, the coordinates and the captured values, it yields the derivative
+    by the score before it; `attn.contribute` says what it adds to the gradients
+    of captured values. `query_bounds`, made by `attn-analyze-mask`, is
+    `kv_bounds` seen from the keys: for the keys `j0` to `j1`, both included, it
+    yields `lb, fb, fe, ub`: all queries that see one of them lie in `[lb, ub)`,
+    and in `[fb, fe)` every query sees every key.
+
+    Source: Dao et al., FlashAttention (2022), algorithm 4; FlexAttention's
+    score_mod and the derivatives by what it captures follow PyTorch's.
+
+    Example:
+
+    ```mlir
+    %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do
+      gradients(q, k, v, captures = [0])
+      captures(%table : tensor<16xf32>)
+      score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<16xf32>) {
+        %bias = tensor.extract %t[%h] : tensor<16xf32>
+        %r = arith.addf %s, %bias : f32
+        attn.yield %r : f32
+      }
+      : tensor<4x16x?x64xbf16>, tensor<4x16x?x64xbf16>, tensor<4x16x?x64xbf16>,
+        tensor<4x16x?x64xbf16>, tensor<4x16x?xf32>, tensor<4x16x?x64xbf16>
+      -> tensor<4x16x?x64xbf16>, tensor<4x16x?x64xbf16>, tensor<4x16x?x64xbf16>, tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins
+    AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+    AnyRankedTensor:$output, AnyRankedTensor:$lse,
+    AnyRankedTensor:$outputGradient, Optional<AnyRankedTensor>:$lseGradient,
+    Optional<F32>:$scaleValue, Variadic<AnyType>:$captures,
+    Variadic<AnyRankedTensor>:$sequenceOperands,
+    Optional<AnyRankedTensor>:$sinks,
+    Optional<I64>:$dropoutSeed, Optional<I64>:$dropoutOffset,
+    Variadic<AnyRankedTensor>:$blockLists,
+    OptionalAttr<DenseI64ArrayAttr>:$captureNumbers,
+    OptionalAttr<DenseI64ArrayAttr>:$blockSize,
+    OptionalAttr<F64Attr>:$scale, OptionalAttr<F64Attr>:$dropout,
+    DefaultValuedOptionalAttr<I64Attr,
+        "::fovea::generator::kVersion">:$dropoutGenerator,
+    DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout,
+    SequenceFormAttrInterface:$sequence,
+    DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$differentiated);
+  let results = (outs
+    Optional<AnyRankedTensor>:$queryGradient,
+    Optional<AnyRankedTensor>:$keyGradient,
+    Optional<AnyRankedTensor>:$valueGradient,
+    Variadic<AnyRankedTensor>:$captureGradients,
+    Optional<AnyRankedTensor>:$sinksGradient,
+    Optional<AnyRankedTensor>:$scaleGradient);
+  let regions = (region AnyRegion:$scoreMod, AnyRegion:$maskMod,
+                        AnyRegion:$kvBounds, AnyRegion:$kvClassify,
+                        AnyRegion:$scoreGradient, AnyRegion:$queryBounds);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    unsigned getFirstVariantOperand() { return getLseGradient() ? 7 : 6; }
+    /// Number of score_gradient's arguments before the captured values.
+    static constexpr unsigned kScoreGradientArguments = 6;
+    static constexpr unsigned kQueryBoundsArguments = 4;
+    /// The result that is the gradient of captured value `index`, or null.
+    ::mlir::Value getGradientOfCapture(unsigned index);
+  }];
+}
+
+def Attn_ContributeOp : Attn_Op<"contribute", [
+    ParentOneOf<["BackwardOp"]>, MemoryEffects<[MemWrite]>]> {
+  let summary = "adds to the gradient of a captured value";
+  let description = [{
+    Within `score_gradient` of `attn.backward`: what one pair of a query and a
+    key adds to the gradient of a captured value, and where. The target is the
+    region's argument for a captured value whose gradient is asked for; with
+    indices if that is a tensor. Contributions of all pairs that are not masked
+    are summed, in any order. Indices lie within the tensor.
+
+    Example:
+
+    ```mlir
+    attn.contribute %ds to %table[%h] : tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins F32:$value, AnyType:$target, Variadic<Index>:$indices);
+  let assemblyFormat = [{
+    $value `to` $target (`[` $indices^ `]`)? attr-dict `:` type($target)
+  }];
+  let hasVerifier = 1;
 }
 
 def Attn_MergeOp : Attn_Op<"merge", [
@@ -247,11 +350,12 @@ def Attn_MergeOp : Attn_Op<"merge", [
 }
 
 def Attn_YieldOp : Attn_Op<"yield", [
-    Pure, Terminator, ReturnLike, ParentOneOf<["ForwardOp"]>]> {
+    Pure, Terminator, ReturnLike, ParentOneOf<["ForwardOp", "BackwardOp"]>]> {
   let summary = "ends a region of an attn op";
   let description = [{
     Yields the modified score from `score_mod`, the i1 from `mask_mod`, the four
-    bounds from `kv_bounds`, two i1 from `kv_classify`.
+    bounds from `kv_bounds` and `query_bounds`, two i1 from `kv_classify`, the
+    derivative by the score from `score_gradient`.
 
     Example:
 
@@ -268,7 +372,7 @@ class Attn_LengthOp<string mnemonic, string what> : Attn_Op<mnemonic, [
     DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
   let summary = "number of " # what # " in the current sequence";
   let description = [{
-    Within a region of `attn.forward`: how many }] # what # [{ the sequence of
+    Within a region of an attention op: how many }] # what # [{ the sequence of
     batch entry `b` has. With them a causal mask aligned to the bottom right is
     `j - key_length <= i - query_length`.
 

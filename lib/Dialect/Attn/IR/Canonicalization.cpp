@@ -1,4 +1,4 @@
-//===- ForwardCanonicalization.cpp - Simplifies attn.forward ----*- C++ -*-===//
+//===- Canonicalization.cpp - Simplifies attention ops ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,11 +16,67 @@ using namespace mlir;
 using namespace fovea::attn;
 
 namespace {
-/// A score_mod that yields its score, a mask_mod that yields true: no region.
-struct DropTrivialRegions : OpRewritePattern<ForwardOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// A region that gets captured values, behind so many other arguments.
+struct ModRegion {
+  Region *region;
+  unsigned leading;
+};
+} // namespace
 
-  LogicalResult matchAndRewrite(ForwardOp op,
+static SmallVector<ModRegion> getModRegions(ForwardOp op) {
+  return {{&op.getScoreMod(), ForwardOp::kScoreModArguments},
+          {&op.getMaskMod(), ForwardOp::kMaskModArguments},
+          {&op.getKvBounds(), ForwardOp::kKVBoundsArguments},
+          {&op.getKvClassify(), ForwardOp::kKVClassifyArguments}};
+}
+
+static SmallVector<ModRegion> getModRegions(BackwardOp op) {
+  return {{&op.getScoreMod(), BackwardOp::kScoreModArguments},
+          {&op.getMaskMod(), BackwardOp::kMaskModArguments},
+          {&op.getKvBounds(), BackwardOp::kKVBoundsArguments},
+          {&op.getKvClassify(), BackwardOp::kKVClassifyArguments},
+          {&op.getScoreGradient(), BackwardOp::kScoreGradientArguments},
+          {&op.getQueryBounds(), BackwardOp::kQueryBoundsArguments}};
+}
+
+/// Regions that say nothing without the score_mod, and without the mask_mod.
+static SmallVector<Region *> getRegionsOfScoreMod(ForwardOp) { return {}; }
+static SmallVector<Region *> getRegionsOfScoreMod(BackwardOp op) {
+  return {&op.getScoreGradient()};
+}
+static SmallVector<Region *> getRegionsOfMaskMod(ForwardOp op) {
+  return {&op.getKvBounds(), &op.getKvClassify()};
+}
+static SmallVector<Region *> getRegionsOfMaskMod(BackwardOp op) {
+  return {&op.getKvBounds(), &op.getKvClassify(), &op.getQueryBounds()};
+}
+
+/// Whether a captured value has a result of its own: it stays.
+static bool isFixed(ForwardOp, unsigned) { return false; }
+static bool isFixed(BackwardOp op, unsigned index) {
+  return llvm::is_contained(op.getDifferentiated(), int64_t(index));
+}
+
+/// Adapts positions among the captured values, of which the `dead` ones go.
+static void renumber(ForwardOp, const BitVector &) {}
+static void renumber(BackwardOp op, const BitVector &dead) {
+  SmallVector<int64_t> positions;
+  for (int64_t position : op.getDifferentiated()) {
+    int64_t fewer = 0;
+    for (int64_t before = 0; before < position; ++before)
+      fewer += dead.test(before);
+    positions.push_back(position - fewer);
+  }
+  op.setDifferentiated(positions);
+}
+
+namespace {
+/// A score_mod that yields its score, a mask_mod that yields true: no region.
+template <typename OpTy>
+struct DropTrivialRegions : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     auto yielded = [](Region &region) {
       return cast<YieldOp>(region.front().back()).getResults().front();
@@ -33,13 +89,16 @@ struct DropTrivialRegions : OpRewritePattern<ForwardOp> {
       return failure();
     rewriter.modifyOpInPlace(op, [&] {
       auto drop = [&](Region &region) { rewriter.eraseBlock(&region.front()); };
+      auto dropAll = [&](Region &region, ArrayRef<Region *> others) {
+        drop(region);
+        for (Region *other : others)
+          if (!other->empty())
+            drop(*other);
+      };
       if (identity)
-        drop(scoreMod);
+        dropAll(scoreMod, getRegionsOfScoreMod(op));
       if (unmasked)
-        drop(maskMod);
-      for (Region *region : {&op.getKvBounds(), &op.getKvClassify()})
-        if (unmasked && !region->empty())
-          drop(*region);
+        dropAll(maskMod, getRegionsOfMaskMod(op));
     });
     return success();
   }
@@ -47,20 +106,13 @@ struct DropTrivialRegions : OpRewritePattern<ForwardOp> {
 
 /// Captured values that no region reads, and values captured twice. What stays
 /// keeps its number: hosts pass it by that name.
-struct PruneCaptures : OpRewritePattern<ForwardOp> {
-  using OpRewritePattern::OpRewritePattern;
+template <typename OpTy>
+struct PruneCaptures : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(ForwardOp op,
+  LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    struct ModRegion {
-      Region *region;
-      unsigned leading;
-    };
-    ModRegion regions[] = {
-        {&op.getScoreMod(), ForwardOp::kScoreModArguments},
-        {&op.getMaskMod(), ForwardOp::kMaskModArguments},
-        {&op.getKvBounds(), ForwardOp::kKVBoundsArguments},
-        {&op.getKvClassify(), ForwardOp::kKVClassifyArguments}};
+    SmallVector<ModRegion> regions = getModRegions(op);
     OperandRange captures = op.getCaptures();
     llvm::SmallDenseMap<Value, unsigned> first;
     BitVector dead(captures.size());
@@ -68,6 +120,8 @@ struct PruneCaptures : OpRewritePattern<ForwardOp> {
     // Uses of a repeated capture move to its first mention; only then is it
     // known which ones are read.
     for (auto [index, capture] : llvm::enumerate(captures)) {
+      if (isFixed(op, index))
+        continue;
       auto [entry, isNew] = first.try_emplace(capture, index);
       for (ModRegion &mod : regions)
         if (!isNew && !mod.region->empty())
@@ -76,7 +130,7 @@ struct PruneCaptures : OpRewritePattern<ForwardOp> {
               mod.region->getArgument(mod.leading + entry->second));
     }
     for (unsigned index = 0; index < captures.size(); ++index)
-      if (llvm::all_of(regions, [&](ModRegion &mod) {
+      if (!isFixed(op, index) && llvm::all_of(regions, [&](ModRegion &mod) {
             return mod.region->empty() ||
                    mod.region->getArgument(mod.leading + index).use_empty();
           }))
@@ -93,6 +147,7 @@ struct PruneCaptures : OpRewritePattern<ForwardOp> {
         arguments.push_back(dead.test(index));
       mod.region->front().eraseArguments(arguments);
     }
+    renumber(op, dead);
     SmallVector<Value> kept;
     SmallVector<int64_t> numbers;
     for (auto [index, capture] : llvm::enumerate(captures))
@@ -111,10 +166,11 @@ struct PruneCaptures : OpRewritePattern<ForwardOp> {
 };
 
 /// A run-time scale that is a finite constant becomes one of the op.
-struct FoldConstantScale : OpRewritePattern<ForwardOp> {
-  using OpRewritePattern::OpRewritePattern;
+template <typename OpTy>
+struct FoldConstantScale : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(ForwardOp op,
+  LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     APFloat scale(0.0f);
     if (!op.getScaleValue() || op.getScaleAttr() ||
@@ -132,5 +188,13 @@ struct FoldConstantScale : OpRewritePattern<ForwardOp> {
 
 void ForwardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                             MLIRContext *context) {
-  patterns.add<DropTrivialRegions, FoldConstantScale, PruneCaptures>(context);
+  patterns.add<DropTrivialRegions<ForwardOp>, FoldConstantScale<ForwardOp>,
+               PruneCaptures<ForwardOp>>(context);
+}
+
+void BackwardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                             MLIRContext *context) {
+  // The gradient by a scale stays one by an operand.
+  patterns.add<DropTrivialRegions<BackwardOp>, PruneCaptures<BackwardOp>>(
+      context);
 }

@@ -1,0 +1,106 @@
+//===- VariantKernel.cpp - The ABI that attention ops share -----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CapturedSizes.h"
+#include "VariantOp.h"
+
+using namespace mlir;
+using namespace fovea::attn;
+
+namespace {
+/// Numbers of the first operands of groups.
+struct Groups {
+  explicit Groups(AttentionOpInterface op)
+      : captures(op.getFirstVariantOperand() + (op.getScaleValue() ? 1 : 0)),
+        sequence(captures + op.getCaptures().size()),
+        weights(sequence + op.getSequenceOperands().size()),
+        lists(op->getNumOperands() - op.getBlockLists().size()) {}
+
+  unsigned captures, sequence, weights, lists;
+};
+} // namespace
+
+std::string fovea::attn::getVariantOperandName(AttentionOpInterface op,
+                                               unsigned index) {
+  Groups first(op);
+  if (index < first.captures)
+    return "scale";
+  if (index < first.sequence)
+    return ("capture" + Twine(op.getCaptureNumber(index - first.captures)))
+        .str();
+  if (index < first.weights)
+    return op.getSequence().getOperandNames()[index - first.sequence].str();
+  if (index >= first.lists)
+    return op.getBlockListName(index - first.lists).str();
+  if (op.getSinks() && index == first.weights)
+    return "sinks";
+  return index + 1 == first.lists ? "dropout_offset" : "dropout_seed";
+}
+
+SmallVector<std::string>
+fovea::attn::getVariantOperandDims(AttentionOpInterface op, unsigned index) {
+  Groups first(op);
+  if (index >= first.lists)
+    return op.getBlockListDims(index - first.lists);
+  SmallVector<std::string> dims;
+  if (index >= first.sequence && index < first.weights) {
+    for (StringRef dim :
+         op.getSequence().getOperandDims(index - first.sequence))
+      dims.push_back(dim.str());
+    return dims;
+  }
+  if (op.getSinks() && index == first.weights)
+    return {"Hq"};
+  std::string name = getVariantOperandName(op, index);
+  auto tensor = dyn_cast<RankedTensorType>(op->getOperand(index).getType());
+  for (int64_t dim = 0; tensor && dim < tensor.getRank(); ++dim)
+    dims.push_back(name + "." + std::to_string(dim));
+  return dims;
+}
+
+SmallVector<std::string>
+fovea::attn::getSequenceTensorDims(AttentionOpInterface op, unsigned which) {
+  bool isQuery = which == 0,
+       paged = op.getSequence().getKeyPlaces().page.has_value();
+  SmallVector<std::string> dims = {
+      !isQuery && paged ? "pages" : "B", isQuery ? "Hq" : "Hkv",
+      isQuery ? "Sq" : (paged ? "page" : "Skv"), which == 2 ? "Dv" : "D"};
+  if (op.getLayout() == Layout::BSHD)
+    std::swap(dims[1], dims[2]);
+  return dims;
+}
+
+SmallVector<int64_t> fovea::attn::getMemoryOrder(AttentionOpInterface op,
+                                                 Type type, bool isHeads) {
+  if (isHeads && op.getLayout() == Layout::BSHD)
+    return {0, 2, 1, 3};
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return llvm::to_vector(llvm::seq<int64_t>(0, tensor ? tensor.getRank() : 0));
+}
+
+SmallVector<std::pair<std::string, int64_t>>
+fovea::attn::getVariantLimits(AttentionOpInterface op) {
+  constexpr int64_t kLongest = AttentionOpInterface::kMaxSequenceLength;
+  KeyPlaces keys = op.getSequence().getKeyPlaces();
+  if (keys.page)
+    return {{"Sq", kLongest}};
+  SmallVector<std::pair<std::string, int64_t>> limits;
+  if (keys.arePacked)
+    limits.emplace_back("B", 1);
+  limits.emplace_back("Sq", kLongest);
+  limits.emplace_back("Skv", kLongest);
+  llvm::append_range(limits, getBlockListLimits(op));
+  return limits;
+}
+
+SmallVector<DimCover> fovea::attn::getVariantCovers(AttentionOpInterface op) {
+  SmallVector<DimCover> covers = getCapturedCovers(op);
+  if (op.hasBlocks())
+    covers.push_back({"Qblocks", op.getQueryBlock(), "Sq"});
+  return covers;
+}

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BackwardEvaluation.h"
 #include "Elementwise.h"
 #include "ForwardEvaluation.h"
 #include "RowIndex.h"
@@ -78,7 +79,7 @@ static void addLength(InterpreterRegistry &registry,
     auto *lengths = frame.getEnvironment<SequenceLengths>();
     if (!lengths)
       return frame.fail(op) << "'" << op->getName().getStringRef()
-                            << "' is executed outside 'attn.forward'";
+                            << "' is executed outside an attention op";
     frame.set(op->getResult(0), RuntimeValue::integer(lengths->*member));
     return success();
   });
@@ -138,6 +139,8 @@ static LogicalResult executeBlockExtreme(Operation *operation, Frame &frame) {
 
 void fovea::interp::registerAttnHandlers(InterpreterRegistry &registry) {
   registry.add<attn::ForwardOp>(executeForward);
+  registry.add<attn::BackwardOp>(executeBackward);
+  registry.add<attn::ContributeOp>(executeContribute);
   registry.add<attn::MergeOp>(executeMerge);
   addLength<attn::QueryLengthOp>(registry, &SequenceLengths::queries);
   registry.add<attn::BlockMinOp>(executeBlockExtreme<attn::BlockMinOp>);

@@ -65,7 +65,7 @@ static ScheduleFields makeFields(attn::BackwardOp op) {
   fields.tileM = 64;
   fields.tileN = getColumns(op) <= 128 ? 64 : 32;
   fields.warps = 4;
-  fields.stages = 1;
+  fields.stages = 2;
   fields.minBlocks = 1;
   return fields;
 }

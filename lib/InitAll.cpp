@@ -8,6 +8,7 @@
 
 #include "fovea/InitAll.h"
 
+#include "fovea/Analysis/DifferentiableOpInterface.h"
 #include "fovea/Analysis/IntervalOpInterface.h"
 #include "fovea/Conversion/Passes.h"
 #include "fovea/Dialect/Attn/IR/Attn.h"
@@ -46,6 +47,7 @@ void fovea::registerDialects(DialectRegistry &registry) {
   cf::registerConvertControlFlowToLLVMInterface(registry);
   ub::registerConvertUBToLLVMInterface(registry);
   vector::registerConvertVectorToLLVMInterface(registry);
+  registerDerivativeModels(registry);
   registerIntervalModels(registry);
 }
 

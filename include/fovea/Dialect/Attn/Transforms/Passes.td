@@ -64,6 +64,46 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
   ];
 }
 
+def AttnDifferentiate : Pass<"attn-differentiate"> {
+  let summary = "Derive score_gradient from score_mod";
+  let description = [{
+    Fills the `score_gradient` region of each `attn.backward` that has a
+    `score_mod` and no `score_gradient` yet, by reverse mode: it repeats the ops of
+    score_mod that the derivative needs, then goes through them backwards and
+    sums what each op's rule, a `DifferentiableOpInterface`, gives for its operands.
+    Only what lies between the score, or a captured value whose gradient is asked
+    for, and the result has derivatives. Integers, and so the coordinates, are
+    constants. Each element that is read of such a tensor gets an
+    `attn.contribute`.
+
+    Fails at an op without a rule. The page on gradients lists the rules, and what
+    they give where a derivative does not exist.
+
+    Before: `score_mod(...) { s * table[h] }`. After, in addition:
+
+    ```mlir
+    score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index, %table: tensor<16xf32>) {
+      %0 = tensor.extract %table[%h] : tensor<16xf32>
+      %1 = arith.mulf %ds, %0 : f32
+      %2 = arith.mulf %ds, %s : f32
+      attn.contribute %2 to %table[%h] : tensor<16xf32>
+      attn.yield %1 : f32
+    }
+    ```
+
+    What is computed twice, and constants that are there twice, are left to `cse`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
+  ];
+  let statistics = [
+    Statistic<"numDifferentiated", "differentiated",
+              "Number of score_mods differentiated">,
+    Statistic<"numContributions", "contributions",
+              "Number of attn.contribute made">
+  ];
+}
+
 def AttnOutline : Pass<"attn-outline", "::mlir::ModuleOp"> {
   let summary = "Give each attn op a function of its own";
   let description = [{

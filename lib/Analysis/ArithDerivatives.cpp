@@ -1,0 +1,137 @@
+//===- ArithDerivatives.cpp - Derivatives of arithmetic ---------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DerivativeModels.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace fovea;
+
+using Predicate = arith::CmpFPredicate;
+
+//===----------------------------------------------------------------------===//
+// Sums, products, casts
+//===----------------------------------------------------------------------===//
+
+static Value negate(AdjointBuilder &b, Value, Value, Value dy) {
+  return b.neg(dy);
+}
+
+// An adjoint has its value's type, as PyTorch's gradients have.
+static Value narrow(AdjointBuilder &b, Value x, Value, Value dy) {
+  return b.create<arith::TruncFOp>(x.getType(), dy);
+}
+
+static Value widen(AdjointBuilder &b, Value x, Value, Value dy) {
+  return b.create<arith::ExtFOp>(x.getType(), dy);
+}
+
+namespace {
+template <typename Op>
+struct SumModel : DerivativeOf<SumModel<Op>, Op> {
+  void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
+    b.add(op->getOperand(0), [&] { return dy; });
+    b.add(op->getOperand(1),
+          [&] { return isa<arith::SubFOp>(op) ? b.neg(dy) : dy; });
+  }
+};
+
+struct ProductModel : DerivativeOf<ProductModel, arith::MulFOp> {
+  void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
+    Value x = op->getOperand(0), y = op->getOperand(1);
+    b.add(x, [&] { return b.mul(dy, y); });
+    b.add(y, [&] { return b.mul(dy, x); });
+  }
+};
+
+struct QuotientModel : DerivativeOf<QuotientModel, arith::DivFOp> {
+  void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
+    Value divisor = op->getOperand(1);
+    Value shared = b.div(dy, divisor);
+    b.add(op->getOperand(0), [&] { return shared; });
+    b.add(divisor, [&] { return b.neg(b.mul(shared, op->getResult(0))); });
+  }
+};
+
+/// x - y * trunc(x / y), the sign of x: torch.fmod.
+struct RemainderModel : DerivativeOf<RemainderModel, arith::RemFOp> {
+  void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
+    Value x = op->getOperand(0), y = op->getOperand(1);
+    b.add(x, [&] { return dy; });
+    b.add(y, [&] {
+      Value quotient = b.create<math::TruncOp>(b.div(x, y));
+      return b.neg(b.mul(dy, quotient));
+    });
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The adjoint is chosen too: times 0 or 1, an infinite one would make NaN of
+/// the value that was not chosen.
+struct SelectModel : DerivativeOf<SelectModel, arith::SelectOp> {
+  void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
+    auto select = cast<arith::SelectOp>(op);
+    Value condition = select.getCondition();
+    b.add(select.getTrueValue(),
+          [&] { return b.select(condition, dy, b.zero(dy)); });
+    b.add(select.getFalseValue(),
+          [&] { return b.select(condition, b.zero(dy), dy); });
+  }
+};
+
+/// Those that keep NaN: torch.maximum and torch.minimum, which give half to
+/// each of two equal operands, and all to both if one is NaN.
+template <typename Op, Predicate isLeft, Predicate isRight>
+struct ExtremumModel : DerivativeOf<ExtremumModel<Op, isLeft, isRight>, Op> {
+  void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
+    Value x = op->getOperand(0), y = op->getOperand(1);
+    Value isTie = b.cmp(Predicate::OEQ, x, y);
+    Value share = b.select(isTie, b.scale(dy, 0.5), dy);
+    b.add(x, [&] { return b.select(b.cmp(isRight, x, y), b.zero(dy), share); });
+    b.add(y, [&] { return b.select(b.cmp(isLeft, x, y), b.zero(dy), share); });
+  }
+};
+
+/// Those that drop NaN: torch.fmax and torch.fmin, which give all to the left
+/// one of two equal operands.
+template <typename Op, Predicate isLeftOrTie>
+struct NumberModel : DerivativeOf<NumberModel<Op, isLeftOrTie>, Op> {
+  void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
+    Value x = op->getOperand(0), y = op->getOperand(1);
+    Value isLeft =
+        b.logicalOr(b.cmp(isLeftOrTie, x, y), b.cmp(Predicate::UNO, y, y));
+    b.add(x, [&] { return b.select(isLeft, dy, b.zero(dy)); });
+    b.add(y, [&] { return b.select(isLeft, b.zero(dy), dy); });
+  }
+};
+} // namespace
+
+void fovea::attachArithDerivatives(MLIRContext *context) {
+  using namespace arith;
+  AddFOp::attachInterface<SumModel<AddFOp>>(*context);
+  SubFOp::attachInterface<SumModel<SubFOp>>(*context);
+  MulFOp::attachInterface<ProductModel>(*context);
+  DivFOp::attachInterface<QuotientModel>(*context);
+  RemFOp::attachInterface<RemainderModel>(*context);
+  NegFOp::attachInterface<UnaryDerivative<NegFOp, negate>>(*context);
+  ExtFOp::attachInterface<UnaryDerivative<ExtFOp, narrow>>(*context);
+  TruncFOp::attachInterface<UnaryDerivative<TruncFOp, widen>>(*context);
+  SelectOp::attachInterface<SelectModel>(*context);
+  MaximumFOp::attachInterface<
+      ExtremumModel<MaximumFOp, Predicate::OGT, Predicate::OLT>>(*context);
+  MinimumFOp::attachInterface<
+      ExtremumModel<MinimumFOp, Predicate::OLT, Predicate::OGT>>(*context);
+  MaxNumFOp::attachInterface<NumberModel<MaxNumFOp, Predicate::OGE>>(*context);
+  MinNumFOp::attachInterface<NumberModel<MinNumFOp, Predicate::OLE>>(*context);
+}

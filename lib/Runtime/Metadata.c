@@ -687,8 +687,8 @@ static fovea_status read_prologue_kernel(reader *r, int object) {
     if (kind == FOVEA_PARAMETER_WORKSPACE)
       return FAIL("kernel '%s' of the prologue must take no workspace",
                   kernel->name);
-    if (!out->prologue_writes && (kind == FOVEA_PARAMETER_SCALAR ||
-                                  kind == FOVEA_PARAMETER_TENSOR_MAP))
+    if (!out->prologue_writes &&
+        (kind == FOVEA_PARAMETER_SCALAR || kind == FOVEA_PARAMETER_TENSOR_MAP))
       return FAIL("kernel '%s' of the prologue takes scalars or tensor maps, "
                   "which versions before 3 have not",
                   kernel->name);

@@ -73,9 +73,9 @@ static void writePrologueKernel(AbiOp abi, llvm::json::OStream &json) {
 /// Whether hosts must know more of a prologue's kernel than that it reads
 /// tensors and writes scratch memory.
 static bool needsWritingPrologue(AbiOp kernel) {
-  return llvm::any_of(kernel.getParameters(),
-                      llvm::IsaPred<ScalarParameterAttr,
-                                    TensorMapParameterAttr>) ||
+  return llvm::any_of(
+             kernel.getParameters(),
+             llvm::IsaPred<ScalarParameterAttr, TensorMapParameterAttr>) ||
          llvm::any_of(kernel.getTensors().getAsRange<TensorAttr>(),
                       [](TensorAttr tensor) {
                         return tensor.getAccess() != Access::Read;

@@ -5,7 +5,7 @@
 // DEFINE: %{all} = attn,tile:sm_80,warp:sm_80,ptx:sm_80,tile:sm_90a,warp:sm_90a,ptx:sm_90a
 // DEFINE: %{options} = element=bf16 tolerance=1e-2 places=60
 // RUN: %{run} plain %t.d %{all} sizes=2,4,2,37,70,16,24 %{options} | FileCheck %s
-// A score_mod and a mask that leaves rows without keys.
+// A score_mod, whose derivative the pipeline finds, and a mask that leaves rows without keys.
 // RUN: %{run} modified %t.d %{all} sizes=1,2,1,90,70,16,16 "score=2*np.tanh(0.1*s)+0.1*(j-i)" "mask=j <= i-3" %{options} | FileCheck %s
 // Rows of heads in another order, a run-time scale, a loss on LSE, sinks.
 // RUN: %{run} turned %t.d %{all} sizes=1,2,2,40,33,32,32 layout=bshd scale=0.4 dlse=1 sinks=1 %{options} -- dlse 0.4 sinks | FileCheck %s
@@ -48,19 +48,6 @@ func.func @modified(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t
         %first = arith.subi %i, %c3 : index
         %keep = arith.cmpi sle, %j, %first : index
         attn.yield %keep : i1
-      }
-      score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index) {
-        %c = arith.constant 0.1 : f32
-        %one = arith.constant 1.0 : f32
-        %two = arith.constant 2.0 : f32
-        %0 = arith.mulf %s, %c : f32
-        %1 = math.tanh %0 : f32
-        %2 = arith.mulf %1, %1 : f32
-        %3 = arith.subf %one, %2 : f32
-        %4 = arith.mulf %c, %two : f32
-        %5 = arith.mulf %3, %4 : f32
-        %6 = arith.mulf %5, %ds : f32
-        attn.yield %6 : f32
       }
      : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
   return %0#0, %0#1, %0#2 : !t, !t, !t

@@ -8,10 +8,10 @@
 //
 // The gradients that attn.backward asks for, in kernels that sum nothing in
 // memory. A tile of queries meets all keys that it sees: dQ, and on the way D,
-// what the derivatives by a row's scores share. A tile of keys meets all queries
-// that see it, of all heads that share it: dK and dV; the scores lie the other
-// way there, so that they are operands as they are. Kernels follow each other on
-// a stream; the last one is the main kernel.
+// what the derivatives by a row's scores share. A tile of keys meets all
+// queries that see it, of all heads that share it: dK and dV; the scores lie
+// the other way there, so that they are operands as they are. Kernels follow
+// each other on a stream; the last one is the main kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,11 +85,11 @@ private:
   mlir::Value emitScore(mlir::Value products);
   /// Sums over blocks: `body` gets a block's first row, whether it may be
   /// masked and the sums so far, and gives the next ones.
-  mlir::FailureOr<mlir::ValueRange> emitLoop(
-      const Bounds &bounds, mlir::ValueRange sums,
-      llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
-          mlir::Value, mlir::Value, mlir::ValueRange)>
-          body);
+  mlir::FailureOr<mlir::ValueRange>
+  emitLoop(const Bounds &bounds, mlir::ValueRange sums,
+           llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+               mlir::Value, mlir::Value, mlir::ValueRange)>
+               body);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   emitHead(ScoreBlock block, mlir::ValueRange sums);
   /// Writes `scale` times the sum, or the sum, to a gradient.

@@ -25,9 +25,9 @@ static LogicalResult checkLowered(KernelBuilder &kb, attn::BackwardOp op) {
     return op.emitError("gradients of ")
            << (op.hasBlocks() ? "listed blocks" : "packed sequences")
            << " are not lowered to kernels yet";
-  if (op.getNumResults() !=
-      unsigned(bool(op.getQueryGradient())) + bool(op.getKeyGradient()) +
-          bool(op.getValueGradient()))
+  if (op.getNumResults() != unsigned(bool(op.getQueryGradient())) +
+                                bool(op.getKeyGradient()) +
+                                bool(op.getValueGradient()))
     return op.emitError("only gradients of q, k and v are lowered to kernels, "
                         "found others that are asked for");
   if (!op.getScoreMod().empty() && op.getScoreGradient().empty())
@@ -84,8 +84,8 @@ FailureOr<plan::KernelAttr> fovea::buildBackward(KernelBuilder &kb,
                            kb.builder.getF32Type());
   }
   ScheduleFields fields = makeFields(op);
-  if (failed(BackwardEmitter(kb, op, findParts(op).back(), fields, delta)
-                 .emit()))
+  if (failed(
+          BackwardEmitter(kb, op, findParts(op).back(), fields, delta).emit()))
     return failure();
   return makePlan(op.getContext(), fields);
 }

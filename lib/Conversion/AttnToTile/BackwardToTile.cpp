@@ -118,20 +118,22 @@ RegionContext BackwardEmitter::makeContext(const ScoreBlock &block) {
 // Rows of queries and of keys
 //===----------------------------------------------------------------------===//
 
-/// A value of each query of the block: f32, along the side of the tile of scores
-/// that queries lie along.
+/// A value of each query of the block: f32, along the side of the tile of
+/// scores that queries lie along.
 Value BackwardEmitter::loadRowValue(Value memref, Value head, Value row) {
   OpBuilder &b = kb.builder;
   bool areRows = part.hasQueryTiles();
-  RankedTensorType type = areRows ? kb.tileType(getRows(), 1, b.getF32Type())
-                                  : kb.tileType(1, getColumns(), b.getF32Type());
+  RankedTensorType type = areRows
+                              ? kb.tileType(getRows(), 1, b.getF32Type())
+                              : kb.tileType(1, getColumns(), b.getF32Type());
   int64_t dims[] = {areRows ? 2 : -1, areRows ? -1 : 2};
   return tile::LoadOp::create(b, loc, type, memref,
                               ValueRange{work.batch, head, row},
                               /*limit=*/Value(), dims);
 }
 
-void BackwardEmitter::loadQueries(ScoreBlock &block, bool needsOutputGradients) {
+void BackwardEmitter::loadQueries(ScoreBlock &block,
+                                  bool needsOutputGradients) {
   OpBuilder &b = kb.builder;
   int64_t count = part.hasQueryTiles() ? getRows() : getColumns();
   block.queries = kb.loadHead(q, work.batch, block.head, block.query, 0, count,
@@ -150,7 +152,8 @@ void BackwardEmitter::loadQueries(ScoreBlock &block, bool needsOutputGradients) 
   Value none = splat(-std::numeric_limits<double>::infinity());
   Value seesNothing =
       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, rows, none);
-  Value offset = arith::MulFOp::create(b, loc, rows, splat(-llvm::numbers::log2e));
+  Value offset =
+      arith::MulFOp::create(b, loc, rows, splat(-llvm::numbers::log2e));
   block.lse = arith::SelectOp::create(b, loc, seesNothing, none, offset);
 }
 
@@ -176,9 +179,9 @@ Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
   };
   Value products =
       arith::MulFOp::create(b, loc, loadWide(o), loadWide(outputGradient));
-  Value sum = tile::ReduceOp::create(b, loc,
-                                     kb.tileType(count, 1, b.getF32Type()),
-                                     tile::ReduceKind::Add, 1, products);
+  Value sum =
+      tile::ReduceOp::create(b, loc, kb.tileType(count, 1, b.getF32Type()),
+                             tile::ReduceKind::Add, 1, products);
   if (op.getLseGradient())
     sum = arith::SubFOp::create(b, loc, sum,
                                 loadRowValue(kb.operandArgument(kLseGradient),
@@ -186,8 +189,7 @@ Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
   if (delta)
     tile::StoreOp::create(b, loc, sum, kb.kernel.getArgument(*delta),
                           ValueRange{work.batch, block.head, block.query},
-                          ArrayRef<int64_t>{2, -1},
-                          b.getStringAttr("delta"));
+                          ArrayRef<int64_t>{2, -1}, b.getStringAttr("delta"));
   return sum;
 }
 
@@ -229,15 +231,16 @@ FailureOr<Value> BackwardEmitter::emitKeep(const ScoreBlock &block) {
                                  exists(places.getQueryTile(loc), queries));
   if (op.getMaskMod().empty())
     return keep;
-  FailureOr<Value> shown = RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
+  FailureOr<Value> shown =
+      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
   if (failed(shown))
     return failure();
   return arith::AndIOp::create(b, loc, keep, *shown).getResult();
 }
 
 /// Hides what does not count, where the block has such.
-LogicalResult BackwardEmitter::emitVisible(const ScoreBlock &block, Value &score,
-                                           Value &byWeight) {
+LogicalResult BackwardEmitter::emitVisible(const ScoreBlock &block,
+                                           Value &score, Value &byWeight) {
   OpBuilder &b = kb.builder;
   SmallVector<Value> values = {score};
   if (byWeight)
@@ -253,8 +256,8 @@ LogicalResult BackwardEmitter::emitVisible(const ScoreBlock &block, Value &score
   SmallVector<Value> hidden;
   double others[] = {-std::numeric_limits<double>::infinity(), 0.0};
   for (auto [value, other] : llvm::zip(values, others))
-    hidden.push_back(arith::SelectOp::create(b, loc, *keep, value,
-                                             splatScore(other)));
+    hidden.push_back(
+        arith::SelectOp::create(b, loc, *keep, value, splatScore(other)));
   scf::YieldOp::create(b, loc, hidden);
   b.setInsertionPointToEnd(branch.elseBlock());
   scf::YieldOp::create(b, loc, values);
@@ -310,9 +313,8 @@ Value BackwardEmitter::emitDropout(const ScoreBlock &block) {
   Value isKept =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, drawn, least);
   constexpr double kSteps = attn::AttentionOpInterface::kDropoutSteps;
-  return arith::SelectOp::create(b, loc, isKept,
-                                 splatScore(kSteps / (kSteps - dropped)),
-                                 splatScore(0.0));
+  return arith::SelectOp::create(
+      b, loc, isKept, splatScore(kSteps / (kSteps - dropped)), splatScore(0.0));
 }
 
 FailureOr<BackwardEmitter::Pairs>
@@ -410,9 +412,8 @@ FailureOr<ValueRange> BackwardEmitter::emitLoop(
       /*inits=*/ValueRange(), sums, getColumns(), /*descending=*/false);
   SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
   llvm::append_range(types, sums.getTypes());
-  Block &block =
-      *b.createBlock(&loop.getBody(), {}, types,
-                     SmallVector<Location>(types.size(), loc));
+  Block &block = *b.createBlock(&loop.getBody(), {}, types,
+                                SmallVector<Location>(types.size(), loc));
   FailureOr<SmallVector<Value>> next =
       body(block.getArgument(0), block.getArgument(1),
            block.getArguments().drop_front(2));
@@ -479,8 +480,8 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
         block.partial = partial;
         loadQueries(block, /*needsOutputGradients=*/true);
         if (part.key)
-          block.delta = loadRowValue(kb.kernel.getArgument(*delta), block.head,
-                                     query);
+          block.delta =
+              loadRowValue(kb.kernel.getArgument(*delta), block.head, query);
         FailureOr<Pairs> pairs = emitPairs(block);
         if (failed(pairs))
           return failure();
@@ -518,13 +519,12 @@ LogicalResult BackwardEmitter::emitKeyTile() {
     sums = *results;
   } else {
     Value first = arith::MulIOp::create(b, loc, keyHead, group);
-    auto loop = scf::ForOp::create(b, loc, kb.constant(0), group,
-                                   kb.constant(1), sums);
+    auto loop =
+        scf::ForOp::create(b, loc, kb.constant(0), group, kb.constant(1), sums);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      block.head =
-          arith::AddIOp::create(b, loc, first, loop.getInductionVar());
+      block.head = arith::AddIOp::create(b, loc, first, loop.getInductionVar());
       FailureOr<SmallVector<Value>> results =
           emitHead(block, loop.getRegionIterArgs());
       if (failed(results))

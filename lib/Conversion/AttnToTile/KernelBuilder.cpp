@@ -184,8 +184,8 @@ LogicalResult fovea::checkTensors(const KernelBuilder &kb,
     return op->emitError("sequence form '")
            << op.getSequence().getKeyword()
            << "' is not lowered yet, only 'dense', 'lengths' and 'packed' are";
-  for (auto [name, type] : {std::pair("query", op.getQueryType()),
-                            {"value", op.getValueType()}}) {
+  for (auto [name, type] :
+       {std::pair("query", op.getQueryType()), {"value", op.getValueType()}}) {
     int64_t size = type.getDimSize(3);
     if (size % 8 != 0 || size < 8 || size > 256)
       return op->emitError("head dims must be multiples of 8 up to 256 on '")

@@ -152,9 +152,8 @@ mlir::FailureOr<plan::KernelAttr> buildMerge(KernelBuilder &kb,
 mlir::FailureOr<plan::KernelAttr> buildBackward(KernelBuilder &kb,
                                                 attn::BackwardOp op);
 /// The kernels that run before the one of a backward pass whose ABI is `main`.
-mlir::LogicalResult buildBackwardPrologue(KernelBuilder &kb,
-                                          attn::BackwardOp op,
-                                          tile::AbiOp main);
+mlir::LogicalResult
+buildBackwardPrologue(KernelBuilder &kb, attn::BackwardOp op, tile::AbiOp main);
 
 /// Checks that the tensors are some that products take: elements and head dims.
 mlir::LogicalResult checkTensors(const KernelBuilder &kb,

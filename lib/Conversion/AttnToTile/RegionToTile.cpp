@@ -57,9 +57,9 @@ RankedTensorType RegionToTile::getLineType(int64_t count, int64_t dim) {
 
 Value RegionToTile::getQueryTile(Location loc) {
   int64_t count = context.countQueries(), dim = getQueryDim();
-  return makeCoordinates(
-      loc, context.row, context.queriesOfHead == 0 ? getPowerOf2(count) : 1,
-      getLineType(count, dim), dim);
+  return makeCoordinates(loc, context.row,
+                         context.queriesOfHead == 0 ? getPowerOf2(count) : 1,
+                         getLineType(count, dim), dim);
 }
 
 Value RegionToTile::getKeyTile(Location loc) {

@@ -59,12 +59,12 @@ struct RegionContext {
 using ExtractPlaces =
     llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>;
 
-/// Clones a region of an attention op so that it computes a whole tile of scores
-/// at once. Each op is emitted at the join of what its operands depend on: a
-/// scalar if they are the same for the whole block, a row tile if they depend
-/// on the query only, a column tile if on the key only, a full tile otherwise.
-/// Values of type `index` become i32 on tiles where their range allows, else
-/// i64.
+/// Clones a region of an attention op so that it computes a whole tile of
+/// scores at once. Each op is emitted at the join of what its operands depend
+/// on: a scalar if they are the same for the whole block, a row tile if they
+/// depend on the query only, a column tile if on the key only, a full tile
+/// otherwise. Values of type `index` become i32 on tiles where their range
+/// allows, else i64.
 class RegionToTile {
 public:
   RegionToTile(mlir::OpBuilder &builder, const RegionContext &context,

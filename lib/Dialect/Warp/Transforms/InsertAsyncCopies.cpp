@@ -219,8 +219,8 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
   IRRewriter b(loop);
   Value zero = makeI32(b, loc, 0);
   SmallVector<Operation *> around = getLoopsAround(loop);
-  bool isNested = !around.empty() &&
-                  llvm::all_of(around, llvm::IsaPred<scf::ForOp>);
+  bool isNested =
+      !around.empty() && llvm::all_of(around, llvm::IsaPred<scf::ForOp>);
   RingState start = {zero, zero};
   if (isNested) {
     b.setInsertionPoint(around.front());

@@ -141,8 +141,8 @@ SmallVector<Operation *> warp::getLoopsAround(Operation *op) {
 }
 
 FailureOr<warp::RingState> warp::carryThrough(ArrayRef<Operation *> loops,
-                                        RingState state, int64_t steps,
-                                        int64_t stages) {
+                                              RingState state, int64_t steps,
+                                              int64_t stages) {
   IRRewriter b(loops.front()->getContext());
   // From the outside in: each loop's rounds end where the inner one's end, so
   // the values to carry on are filled in when that is made.
@@ -151,15 +151,16 @@ FailureOr<warp::RingState> warp::carryThrough(ArrayRef<Operation *> loops,
     bool isLast = index + 1 == loops.size();
     RingState inside;
     Location loc = loop->getLoc();
-    FailureOr<Operation *> made = addCarried(
-        b, loop, {state.stage, state.phase},
-        [&](OpBuilder &inner, ValueRange carried) {
-          inside = {carried[0], carried[1]};
-          RingState next =
-              isLast && steps != 0 ? advance(inner, loc, inside, steps, stages)
-                                   : inside;
-          return SmallVector<Value>{next.stage, next.phase};
-        });
+    FailureOr<Operation *> made =
+        addCarried(b, loop, {state.stage, state.phase},
+                   [&](OpBuilder &inner, ValueRange carried) {
+                     inside = {carried[0], carried[1]};
+                     RingState next =
+                         isLast && steps != 0
+                             ? advance(inner, loc, inside, steps, stages)
+                             : inside;
+                     return SmallVector<Value>{next.stage, next.phase};
+                   });
     if (failed(made))
       return failure();
     if (outer) {

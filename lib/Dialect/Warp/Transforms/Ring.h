@@ -60,9 +60,9 @@ llvm::SmallVector<mlir::Operation *> getLoopsAround(mlir::Operation *op);
 
 /// Carries `state` through the loops and returns it as the innermost one has
 /// it; there it moves on by `steps` each round.
-mlir::FailureOr<RingState>
-carryThrough(llvm::ArrayRef<mlir::Operation *> loops, RingState state,
-             int64_t steps, int64_t stages);
+mlir::FailureOr<RingState> carryThrough(llvm::ArrayRef<mlir::Operation *> loops,
+                                        RingState state, int64_t steps,
+                                        int64_t stages);
 
 } // namespace fovea::warp
 

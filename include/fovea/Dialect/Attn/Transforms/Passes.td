@@ -104,6 +104,54 @@ def AttnDifferentiate : Pass<"attn-differentiate"> {
   ];
 }
 
+def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
+  let summary = "Add functions that compute gradients of attention";
+  let description = [{
+    For each function `@f` that is one `attn.forward` and the return of its
+    results: lets it return LSE, too, which gradients need, and adds `@f_backward`,
+    which is one `attn.backward` with the same clauses and regions. Its arguments
+    are q, k, v, then o and lse, which `@f` returned, the gradients of the loss by
+    o and, with `lse-gradient`, by lse, then the others of `@f`. It returns the
+    gradients by q, k, v, captured values, sinks and a run-time scale, as far as
+    they are asked for, in this order.
+
+    `attn-differentiate`, which the pipelines run, finds the derivative of the
+    score_mod. Derivatives of derivatives are not made.
+
+    ```mlir
+    func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
+      %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+      return %o : !t
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%q: !t, %k: !t, %v: !t) -> (!t, !rows) {
+      %o, %lse = attn.forward %q, %k, %v : !t, !t, !t -> !t, !rows
+      return %o, %lse : !t, !rows
+    }
+    func.func @f_backward(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+      %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do
+        : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+      return %dq, %dk, %dv : !t, !t, !t
+    }
+    ```
+  }];
+  let options = [
+    ListOption<"gradients", "gradients", "std::string",
+      "What gradients are by: 'q', 'k', 'v', 'sinks', 'scale', and captured values by their names, such as 'capture0'; all that have one by default">,
+    Option<"lseGradient", "lse-gradient", "bool", /*default=*/"false",
+      "The loss depends on lse, too">,
+    Option<"onlyBackward", "only-backward", "bool", /*default=*/"false",
+      "Drop the functions that gradients are of">
+  ];
+  let statistics = [
+    Statistic<"numGradients", "gradients", "Functions that compute gradients">
+  ];
+}
+
 def AttnOutline : Pass<"attn-outline", "::mlir::ModuleOp"> {
   let summary = "Give each attn op a function of its own";
   let description = [{

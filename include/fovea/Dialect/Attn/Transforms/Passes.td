@@ -14,7 +14,7 @@ include "mlir/Pass/PassBase.td"
 def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
   let summary = "Derive from mask_mod which keys a block of queries sees";
   let description = [{
-    Fills the `kv_bounds` region of each `attn.forward` that has a `mask_mod`
+    Fills the `kv_bounds` region of each attention op that has a `mask_mod`
     and no `kv_bounds` yet, by evaluating the mask over intervals: for the
     queries `i0` to `i1`, keys outside `[lb, ub)` are visible to none of them,
     keys in `[fb, fe)` to all of them. The region is arithmetic on a few scalars
@@ -31,6 +31,10 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
     keys have an interval as queries have, and an element of a captured tensor
     at the query or the key lies between `attn.block_min` and `attn.block_max`.
     A mask of which nothing is known gets no such region.
+
+    Of `attn.backward`, fills `query_bounds` too: the same rules, applied to the
+    mask with queries and keys in each other's places, say which queries see the
+    keys `j0` to `j1`. `kv_classify` serves both sides.
 
     Warns of masks that can be seen to hide every key from every query.
 

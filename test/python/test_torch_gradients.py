@@ -228,6 +228,18 @@ def test_with_the_rest_of_pytorch(ours):
     torch.testing.assert_close(q.grad, 2 * once[0])
 
 
+def test_block_masks(fovea, ours):
+    """The interpreter goes by the lists; kernels say that they can't yet."""
+    given, _ = tensors()
+    mask = flex.create_block_mask(back_three, 2, 4, 20, 30, device="cpu", BLOCK_SIZE=16)
+    expected = gradients(lambda q, k, v: scores(q, k, v, keep=lambda i, j: j <= i - 3), given, double=True)
+    check(gradients(lambda q, k, v: ours.flex_attention(q, k, v, block_mask=mask, enable_gqa=True, backend="interpret"), given),
+          expected, 1e-5)
+    halves = [one.to(torch.bfloat16) for one in given]
+    with pytest.raises(fovea.CompileError, match="gradients of listed blocks are not lowered to kernels yet"):
+        gradients(lambda q, k, v: ours.flex_attention(q, k, v, block_mask=mask, enable_gqa=True, backend="interpret:tile"), halves)
+
+
 def test_refusals(ours):
     """Gradients that there are none of raise, with the reason."""
     given, _ = tensors()

@@ -60,13 +60,27 @@ static SmallVector<BackwardPart> findParts(attn::BackwardOp op) {
   return parts;
 }
 
-static ScheduleFields makeFields(attn::BackwardOp op) {
+/// Tiles whose sums and scores fit the registers of four warps, a block ahead
+/// on its way; of that, what the caller says otherwise.
+static FailureOr<ScheduleFields> makeFields(const KernelBuilder &kb,
+                                            attn::BackwardOp op) {
   ScheduleFields fields;
   fields.tileM = 64;
   fields.tileN = getColumns(op) <= 128 ? 64 : 32;
   fields.warps = 4;
   fields.stages = 2;
   fields.minBlocks = 1;
+  auto emitError = [&] { return op.emitError(); };
+  for (auto [name, text] : parseFields(kb.scheduleOverrides)) {
+    if (name != "tile_n" && name != "stages")
+      return op.emitError("schedules of gradients have the fields 'tile_n' and "
+                          "'stages', found '")
+             << name << "'";
+    if (failed(fields.set(name, text, emitError)))
+      return failure();
+  }
+  if (failed(fields.verify(emitError)))
+    return failure();
   return fields;
 }
 
@@ -83,11 +97,13 @@ FailureOr<plan::KernelAttr> fovea::buildBackward(KernelBuilder &kb,
     delta = declareScratch(kb, "delta", sizes.getNames(), extents,
                            kb.builder.getF32Type());
   }
-  ScheduleFields fields = makeFields(op);
-  if (failed(
-          BackwardEmitter(kb, op, findParts(op).back(), fields, delta).emit()))
+  FailureOr<ScheduleFields> fields = makeFields(kb, op);
+  if (failed(fields))
     return failure();
-  return makePlan(op.getContext(), fields);
+  if (failed(
+          BackwardEmitter(kb, op, findParts(op).back(), *fields, delta).emit()))
+    return failure();
+  return makePlan(op.getContext(), *fields);
 }
 
 LogicalResult fovea::buildBackwardPrologue(KernelBuilder &kb,
@@ -96,19 +112,21 @@ LogicalResult fovea::buildBackwardPrologue(KernelBuilder &kb,
   std::optional<unsigned> delta;
   if (op.getKeyGradient())
     delta = kb.kernel.getNumArguments() - 1;
-  ScheduleFields fields = makeFields(op);
+  FailureOr<ScheduleFields> fields = makeFields(kb, op);
+  if (failed(fields))
+    return failure();
   SmallVector<unsigned> arguments =
       llvm::to_vector(llvm::seq(kb.kernel.getNumArguments()));
   SmallVector<BackwardPart> parts = findParts(op);
   for (const BackwardPart &part : ArrayRef(parts).drop_back()) {
     SizeExpressions sizes(kb, /*operand=*/part.hasQueryTiles() ? 0 : 1);
-    AffineExpr ctas = sizes.getSize(2).ceilDiv(fields.tileM) *
+    AffineExpr ctas = sizes.getSize(2).ceilDiv(fields->tileM) *
                       sizes.getSize(1) * sizes.getSize(0);
     KernelBuilder inner = kb;
     inner.kernel = beginPrologueKernel(
         inner.builder, kb, main,
-        {part.suffix, arguments, sizes.getNames(), ctas, fields});
-    if (failed(BackwardEmitter(inner, op, part, fields, delta).emit()))
+        {part.suffix, arguments, sizes.getNames(), ctas, *fields});
+    if (failed(BackwardEmitter(inner, op, part, *fields, delta).emit()))
       return failure();
     gpu::ReturnOp::create(inner.builder, op.getLoc());
     kb.hasWideIndex |= inner.hasWideIndex;

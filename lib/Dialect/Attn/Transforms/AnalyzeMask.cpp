@@ -130,8 +130,8 @@ static void exchangeSides(Region &mask, Region &result) {
   constexpr unsigned kQuery = 2, kKey = 3;
   Block &block = result.front();
   Value query = block.getArgument(kQuery), key = block.getArgument(kKey);
-  SmallVector<OpOperand *> ofQuery = llvm::map_to_vector(
-      query.getUses(), [](OpOperand &use) { return &use; });
+  SmallVector<OpOperand *> ofQuery =
+      llvm::map_to_vector(query.getUses(), [](OpOperand &use) { return &use; });
   key.replaceAllUsesWith(query);
   for (OpOperand *use : ofQuery)
     use->set(key);
@@ -160,13 +160,12 @@ void AnalyzeMaskPass::analyzeQueryBounds(BackwardOp op) {
   Region mask;
   exchangeSides(op.getMaskMod(), mask);
   exchangeLengths(mask);
-  Block *bounds = addRegion(op, op.getQueryBounds(),
-                            BackwardOp::kQueryBoundsArguments);
+  Block *bounds =
+      addRegion(op, op.getQueryBounds(), BackwardOp::kQueryBoundsArguments);
   OpBuilder builder = OpBuilder::atBlockEnd(bounds);
   IntervalBuilder intervals(builder, op.getMaskMod().getLoc());
   MaskAnalysis analysis(intervals, mask.front(), *bounds, /*overKeys=*/false);
-  Cover cover =
-      analysis.analyze(mask.front().getTerminator()->getOperand(0));
+  Cover cover = analysis.analyze(mask.front().getTerminator()->getOperand(0));
   yieldBounds(intervals, analysis.getKeyRanges(), cover);
   exchangeLengths(op.getQueryBounds());
   simplify(op.getQueryBounds());

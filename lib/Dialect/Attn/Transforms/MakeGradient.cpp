@@ -134,17 +134,16 @@ void MakeGradientPass::addLse(func::FuncOp func, ForwardOp &forward) {
       func.getFunctionType().getInputs(), made->getResultTypes()));
 }
 
-/// Types of the gradients, in the order of attn.backward's results, and how many
-/// there are of each kind.
+/// Types of the gradients, in the order of attn.backward's results, and how
+/// many there are of each kind.
 static SmallVector<Type> getGradientTypes(ForwardOp forward, const Asked &asked,
                                           SmallVectorImpl<int32_t> &segments) {
   SmallVector<Type> types;
   auto add = [&](bool isAsked, Type type) {
     segments.push_back(isAsked);
     if (isAsked)
-      types.push_back(isa<RankedTensorType>(type)
-                          ? type
-                          : RankedTensorType::get({}, type));
+      types.push_back(
+          isa<RankedTensorType>(type) ? type : RankedTensorType::get({}, type));
   };
   add(asked.query, forward.getQuery().getType());
   add(asked.key, forward.getKey().getType());
@@ -152,9 +151,8 @@ static SmallVector<Type> getGradientTypes(ForwardOp forward, const Asked &asked,
   segments.push_back(asked.captures.size());
   for (int64_t index : asked.captures) {
     Type type = forward.getCaptures()[index].getType();
-    types.push_back(isa<RankedTensorType>(type)
-                        ? type
-                        : RankedTensorType::get({}, type));
+    types.push_back(
+        isa<RankedTensorType>(type) ? type : RankedTensorType::get({}, type));
   }
   Type f32 = Float32Type::get(forward.getContext());
   add(asked.sinks, forward.getSinks() ? forward.getSinks().getType() : f32);
@@ -179,15 +177,16 @@ void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
     types.push_back(lse);
   unsigned given = types.size();
   llvm::append_range(
-      types, ValueRange(forward->getOperands().drop_front(kTensors)).getTypes());
-  auto backward = func::FuncOp::create(
-      builder, loc, (func.getName() + "_backward").str(),
-      builder.getFunctionType(types, results));
+      types,
+      ValueRange(forward->getOperands().drop_front(kTensors)).getTypes());
+  auto backward =
+      func::FuncOp::create(builder, loc, (func.getName() + "_backward").str(),
+                           builder.getFunctionType(types, results));
   symbols.insert(backward);
   builder.setInsertionPointToStart(backward.addEntryBlock());
 
-  OperationState state(
-      loc, BackwardOp::getOperationName(), backward.getArguments(), results);
+  OperationState state(loc, BackwardOp::getOperationName(),
+                       backward.getArguments(), results);
   // Attributes have the same names.
   auto segmentsName =
       ForwardOp::getOperandSegmentSizesAttrName(forward->getName());

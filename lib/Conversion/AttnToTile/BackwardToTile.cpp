@@ -8,6 +8,8 @@
 
 #include "BackwardEmitter.h"
 
+#include "Dropout.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -280,41 +282,15 @@ Value BackwardEmitter::emitScore(Value products) {
 Value BackwardEmitter::emitDropout(const ScoreBlock &block) {
   if (!op.getDropoutAttr())
     return {};
-  OpBuilder &b = kb.builder;
-  Type i64 = b.getI64Type();
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIntOp::create(b, loc, value, 64);
-  };
-  Value seed = kb.operandArgument(
-            op.getDropoutSeedMutable()[0].getOperandNumber()),
-        offset = kb.operandArgument(
-            op.getDropoutOffsetMutable()[0].getOperandNumber());
-  Value high = arith::AndIOp::create(b, loc, offset, constant(~0xFFFFFFFFll));
-  Value key = arith::XOrIOp::create(b, loc, seed, high);
-  auto widen = [&](Value index) -> Value {
-    return arith::IndexCastOp::create(b, loc, i64, index);
-  };
-  Value head = arith::AddIOp::create(
-      b, loc,
-      arith::MulIOp::create(b, loc, widen(work.batch), widen(kb.size(q, 1))),
-      widen(block.head));
-  Value stream = arith::OrIOp::create(
-      b, loc, head, arith::ShLIOp::create(b, loc, offset, constant(32)));
   bool areRows = part.hasQueryTiles();
-  RankedTensorType numbers = scoreType(b.getI32Type());
-  Value drawn = tile::RandomOp::create(
-      b, loc, numbers, key, stream, areRows ? block.query : block.key,
-      areRows ? block.key : block.query, /*dim=*/areRows ? 1 : 0,
-      op.getDropoutGenerator());
-  kb.generator = b.getI64IntegerAttr(op.getDropoutGenerator());
-  int64_t dropped = op.getDroppedShare();
-  Value least = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(numbers, int32_t(dropped)));
-  Value isKept =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, drawn, least);
+  Value isKept = emitIsKept(
+      kb, op, emitDropoutStream(kb, op, work.batch, block.head),
+      areRows ? block.query : block.key, areRows ? block.key : block.query,
+      getRows(), getColumns(), /*keyDim=*/areRows ? 1 : 0);
   constexpr double kSteps = attn::AttentionOpInterface::kDropoutSteps;
   return arith::SelectOp::create(
-      b, loc, isKept, splatScore(kSteps / (kSteps - dropped)), splatScore(0.0));
+      kb.builder, loc, isKept,
+      splatScore(kSteps / (kSteps - op.getDroppedShare())), splatScore(0.0));
 }
 
 FailureOr<BackwardEmitter::Pairs>

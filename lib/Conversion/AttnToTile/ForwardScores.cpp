@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockWays.h"
+#include "Dropout.h"
 #include "ForwardEmitter.h"
 #include "UniformExtracts.h"
 
@@ -188,38 +189,12 @@ void ForwardEmitter::emitDropout(Region &weights) {
   OpBuilder &b = kb.builder;
   OpBuilder::InsertionGuard guard(b);
   RankedTensorType scores = kb.tileType(rows, columns, b.getF32Type());
-  Type i64 = b.getI64Type();
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIntOp::create(b, loc, value, 64);
-  };
-  // The offset's halves: one in the counter, one in the key.
-  Value seed = kb.operandArgument(
-            op.getDropoutSeedMutable()[0].getOperandNumber()),
-        offset = kb.operandArgument(
-            op.getDropoutOffsetMutable()[0].getOperandNumber());
-  Value high = arith::AndIOp::create(b, loc, offset, constant(~0xFFFFFFFFll));
-  Value key = arith::XOrIOp::create(b, loc, seed, high);
-  auto widen = [&](Value index) -> Value {
-    return arith::IndexCastOp::create(b, loc, i64, index);
-  };
-  Value head = arith::AddIOp::create(
-      b, loc,
-      arith::MulIOp::create(b, loc, widen(work.batch), widen(kb.size(q, 1))),
-      widen(work.head));
-  Value stream = arith::OrIOp::create(
-      b, loc, head, arith::ShLIOp::create(b, loc, offset, constant(32)));
+  DropoutStream numbers = emitDropoutStream(kb, op, work.batch, work.head);
   Block &block = weights.emplaceBlock();
   block.addArguments({b.getIndexType(), scores}, {loc, loc});
   b.setInsertionPointToEnd(&block);
-  RankedTensorType numbers = kb.tileType(rows, columns, b.getI32Type());
-  Value drawn = tile::RandomOp::create(b, loc, numbers, key, stream, work.row,
-                                       block.getArgument(0), /*dim=*/1,
-                                       op.getDropoutGenerator());
-  kb.generator = b.getI64IntegerAttr(op.getDropoutGenerator());
-  Value dropped = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(numbers, int32_t(op.getDroppedShare())));
-  Value isKept =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, drawn, dropped);
+  Value isKept = emitIsKept(kb, op, numbers, work.row, block.getArgument(0),
+                            rows, columns, /*keyDim=*/1);
   Value kept = arith::SelectOp::create(b, loc, isKept, block.getArgument(1),
                                        kb.splat(rows, columns, 0.0));
   tile::YieldOp::create(b, loc, kept);

@@ -7,9 +7,11 @@
 
 ``attention`` describes a variant, ``compile`` makes a kernel of it, without a GPU;
 ``Kernel.launch`` runs it on one, ``Kernel.interpret`` and ``reference`` on the CPU.
+``gradient`` gives the program of a program's gradients.
 """
 
 from . import cache
+from ._gradient import gradient
 from ._kernel import Kernel, compile, find_ptxas, reference, targets, version
 from ._launch import DeviceTensor, LoadedKernel, PreparedLaunch, device_info, synchronize
 from ._spec import Blocks, Capture, Spec, attention
@@ -24,7 +26,7 @@ from .functions import (
 __all__ = [
     "Blocks", "Capture", "CompileError", "CompileWarning", "DeviceTensor", "Diagnostic", "Error", "Kernel", "LaunchError",
     "LoadedKernel", "PreparedLaunch", "Spec", "TraceError", "abs", "and_masks", "as_float", "as_int", "attention", "cache", "ceil", "clip", "compile", "cos",
-    "device_info", "erf", "exp", "exp2", "expm1", "find_ptxas", "floor", "key_length", "log", "log1p", "log2",
+    "device_info", "erf", "exp", "exp2", "expm1", "find_ptxas", "floor", "gradient", "key_length", "log", "log1p", "log2",
     "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "or_masks", "query_length",
     "reference", "round", "rsqrt", "sigmoid", "sin", "sqrt", "synchronize", "tanh", "targets", "trunc", "version",
     "where",

@@ -3,26 +3,63 @@
 from __future__ import annotations
 
 import functools
-from typing import Tuple
+from typing import Optional, Sequence, Tuple
 
 from ._library import Context
-from ._spec import Spec
+from ._spec import Program, Spec, as_spec
+
+#: Operands and results that a program of gradients has, and others have not.
+_NAMES = ("do", "dlse", "dq", "dk", "dv", "dsinks", "dscale")
+
+
+def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool = False) -> Spec:
+    """The program of a program's gradients, to be compiled and run like any other.
+
+    program
+        a Spec of ``fovea.attention``, MLIR text or a path: one function that is one
+        ``attn.forward``.
+    by
+        what gradients are by: "q", "k", "v", captured tensors by their names,
+        "sinks", "scale". By default all that have one. Kernels compute those by q, k
+        and v; ``interpret`` and ``reference`` all of them.
+    lse
+        whether the loss depends on the log-sum-exp, too.
+
+    The result takes q, k, v, then ``o`` and ``lse`` as the program gave them, ``do``, the
+    gradient of the loss by o, with ``lse`` ``dlse``, that by the log-sum-exp, and what else
+    the program takes. It gives ``dq``, ``dk``, ``dv`` and so on, in this order, captured
+    tensors before sinks and scale. A score_mod is differentiated by the rules on the
+    page on gradients.
+
+    Raises CompileError for an op without a derivative and for an unknown name,
+    ValueError for a captured tensor that has the name of a gradient.
+
+    >>> spec = attention(head_dim=64, name="dense")
+    >>> backward = gradient(spec, by=("q", "k", "v"))
+    >>> kernel = compile(backward, target="sm_90a")  # doctest: +SKIP
+    >>> kernel.launch(q=q, k=k, v=v, o=o, lse=lse, do=do, dq=dq, dk=dk, dv=dv)  # doctest: +SKIP
+    """
+    spec = as_spec(program)
+    for name in spec.captures:
+        if name in _NAMES:
+            raise ValueError(f"a captured tensor can't be named {name!r}, which is an argument of gradients")
+    internal = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
+    return gradient_spec(spec, tuple(internal.get(name, name) for name in by or ()), lse)
 
 
 @functools.lru_cache(maxsize=1024)
 def gradient_spec(spec: Spec, wants: Tuple[str, ...], lse_gradient: bool) -> Spec:
-    """One function: of q, k, v, ``o`` and ``lse`` as the program gave them, ``do``, with
-    ``lse_gradient`` ``dlse``, and what else the program takes; it gives ``dNAME`` for
-    each NAME of ``wants``, which are among q, k, v, captured tensors, sinks, scale, in
-    this order. Raises CompileError for what has no gradient."""
-    pipeline = (f"builtin.module(attn-make-gradient{{gradients={','.join(wants)} only-backward=true "
-                f"lse-gradient={str(lse_gradient).lower()}}},func.func(attn-differentiate))")
+    """The same by the program's own names (``capture0``), kept."""
+    options = f"only-backward=true lse-gradient={str(lse_gradient).lower()}"
+    if wants:
+        options = f"gradients={','.join(wants)} {options}"
     with Context() as context:
         module = context.parse(spec.located or spec.mlir, spec.file)
+        pipeline = f"builtin.module(attn-make-gradient{{{options}}},func.func(attn-differentiate))"
         failed = context.lib.foveaModuleRunPipeline(module, pipeline.encode())
         context.check(None if failed else module)
         text = context.take(context.lib.foveaModulePrint(module)).decode()
     return Spec(f"{spec.name}_backward", text, spec.captures, text, spec.file)
 
 
-__all__ = ["gradient_spec"]
+__all__ = ["gradient", "gradient_spec"]

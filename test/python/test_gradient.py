@@ -1,0 +1,72 @@
+"""fovea.gradient: programs of gradients, ahead of time."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+def soft_cap(s, b, h, i, j, slopes):
+    import fovea
+
+    return fovea.tanh(s) + slopes[h] * (i - j)
+
+
+def expected(q, k, v, slopes, do):
+    q, k, v, slopes = (one.double().requires_grad_() for one in (q, k, v, slopes))
+    i, j = torch.arange(q.shape[2])[:, None], torch.arange(k.shape[2])
+    s = torch.tanh(q @ k.mT * q.shape[-1] ** -0.5) + slopes[:, None, None] * (i - j)
+    s = s.masked_fill(j > i + 20, -torch.inf)
+    o = s.softmax(-1) @ v
+    return o.detach(), s.logsumexp(-1).detach(), torch.autograd.grad((o * do).sum(), (q, k, v, slopes))
+
+
+@pytest.fixture(scope="module")
+def spec(fovea):
+    return fovea.attention(soft_cap, lambda b, h, i, j, slopes: j <= i + 20, head_dim=16, captures={"slopes": ("f32", (None,))})
+
+
+def arrays(dtype=torch.bfloat16):
+    torch.manual_seed(1)
+    q, k, v, do = (torch.randn(1, 2, n, 16).to(dtype) for n in (40, 70, 70, 40))
+    slopes = torch.tensor([0.1, -0.05])
+    o, lse, wanted = expected(q, k, v, slopes, do)
+    return dict(q=q, k=k, v=v, o=o.to(dtype), lse=lse.float(), do=do, slopes=slopes), wanted
+
+
+def check(found, wanted):
+    for a, b in zip(found, wanted):
+        assert (torch.from_numpy(a).double() - b).abs().max() < 2e-2 * b.abs().max()
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_kernels(fovea, spec, target):
+    """One artefact with all kernels, which a runtime launches by names."""
+    given, wanted = arrays()
+    kernel = fovea.compile(fovea.gradient(spec, by=("q", "k", "v")), target=target)
+    again = fovea.Kernel.from_bytes(kernel.to_bytes())
+    for level in ("attn", "tile", "ptx"):
+        check(again.interpret(given["q"], given["k"], given["v"], level=level,
+                              **{name: one for name, one in given.items() if name not in "qkv"}), wanted)
+
+
+def test_all(fovea, spec):
+    """The reference gives gradients of captured tensors, too."""
+    given, wanted = arrays()
+    check(fovea.reference(fovea.gradient(spec), given["q"], given["k"], given["v"],
+                          **{name: one for name, one in given.items() if name not in "qkv"}), wanted)
+    by_slopes = fovea.reference(fovea.gradient(spec, by=["slopes"]), given["q"], given["k"], given["v"],
+                                **{name: one for name, one in given.items() if name not in "qkv"})
+    check([by_slopes], wanted[3:])
+
+
+def test_errors(fovea, spec):
+    with pytest.raises(fovea.CompileError, match="gradients are by 'q', 'k', 'v'.* found 'w'"):
+        fovea.gradient(spec, by=["w"])
+    with pytest.raises(fovea.CompileError, match="only gradients of q, k and v are lowered to kernels"):
+        fovea.compile(fovea.gradient(spec), target="sm_80")
+    named = fovea.attention(lambda s, b, h, i, j, dq: s + dq[h], head_dim=16, captures={"dq": ("f32", (None,))})
+    with pytest.raises(ValueError, match="can't be named 'dq'"):
+        fovea.gradient(named)
+    integers = fovea.attention(lambda s, b, h, i, j, table: s + table[h], head_dim=16, captures={"table": ("i32", (None,))})
+    with pytest.raises(fovea.CompileError, match="has no gradient: expected a float"):
+        fovea.gradient(integers, by=["table"])

@@ -10,6 +10,7 @@
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Interpreter/Npy.h"
+#include "fovea/Pipelines/Pipelines.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/JSON.h"
@@ -194,9 +195,12 @@ static LogicalResult runAttn(FoveaContext *context, func::FuncOp function,
   std::vector<Argument> arguments;
   DimSizes sizes;
   SmallVector<RuntimeValue> results;
+  // The module is the caller's.
+  OwningOpRef<func::FuncOp> prepared = function.clone();
   if (failed(readInputs(context, signature, inputs, arguments, sizes)) ||
+      failed(prepareForExecution(*prepared)) ||
       failed(
-          runFunction(function, getHandlers(), arguments, results, precision)))
+          runFunction(*prepared, getHandlers(), arguments, results, precision)))
     return failure();
   for (auto [parameter, result] : llvm::zip(signature.outputs, results)) {
     ElementKind kind = getKind(parameter);

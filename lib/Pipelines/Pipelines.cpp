@@ -35,10 +35,17 @@ static std::string getScheduleText(const CompileOptions &options) {
          tile::stringifyRecurrenceKind(options.recurrence).str();
 }
 
+LogicalResult fovea::prepareForExecution(func::FuncOp function) {
+  PassManager passes(function.getContext(), func::FuncOp::getOperationName());
+  passes.addPass(attn::createAttnDifferentiate());
+  return passes.run(function);
+}
+
 void fovea::buildToTilePipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(attn::createAttnAnalyzeMask());
+  pm.addNestedPass<func::FuncOp>(attn::createAttnDifferentiate());
   pm.addPass(createCanonicalizerPass());
   AttnToTileOptions attnToTile;
   attnToTile.target = options.target;

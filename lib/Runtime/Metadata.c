@@ -684,10 +684,13 @@ static fovea_status read_prologue_kernel(reader *r, int object) {
   TRY(read_list(r, object, "parameters", read_parameter));
   for (int i = kernel->first_parameter; i < out->num_all_parameters; ++i) {
     fovea_parameter_kind kind = out->parameters[i].kind;
-    if (kind == FOVEA_PARAMETER_SCALAR || kind == FOVEA_PARAMETER_TENSOR_MAP ||
-        kind == FOVEA_PARAMETER_WORKSPACE)
-      return FAIL("kernel '%s' of the prologue must take pointers, sizes, "
-                  "strides and scratch memory only",
+    if (kind == FOVEA_PARAMETER_WORKSPACE)
+      return FAIL("kernel '%s' of the prologue must take no workspace",
+                  kernel->name);
+    if (!out->prologue_writes &&
+        (kind == FOVEA_PARAMETER_SCALAR || kind == FOVEA_PARAMETER_TENSOR_MAP))
+      return FAIL("kernel '%s' of the prologue takes scalars or tensor maps, "
+                  "which versions before 3 have not",
                   kernel->name);
   }
   return read_launch_shape(r, object, kernel->grid, kernel->block,
@@ -702,6 +705,7 @@ static fovea_status read_all(reader *r, size_t size) {
     return FAIL("version %lld is not known, expected 1 to %d",
                 (long long)version, FOVEA_METADATA_VERSION);
   fovea_metadata *out = r->out;
+  out->prologue_writes = version >= 3;
   TRY(string_member(r, 0, "kernel", &out->kernel));
   TRY(read_target(r));
 

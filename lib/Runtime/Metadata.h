@@ -15,7 +15,7 @@
 
 enum {
   /** The latest one; earlier ones say less. */
-  FOVEA_METADATA_VERSION = 2,
+  FOVEA_METADATA_VERSION = 3,
   FOVEA_MAX_RANK = 8,
   /** Of all kernels of a launch together. */
   FOVEA_MAX_PARAMETERS = 512,
@@ -199,6 +199,9 @@ typedef struct fovea_metadata {
   unsigned block[3];
   /** CTAs of a cluster, along x. */
   unsigned cluster;
+  /** Kernels of the prologue may write tensors: they run even if the kernel
+   * itself has no CTAs. */
+  int prologue_writes;
   /** The kernel waits for its prologue itself, and may start before. */
   int overlapped;
   /** CTAs on one multiprocessor of a persistent kernel, otherwise 0. */

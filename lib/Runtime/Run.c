@@ -146,7 +146,7 @@ static fovea_status submit_with_memory(const fovea_launch *launch,
   int count = 0;
   if (status == FOVEA_OK)
     status = submit_prologue(launch, stream, arguments, &count);
-  if (status == FOVEA_OK)
+  if (status == FOVEA_OK && fovea_launch_grid(launch) != 0)
     status = submit(launch, stream, arguments, m->overlapped && count > 0);
   if (m->num_scratch == 0)
     return status;
@@ -165,11 +165,23 @@ static fovea_status run(const fovea_launch *launch, CUstream stream,
              : submit(launch, stream, arguments, /*overlaps=*/0);
 }
 
+/** Whether nothing is to be written. The driver refuses empty grids. */
+static bool is_empty(const fovea_launch *launch) {
+  const fovea_metadata *m = &launch->kernel->metadata;
+  if (fovea_launch_grid(launch) != 0)
+    return false;
+  for (int i = 0; i < m->num_prologue && m->prologue_writes; ++i) {
+    const unsigned *grid = launch->prologue_grids[i];
+    if (grid[0] != 0 && grid[1] != 0 && grid[2] != 0)
+      return false;
+  }
+  return true;
+}
+
 fovea_status fovea_launch_run(fovea_launch *launch, fovea_stream stream) {
   if (!launch)
     return fovea_fail(FOVEA_ERROR_ARGUMENT, "launch is null");
-  /* An empty tensor: nothing to write, and the driver refuses empty grids. */
-  if (fovea_launch_grid(launch) == 0)
+  if (is_empty(launch))
     return FOVEA_OK;
   TRY(fovea_enter(launch->kernel->device));
   fovea_status status = run(launch, stream, launch->arguments);
@@ -246,7 +258,7 @@ fovea_status fovea_launch_run_at(const fovea_launch *launch,
                       "a launch of kernel '%s' takes %zu addresses and "
                       "scalars, found %zu",
                       m->kernel, wanted, count);
-  if (fovea_launch_grid(launch) == 0)
+  if (is_empty(launch))
     return FOVEA_OK;
   moved here;
   TRY(fovea_enter(launch->kernel->device));

@@ -70,6 +70,26 @@ static void writePrologueKernel(AbiOp abi, llvm::json::OStream &json) {
   json.attribute("shared_memory", static_cast<int64_t>(abi.getSharedMemory()));
 }
 
+/// Whether hosts must know more of a prologue's kernel than that it reads
+/// tensors and writes scratch memory.
+static bool needsWritingPrologue(AbiOp kernel) {
+  return llvm::any_of(
+             kernel.getParameters(),
+             llvm::IsaPred<ScalarParameterAttr, TensorMapParameterAttr>) ||
+         llvm::any_of(kernel.getTensors().getAsRange<TensorAttr>(),
+                      [](TensorAttr tensor) {
+                        return tensor.getAccess() != Access::Read;
+                      });
+}
+
+/// The oldest version that says enough: a host that knows no prologues, or none
+/// that write tensors, must refuse those.
+static int64_t getVersion(ArrayRef<AbiOp> prologue) {
+  if (prologue.empty())
+    return 1;
+  return llvm::any_of(prologue, needsWritingPrologue) ? kMetadataVersion : 2;
+}
+
 LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   SmallVector<AbiOp> prologue = getPrologueKernels(abi);
   if (failed(checkFinal(abi)))
@@ -107,8 +127,7 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   };
 
   os << "{\n";
-  // What a host must know: one that knows no prologues must refuse those.
-  value("version", prologue.empty() ? 1 : kMetadataVersion);
+  value("version", getVersion(prologue));
   value("kernel", abi.getKernel());
   value("target", abi.getTarget());
   member("schedule", [&](llvm::json::OStream &json) {

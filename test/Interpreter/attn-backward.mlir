@@ -13,9 +13,10 @@
 // PLAIN-NEXT: dsinks agrees
 // PLAIN-NEXT: dscale agrees
 
-// Without the derivative of its score_mod it can't be executed.
-// RUN: not fovea-run %s --entry=underived --inputs %{d}/q.npy %{d}/k.npy %{d}/v.npy %{d}/o.npy %{d}/lse.npy %{d}/do.npy 2>&1 | FileCheck %s --check-prefix=UNDERIVED
-// UNDERIVED: error: score_mod's derivative is not known: run attn-differentiate first
+// A derivative that nobody has written is found; what has none is an error.
+// RUN: fovea-run %s --entry=derived --precision=exact --inputs %{d}/q.npy %{d}/k.npy %{d}/v.npy %{d}/o.npy %{d}/lse.npy %{d}/do.npy --outputs %{d}/dq.npy
+// RUN: not fovea-run %s --entry=underivable --inputs %{d}/q.npy %{d}/k.npy %{d}/v.npy %{d}/o.npy %{d}/lse.npy %{d}/do.npy 2>&1 | FileCheck %s --check-prefix=UNDERIVABLE
+// UNDERIVABLE: error: 'arith.bitcast' has no derivative rule
 
 // A mask that leaves rows without keys, a score_mod with a table by distance, read
 // twice, and a weight; more queries than keys; rows of heads in another order.
@@ -86,10 +87,19 @@ func.func @table(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %table: t
   return %0#0, %0#1, %0#2, %0#3, %0#4 : !t, !t, !t, tensor<?xf32>, tensor<?xf32>
 }
 
-func.func @underived(%q: !t, %k: !t, %v: !v, %o: !v, %lse: !rows, %do: !v) -> !t {
+func.func @derived(%q: !t, %k: !t, %v: !v, %o: !v, %lse: !rows, %do: !v) -> !t {
   %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q)
       score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
         %r = arith.addf %s, %s : f32
+        attn.yield %r : f32
+      } : !t, !t, !v, !v, !rows, !v -> !t
+  return %0 : !t
+}
+
+func.func @underivable(%q: !t, %k: !t, %v: !v, %o: !v, %lse: !rows, %do: !v) -> !t {
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q)
+      score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+        %r = arith.bitcast %s : f32 to f32
         attn.yield %r : f32
       } : !t, !t, !v, !v, !rows, !v -> !t
   return %0 : !t

@@ -32,6 +32,30 @@ gpu.module @m {
 
 // -----
 
+// One that takes scalars, or writes tensors, is of a later version.
+// CHECK:      "version": 3,
+// CHECK-NEXT: "kernel": "keys",
+// CHECK:      "prologue": [
+// CHECK-NEXT:   {"kernel":"queries","parameters":[{"kind":"pointer","tensor":"dq"},{"kind":"scalar","name":"scale","type":"f32"}]
+gpu.module @m {
+  tile.abi @queries target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#tile.tensor<"dq", write, tensor<?xf32>, ["S"], 4>])
+    parameters([#tile.pointer<"dq">, #tile.scalar<"scale", f32>])
+    grid(["S"] affine_map<()[s] -> (s ceildiv 128)>) threads(32) shared_memory(0)
+  gpu.func @queries(%dq: !llvm.ptr, %scale: f32) kernel {
+    gpu.return
+  }
+  tile.abi @keys target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#tile.tensor<"dq", write, tensor<?xf32>, ["S"], 4>])
+    parameters([#tile.scalar<"scale", f32>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(1024) prologue([@queries])
+  gpu.func @keys(%scale: f32) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @m {
   // expected-error@+1 {{parameter #0 of 'summaries' is still #tile.scratch_memref}}
   tile.abi @summaries target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)

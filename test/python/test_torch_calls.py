@@ -115,11 +115,6 @@ try:
 except Exception as error:
     print("refused:", error)
 other.requires_grad_(False)
-q.requires_grad_()
-try:
-    stand_in.fovea.torch._checks.check(q, k, v, False, "interpret")
-except NotImplementedError as error:
-    print("refused:", error)
 """
 
 BLOCK_MASKS = """
@@ -304,7 +299,7 @@ def test_alike(fovea, monkeypatch, guards):
 
 
 @pytest.mark.parametrize("script, refusals", [
-    (SCORES, ["a captured tensor requires a gradient", "query requires a gradient"]),
+    (SCORES, ["a captured tensor requires a gradient"]),
     (BLOCK_MASKS, ["created for 64 queries and 64 keys, found 32 and 32"]), (SDPA, ["can't both be given"]),
 ])
 def test_calls(run_python, build, script, refusals):

@@ -92,6 +92,8 @@ fovea::run::loadProgram(MLIRContext *context, StringRef path, StringRef entry) {
                   "', found: " + names);
     return std::nullopt;
   }
+  if (program.function && failed(prepareForExecution(program.function)))
+    return std::nullopt;
   auto signature = program.abi ? interp::Signature::get(program.abi)
                                : interp::Signature::get(program.function);
   if (failed(signature))

@@ -11,6 +11,7 @@
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -54,6 +55,11 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
   /// way from LLVM IR on, which is no pipeline's.
   std::vector<std::string> withoutMaskOptimizations;
 };
+
+/// Adds to a function of attn ops what they need to be executed as they are,
+/// and what the pipelines below add for themselves: derivatives of score_mods.
+/// Fails with a diagnostic at an op that has none.
+llvm::LogicalResult prepareForExecution(mlir::func::FuncOp function);
 
 /// attn to tile programs with their softmax loops fused.
 void buildToTilePipeline(mlir::OpPassManager &pm,

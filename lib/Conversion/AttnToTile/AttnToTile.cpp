@@ -252,6 +252,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     chosen = buildForward(kb, forward);
   else if (auto merge = dyn_cast<attn::MergeOp>(op.getOperation()))
     chosen = buildMerge(kb, merge);
+  else if (auto backward = dyn_cast<attn::BackwardOp>(op.getOperation()))
+    chosen = buildBackward(kb, backward);
   else
     op->emitError("'") << op->getName() << "' has no lowering to tiles";
   if (failed(chosen)) {
@@ -260,11 +262,6 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   }
   gpu::ReturnOp::create(kb.builder, loc);
   SmallVector<Attribute> tensors = describeTensors(arguments, kernel);
-  // Coordinates and sizes fit 32 bits, and divisions of 64 are many
-  // instructions; addresses are formed in 64 bits at any rate.
-  if (!kb.hasWideIndex)
-    setIndexWidth(module, 32);
-
   SmallVector<Attribute> sizes;
   // Of clusters; as many CTAs as these have.
   int64_t cluster = (*chosen)->cluster;
@@ -294,6 +291,15 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     buildSequenceOrder(kb, abi);
   if (!kb.summaries.empty())
     buildSummaries(kb, abi);
+  if (auto backward = dyn_cast<attn::BackwardOp>(op.getOperation()))
+    if (failed(buildBackwardPrologue(kb, backward, abi))) {
+      module->erase();
+      return failure();
+    }
+  // Coordinates and sizes fit 32 bits, and divisions of 64 are many
+  // instructions; addresses are formed in 64 bits at any rate.
+  if (!kb.hasWideIndex)
+    setIndexWidth(module, 32);
   symbols.insert(module);
 
   if (SymbolTable::symbolKnownUseEmpty(func, getOperation())) {

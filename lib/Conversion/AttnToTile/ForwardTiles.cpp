@@ -42,24 +42,11 @@ PackedHeads ForwardEmitter::findPackedHeads() {
 
 LogicalResult ForwardEmitter::chooseTiles() {
   element = op.getQueryType().getElementType();
-  if (element.isF32())
-    return op.emitError("target '")
-           << kb.target->name
-           << "' multiplies f16 and bf16 matrices, found f32 query, key and "
-              "value";
-  if (!op.getSequence().isLowered())
-    return op.emitError("sequence form '")
-           << op.getSequence().getKeyword()
-           << "' is not lowered yet, only 'dense', 'lengths' and 'packed' are";
-  int64_t d = op.getQueryType().getDimSize(3),
-          dv = op.getValueType().getDimSize(3);
-  for (auto [name, size] : {std::pair("query", d), {"value", dv}})
-    if (size % 8 != 0 || size < 8 || size > 256)
-      return op.emitError("head dims must be multiples of 8 up to 256 on '")
-             << kb.target->name << "', found " << size << " for the " << name;
+  if (failed(checkTensors(kb, op)))
+    return failure();
   // Products take steps of 16; the columns past the head dim are zero.
-  headDim = llvm::alignTo(d, 16);
-  valueHeadDim = llvm::alignTo(dv, 16);
+  headDim = llvm::alignTo(op.getQueryType().getDimSize(3), 16);
+  valueHeadDim = llvm::alignTo(op.getValueType().getDimSize(3), 16);
   ScoreBoxes boxes = findScoreBoxes(op);
   // Boxes of captured values run along queries and keys.
   if (boxes.captures.empty())

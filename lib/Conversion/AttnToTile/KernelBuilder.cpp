@@ -69,7 +69,8 @@ Value KernelBuilder::loadHead(Value memref, Value batch, Value head, Value row,
   }
   return tile::LoadOp::create(
       builder, getLoc(), tileType(rows, columns, type.getElementType()), memref,
-      indices, limit, dims, builder.getStringAttr(name));
+      indices, limit, dims,
+      name.empty() ? StringAttr() : builder.getStringAttr(name));
 }
 
 std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,
@@ -171,3 +172,24 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
 }
 
 void KernelBuilder::endWork() { builder.setInsertionPointAfter(workLoop); }
+
+LogicalResult fovea::checkTensors(const KernelBuilder &kb,
+                                  attn::AttentionOpInterface op) {
+  if (op.getQueryType().getElementType().isF32())
+    return op->emitError("target '")
+           << kb.target->name
+           << "' multiplies f16 and bf16 matrices, found f32 query, key and "
+              "value";
+  if (!op.getSequence().isLowered())
+    return op->emitError("sequence form '")
+           << op.getSequence().getKeyword()
+           << "' is not lowered yet, only 'dense', 'lengths' and 'packed' are";
+  for (auto [name, type] :
+       {std::pair("query", op.getQueryType()), {"value", op.getValueType()}}) {
+    int64_t size = type.getDimSize(3);
+    if (size % 8 != 0 || size < 8 || size > 256)
+      return op->emitError("head dims must be multiples of 8 up to 256 on '")
+             << kb.target->name << "', found " << size << " for the " << name;
+  }
+  return success();
+}

@@ -86,7 +86,8 @@ struct KernelBuilder {
                                   mlir::Type element);
   /// A splat f32 tile.
   mlir::Value splat(int64_t rows, int64_t columns, double value);
-  /// Loads a tile of one head: rows from `row`, columns from `column`.
+  /// Loads a tile of one head: rows from `row`, columns from `column`. One
+  /// without a name is no stream.
   mlir::Value loadHead(mlir::Value memref, mlir::Value batch, mlir::Value head,
                        mlir::Value row, int64_t column, int64_t rows,
                        int64_t columns, mlir::Value limit,
@@ -148,6 +149,15 @@ mlir::FailureOr<plan::KernelAttr> buildForward(KernelBuilder &kb,
                                                attn::ForwardOp op);
 mlir::FailureOr<plan::KernelAttr> buildMerge(KernelBuilder &kb,
                                              attn::MergeOp op);
+mlir::FailureOr<plan::KernelAttr> buildBackward(KernelBuilder &kb,
+                                                attn::BackwardOp op);
+/// The kernels that run before the one of a backward pass whose ABI is `main`.
+mlir::LogicalResult
+buildBackwardPrologue(KernelBuilder &kb, attn::BackwardOp op, tile::AbiOp main);
+
+/// Checks that the tensors are some that products take: elements and head dims.
+mlir::LogicalResult checkTensors(const KernelBuilder &kb,
+                                 attn::AttentionOpInterface op);
 
 } // namespace fovea
 

@@ -31,7 +31,7 @@ RegionToTile::getCoordinates(Value regionValue) {
     auto unit = affine.find(regionValue);
     if (unit == affine.end())
       return std::nullopt;
-    bool isQuery = unit->second.dim == 0;
+    bool isQuery = unit->second.dim == getQueryDim();
     return CoordinateSum{isQuery, !isQuery, 0, {}};
   }
   APInt constant;

@@ -49,17 +49,23 @@ Value RegionToTile::makeCoordinates(Location loc, Value first,
                                arith::IntegerOverflowFlags::nsw);
 }
 
-Value RegionToTile::getRowTile(Location loc) {
+RankedTensorType RegionToTile::getLineType(int64_t count, int64_t dim) {
+  SmallVector<int64_t, 2> shape = {1, 1};
+  shape[dim] = count;
+  return tileType(shape, builder.getI32Type());
+}
+
+Value RegionToTile::getQueryTile(Location loc) {
+  int64_t count = context.countQueries(), dim = getQueryDim();
   return makeCoordinates(loc, context.row,
-                         context.queriesOfHead == 0 ? getPowerOf2(context.rows)
-                                                    : 1,
-                         tileType({context.rows, 1}, builder.getI32Type()), 0);
+                         context.queriesOfHead == 0 ? getPowerOf2(count) : 1,
+                         getLineType(count, dim), dim);
 }
 
 Value RegionToTile::getKeyTile(Location loc) {
-  return makeCoordinates(loc, context.key, getPowerOf2(context.columns),
-                         tileType({1, context.columns}, builder.getI32Type()),
-                         1);
+  int64_t count = context.countKeys(), dim = getKeyDim();
+  return makeCoordinates(loc, context.key, getPowerOf2(count),
+                         getLineType(count, dim), dim);
 }
 
 SmallVector<Value> RegionToTile::getPlaces(Region &region) {
@@ -68,7 +74,7 @@ SmallVector<Value> RegionToTile::getPlaces(Region &region) {
     auto [heads, queries] = getFoldedRows(loc);
     return {context.batch, heads, queries, getKeyTile(loc)};
   }
-  Value rows = getRowTile(loc), keys = getKeyTile(loc);
+  Value rows = getQueryTile(loc), keys = getKeyTile(loc);
   if (context.queriesOfHead == 0)
     return {context.batch, context.head, rows, keys};
   // Also what stands before the loop over blocks may read at it.
@@ -129,6 +135,21 @@ FailureOr<ScoreForm> RegionToTile::cloneScoreMod(Region &region,
     return failure();
   Value result = region.front().getTerminator()->getOperand(0);
   return getForm(result);
+}
+
+FailureOr<SmallVector<Value>>
+RegionToTile::cloneScores(Region &region, ArrayRef<Value> leading) {
+  Location loc = region.getLoc();
+  auto arguments = region.getArguments();
+  mapping.map(arguments.take_front(leading.size()), leading);
+  mapping.map(arguments.slice(leading.size(),
+                              attn::AttentionOpInterface::kMaskModArguments),
+              getPlaces(region));
+  if (failed(cloneBody(region)))
+    return failure();
+  return llvm::map_to_vector(
+      region.front().getTerminator()->getOperands(),
+      [&](Value result) { return toFullTile(loc, mapping.lookup(result)); });
 }
 
 FailureOr<Value> RegionToTile::cloneMaskMod(Region &region) {
@@ -197,11 +218,12 @@ LogicalResult RegionToTile::cloneBody(Region &region) {
     if (isUniform(argument) || !seesKeys)
       continue;
     auto tile = cast<RankedTensorType>(mapping.lookup(argument).getType());
-    if (tile.getDimSize(0) == 1) {
-      affine.try_emplace(argument, UnitAffine{1, context.key});
+    int64_t dim = tile.getDimSize(0) == 1 ? 1 : 0;
+    if (dim == getKeyDim()) {
+      affine.try_emplace(argument, UnitAffine{dim, context.key});
       keyArgument = argument;
     } else if (context.queriesOfHead <= 1) {
-      affine.try_emplace(argument, UnitAffine{0, context.row});
+      affine.try_emplace(argument, UnitAffine{dim, context.row});
     }
   }
   for (Operation &op : region.front().without_terminator())
@@ -736,7 +758,8 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
       continue;
     }
     std::optional<int64_t> chunk = getKeyChunk(index, keyArgument);
-    if (chunk && !shared && context.columns % *chunk == 0) {
+    if (chunk && !shared && !context.rowsAreKeys &&
+        context.columns % *chunk == 0) {
       shared = chunk;
       sharedAt = position;
       first.push_back(context.key);

@@ -47,18 +47,24 @@ struct RegionContext {
   /// Whether a tile's rows will be parted; those of a tile made of diagonals
   /// can't be.
   bool partsRows = false;
+  /// The tile lies the other way: its rows are keys, its columns queries of one
+  /// head.
+  bool rowsAreKeys = false;
+
+  int64_t countQueries() const { return rowsAreKeys ? columns : rows; }
+  int64_t countKeys() const { return rowsAreKeys ? rows : columns; }
 };
 
 /// Indices of reads that are the same for all scores of a block.
 using ExtractPlaces =
     llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>;
 
-/// Clones a region of attn.forward so that it computes a whole tile of scores
-/// at once. Each op is emitted at the join of what its operands depend on: a
-/// scalar if they are the same for the whole block, a row tile if they depend
-/// on the query only, a column tile if on the key only, a full tile otherwise.
-/// Values of type `index` become i32 on tiles where their range allows, else
-/// i64.
+/// Clones a region of an attention op so that it computes a whole tile of
+/// scores at once. Each op is emitted at the join of what its operands depend
+/// on: a scalar if they are the same for the whole block, a row tile if they
+/// depend on the query only, a column tile if on the key only, a full tile
+/// otherwise. Values of type `index` become i32 on tiles where their range
+/// allows, else i64.
 class RegionToTile {
 public:
   RegionToTile(mlir::OpBuilder &builder, const RegionContext &context,
@@ -71,6 +77,10 @@ public:
   mlir::FailureOr<ScoreForm> cloneScoreMod(mlir::Region &region,
                                            ScoreForm score,
                                            mlir::OpBuilder &invariant);
+  /// Clones a region of scores, such as score_gradient: `leading` are the full
+  /// tiles that stand before its coordinates. What it yields, as full tiles.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  cloneScores(mlir::Region &region, llvm::ArrayRef<mlir::Value> leading);
   /// Clones mask_mod; the result is a full tile of i1.
   mlir::FailureOr<mlir::Value> cloneMaskMod(mlir::Region &region);
   /// Clones a region of scalars, such as kv_bounds; `arguments` are its
@@ -87,8 +97,11 @@ public:
                 mlir::Value firstBlock, mlir::Value firstKey,
                 mlir::Value lastKey);
 
-  /// Coordinates of the block's keys, a column tile of i32.
+  /// Coordinates of the block's keys, i32: a column tile, or a row tile where
+  /// rows are keys.
   mlir::Value getKeyTile(mlir::Location loc);
+  /// Those of the block's queries, the other way.
+  mlir::Value getQueryTile(mlir::Location loc);
   /// What a vector with an element for each head has for each row, where rows
   /// are heads.
   mlir::Value loadOfHeads(mlir::Location loc, mlir::Value vector);
@@ -98,7 +111,7 @@ public:
 private:
   /// A coordinate plus a scalar: lets an extract become a box load.
   struct UnitAffine {
-    int64_t dim;       // 0: row, 1: key
+    int64_t dim;       // of the tile: 0 along its rows, 1 along its columns
     mlir::Value first; // coordinate of the block's first element, index
   };
 
@@ -118,8 +131,11 @@ private:
                               int64_t dim);
   /// What `region` gets as b, h, i and j.
   llvm::SmallVector<mlir::Value> getPlaces(mlir::Region &region);
-  /// `context.row` and its successors, a row tile of i32.
-  mlir::Value getRowTile(mlir::Location loc);
+  /// The tile's dimension that queries lie along, and that of keys.
+  int64_t getQueryDim() const { return context.rowsAreKeys ? 1 : 0; }
+  int64_t getKeyDim() const { return context.rowsAreKeys ? 0 : 1; }
+  /// The type of `count` integers along `dim` of a tile.
+  mlir::RankedTensorType getLineType(int64_t count, int64_t dim);
   /// Head and query of each row, where rows are several queries of each head.
   std::pair<mlir::Value, mlir::Value> getFoldedRows(mlir::Location loc);
   mlir::LogicalResult cloneBody(mlir::Region &region);

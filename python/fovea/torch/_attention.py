@@ -9,7 +9,7 @@ import torch
 from . import _calls, _masks, _op
 from ._calls import find, form_of
 from ._checks import LEVELS, check, checked_backend, checked_options, checked_scale
-from ._derivatives import check_derivatives
+from ._derivatives import check_constants, needs_gradient
 from ._dropout import dropout_numbers
 from ._pieces import widths_of
 from ._programs import Facts, Family, captures_of, known_family, program_of
@@ -84,10 +84,13 @@ def flex_attention(
     lengths. Launches on the current stream and waits for nothing, so that calls
     can be captured in a CUDA graph.
 
+    Gradients flow to query, key and value, and from the log-sum-exp; the backward pass
+    keeps these, the output and the log-sum-exp. There are no gradients of gradients.
+
     Raises TraceError with the line of a function that can't be a kernel's;
     CompileError for a variant that can't be compiled or a head_dim above 256,
     LaunchError for what the device refuses; ValueError for shapes that don't fit each other;
-    NotImplementedError for other devices and dtypes and for gradients.
+    NotImplementedError for other devices and dtypes, and for gradients by captured tensors.
 
     >>> def alibi(score, b, h, q_idx, kv_idx):
     ...     return score + slopes[h] * (kv_idx - q_idx)
@@ -119,10 +122,14 @@ def flex_attention(
             raise TypeError(f"{name} must be a function{' or a BlockMask' * (name == 'block_mask')}, found "
                             f"{type(function).__name__}")
     rows = _masks.rows_of(blocks)
-    program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, wants_lse, blocks))
+    # A backward pass needs the log-sum-exp, whoever else does.
+    derived = needs_gradient(query, key, value)
+    keeps_lse = wants_lse or derived
+    program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, keeps_lse, blocks))
     schedule, recurrence = checked_options(kernel_options)
-    call = _op.Call(captures_of(program, int(query.shape[2]), rows), lists, program.text, wants_lse, schedule=schedule, recurrence=recurrence)
-    plain = backend == "cuda" and _calls.is_plain(query, key, value)
+    call = _op.Call(captures_of(program, int(query.shape[2]), rows), lists, program.text, keeps_lse, schedule=schedule,
+                    recurrence=recurrence)
+    plain = backend == "cuda" and not derived and _calls.is_plain(query, key, value)
     form = form_of(options, blocks, lengths) if plain and repeats else None
     result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, rows=rows)
     return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
@@ -209,23 +216,24 @@ def scaled_dot_product_attention(
 def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
           function: Optional[Callable], options: Tuple[Any, ...], backend: str) -> torch.Tensor:
     scale, enable_gqa, dropout_p = options
-    plain = backend == "cuda" and _calls.is_plain(query, key, value)
+    derived = needs_gradient(query, key, value)
+    plain = backend == "cuda" and not derived and _calls.is_plain(query, key, value)
     check(query, key, value, enable_gqa, checked_backend(backend))
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be a probability below 1, found {dropout_p}")
     if attn_mask is not None and function is not None:
         raise ValueError("attn_mask and is_causal can't both be given")
-    facts = _facts(query, value, scale, False, None, float(dropout_p))
+    facts = _facts(query, value, scale, derived, None, float(dropout_p))
     family: Optional[Family] = None
     if attn_mask is None:
         program, family = program_of(None, function, facts)
     else:
         check_mask(attn_mask, query, key)
-        check_derivatives((("attn_mask", attn_mask),))
+        check_constants((("attn_mask", attn_mask),))
         program = mask_program(attn_mask, facts)
         family = mask_family(attn_mask) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
-    call = _op.Call(program.captures, (), program.text, False, seed, offset)
+    call = _op.Call(program.captures, (), program.text, derived, seed, offset)
     form = form_of(options) if plain else None
     return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, attn_mask is not None)[0]
 

@@ -7,7 +7,7 @@ from typing import Any, Dict, Optional, Tuple
 
 import torch
 
-from ._derivatives import check_derivatives
+from ._derivatives import check_tangents
 
 #: What ``kernel_options`` may hold of Fovea's; PyTorch's own are hints for its kernels, and are ignored.
 _OPTIONS = ("schedule", "recurrence")
@@ -54,7 +54,7 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
         raise ValueError(f"query has {heads} heads, key {kv_heads}: that needs enable_gqa=True")
     if kv_heads == 0 or heads % kv_heads:
         raise ValueError(f"query heads must be a multiple of key heads, found {heads} and {kv_heads}")
-    check_derivatives(tensors)
+    check_tangents(tensors)
 
 
 def checked_scale(scale: Optional[float]) -> Optional[float]:

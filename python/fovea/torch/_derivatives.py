@@ -1,4 +1,4 @@
-"""Derivatives, which there are none of yet: who asks for one gets an error, not zeros."""
+"""What derivatives there are: who asks for others gets an error, not zeros."""
 
 from __future__ import annotations
 
@@ -17,19 +17,31 @@ def has_tangent(tensor: torch.Tensor) -> bool:
     return in_forward_mode() and tensor.is_floating_point() and forward_ad.unpack_dual(tensor).tangent is not None
 
 
-def check_derivatives(tensors: Iterable[Tuple[str, torch.Tensor]]) -> None:
+def needs_gradient(*tensors: torch.Tensor) -> bool:
+    """Whether a gradient is to flow through what is computed of them."""
+    return torch.is_grad_enabled() and any([tensor.requires_grad for tensor in tensors])
+
+
+def check_tangents(tensors: Iterable[Tuple[str, torch.Tensor]]) -> None:
     """Raises NotImplementedError."""
-    backward, forward = torch.is_grad_enabled(), in_forward_mode()
-    if not backward and not forward:
+    if not in_forward_mode():
         return
     for name, tensor in tensors:
-        if backward and tensor.requires_grad:
+        if has_tangent(tensor):
             raise NotImplementedError(
-                f"{name} requires a gradient, and there is no backward pass yet; use torch.no_grad() or detach()")
-        if forward and has_tangent(tensor):
-            raise NotImplementedError(
-                f"{name} has a tangent (torch.func.jvp, forward-mode AD), and there are no derivatives yet; "
+                f"{name} has a tangent (torch.func.jvp, forward-mode AD), and there are no derivatives in forward mode; "
                 "use torch.autograd.forward_ad.unpack_dual() or detach()")
 
 
-__all__ = ["check_derivatives", "has_tangent", "in_forward_mode"]
+def check_constants(tensors: Iterable[Tuple[str, torch.Tensor]]) -> None:
+    """Of tensors that no gradient is computed by. Raises NotImplementedError."""
+    tensors = tuple(tensors)
+    for name, tensor in tensors:
+        if needs_gradient(tensor):
+            raise NotImplementedError(
+                f"{name} requires a gradient, and gradients are computed by query, key and value alone; detach it or use "
+                "torch.no_grad()")
+    check_tangents(tensors)
+
+
+__all__ = ["check_constants", "check_tangents", "has_tangent", "in_forward_mode", "needs_gradient"]

@@ -22,8 +22,9 @@ from .._library import check as _check
 from .._launch import LoadedKernel, PreparedLaunch
 from .._spec import BLOCK_LISTS, DROPOUT, Spec
 from ..errors import Error
+from . import _gradients
 from ._alike import alike
-from ._derivatives import check_derivatives, in_forward_mode
+from ._derivatives import check_constants, check_tangents, in_forward_mode, needs_gradient
 from ._layouts import copied, layouts_of, misaligned
 
 # Without `lse` the second result is empty; `seed` and `offset` are those of dropout.
@@ -353,13 +354,20 @@ for _device, _implementation in _IMPLEMENTATIONS.items():
     _library.impl("attention", _implementation, _device.upper())
 
 
-def _without_derivatives(keys: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *rest: Any, **named: Any
-                         ) -> Any:
-    """The op as Autograd has it: derivatives would silently be none, or zeros."""
+def _with_derivatives(keys: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *rest: Any, **named: Any
+                      ) -> Any:
+    """The op as Autograd has it: what has no derivatives raises, or they would silently
+    be none, or zeros."""
     if torch.is_grad_enabled() or in_forward_mode():
-        captures = Call(*rest, **named).captures
-        check_derivatives((("query", query), ("key", key), ("value", value),
-                           *(("a captured tensor", one) for one in captures)))
+        call = Call(*rest, **named)
+        check_constants(("a captured tensor", one) for one in call.captures)
+        check_tangents((("query", query), ("key", key), ("value", value)))
+        if needs_gradient(query, key, value):
+            if not call.lse:
+                raise NotImplementedError("a gradient needs the log-sum-exp: the program must give it, and lse be True")
+            if torch._C._are_functorch_transforms_active():
+                raise NotImplementedError("gradients under transformations of torch.func are not supported; use torch.autograd.grad")
+            return _gradients.Attention.apply(query, key, value, tuple(call.captures), tuple(call.blocks), *call[2:])
     # To ask the dispatcher again takes as long as all of the call.
     if type(query) is torch.Tensor and not torch._C._len_torch_dispatch_stack() and query.device.type in _IMPLEMENTATIONS:
         return _IMPLEMENTATIONS[query.device.type](query, key, value, *rest, **named)
@@ -368,7 +376,8 @@ def _without_derivatives(keys: Any, query: torch.Tensor, key: torch.Tensor, valu
             keys & torch._C._after_autograd_keyset, query, key, value, *rest, **named)
 
 
-_library.impl("attention", _without_derivatives, "Autograd", with_keyset=True)
+_library.impl("attention", _with_derivatives, "Autograd", with_keyset=True)
+_gradients.define(_library)
 
 
 @torch.library.register_vmap("fovea::attention", lib=_library)

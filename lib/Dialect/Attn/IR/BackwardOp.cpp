@@ -100,6 +100,10 @@ static LogicalResult verifyDifferentiated(BackwardOp op) {
 LogicalResult BackwardOp::verify() {
   if (failed(verifyVariant(*this)) || failed(verifyOutputs(*this)))
     return failure();
+  if (getSequence().getKeyPlaces().page)
+    return emitOpError("the sequence form '")
+           << getSequence().getKeyword()
+           << "' has no gradients: batch entries may share a page";
   if (getNumResults() == 0)
     return emitOpError("expected at least one gradient");
   if (failed(verifyGradient(*this, "q", getQueryGradient(), getQueryType())) ||

@@ -81,6 +81,7 @@ struct AnalyzeMaskPass
 
   void analyze(AttentionOpInterface op);
   Cover analyzeBounds(AttentionOpInterface op, bool &isExact);
+  void analyzeQueryBounds(BackwardOp op);
   void classify(AttentionOpInterface op);
   Block *addRegion(AttentionOpInterface op, Region &region, unsigned leading);
   void simplify(Region &region);
@@ -121,6 +122,55 @@ Cover AnalyzeMaskPass::analyzeBounds(AttentionOpInterface op, bool &isExact) {
   return cover;
 }
 
+/// The mask with queries and keys in each other's places, so that what is found
+/// of its keys holds for queries.
+static void exchangeSides(Region &mask, Region &result) {
+  IRMapping mapping;
+  mask.cloneInto(&result, mapping);
+  constexpr unsigned kQuery = 2, kKey = 3;
+  Block &block = result.front();
+  Value query = block.getArgument(kQuery), key = block.getArgument(kKey);
+  SmallVector<OpOperand *> ofQuery =
+      llvm::map_to_vector(query.getUses(), [](OpOperand &use) { return &use; });
+  key.replaceAllUsesWith(query);
+  for (OpOperand *use : ofQuery)
+    use->set(key);
+}
+
+/// Lengths of the one side become those of the other.
+static void exchangeLengths(Region &region) {
+  SmallVector<Operation *> lengths;
+  region.walk([&](Operation *op) {
+    if (isa<QueryLengthOp, KeyLengthOp>(op))
+      lengths.push_back(op);
+  });
+  for (Operation *op : lengths) {
+    OpBuilder builder(op);
+    Value other =
+        isa<QueryLengthOp>(op)
+            ? KeyLengthOp::create(builder, op->getLoc()).getResult()
+            : QueryLengthOp::create(builder, op->getLoc()).getResult();
+    op->getResult(0).replaceAllUsesWith(other);
+    op->erase();
+  }
+}
+
+/// What kv_bounds says of queries, of keys.
+void AnalyzeMaskPass::analyzeQueryBounds(BackwardOp op) {
+  Region mask;
+  exchangeSides(op.getMaskMod(), mask);
+  exchangeLengths(mask);
+  Block *bounds =
+      addRegion(op, op.getQueryBounds(), BackwardOp::kQueryBoundsArguments);
+  OpBuilder builder = OpBuilder::atBlockEnd(bounds);
+  IntervalBuilder intervals(builder, op.getMaskMod().getLoc());
+  MaskAnalysis analysis(intervals, mask.front(), *bounds, /*overKeys=*/false);
+  Cover cover = analysis.analyze(mask.front().getTerminator()->getOperand(0));
+  yieldBounds(intervals, analysis.getKeyRanges(), cover);
+  exchangeLengths(op.getQueryBounds());
+  simplify(op.getQueryBounds());
+}
+
 /// Adds kv_classify, unless it has nothing to say.
 void AnalyzeMaskPass::classify(AttentionOpInterface op) {
   Block &mask = op.getMaskMod().front();
@@ -157,6 +207,9 @@ void AnalyzeMaskPass::analyze(AttentionOpInterface op) {
   Cover cover = analyzeBounds(op, isExact);
   if (!isExact && op.getKvClassify().empty())
     classify(op);
+  auto backward = dyn_cast<BackwardOp>(op.getOperation());
+  if (backward && backward.getQueryBounds().empty())
+    analyzeQueryBounds(backward);
   if (cover.may.isEmpty || hidesEverything(op.getMaskMod().front()))
     op.getMaskMod().front().getTerminator()->emitWarning(
         "mask_mod hides every key from every query");

@@ -251,10 +251,8 @@ LogicalResult AbiOp::verifyPrologue() {
       if (!llvm::is_contained(getTensors(), tensor))
         return fail() << "takes a tensor that the launch has not: " << tensor;
     for (Attribute parameter : kernel.getParameters())
-      if (isa<ScalarParameterAttr, TensorMapParameterAttr,
-              WorkspaceParameterAttr>(parameter))
-        return fail() << "takes tensors and scratch memory only, found "
-                      << parameter;
+      if (isa<WorkspaceParameterAttr>(parameter))
+        return fail() << "must take no workspace, found " << parameter;
     if (failed(verifyScratch(kernel, scratch, emitError)))
       return failure();
   }

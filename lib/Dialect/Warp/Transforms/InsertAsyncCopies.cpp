@@ -177,6 +177,29 @@ static SmallVector<Value> getPlace(warp::CopyOp copy) {
   return place;
 }
 
+/// Behind a loop that runs again: its last rounds filled stages, with nothing,
+/// that nobody has read. They are given back, and the ring goes on behind them.
+static void emitDrain(IRRewriter &b, scf::ForOp loop, ArrayRef<Stream> streams,
+                      int64_t stages) {
+  Location loc = loop.getLoc();
+  b.setInsertionPointAfter(loop);
+  auto results = loop.getResults().take_back(2);
+  RingState state = {results[0], results[1]};
+  for (int64_t stage = 0; stage + 1 < stages; ++stage) {
+    for (const Stream &stream : streams) {
+      warp::ConsumerWaitOp::create(b, loc, stream.pipeline, state.stage,
+                                   state.phase);
+      warp::ConsumerReleaseOp::create(b, loc, stream.pipeline, state.stage,
+                                      state.phase);
+    }
+    state = advance(b, loc, state, 1, stages);
+  }
+  Operation *yield = loop->getBlock()->getTerminator();
+  unsigned count = yield->getNumOperands();
+  yield->setOperand(count - 2, state.stage);
+  yield->setOperand(count - 1, state.phase);
+}
+
 LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
                                                  ArrayRef<warp::CopyOp> copies,
                                                  int64_t stages) {
@@ -192,9 +215,24 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
     streams.push_back(*stream);
   }
 
-  // Ahead of the loop: all stages but the last.
+  // A loop around this one goes on where the ring is.
   IRRewriter b(loop);
   Value zero = makeI32(b, loc, 0);
+  SmallVector<Operation *> around = getLoopsAround(loop);
+  bool isNested =
+      !around.empty() && llvm::all_of(around, llvm::IsaPred<scf::ForOp>);
+  RingState start = {zero, zero};
+  if (isNested) {
+    b.setInsertionPoint(around.front());
+    zero = makeI32(b, loc, 0);
+    FailureOr<RingState> carried =
+        carryThrough(around, {zero, zero}, /*steps=*/0, stages);
+    if (failed(carried))
+      return failure();
+    start = *carried;
+  }
+  // Ahead of the loop: all stages but the last.
+  b.setInsertionPoint(loop);
   for (int64_t stage = 0; stage + 1 < stages; ++stage) {
     Value distance = arith::MulIOp::create(
         b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, stage));
@@ -207,7 +245,9 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
       auto copy = stream.copy;
       if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
         return failure();
-      emitProducer(b, stream, {makeI32(b, loc, stage), zero}, mapping, runs);
+      RingState at = isNested ? advance(b, loc, start, stage, stages)
+                              : RingState{makeI32(b, loc, stage), zero};
+      emitProducer(b, stream, at, mapping, runs);
     }
   }
 
@@ -219,7 +259,8 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
     return SmallVector<Value>{next.stage, next.phase};
   };
   FailureOr<LoopLikeOpInterface> replaced = loop.replaceWithAdditionalYields(
-      b, {zero, zero}, /*replaceInitOperandUsesInLoop=*/false, yields);
+      b, {start.stage, start.phase}, /*replaceInitOperandUsesInLoop=*/false,
+      yields);
   if (failed(replaced))
     return loop.emitError("can't carry the pipeline's state through the loop");
   loop = cast<scf::ForOp>(replaced->getOperation());
@@ -268,6 +309,8 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
       return failure();
     emitProducer(b, stream, filled, mapping, runs);
   }
+  if (isNested)
+    emitDrain(b, loop, streams, stages);
   for (Stream &stream : streams) {
     Operation *alloc = stream.copy.getTarget().getDefiningOp();
     stream.copy.erase();
@@ -294,7 +337,9 @@ void InsertAsyncCopiesPass::runOnKernel() {
     else
       single.push_back(copy);
   });
-  for (auto &[loop, copies] : loops) {
+  for (auto &[_, copies] : loops) {
+    // Not the key: conversions replace the loops around.
+    auto loop = cast<scf::ForOp>(copies.front()->getParentOp());
     // One ring position serves all of a loop's streams.
     int64_t stages = plan.getStream(copies.front().getNameAttr()).stages;
     for (warp::CopyOp copy : copies)
@@ -306,7 +351,7 @@ void InsertAsyncCopiesPass::runOnKernel() {
         diag.attachNote(copies.front().getLoc()) << "the other copy";
         return signalPassFailure();
       }
-    if (failed(convertLoop(cast<scf::ForOp>(loop), copies, stages)))
+    if (failed(convertLoop(loop, copies, stages)))
       return signalPassFailure();
   }
   for (warp::CopyOp copy : single)

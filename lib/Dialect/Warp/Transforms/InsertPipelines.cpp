@@ -155,53 +155,6 @@ void Fill::erase(RewriterBase &b) const {
     b.eraseOp(op);
 }
 
-/// Loops around `op`, the outermost first.
-static SmallVector<Operation *> getLoops(Operation *op) {
-  SmallVector<Operation *> loops;
-  for (Operation *parent = op->getParentOp(); !isa<gpu::GPUFuncOp>(parent);
-       parent = parent->getParentOp())
-    loops.push_back(parent);
-  return {loops.rbegin(), loops.rend()};
-}
-
-/// Carries `state` through the loops and returns it as the innermost one has
-/// it; there it moves on by one each round.
-static FailureOr<RingState> carry(ArrayRef<Operation *> loops, RingState state,
-                                  int64_t stages) {
-  IRRewriter b(loops.front()->getContext());
-  // From the outside in: each loop's rounds end where the inner one's end, so
-  // the values to carry on are filled in when that is made.
-  Operation *outer = nullptr;
-  for (auto [index, loop] : llvm::enumerate(loops)) {
-    bool isLast = index + 1 == loops.size();
-    RingState inside;
-    Location loc = loop->getLoc();
-    FailureOr<Operation *> made = addCarried(
-        b, loop, {state.stage, state.phase},
-        [&](OpBuilder &inner, ValueRange carried) {
-          inside = {carried[0], carried[1]};
-          RingState next =
-              isLast ? advance(inner, loc, inside, 1, stages) : inside;
-          return SmallVector<Value>{next.stage, next.phase};
-        });
-    if (failed(made))
-      return failure();
-    if (outer) {
-      // The outer loop goes on with what this one ends with.
-      auto results = (*made)->getResults().take_back(2);
-      Operation *terminator = isa<scf::WhileOp>(outer)
-                                  ? cast<scf::WhileOp>(outer).getConditionOp()
-                                  : (*made)->getBlock()->getTerminator();
-      unsigned count = terminator->getNumOperands();
-      terminator->setOperand(count - 2, results[0]);
-      terminator->setOperand(count - 1, results[1]);
-    }
-    outer = *made;
-    state = inside;
-  }
-  return state;
-}
-
 Value InsertPipelinesPass::makePipeline(const Fill &fill, Operation *place,
                                         int64_t stages) {
   OpBuilder b(place);
@@ -219,10 +172,10 @@ FailureOr<RingState> InsertPipelinesPass::makeState(const Fill &fill,
   b.setInsertionPointAfterValue(pipeline);
   Value zero = makeI32(b, op->getLoc(), 0);
   RingState state = {zero, zero};
-  SmallVector<Operation *> loops = getLoops(op);
+  SmallVector<Operation *> loops = getLoopsAround(op);
   if (loops.empty())
     return state;
-  return carry(loops, state, stages);
+  return carryThrough(loops, state, /*steps=*/1, stages);
 }
 
 /// The op of the kernel's own block that is or contains `op`.

@@ -131,3 +131,50 @@ FailureOr<Operation *> warp::addCarried(
     return loop->emitError("can't carry a pipeline's state through this loop");
   return replaced->getOperation();
 }
+
+SmallVector<Operation *> warp::getLoopsAround(Operation *op) {
+  SmallVector<Operation *> loops;
+  for (Operation *parent = op->getParentOp(); !isa<gpu::GPUFuncOp>(parent);
+       parent = parent->getParentOp())
+    loops.push_back(parent);
+  return {loops.rbegin(), loops.rend()};
+}
+
+FailureOr<warp::RingState> warp::carryThrough(ArrayRef<Operation *> loops,
+                                              RingState state, int64_t steps,
+                                              int64_t stages) {
+  IRRewriter b(loops.front()->getContext());
+  // From the outside in: each loop's rounds end where the inner one's end, so
+  // the values to carry on are filled in when that is made.
+  Operation *outer = nullptr;
+  for (auto [index, loop] : llvm::enumerate(loops)) {
+    bool isLast = index + 1 == loops.size();
+    RingState inside;
+    Location loc = loop->getLoc();
+    FailureOr<Operation *> made =
+        addCarried(b, loop, {state.stage, state.phase},
+                   [&](OpBuilder &inner, ValueRange carried) {
+                     inside = {carried[0], carried[1]};
+                     RingState next =
+                         isLast && steps != 0
+                             ? advance(inner, loc, inside, steps, stages)
+                             : inside;
+                     return SmallVector<Value>{next.stage, next.phase};
+                   });
+    if (failed(made))
+      return failure();
+    if (outer) {
+      // The outer loop goes on with what this one ends with.
+      auto results = (*made)->getResults().take_back(2);
+      Operation *terminator = isa<scf::WhileOp>(outer)
+                                  ? cast<scf::WhileOp>(outer).getConditionOp()
+                                  : (*made)->getBlock()->getTerminator();
+      unsigned count = terminator->getNumOperands();
+      terminator->setOperand(count - 2, results[0]);
+      terminator->setOperand(count - 1, results[1]);
+    }
+    outer = *made;
+    state = inside;
+  }
+  return state;
+}

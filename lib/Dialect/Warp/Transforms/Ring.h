@@ -55,6 +55,15 @@ addCarried(mlir::IRRewriter &b, mlir::Operation *loop, mlir::ValueRange inits,
                                                              mlir::ValueRange)>
                next);
 
+/// What stands around `op` within its kernel, the outermost first.
+llvm::SmallVector<mlir::Operation *> getLoopsAround(mlir::Operation *op);
+
+/// Carries `state` through the loops and returns it as the innermost one has
+/// it; there it moves on by `steps` each round.
+mlir::FailureOr<RingState> carryThrough(llvm::ArrayRef<mlir::Operation *> loops,
+                                        RingState state, int64_t steps,
+                                        int64_t stages);
+
 } // namespace fovea::warp
 
 #endif // FOVEA_LIB_DIALECT_WARP_TRANSFORMS_RING_H

@@ -180,3 +180,14 @@ func.func @indices(%q: !t, %lse: !lse, %w: tensor<4x8xf32>) {
     } : !t, !t, !t, !t, !lse, !t -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+!t = tensor<2x4x8x16xbf16>
+!pool = tensor<9x4x32x16xbf16>
+!lse = tensor<2x4x8xf32>
+func.func @paged(%q: !t, %k: !pool, %lse: !lse, %table: tensor<2x3xi32>, %n: tensor<2xi32>) -> !t {
+  // expected-error @+1 {{the sequence form 'paged' has no gradients: batch entries may share a page}}
+  %0 = attn.backward %q, %k, %k, %q, %lse, %q gradients(q) paged(%table, %n : tensor<2x3xi32>, tensor<2xi32>, page = 32) : !t, !pool, !pool, !t, !lse, !t -> !t
+  return %0 : !t
+}

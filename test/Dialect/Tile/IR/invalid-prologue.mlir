@@ -290,7 +290,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel 'g' of the prologue takes tensors and scratch memory only, found #tile.scalar<"n", i32>}}
+  // expected-error@+1 {{kernel 'g' of the prologue must take no workspace, found #tile.workspace<4>}}
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#tile.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
@@ -300,9 +300,9 @@ gpu.module @m {
   }
   tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#tile.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
-    parameters([#tile.scalar<"n", i32>])
+    parameters([#tile.workspace<4>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) 
-  gpu.func @g(%n: i32) kernel {
+  gpu.func @g(%n: !llvm.ptr) kernel {
     gpu.return
   }
 }

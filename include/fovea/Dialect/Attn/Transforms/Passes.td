@@ -14,7 +14,7 @@ include "mlir/Pass/PassBase.td"
 def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
   let summary = "Derive from mask_mod which keys a block of queries sees";
   let description = [{
-    Fills the `kv_bounds` region of each `attn.forward` that has a `mask_mod`
+    Fills the `kv_bounds` region of each attention op that has a `mask_mod`
     and no `kv_bounds` yet, by evaluating the mask over intervals: for the
     queries `i0` to `i1`, keys outside `[lb, ub)` are visible to none of them,
     keys in `[fb, fe)` to all of them. The region is arithmetic on a few scalars
@@ -31,6 +31,10 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
     keys have an interval as queries have, and an element of a captured tensor
     at the query or the key lies between `attn.block_min` and `attn.block_max`.
     A mask of which nothing is known gets no such region.
+
+    Of `attn.backward`, fills `query_bounds` too: the same rules, applied to the
+    mask with queries and keys in each other's places, say which queries see the
+    keys `j0` to `j1`. `kv_classify` serves both sides.
 
     Warns of masks that can be seen to hide every key from every query.
 
@@ -111,6 +115,54 @@ def AttnDifferentiate : Pass<"attn-differentiate"> {
               "Number of score_mods differentiated">,
     Statistic<"numContributions", "contributions",
               "Number of attn.contribute made">
+  ];
+}
+
+def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
+  let summary = "Add functions that compute gradients of attention";
+  let description = [{
+    For each function `@f` that is one `attn.forward` and the return of its
+    results: lets it return LSE, too, which gradients need, and adds `@f_backward`,
+    which is one `attn.backward` with the same clauses and regions. Its arguments
+    are q, k, v, then o and lse, which `@f` returned, the gradients of the loss by
+    o and, with `lse-gradient`, by lse, then the others of `@f`. It returns the
+    gradients by q, k, v, captured values, sinks and a run-time scale, as far as
+    they are asked for, in this order.
+
+    `attn-differentiate`, which the pipelines run, finds the derivative of the
+    score_mod. Derivatives of derivatives are not made.
+
+    ```mlir
+    func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
+      %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+      return %o : !t
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%q: !t, %k: !t, %v: !t) -> (!t, !rows) {
+      %o, %lse = attn.forward %q, %k, %v : !t, !t, !t -> !t, !rows
+      return %o, %lse : !t, !rows
+    }
+    func.func @f_backward(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+      %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do
+        : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+      return %dq, %dk, %dv : !t, !t, !t
+    }
+    ```
+  }];
+  let options = [
+    ListOption<"gradients", "gradients", "std::string",
+      "What gradients are by: 'q', 'k', 'v', 'sinks', 'scale', and captured values by their names, such as 'capture0'; all that have one by default">,
+    Option<"lseGradient", "lse-gradient", "bool", /*default=*/"false",
+      "The loss depends on lse, too">,
+    Option<"onlyBackward", "only-backward", "bool", /*default=*/"false",
+      "Drop the functions that gradients are of">
+  ];
+  let statistics = [
+    Statistic<"numGradients", "gradients", "Functions that compute gradients">
   ];
 }
 

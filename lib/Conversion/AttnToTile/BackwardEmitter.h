@@ -1,0 +1,140 @@
+//===- BackwardEmitter.h - Kernels of a backward pass -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The gradients that attn.backward asks for, in kernels that sum nothing in
+// memory. A tile of queries meets all keys that it sees: dQ, and on the way D,
+// what the derivatives by a row's scores share. A tile of keys meets all
+// queries that see it, of all heads that share it: dK and dV; the scores lie
+// the other way there, so that they are operands as they are. Kernels follow
+// each other on a stream; the last one is the main kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDEMITTER_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDEMITTER_H
+
+#include "KernelBuilder.h"
+#include "RegionToTile.h"
+
+namespace fovea {
+
+/// Which gradients one kernel computes.
+struct BackwardPart {
+  llvm::StringRef suffix;
+  bool query = false, key = false, value = false;
+  /// It only finds D.
+  bool onlyDelta() const { return !query && !key && !value; }
+  /// Its tiles are queries, or keys.
+  bool hasQueryTiles() const { return !key && !value; }
+};
+
+/// One kernel of a backward pass.
+class BackwardEmitter {
+public:
+  /// `delta` is the number of the argument that D is in, if it is in memory.
+  BackwardEmitter(KernelBuilder &kb, attn::BackwardOp op, BackwardPart part,
+                  const ScheduleFields &fields, std::optional<unsigned> delta)
+      : kb(kb), op(op), loc(op.getLoc()), part(part), fields(fields),
+        delta(delta) {}
+
+  /// Emits the kernel's body where the builder stands.
+  mlir::LogicalResult emit();
+
+private:
+  /// One tile of scores, and what it is computed from: queries and output
+  /// gradients, with the rows' LSE in units of log 2 and D.
+  struct ScoreBlock {
+    mlir::Value head, query, key;
+    mlir::Value queries, outputGradients, lse, delta;
+    mlir::Value keys, values;
+    /// Whether some of its pairs may be masked, i1.
+    mlir::Value partial;
+  };
+  /// Weights as dropout leaves them and derivatives by scores before score_mod,
+  /// rounded to what products take; the latter unrounded, too.
+  struct Pairs {
+    mlir::Value weights, gradients;
+  };
+  /// What a region of bounds says, within the rows that there are.
+  struct Bounds {
+    mlir::Value lower, fullLower, fullUpper, upper;
+  };
+
+  void emitCoordinates();
+  mlir::LogicalResult emitQueryTile();
+  mlir::LogicalResult emitKeyTile();
+  mlir::FailureOr<Bounds> emitBounds(mlir::Region &region, mlir::Value head,
+                                     mlir::Value first, mlir::Value of,
+                                     mlir::Value limit);
+  void loadQueries(ScoreBlock &block, bool needsOutputGradients);
+  void loadKeys(ScoreBlock &block);
+  /// D of the tile's rows, from O and its gradient; goes to memory, too.
+  mlir::Value emitDelta(const ScoreBlock &block);
+  mlir::FailureOr<Pairs> emitPairs(const ScoreBlock &block);
+  mlir::LogicalResult emitVisible(const ScoreBlock &block, mlir::Value &score,
+                                  mlir::Value &byWeight);
+  mlir::FailureOr<mlir::Value> emitKeep(const ScoreBlock &block);
+  /// What dropout multiplies weights by, or null.
+  mlir::Value emitDropout(const ScoreBlock &block);
+  /// Scores before score_mod.
+  mlir::Value emitScore(mlir::Value products);
+  /// Sums over blocks: `body` gets a block's first row, whether it may be
+  /// masked and the sums so far, and gives the next ones.
+  mlir::FailureOr<mlir::ValueRange>
+  emitLoop(const Bounds &bounds, mlir::ValueRange sums,
+           llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+               mlir::Value, mlir::Value, mlir::ValueRange)>
+               body);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  emitHead(ScoreBlock block, mlir::ValueRange sums);
+  /// Writes `scale` times the sum, or the sum, to a gradient.
+  void store(mlir::Value sum, mlir::Value result, mlir::Value head,
+             mlir::Value row, mlir::Value scale, llvm::StringRef name);
+  /// The scale for a tile of sums `width` wide: a tile, or a scalar.
+  mlir::Value emitScale(int64_t width);
+  mlir::Value resultArgument(mlir::Value result) {
+    return kb.resultArgument(
+        mlir::cast<mlir::OpResult>(result).getResultNumber());
+  }
+
+  RegionContext makeContext(const ScoreBlock &block);
+  /// Extents of a tile of scores.
+  int64_t getRows() const { return fields.tileM; }
+  int64_t getColumns() const { return fields.tileN; }
+  mlir::RankedTensorType scoreType(mlir::Type element) {
+    return kb.tileType(getRows(), getColumns(), element);
+  }
+  mlir::Value splatScore(double value) {
+    return kb.splat(getRows(), getColumns(), value);
+  }
+  /// A value of each query as a tile of scores.
+  mlir::Value broadcastRows(mlir::Value rows);
+  mlir::Value product(llvm::StringRef name, mlir::Value a, mlir::Value b,
+                      mlir::Value sum, bool transposeB);
+  mlir::Value round(mlir::Value tile);
+  mlir::Value loadRowValue(mlir::Value memref, mlir::Value head,
+                           mlir::Value row);
+
+  KernelBuilder &kb;
+  attn::BackwardOp op;
+  mlir::Location loc;
+  BackwardPart part;
+  const ScheduleFields &fields;
+  std::optional<unsigned> delta;
+
+  mlir::Type element;
+  int64_t headDim, valueHeadDim;
+  mlir::Value q, k, v, o, lse, outputGradient;
+  llvm::SmallVector<mlir::Value> captures;
+  KernelBuilder::Work work;
+  mlir::Value queries, keys, keyLimit, keyHead, group;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDEMITTER_H

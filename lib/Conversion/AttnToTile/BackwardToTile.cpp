@@ -1,0 +1,551 @@
+//===- BackwardToTile.cpp - One kernel of a backward pass -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// Operands of attn.backward by number.
+enum : unsigned { kQ, kK, kV, kO, kLse, kOutputGradient, kLseGradient };
+
+void BackwardEmitter::emitCoordinates() {
+  OpBuilder &b = kb.builder;
+  element = op.getQueryType().getElementType();
+  // Products take steps of 16; the columns past the head dim are zero.
+  headDim = llvm::alignTo(op.getQueryType().getDimSize(3), 16);
+  valueHeadDim = llvm::alignTo(op.getValueType().getDimSize(3), 16);
+  q = kb.operandArgument(kQ);
+  k = kb.operandArgument(kK);
+  v = kb.operandArgument(kV);
+  o = kb.operandArgument(kO);
+  lse = kb.operandArgument(kLse);
+  outputGradient = kb.operandArgument(kOutputGradient);
+  unsigned first = op.getFirstVariantOperand() + (op.getScaleValue() ? 1 : 0);
+  for (unsigned i = 0; i < op.getCaptures().size(); ++i)
+    captures.push_back(kb.operandArgument(first + i));
+  queries = kb.size(q, 2);
+  keys = kb.size(k, 2);
+  group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
+  bool ofQueries = part.hasQueryTiles();
+  work = kb.beginWork(kb.size(q, 0), kb.size(ofQueries ? q : k, 1),
+                      ofQueries ? queries : keys, getRows(), {});
+  keyHead = work.head;
+  if (ofQueries)
+    keyHead = arith::DivUIOp::create(b, loc, work.head, group);
+  std::optional<unsigned> operand = op.getSequence().getKeyPlaces().lengths;
+  if (!operand)
+    return;
+  Value lengths = kb.operandArgument(
+      op.getSequenceOperands().getBeginOperandIndex() + *operand);
+  Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
+  Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
+  Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
+  keyLimit = keys = arith::MinSIOp::create(b, loc, positive, keys);
+}
+
+/// What `region` says of the `count` rows from `first` on that are below `of`,
+/// as a range of the rows of the other side, of which there are `limit`; whole
+/// blocks of columns. Without a region, all of them; full where nothing is
+/// masked.
+FailureOr<BackwardEmitter::Bounds>
+BackwardEmitter::emitBounds(Region &region, Value head, Value first, Value of,
+                            Value limit) {
+  OpBuilder &b = kb.builder;
+  Value zero = kb.constant(0), step = kb.constant(getColumns());
+  Bounds bounds = {zero, zero, op.getMaskMod().empty() ? limit : zero, limit};
+  if (!region.empty()) {
+    Value end = arith::AddIOp::create(b, loc, first, kb.constant(getRows()));
+    Value clipped = arith::MinSIOp::create(b, loc, end, of);
+    Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+    last = arith::MaxSIOp::create(b, loc, last, zero);
+    Value start = arith::MinSIOp::create(b, loc, first, last);
+    RegionContext context = makeContext({});
+    FailureOr<SmallVector<Value>> said =
+        RegionToTile(b, context)
+            .cloneScalars(region, {work.batch, head, start, last});
+    if (failed(said))
+      return failure();
+    for (Value &bound : *said) {
+      bound = arith::MaxSIOp::create(b, loc, bound, zero);
+      bound = arith::MinSIOp::create(b, loc, bound, limit);
+    }
+    bounds = {(*said)[0], (*said)[1], (*said)[2], (*said)[3]};
+  }
+  auto scale = [&](Value blocks) -> Value {
+    return arith::MulIOp::create(b, loc, blocks, step);
+  };
+  auto roundDown = [&](Value value) {
+    return scale(arith::DivUIOp::create(b, loc, value, step));
+  };
+  bounds.lower = roundDown(bounds.lower);
+  bounds.fullLower =
+      scale(arith::CeilDivUIOp::create(b, loc, bounds.fullLower, step));
+  bounds.fullUpper = roundDown(bounds.fullUpper);
+  return bounds;
+}
+
+RegionContext BackwardEmitter::makeContext(const ScoreBlock &block) {
+  RegionContext context{work.batch,
+                        block.head,
+                        block.query,
+                        block.key,
+                        /*queriesOfHead=*/0,
+                        queries,
+                        keys,
+                        captures,
+                        getRows(),
+                        getColumns(),
+                        kb.hasWideIndex,
+                        kb.accurateTanh};
+  context.rowsAreKeys = !part.hasQueryTiles();
+  return context;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of queries and of keys
+//===----------------------------------------------------------------------===//
+
+/// A value of each query of the block: f32, along the side of the tile of
+/// scores that queries lie along.
+Value BackwardEmitter::loadRowValue(Value memref, Value head, Value row) {
+  OpBuilder &b = kb.builder;
+  bool areRows = part.hasQueryTiles();
+  RankedTensorType type = areRows
+                              ? kb.tileType(getRows(), 1, b.getF32Type())
+                              : kb.tileType(1, getColumns(), b.getF32Type());
+  int64_t dims[] = {areRows ? 2 : -1, areRows ? -1 : 2};
+  return tile::LoadOp::create(b, loc, type, memref,
+                              ValueRange{work.batch, head, row},
+                              /*limit=*/Value(), dims);
+}
+
+void BackwardEmitter::loadQueries(ScoreBlock &block,
+                                  bool needsOutputGradients) {
+  OpBuilder &b = kb.builder;
+  int64_t count = part.hasQueryTiles() ? getRows() : getColumns();
+  block.queries = kb.loadHead(q, work.batch, block.head, block.query, 0, count,
+                              headDim, /*limit=*/Value(), "q");
+  if (needsOutputGradients)
+    block.outputGradients =
+        kb.loadHead(outputGradient, work.batch, block.head, block.query, 0,
+                    count, valueHeadDim, /*limit=*/Value(), "do");
+  // Weights are exp2(log2(e) s + lse): of rows that see nothing, 0.
+  Value rows = loadRowValue(lse, block.head, block.query);
+  auto splat = [&](double value) -> Value {
+    return arith::ConstantOp::create(
+        b, loc,
+        DenseElementsAttr::get(cast<ShapedType>(rows.getType()), float(value)));
+  };
+  Value none = splat(-std::numeric_limits<double>::infinity());
+  Value seesNothing =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, rows, none);
+  Value offset =
+      arith::MulFOp::create(b, loc, rows, splat(-llvm::numbers::log2e));
+  block.lse = arith::SelectOp::create(b, loc, seesNothing, none, offset);
+}
+
+void BackwardEmitter::loadKeys(ScoreBlock &block) {
+  int64_t count = part.hasQueryTiles() ? getColumns() : getRows();
+  // Their pairs are masked, and 0 times NaN is NaN: they are made zero.
+  block.keys = kb.loadHead(k, work.batch, keyHead, block.key, 0, count, headDim,
+                           keyLimit, "k");
+  block.values = kb.loadHead(v, work.batch, keyHead, block.key, 0, count,
+                             valueHeadDim, keyLimit, "v");
+}
+
+Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  int64_t count = getRows();
+  auto loadWide = [&](Value memref) -> Value {
+    Value tile = kb.loadHead(memref, work.batch, block.head, block.query, 0,
+                             count, valueHeadDim, /*limit=*/Value(), "");
+    RankedTensorType wide = kb.tileType(count, valueHeadDim, b.getF32Type());
+    return tile.getType() == wide
+               ? tile
+               : arith::ExtFOp::create(b, loc, wide, tile).getResult();
+  };
+  Value products =
+      arith::MulFOp::create(b, loc, loadWide(o), loadWide(outputGradient));
+  Value sum =
+      tile::ReduceOp::create(b, loc, kb.tileType(count, 1, b.getF32Type()),
+                             tile::ReduceKind::Add, 1, products);
+  if (op.getLseGradient())
+    sum = arith::SubFOp::create(b, loc, sum,
+                                loadRowValue(kb.operandArgument(kLseGradient),
+                                             block.head, block.query));
+  if (delta)
+    tile::StoreOp::create(b, loc, sum, kb.kernel.getArgument(*delta),
+                          ValueRange{work.batch, block.head, block.query},
+                          ArrayRef<int64_t>{2, -1}, b.getStringAttr("delta"));
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs of a query and a key
+//===----------------------------------------------------------------------===//
+
+Value BackwardEmitter::broadcastRows(Value rows) {
+  return tile::BroadcastOp::create(kb.builder, loc,
+                                   scoreType(kb.builder.getF32Type()), rows);
+}
+
+Value BackwardEmitter::round(Value tile) {
+  return arith::TruncFOp::create(kb.builder, loc, scoreType(element), tile);
+}
+
+Value BackwardEmitter::product(StringRef name, Value a, Value c, Value sum,
+                               bool transposeB) {
+  return tile::DotOp::create(kb.builder, loc, a, c, sum, /*transposeA=*/false,
+                             transposeB, kb.builder.getStringAttr(name));
+}
+
+/// Which pairs of the block count, a tile of i1: mask_mod shows them, and the
+/// query and the key exist.
+FailureOr<Value> BackwardEmitter::emitKeep(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  RegionContext context = makeContext(block);
+  RegionToTile places(b, context);
+  auto exists = [&](Value tile, Value count) {
+    Value narrow = arith::IndexCastOp::create(b, loc, b.getI32Type(), count);
+    Value counts = tile::BroadcastOp::create(b, loc, tile.getType(), narrow);
+    Value is =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, tile, counts);
+    return places.toFullTile(loc, is);
+  };
+  Value keep = exists(places.getKeyTile(loc), keys);
+  if (!part.hasQueryTiles())
+    keep = arith::AndIOp::create(b, loc, keep,
+                                 exists(places.getQueryTile(loc), queries));
+  if (op.getMaskMod().empty())
+    return keep;
+  FailureOr<Value> shown =
+      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
+  if (failed(shown))
+    return failure();
+  return arith::AndIOp::create(b, loc, keep, *shown).getResult();
+}
+
+/// Hides what does not count, where the block has such.
+LogicalResult BackwardEmitter::emitVisible(const ScoreBlock &block,
+                                           Value &score, Value &byWeight) {
+  OpBuilder &b = kb.builder;
+  SmallVector<Value> values = {score};
+  if (byWeight)
+    values.push_back(byWeight);
+  auto branch = scf::IfOp::create(b, loc, ValueRange(values).getTypes(),
+                                  block.partial, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  FailureOr<Value> keep = emitKeep(block);
+  if (failed(keep))
+    return failure();
+  SmallVector<Value> hidden;
+  double others[] = {-std::numeric_limits<double>::infinity(), 0.0};
+  for (auto [value, other] : llvm::zip(values, others))
+    hidden.push_back(
+        arith::SelectOp::create(b, loc, *keep, value, splatScore(other)));
+  scf::YieldOp::create(b, loc, hidden);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, loc, values);
+  score = branch.getResult(0);
+  if (byWeight)
+    byWeight = branch.getResult(1);
+  return success();
+}
+
+Value BackwardEmitter::emitScore(Value products) {
+  OpBuilder &b = kb.builder;
+  Value scale;
+  if (std::optional<double> constant = op.getConstantScale())
+    scale = splatScore(*constant);
+  else
+    scale = broadcastRows(kb.operandArgument(op.getFirstVariantOperand()));
+  return arith::MulFOp::create(b, loc, products, scale);
+}
+
+Value BackwardEmitter::emitDropout(const ScoreBlock &block) {
+  if (!op.getDropoutAttr())
+    return {};
+  OpBuilder &b = kb.builder;
+  Type i64 = b.getI64Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, value, 64);
+  };
+  Value seed = kb.operandArgument(
+            op.getDropoutSeedMutable()[0].getOperandNumber()),
+        offset = kb.operandArgument(
+            op.getDropoutOffsetMutable()[0].getOperandNumber());
+  Value high = arith::AndIOp::create(b, loc, offset, constant(~0xFFFFFFFFll));
+  Value key = arith::XOrIOp::create(b, loc, seed, high);
+  auto widen = [&](Value index) -> Value {
+    return arith::IndexCastOp::create(b, loc, i64, index);
+  };
+  Value head = arith::AddIOp::create(
+      b, loc,
+      arith::MulIOp::create(b, loc, widen(work.batch), widen(kb.size(q, 1))),
+      widen(block.head));
+  Value stream = arith::OrIOp::create(
+      b, loc, head, arith::ShLIOp::create(b, loc, offset, constant(32)));
+  bool areRows = part.hasQueryTiles();
+  RankedTensorType numbers = scoreType(b.getI32Type());
+  Value drawn = tile::RandomOp::create(
+      b, loc, numbers, key, stream, areRows ? block.query : block.key,
+      areRows ? block.key : block.query, /*dim=*/areRows ? 1 : 0,
+      op.getDropoutGenerator());
+  kb.generator = b.getI64IntegerAttr(op.getDropoutGenerator());
+  int64_t dropped = op.getDroppedShare();
+  Value least = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(numbers, int32_t(dropped)));
+  Value isKept =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, drawn, least);
+  constexpr double kSteps = attn::AttentionOpInterface::kDropoutSteps;
+  return arith::SelectOp::create(
+      b, loc, isKept, splatScore(kSteps / (kSteps - dropped)), splatScore(0.0));
+}
+
+FailureOr<BackwardEmitter::Pairs>
+BackwardEmitter::emitPairs(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  bool areRows = part.hasQueryTiles(), needsGradients = part.query || part.key;
+  auto dot = [&](StringRef name, Value ofQueries, Value ofKeys) {
+    return product(name, areRows ? ofQueries : ofKeys,
+                   areRows ? ofKeys : ofQueries, splatScore(0.0),
+                   /*transposeB=*/true);
+  };
+  Value before = emitScore(dot("s", block.queries, block.keys));
+  Value byWeight;
+  if (needsGradients)
+    byWeight = dot("dp", block.outputGradients, block.values);
+  Value score = before;
+  RegionContext context = makeContext(block);
+  bool isModified = !op.getScoreMod().empty();
+  if (isModified) {
+    FailureOr<SmallVector<Value>> modified =
+        RegionToTile(b, context).cloneScores(op.getScoreMod(), score);
+    if (failed(modified))
+      return failure();
+    score = modified->front();
+  }
+  if (failed(emitVisible(block, score, byWeight)))
+    return failure();
+  Value weight = math::Exp2Op::create(
+      b, loc,
+      math::FmaOp::create(b, loc, score, splatScore(llvm::numbers::log2e),
+                          broadcastRows(block.lse)));
+  Value factor = emitDropout(block), kept = weight;
+  if (factor)
+    kept = arith::MulFOp::create(b, loc, weight, factor);
+  Pairs pairs{round(kept), {}};
+  if (!needsGradients)
+    return pairs;
+  if (factor)
+    byWeight = arith::MulFOp::create(b, loc, byWeight, factor);
+  Value gradient = arith::MulFOp::create(
+      b, loc, weight,
+      arith::SubFOp::create(b, loc, byWeight, broadcastRows(block.delta)));
+  if (isModified) {
+    FailureOr<SmallVector<Value>> passed =
+        RegionToTile(b, context)
+            .cloneScores(op.getScoreGradient(), {before, gradient});
+    if (failed(passed))
+      return failure();
+    // What has no weight has no influence, even if its derivative is infinite.
+    Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                         weight, splatScore(0.0));
+    gradient = arith::SelectOp::create(b, loc, counts, passed->front(),
+                                       splatScore(0.0));
+  }
+  pairs.gradients = round(gradient);
+  return pairs;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+void BackwardEmitter::store(Value sum, Value result, Value head, Value row,
+                            Value scale, StringRef name) {
+  OpBuilder &b = kb.builder;
+  auto type = cast<RankedTensorType>(sum.getType());
+  if (scale)
+    sum = arith::MulFOp::create(
+        b, loc, sum,
+        scale.getType() == type
+            ? scale
+            : tile::BroadcastOp::create(b, loc, type, scale).getResult());
+  Type target = cast<MemRefType>(result.getType()).getElementType();
+  if (!target.isF32())
+    sum = arith::TruncFOp::create(b, loc, type.clone(target), sum);
+  tile::StoreOp::create(b, loc, sum, result,
+                        ValueRange{work.batch, head, row, kb.constant(0)},
+                        ArrayRef<int64_t>{2, 3}, b.getStringAttr(name));
+}
+
+Value BackwardEmitter::emitScale(int64_t width) {
+  if (std::optional<double> constant = op.getConstantScale())
+    return kb.splat(getRows(), width, *constant);
+  return kb.operandArgument(op.getFirstVariantOperand());
+}
+
+FailureOr<ValueRange> BackwardEmitter::emitLoop(
+    const Bounds &bounds, ValueRange sums,
+    function_ref<FailureOr<SmallVector<Value>>(Value, Value, ValueRange)>
+        body) {
+  OpBuilder &b = kb.builder;
+  auto loop = tile::ForBlocksOp::create(
+      b, loc, sums.getTypes(), bounds.lower, bounds.upper, bounds.fullLower,
+      bounds.fullUpper, /*count=*/Value(), /*masked=*/Value(),
+      /*inits=*/ValueRange(), sums, getColumns(), /*descending=*/false);
+  SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
+  llvm::append_range(types, sums.getTypes());
+  Block &block = *b.createBlock(&loop.getBody(), {}, types,
+                                SmallVector<Location>(types.size(), loc));
+  FailureOr<SmallVector<Value>> next =
+      body(block.getArgument(0), block.getArgument(1),
+           block.getArguments().drop_front(2));
+  if (failed(next))
+    return failure();
+  tile::YieldOp::create(b, loc, *next);
+  b.setInsertionPointAfter(loop);
+  return ValueRange(loop.getResults());
+}
+
+LogicalResult BackwardEmitter::emitQueryTile() {
+  ScoreBlock block;
+  block.head = work.head;
+  block.query = work.row;
+  block.delta = emitDelta(block);
+  if (part.onlyDelta())
+    return success();
+  loadQueries(block, /*needsOutputGradients=*/true);
+  FailureOr<Bounds> bounds =
+      emitBounds(op.getKvBounds(), work.head, work.row, queries, keys);
+  if (failed(bounds))
+    return failure();
+  FailureOr<ValueRange> sums = emitLoop(
+      *bounds, kb.splat(getRows(), headDim, 0.0),
+      [&](Value key, Value partial,
+          ValueRange carried) -> FailureOr<SmallVector<Value>> {
+        block.key = key;
+        block.partial = partial;
+        loadKeys(block);
+        FailureOr<Pairs> pairs = emitPairs(block);
+        if (failed(pairs))
+          return failure();
+        return SmallVector<Value>{product("dq", pairs->gradients, block.keys,
+                                          carried[0], /*transposeB=*/false)};
+      });
+  if (failed(sums))
+    return failure();
+  store((*sums)[0], resultArgument(op.getQueryGradient()), work.head, work.row,
+        emitScale(headDim), "dq_out");
+  return success();
+}
+
+/// The sums over the queries of one head.
+FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
+                                                        ValueRange sums) {
+  FailureOr<Bounds> bounds =
+      emitBounds(op.getQueryBounds(), block.head, work.row, keys, queries);
+  if (failed(bounds))
+    return failure();
+  OpBuilder &b = kb.builder;
+  if (keyLimit) {
+    // Rows of keys that the sequence does not have are masked everywhere.
+    Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(getRows()));
+    Value exist =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, keys);
+    bounds->fullUpper = arith::SelectOp::create(
+        b, loc, exist, bounds->fullUpper, bounds->fullLower);
+  }
+  FailureOr<ValueRange> results = emitLoop(
+      *bounds, sums,
+      [&](Value query, Value partial,
+          ValueRange carried) -> FailureOr<SmallVector<Value>> {
+        block.query = query;
+        block.partial = partial;
+        loadQueries(block, /*needsOutputGradients=*/true);
+        if (part.key)
+          block.delta =
+              loadRowValue(kb.kernel.getArgument(*delta), block.head, query);
+        FailureOr<Pairs> pairs = emitPairs(block);
+        if (failed(pairs))
+          return failure();
+        SmallVector<Value> next;
+        if (part.value)
+          next.push_back(product("dv", pairs->weights, block.outputGradients,
+                                 carried[0], /*transposeB=*/false));
+        if (part.key)
+          next.push_back(product("dk", pairs->gradients, block.queries,
+                                 carried.back(), /*transposeB=*/false));
+        return next;
+      });
+  if (failed(results))
+    return failure();
+  return SmallVector<Value>(*results);
+}
+
+LogicalResult BackwardEmitter::emitKeyTile() {
+  OpBuilder &b = kb.builder;
+  ScoreBlock block;
+  block.key = work.row;
+  loadKeys(block);
+  SmallVector<Value> sums;
+  if (part.value)
+    sums.push_back(kb.splat(getRows(), valueHeadDim, 0.0));
+  if (part.key)
+    sums.push_back(kb.splat(getRows(), headDim, 0.0));
+  int64_t heads = op.getQueryType().getDimSize(op.getHeadDim()),
+          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
+  if (heads == keyHeads && ShapedType::isStatic(heads)) {
+    block.head = work.head;
+    FailureOr<SmallVector<Value>> results = emitHead(block, sums);
+    if (failed(results))
+      return failure();
+    sums = *results;
+  } else {
+    Value first = arith::MulIOp::create(b, loc, keyHead, group);
+    auto loop =
+        scf::ForOp::create(b, loc, kb.constant(0), group, kb.constant(1), sums);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      block.head = arith::AddIOp::create(b, loc, first, loop.getInductionVar());
+      FailureOr<SmallVector<Value>> results =
+          emitHead(block, loop.getRegionIterArgs());
+      if (failed(results))
+        return failure();
+      scf::YieldOp::create(b, loc, *results);
+    }
+    sums = llvm::to_vector_of<Value>(loop.getResults());
+  }
+  if (part.value)
+    store(sums.front(), resultArgument(op.getValueGradient()), work.head,
+          work.row, /*scale=*/Value(), "dv_out");
+  if (part.key)
+    store(sums.back(), resultArgument(op.getKeyGradient()), work.head, work.row,
+          emitScale(headDim), "dk_out");
+  return success();
+}
+
+LogicalResult BackwardEmitter::emit() {
+  emitCoordinates();
+  if (failed(part.hasQueryTiles() ? emitQueryTile() : emitKeyTile()))
+    return failure();
+  kb.endWork();
+  return success();
+}

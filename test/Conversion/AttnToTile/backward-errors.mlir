@@ -1,0 +1,50 @@
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --attn-to-tile='target=sm_80 schedule=tile_n=16,stages=3'
+// RUN: not fovea-opt %s --split-input-file --attn-to-tile='target=sm_80 schedule=warps=8' 2>&1 | FileCheck %s --check-prefix=FIELD
+// FIELD: error: schedules of gradients have the fields 'tile_n' and 'stages', found 'warps'
+
+!t = tensor<2x4x?x64xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @fine(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k) : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<2x4x?x64xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @captures(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %c: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{only gradients of q, k and v are lowered to kernels, found others that are asked for}}
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(captures = [0]) captures(%c : tensor<4xf32>) : !t, !t, !t, !t, !rows, !t -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+!t = tensor<1x4x?x64xbf16>
+!rows = tensor<1x4x?xf32>
+func.func @packed(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %cu: tensor<?xi32>) -> !t {
+  // expected-error @+1 {{gradients of packed sequences are not lowered to kernels yet}}
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q) packed(%cu, %cu : tensor<?xi32>, tensor<?xi32>) : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<2x4x?x64xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @blocks(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n: tensor<1x1x?xi32>, %i: tensor<1x1x?x?xi32>) -> !t {
+  // expected-error @+1 {{gradients of listed blocks are not lowered to kernels yet}}
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q) blocks(%n, %i : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [128, 128]) : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<2x4x?x64xf32>
+!rows = tensor<2x4x?xf32>
+func.func @elements(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
+  // expected-error @+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value}}
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q) : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}

@@ -1,0 +1,44 @@
+// Masks seen from the keys: the rules for keys, with the sides exchanged.
+// RUN: fovea-opt %s --attn-analyze-mask | FileCheck %s
+
+!t = tensor<?x?x?x16xbf16>
+!rows = tensor<?x?x?xf32>
+// CHECK-LABEL: func @causal
+// CHECK: kv_bounds(%b: index, %h: index, %i0: index, %i1: index) {
+// CHECK: attn.key_length
+// CHECK: query_bounds(%b: index, %h: index, %j0: index, %j1: index) {
+// CHECK-NEXT: %[[N:.*]] = attn.query_length
+// CHECK-NEXT: %[[LB:.*]] = arith.minsi %j0, %[[N]]
+// CHECK-NEXT: %[[LAST:.*]] = arith.maxsi %j1, %[[LB]]
+// CHECK-NEXT: %[[FB:.*]] = arith.minsi %[[LAST]], %[[N]]
+// CHECK-NEXT: attn.yield %[[LB]], %[[FB]], %[[N]], %[[N]]
+func.func @causal(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k)
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    } : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}
+
+// Captured values go along; documents restrict nothing by themselves, and are
+// classified for both sides.
+// CHECK-LABEL: func @documents
+// CHECK: kv_classify(
+// CHECK: query_bounds(%b: index, %h: index, %j0: index, %j1: index, %{{.*}}: tensor<?xi32>, %{{.*}}: index) {
+// CHECK: %[[N:.*]] = attn.query_length
+// CHECK-NOT: key_length
+// CHECK: attn.yield
+func.func @documents(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %doc: tensor<?xi32>, %w: index) -> !t {
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k) captures(%doc, %w : tensor<?xi32>, index)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %d: tensor<?xi32>, %rw: index) {
+      %di = tensor.extract %d[%i] : tensor<?xi32>
+      %dj = tensor.extract %d[%j] : tensor<?xi32>
+      %same = arith.cmpi eq, %di, %dj : i32
+      %far = arith.subi %i, %j : index
+      %near = arith.cmpi slt, %far, %rw : index
+      %keep = arith.andi %same, %near : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}

@@ -77,16 +77,12 @@ struct RemainderModel : DerivativeOf<RemainderModel, arith::RemFOp> {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The adjoint is chosen too: times 0 or 1, an infinite one would make NaN of
-/// the value that was not chosen.
 struct SelectModel : DerivativeOf<SelectModel, arith::SelectOp> {
   void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
     auto select = cast<arith::SelectOp>(op);
-    Value condition = select.getCondition();
-    b.add(select.getTrueValue(),
-          [&] { return b.select(condition, dy, b.zero(dy)); });
-    b.add(select.getFalseValue(),
-          [&] { return b.select(condition, b.zero(dy), dy); });
+    auto condition = [&] { return select.getCondition(); };
+    b.addIf(select.getTrueValue(), condition, true, dy);
+    b.addIf(select.getFalseValue(), condition, false, dy);
   }
 };
 
@@ -98,8 +94,8 @@ struct ExtremumModel : DerivativeOf<ExtremumModel<Op, isLeft, isRight>, Op> {
     Value x = op->getOperand(0), y = op->getOperand(1);
     Value isTie = b.cmp(Predicate::OEQ, x, y);
     Value share = b.select(isTie, b.scale(dy, 0.5), dy);
-    b.add(x, [&] { return b.select(b.cmp(isRight, x, y), b.zero(dy), share); });
-    b.add(y, [&] { return b.select(b.cmp(isLeft, x, y), b.zero(dy), share); });
+    b.addIf(x, [&] { return b.cmp(isRight, x, y); }, false, share);
+    b.addIf(y, [&] { return b.cmp(isLeft, x, y); }, false, share);
   }
 };
 
@@ -111,8 +107,9 @@ struct NumberModel : DerivativeOf<NumberModel<Op, isLeftOrTie>, Op> {
     Value x = op->getOperand(0), y = op->getOperand(1);
     Value isLeft =
         b.logicalOr(b.cmp(isLeftOrTie, x, y), b.cmp(Predicate::UNO, y, y));
-    b.add(x, [&] { return b.select(isLeft, dy, b.zero(dy)); });
-    b.add(y, [&] { return b.select(isLeft, b.zero(dy), dy); });
+    auto condition = [&] { return isLeft; };
+    b.addIf(x, condition, true, dy);
+    b.addIf(y, condition, false, dy);
   }
 };
 } // namespace

@@ -40,21 +40,71 @@ void AdjointBuilder::propagate(Operation *op) {
       active.insert(result);
 }
 
-void AdjointBuilder::add(Value value, function_ref<Value()> emit) {
+void AdjointBuilder::add(Value value, const Choices &among,
+                         function_ref<Value()> emit) {
   if (!isActive(value))
     return;
-  Value term = emit();
-  assert(term.getType() == value.getType() && "adjoints have the value's type");
-  Value &sum = adjoints[value];
-  sum = sum ? add(sum, term) : term;
+  Adjoint term{emit(), among};
+  assert(term.value.getType() == value.getType() &&
+         "adjoints have the value's type");
+  auto [place, isFirst] = adjoints.try_emplace(value, term);
+  if (!isFirst)
+    place->second = sum(place->second, term);
+}
+
+void AdjointBuilder::addIf(Value value, function_ref<Value()> condition,
+                           bool holds, Value adjoint) {
+  if (!isActive(value))
+    return;
+  Choices among = choices;
+  among.emplace_back(condition(), holds);
+  add(value, among, [&] { return adjoint; });
 }
 
 void AdjointBuilder::addElement(Value tensor, ValueRange indices,
                                 Value adjoint) {
   if (requested.contains(tensor))
-    sink(loc, tensor, indices, adjoint);
+    sink(loc, tensor, indices, choose(adjoint, choices));
   else if (isActive(tensor))
     adjoints.try_emplace(tensor);
+}
+
+Value AdjointBuilder::lookup(Value value) {
+  auto found = adjoints.find(value);
+  if (found == adjoints.end() || !found->second.value)
+    return {};
+  return choose(found->second.value, found->second.choices);
+}
+
+Value AdjointBuilder::enter(Operation *op) {
+  loc = op->getLoc();
+  const Adjoint &adjoint = adjoints.find(op->getResult(0))->second;
+  choices = adjoint.choices;
+  return adjoint.value;
+}
+
+Value AdjointBuilder::choose(Value value, const Choices &among) {
+  for (auto [condition, holds] : llvm::reverse(among))
+    value = holds ? select(condition, value, zero(value))
+                  : select(condition, zero(value), value);
+  return value;
+}
+
+AdjointBuilder::Adjoint AdjointBuilder::sum(const Adjoint &a,
+                                            const Adjoint &b) {
+  if (a.choices == b.choices)
+    return {add(a.value, b.value), a.choices};
+  // Both sides of one choice: one of them.
+  if (a.choices.size() == b.choices.size() &&
+      ArrayRef(a.choices).drop_back() == ArrayRef(b.choices).drop_back() &&
+      a.choices.back().first == b.choices.back().first) {
+    Choices common(a.choices);
+    auto [condition, isA] = common.pop_back_val();
+    return {isA ? select(condition, a.value, b.value)
+                : select(condition, b.value, a.value),
+            common};
+  }
+  return {add(choose(a.value, a.choices), choose(b.value, b.choices)), {}};
 }
 
 Value AdjointBuilder::constant(Value like, double value) {
@@ -87,6 +137,12 @@ Value AdjointBuilder::neg(Value a) { return create<arith::NegFOp>(a); }
 
 Value AdjointBuilder::scale(Value a, double factor) {
   return mul(a, constant(a, factor));
+}
+
+Value AdjointBuilder::mulUnlessZero(Value adjoint, Value slope) {
+  Value none = zero(adjoint);
+  return select(cmp(arith::CmpFPredicate::OEQ, adjoint, none), none,
+                mul(adjoint, slope));
 }
 
 Value AdjointBuilder::cmp(arith::CmpFPredicate predicate, Value a, Value b) {
@@ -122,8 +178,7 @@ static LogicalResult reverse(Operation *op, AdjointBuilder &adjoints,
         << "'" << asker->getName() << "' asks for a derivative through it";
     return diag;
   }
-  adjoints.setLoc(op->getLoc());
-  differentiable.addAdjoints(adjoints, adjoints.lookup(op->getResult(0)));
+  differentiable.addAdjoints(adjoints, adjoints.enter(op));
   return success();
 }
 
@@ -147,6 +202,7 @@ fovea::differentiate(OpBuilder &builder, Value output, Value seed,
                      [&](Value result) { return adjoints.isNeeded(result); }) &&
         failed(reverse(op, adjoints, asker)))
       return failure();
+  adjoints.setLoc(output.getLoc());
   return llvm::map_to_vector(
       by, [&](Value value) { return adjoints.lookup(value); });
 }

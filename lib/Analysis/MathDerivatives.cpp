@@ -27,15 +27,15 @@ namespace rules {
 //===----------------------------------------------------------------------===//
 
 static Value exp(AdjointBuilder &b, Value, Value y, Value dy) {
-  return b.mul(dy, y);
+  return b.mulUnlessZero(dy, y);
 }
 
 static Value exp2(AdjointBuilder &b, Value, Value y, Value dy) {
-  return b.mul(dy, b.scale(y, kLn2));
+  return b.mulUnlessZero(dy, b.scale(y, kLn2));
 }
 
 static Value expm1(AdjointBuilder &b, Value, Value y, Value dy) {
-  return b.mul(dy, b.add(y, b.constant(y, 1.0)));
+  return b.mulUnlessZero(dy, b.add(y, b.constant(y, 1.0)));
 }
 
 static Value log(AdjointBuilder &b, Value x, Value, Value dy) {
@@ -105,11 +105,11 @@ static Value atan(AdjointBuilder &b, Value x, Value, Value dy) {
 }
 
 static Value sinh(AdjointBuilder &b, Value x, Value, Value dy) {
-  return b.mul(dy, b.create<math::CoshOp>(x));
+  return b.mulUnlessZero(dy, b.create<math::CoshOp>(x));
 }
 
 static Value cosh(AdjointBuilder &b, Value x, Value, Value dy) {
-  return b.mul(dy, b.create<math::SinhOp>(x));
+  return b.mulUnlessZero(dy, b.create<math::SinhOp>(x));
 }
 
 static Value tanh(AdjointBuilder &b, Value, Value y, Value dy) {
@@ -229,21 +229,21 @@ struct ClampModel : DerivativeOf<ClampModel, math::ClampFOp> {
   void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
     auto clamp = cast<math::ClampFOp>(op);
     Value x = clamp.getValue(), low = clamp.getMin(), high = clamp.getMax();
-    auto choose = [&](Value condition) {
-      return b.select(condition, dy, b.zero(dy));
+    auto isWithin = [&] {
+      return b.logicalAnd(b.cmp(Predicate::OGE, x, low),
+                          b.cmp(Predicate::OLE, x, high));
     };
-    b.add(x, [&] {
-      return choose(b.logicalAnd(b.cmp(Predicate::OGE, x, low),
-                                 b.cmp(Predicate::OLE, x, high)));
-    });
-    b.add(low, [&] {
-      return choose(b.logicalAnd(b.cmp(Predicate::OLT, x, low),
-                                 b.cmp(Predicate::OLT, low, high)));
-    });
-    b.add(high, [&] {
-      return choose(b.logicalOr(b.cmp(Predicate::OGT, x, high),
-                                b.cmp(Predicate::OLT, high, low)));
-    });
+    auto isBelow = [&] {
+      return b.logicalAnd(b.cmp(Predicate::OLT, x, low),
+                          b.cmp(Predicate::OLT, low, high));
+    };
+    auto isAbove = [&] {
+      return b.logicalOr(b.cmp(Predicate::OGT, x, high),
+                         b.cmp(Predicate::OLT, high, low));
+    };
+    b.addIf(x, isWithin, true, dy);
+    b.addIf(low, isBelow, true, dy);
+    b.addIf(high, isAbove, true, dy);
   }
 };
 

@@ -124,8 +124,56 @@ def test_kinks(differentiate):
             assert all(math.isclose(a, b, rel_tol=1e-6) or (a != a and b != b) for a, b in zip(found, expected)), (name, point, found)
 
 
+# Where PyTorch has an op of its own, or its users know the trap, this is what that
+# gives; of these compositions its autograd makes NaN.
+HARMLESS = {
+    "elu": (
+        """%zero = arith.constant 0.0 : f32
+        %c = arith.cmpf ogt, %x0, %zero : f32
+        %e = math.expm1 %x0 : f32
+        %r0 = arith.select %c, %x0, %e : f32""", {1000.0: 1.0, -1000.0: 0.0}),
+    "softplus": (
+        """%twenty = arith.constant 20.0 : f32
+        %c = arith.cmpf ogt, %x0, %twenty : f32
+        %e = math.exp %x0 : f32
+        %l = math.log1p %e : f32
+        %r0 = arith.select %c, %x0, %l : f32""", {1000.0: 1.0, -1000.0: 0.0}),
+    "sigmoid": (
+        """%one = arith.constant 1.0 : f32
+        %n = arith.negf %x0 : f32
+        %e = math.exp %n : f32
+        %d = arith.addf %one, %e : f32
+        %r0 = arith.divf %one, %d : f32""", {1000.0: 0.0, -1000.0: 0.0, 0.0: 0.25}),
+    "guarded log": (
+        """%zero = arith.constant 0.0 : f32
+        %c = arith.cmpf ogt, %x0, %zero : f32
+        %l = math.log %x0 : f32
+        %t = arith.mulf %l, %x0 : f32
+        %r0 = arith.select %c, %t, %zero : f32""", {0.0: 0.0, 1.0: 1.0}),
+    "guarded root, two choices deep": (
+        """%zero = arith.constant 0.0 : f32
+        %one = arith.constant 1.0 : f32
+        %c = arith.cmpf ogt, %x0, %zero : f32
+        %d = arith.cmpf olt, %x0, %one : f32
+        %l = math.sqrt %x0 : f32
+        %t = arith.select %c, %l, %zero : f32
+        %u = arith.mulf %t, %t : f32
+        %r0 = arith.select %d, %u, %x0 : f32""", {0.0: 0.0, -1.0: 0.0, 0.25: 1.0, 2.0: 1.0}),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_has_no_influence_makes_no_nan(name, differentiate):
+    body, points = HARMLESS[name]
+    text = differentiate(body)
+    for x, expected in points.items():
+        values = [torch.tensor([each], dtype=torch.float64) for each in (0.0, x, 0.0, 0.0)]
+        found = derivatives.compare(text, values, torch.ones(1, dtype=torch.float64))[1][0].item()
+        assert math.isclose(found, expected, rel_tol=1e-6), (x, found)
+
+
 def test_what_is_not_chosen_has_no_influence(differentiate):
-    """Not even where it is infinite: the adjoint is chosen, not multiplied."""
+    """Not even where the adjoint is infinite: it is chosen, not multiplied."""
     text = differentiate("%zero = arith.constant 0.0 : f32\n%c = arith.cmpf ogt, %x0, %zero : f32\n%r0 = arith.select %c, %y0, %s : f32")
     values = [torch.tensor([each], dtype=torch.float64) for each in (1.0, -1.0, 2.0, 0.0)]
     found = [ours.item() for ours, _ in derivatives.compare(text, values, torch.full((1,), INF, dtype=torch.float64))]

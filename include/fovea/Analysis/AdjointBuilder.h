@@ -18,6 +18,10 @@ namespace fovea {
 
 /// Keeps the adjoints of values, and emits the arithmetic that they are made
 /// of, folded as far as constants allow.
+///
+/// An adjoint may depend on choices: it is 0 unless conditions are what they
+/// must be. These are emitted last, behind all slopes, so that no slope of what
+/// was not chosen, infinite perhaps, makes NaN of that 0.
 class AdjointBuilder {
 public:
   /// Gets the adjoint of one element of a tensor.
@@ -39,15 +43,24 @@ public:
   bool isActive(mlir::Value value) const { return active.contains(value); }
   /// Adds what `emit` gives to the adjoint of `value`, a float, if that is
   /// active; else does not call it.
-  void add(mlir::Value value, llvm::function_ref<mlir::Value()> emit);
+  void add(mlir::Value value, llvm::function_ref<mlir::Value()> emit) {
+    add(value, choices, emit);
+  }
+  /// Adds `adjoint` where `condition` gives `holds`, 0 elsewhere: the result
+  /// depends on `value` there only.
+  void addIf(mlir::Value value, llvm::function_ref<mlir::Value()> condition,
+             bool holds, mlir::Value adjoint);
   /// Adds to the adjoint of an element of `tensor`, if that is active.
   void addElement(mlir::Value tensor, mlir::ValueRange indices,
                   mlir::Value adjoint);
   /// The adjoint so far; null if there is none.
-  mlir::Value lookup(mlir::Value value) const { return adjoints.lookup(value); }
+  mlir::Value lookup(mlir::Value value);
   /// Whether something was added to the adjoint of `value`, or of its elements.
   bool isNeeded(mlir::Value value) const { return adjoints.contains(value); }
 
+  /// The adjoint so far of the result of an op whose rule comes next, as if it
+  /// were chosen; what the rule adds depends on the same choices.
+  mlir::Value enter(mlir::Operation *op);
   /// Notes which results of `op` are active.
   void propagate(mlir::Operation *op);
   /// Whence what is emitted from now on comes.
@@ -67,6 +80,9 @@ public:
   mlir::Value div(mlir::Value a, mlir::Value b);
   mlir::Value neg(mlir::Value a);
   mlir::Value scale(mlir::Value a, double factor);
+  /// `adjoint * slope`, or 0 if the adjoint is 0, for slopes that overflow:
+  /// where a function of them levels off, the product is 0 too.
+  mlir::Value mulUnlessZero(mlir::Value adjoint, mlir::Value slope);
   mlir::Value square(mlir::Value a) { return mul(a, a); }
   mlir::Value cmp(mlir::arith::CmpFPredicate predicate, mlir::Value a,
                   mlir::Value b);
@@ -81,13 +97,28 @@ public:
   }
 
 private:
+  /// Conditions, each with what it must be.
+  using Choices = llvm::SmallVector<std::pair<mlir::Value, bool>, 2>;
+  struct Adjoint {
+    mlir::Value value;
+    Choices choices;
+  };
+
+  void add(mlir::Value value, const Choices &among,
+           llvm::function_ref<mlir::Value()> emit);
+  /// Emits the choices.
+  mlir::Value choose(mlir::Value value, const Choices &among);
+  Adjoint sum(const Adjoint &a, const Adjoint &b);
+
   mlir::OpBuilder &builder;
   mlir::Location loc;
   ElementSink sink;
   llvm::DenseSet<mlir::Value> active, requested;
   /// Null for tensors that are not among those asked for, of which elements
   /// have adjoints.
-  llvm::DenseMap<mlir::Value, mlir::Value> adjoints;
+  llvm::DenseMap<mlir::Value, Adjoint> adjoints;
+  /// What the adjoint of the current op's result depends on.
+  Choices choices;
 };
 
 } // namespace fovea

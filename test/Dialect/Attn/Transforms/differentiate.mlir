@@ -22,13 +22,17 @@ func.func @square(%q: !t, %o: !t, %lse: !rows) -> !t {
   return %0 : !t
 }
 
-// The result of an op is there where the rule needs it, and only there.
+// The result of an op is there where the rule needs it, and only there. An adjoint
+// of 0 stays 0, whatever overflows.
 // CHECK-LABEL: func @chain
 // CHECK: score_gradient
 // CHECK-NEXT: %[[HALF:.*]] = arith.constant 5.000000e-01 : f32
 // CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %s, %[[HALF]] : f32
 // CHECK-NEXT: %[[EXP:.*]] = math.exp %[[SCALED]] : f32
-// CHECK-NEXT: %[[BY_EXP:.*]] = arith.mulf %ds, %[[EXP]] : f32
+// CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: %[[IS_ZERO:.*]] = arith.cmpf oeq, %ds, %[[ZERO]] : f32
+// CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %ds, %[[EXP]] : f32
+// CHECK-NEXT: %[[BY_EXP:.*]] = arith.select %[[IS_ZERO]], %[[ZERO]], %[[PRODUCT]] : f32
 // CHECK-NEXT: %[[BY_S:.*]] = arith.mulf %[[BY_EXP]], %[[HALF]] : f32
 // CHECK-NEXT: attn.yield %[[BY_S]] : f32
 func.func @chain(%q: !t, %o: !t, %lse: !rows) -> !t {
@@ -61,6 +65,53 @@ func.func @choice(%q: !t, %o: !t, %lse: !rows, %w: f32) -> (!t, tensor<f32>) {
       attn.yield %0 : f32
     } : !t, !t, !t, !t, !rows, !t -> !t, tensor<f32>
   return %0#0, %0#1 : !t, tensor<f32>
+}
+
+// Both sides of a choice: one of their adjoints. Of equal ones nothing is chosen.
+// CHECK-LABEL: func @sides
+// CHECK: score_gradient
+// CHECK: %[[KEEP:.*]] = arith.cmpi sge, %i, %j : index
+// CHECK-NEXT: %[[NEGATED:.*]] = arith.negf %ds : f32
+// CHECK-NEXT: %[[BY_S:.*]] = arith.select %[[KEEP]], %ds, %[[NEGATED]] : f32
+// CHECK-NEXT: attn.yield %[[BY_S]] : f32
+// CHECK: score_gradient
+// CHECK-NEXT: attn.yield %ds : f32
+func.func @sides(%q: !t, %o: !t, %lse: !rows) -> (!t, !t) {
+  %0 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      %0 = arith.negf %s : f32
+      %1 = arith.select %keep, %s, %0 : f32
+      attn.yield %1 : f32
+    } : !t, !t, !t, !t, !rows, !t -> !t
+  %1 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %bias = arith.constant 3.0 : f32
+      %keep = arith.cmpi sge, %i, %j : index
+      %0 = arith.addf %s, %bias : f32
+      %1 = arith.select %keep, %0, %s : f32
+      attn.yield %1 : f32
+    } : !t, !t, !t, !t, !rows, !t -> !t
+  return %0, %1 : !t, !t
+}
+
+// A choice comes behind the slopes of what is chosen: 0 / 0 would be NaN.
+// CHECK-LABEL: func @behind_slopes
+// CHECK: score_gradient
+// CHECK: %[[IS_POSITIVE:.*]] = arith.cmpf ogt
+// CHECK: %[[SLOPE:.*]] = arith.divf %ds, %s : f32
+// CHECK: %[[BY_S:.*]] = arith.select %[[IS_POSITIVE]], %[[SLOPE]], %{{.*}} : f32
+// CHECK-NEXT: attn.yield %[[BY_S]] : f32
+func.func @behind_slopes(%q: !t, %o: !t, %lse: !rows) -> !t {
+  %0 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %zero = arith.constant 0.0 : f32
+      %is_positive = arith.cmpf ogt, %s, %zero : f32
+      %0 = math.log %s : f32
+      %1 = arith.select %is_positive, %0, %zero : f32
+      attn.yield %1 : f32
+    } : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
 }
 
 // A tensor that is read twice gets two contributions; integers are constants,

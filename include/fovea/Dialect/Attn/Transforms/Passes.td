@@ -83,16 +83,26 @@ def AttnDifferentiate : Pass<"attn-differentiate"> {
     Fails at an op without a rule. The page on gradients lists the rules, and what
     they give where a derivative does not exist.
 
-    Before: `score_mod(...) { s * table[h] }`. After, in addition:
+    What comes out, where the first of the two regions went in:
 
     ```mlir
-    score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index, %table: tensor<16xf32>) {
-      %0 = tensor.extract %table[%h] : tensor<16xf32>
-      %1 = arith.mulf %ds, %0 : f32
-      %2 = arith.mulf %ds, %s : f32
-      attn.contribute %2 to %table[%h] : tensor<16xf32>
-      attn.yield %1 : f32
-    }
+    %dq, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, captures = [0])
+      captures(%table : tensor<16xf32>)
+      score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<16xf32>) {
+        %0 = tensor.extract %t[%h] : tensor<16xf32>
+        %1 = arith.mulf %s, %0 : f32
+        attn.yield %1 : f32
+      }
+      score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<16xf32>) {
+        %0 = tensor.extract %t[%h] : tensor<16xf32>
+        %1 = arith.mulf %ds, %0 : f32
+        %2 = arith.mulf %ds, %s : f32
+        attn.contribute %2 to %t[%h] : tensor<16xf32>
+        attn.yield %1 : f32
+      }
+      : tensor<4x16x?x64xbf16>, tensor<4x16x?x64xbf16>, tensor<4x16x?x64xbf16>,
+        tensor<4x16x?x64xbf16>, tensor<4x16x?xf32>, tensor<4x16x?x64xbf16>
+      -> tensor<4x16x?x64xbf16>, tensor<16xf32>
     ```
 
     What is computed twice, and constants that are there twice, are left to `cse`.

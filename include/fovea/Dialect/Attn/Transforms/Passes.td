@@ -133,6 +133,7 @@ def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
     score_mod. Derivatives of derivatives are not made.
 
     ```mlir
+    !t = tensor<2x8x?x64xbf16>
     func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
       %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
       return %o : !t
@@ -142,6 +143,8 @@ def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
     becomes
 
     ```mlir
+    !t = tensor<2x8x?x64xbf16>
+    !rows = tensor<2x8x?xf32>
     func.func @f(%q: !t, %k: !t, %v: !t) -> (!t, !rows) {
       %o, %lse = attn.forward %q, %k, %v : !t, !t, !t -> !t, !rows
       return %o, %lse : !t, !rows

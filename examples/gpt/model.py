@@ -1,0 +1,99 @@
+"""A small GPT whose attention is a variant: scores with a soft cap, a slope by distance
+for each head, documents packed into rows."""
+
+import functools
+import warnings
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+CAP = 20.0
+
+
+class Variant:
+    """The variant's functions, as FlexAttention takes them. They read ``docs``, which
+    each step fills anew, and ``slopes``; neither is trained."""
+
+    def __init__(self, heads, rows, length, device):
+        self.docs = torch.zeros(rows, length, dtype=torch.int32, device=device)
+        self.slopes = torch.tensor([2.0 ** (-8 * (n + 1) / heads) for n in range(heads)], device=device)
+        docs, slopes = self.docs, self.slopes
+
+        def score_mod(score, b, h, q_idx, kv_idx):
+            return CAP * torch.tanh(score / CAP) + slopes[h] * (kv_idx - q_idx)
+
+        def mask_mod(b, h, q_idx, kv_idx):
+            return (q_idx >= kv_idx) & (docs[b, q_idx] == docs[b, kv_idx])
+
+        self.score_mod, self.mask_mod = score_mod, mask_mod
+
+    def attention(self, name, device):
+        """The function of query, key and value that computes it."""
+        if name == "fovea":
+            import fovea.torch
+
+            return functools.partial(fovea.torch.flex_attention, score_mod=self.score_mod, block_mask=self.mask_mod,
+                                     backend="cuda" if device.type == "cuda" else "interpret")
+        return self._compiled_by_pytorch() if device.type == "cuda" else self._written_down
+
+    def _compiled_by_pytorch(self):
+        """flex_attention by PyTorch's compiler, its BlockMask made of each step's documents."""
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+        compiled, make = torch.compile(flex_attention), torch.compile(create_block_mask)
+        rows, length = self.docs.shape
+        made = {}
+
+        def attend(query, key, value):
+            step = self.docs._version
+            if made.get("step") != step:
+                made.update(step=step, mask=make(self.mask_mod, rows, None, length, length, device=self.docs.device))
+            return compiled(query, key, value, self.score_mod, made["mask"])
+
+        return attend
+
+    def _written_down(self, query, key, value):
+        """On the CPU, where PyTorch's flex_attention has no gradients."""
+        at = torch.arange(query.shape[2])
+        scores = CAP * torch.tanh(query @ key.mT * query.shape[-1] ** -0.5 / CAP) + self.slopes[:, None, None] * (at - at[:, None])
+        seen = (at[:, None] >= at) & (self.docs[:, None, :, None] == self.docs[:, None, None, :])
+        return scores.masked_fill(~seen, -torch.inf).softmax(-1) @ value
+
+
+class Layer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.inputs, self.output = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x, attend):
+        heads = self.inputs(self.before(x)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        x = x + self.output(attend(*heads).transpose(1, 2).flatten(-2))
+        return x + self.down(F.gelu(self.up(self.between(x))))
+
+
+class GPT(nn.Module):
+    """Bytes to scores of the byte that follows."""
+
+    def __init__(self, layers, width, heads):
+        super().__init__()
+        self.tokens = nn.Embedding(256, width)
+        self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
+        self.last = nn.LayerNorm(width)
+        for parameter in self.parameters():
+            if parameter.dim() == 2:
+                nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, tokens, attend):
+        x = self.tokens(tokens)
+        for layer in self.layers:
+            x = layer(x, attend)
+        return self.last(x) @ self.tokens.weight.T
+
+
+def quiet():
+    """PyTorch warns of what is not compiled."""
+    warnings.filterwarnings("ignore", message=".*flex_attention called without torch.compile.*")

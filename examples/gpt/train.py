@@ -1,0 +1,132 @@
+"""Trains a small GPT on text that Python ships, its attention by Fovea and by PyTorch.
+
+    python examples/gpt/train.py                     on a GPU: 10 M parameters; on the CPU: a toy
+    python examples/gpt/train.py --attention fovea --steps 500 --checkpoint gpt.pt --plot loss.png
+
+Both models begin with the same weights and see the same batches. Prints, for each, the
+loss on text that was held out, and tokens per second of the steps behind the first ten.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import sys
+import time
+
+import torch
+from torch.nn import functional as F
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from model import GPT, Variant, quiet  # noqa: E402
+from text import Batches  # noqa: E402
+
+
+@dataclasses.dataclass
+class Sizes:
+    layers: int
+    width: int
+    heads: int
+    rows: int
+    length: int
+    steps: int
+
+
+GPU, TOY = Sizes(6, 384, 6, 16, 1024, 500), Sizes(2, 32, 2, 4, 96, 60)
+
+
+def progress(done, steps, text):
+    if sys.stderr.isatty():
+        filled = 30 * done // steps
+        end = "\n" if done == steps else ""
+        print(f"\r[{'=' * filled}{' ' * (30 - filled)}] {done}/{steps} {text}", end=end, file=sys.stderr, flush=True)
+
+
+def loss_of(model, batch, variant, attend, device):
+    tokens, following, docs = (one.to(device) for one in batch)
+    variant.docs.copy_(docs)
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        scores = model(tokens, attend)
+    return F.cross_entropy(scores.float().flatten(0, 1), following.flatten())
+
+
+def train(name, sizes, batches, device, seed=0):
+    """One model: losses by step, the loss on held out text, tokens per second, weights."""
+    torch.manual_seed(seed)
+    model = GPT(sizes.layers, sizes.width, sizes.heads).to(device)
+    variant = Variant(sizes.heads, sizes.rows, sizes.length, device)
+    attend = variant.attention(name, device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3 if device.type == "cpu" else 1e-3, betas=(0.9, 0.95))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, optimizer.param_groups[0]["lr"], sizes.steps)
+    losses, warm, begin = [], min(10, sizes.steps - 1), 0.0
+    for step in range(sizes.steps):
+        if step == warm:
+            _wait(device)
+            begin = time.perf_counter()
+        loss = loss_of(model, batches.draw(step), variant, attend, device)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.detach())
+        if step % 10 == 9 or step + 1 == sizes.steps:
+            progress(step + 1, sizes.steps, f"{name}: loss {float(losses[-1]):.3f}")
+    _wait(device)
+    seconds = time.perf_counter() - begin
+    with torch.no_grad():
+        held_out = torch.stack([loss_of(model, batches.draw(n, "test"), variant, attend, device) for n in range(4)]).mean()
+    tokens = (sizes.steps - warm) * sizes.rows * sizes.length
+    return [float(one) for one in losses], float(held_out), tokens / seconds, model.state_dict()
+
+
+def _wait(device):
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def plot(curves, path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    for name, losses in curves.items():
+        pyplot.plot(losses, label=name, linewidth=1)
+    pyplot.xlabel("step")
+    pyplot.ylabel("loss (nats a byte)")
+    pyplot.legend()
+    pyplot.savefig(path, dpi=150)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--attention", choices=("fovea", "torch", "both"), default="both")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--steps", type=int, help="500 on a GPU, 60 on the CPU")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--checkpoint", help="file for the weights of the last model that is trained")
+    parser.add_argument("--plot", help="file for the loss curves; needs matplotlib")
+    parser.add_argument("--json", help="file for all numbers")
+    args = parser.parse_args()
+    quiet()
+    device = torch.device(args.device)
+    sizes = GPU if device.type == "cuda" else TOY
+    if args.steps:
+        sizes = dataclasses.replace(sizes, steps=args.steps)
+    batches = Batches(sizes.rows, sizes.length)
+    results = {}
+    for name in ("torch", "fovea") if args.attention == "both" else (args.attention,):
+        losses, held_out, speed, weights = train(name, sizes, batches, device, args.seed)
+        results[name] = {"losses": losses, "held_out": held_out, "tokens_per_second": speed}
+        print(f"{name}: loss {losses[0]:.3f} to {losses[-1]:.3f}, held out {held_out:.3f}, {speed:,.0f} tokens/s", flush=True)
+        if args.checkpoint:
+            torch.save({"sizes": dataclasses.asdict(sizes), "weights": weights}, args.checkpoint)
+    if args.json:
+        pathlib.Path(args.json).write_text(json.dumps(results))
+    if args.plot:
+        plot({name: one["losses"] for name, one in results.items()}, args.plot)
+
+
+if __name__ == "__main__":
+    main()

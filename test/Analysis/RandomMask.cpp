@@ -366,16 +366,18 @@ RandomMask fovea::test::makeRandomMask(Random &random) {
   mask.readsPositions = generator.readsPositions;
   mask.source =
       "!t = tensor<?x?x?x16xf32>\n"
-      "func.func @mask(%q: !t, %w: i32, %x: index, %l: tensor<?xi32>, "
+      "func.func @mask(%q: !t, %lse: tensor<?x?x?xf32>, %w: i32, %x: index, "
+      "%l: tensor<?xi32>, "
       "%d: tensor<?x?xi32>, %e: tensor<?xi8>, %p: tensor<?x?xi1>) -> !t {\n"
-      "  %o = attn.forward %q, %q, %q captures(%w, %x, %l, %d, %e, %p : i32, "
+      "  %o = attn.backward %q, %q, %q, %q, %lse, %q gradients(k) "
+      "captures(%w, %x, %l, %d, %e, %p : i32, "
       "index, tensor<?xi32>, tensor<?x?xi32>, tensor<?xi8>, tensor<?x?xi1>)\n"
       "    mask_mod(%b: index, %h: index, %i: index, %j: index, %w: i32, "
       "%x: index, %l: tensor<?xi32>, %d: tensor<?x?xi32>, %e: tensor<?xi8>, "
       "%p: tensor<?x?xi1>) {\n" +
       generator.body + "      attn.yield " + result +
       " : i1\n"
-      "    } : !t, !t, !t -> !t\n"
+      "    } : !t, !t, !t, !t, tensor<?x?x?xf32>, !t -> !t\n"
       "  return %o : !t\n"
       "}\n";
   return mask;

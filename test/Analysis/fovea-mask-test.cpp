@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes random masks, runs attn-analyze-mask on them, and holds what kv_bounds
-// and kv_classify say of random blocks against the mask at every query and key
-// of the block. The first block of which something wrong is said is printed
-// with its mask, and the exit code is 1.
+// Writes random masks, runs attn-analyze-mask on them, and holds what
+// kv_bounds, query_bounds and kv_classify say of random blocks against the mask
+// at every query and key of the block. The first block of which something wrong
+// is said is printed with its mask, and the exit code is 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,6 +54,8 @@ namespace {
 struct Counts {
   int64_t masks = 0, classified = 0, blocks = 0;
   int64_t none = 0, knownNone = 0, all = 0, knownAll = 0;
+  /// Blocks of keys that none of the queries lies within the bounds of.
+  int64_t leftOut = 0;
 };
 
 /// Sizes and captured values of one run, and the block of queries.
@@ -66,7 +68,7 @@ struct Problem {
 /// One mask under test.
 class MaskTest {
 public:
-  MaskTest(attn::ForwardOp op, const InterpreterRegistry &registry,
+  MaskTest(attn::BackwardOp op, const InterpreterRegistry &registry,
            Counts &counts)
       : op(op), registry(registry), counts(counts) {}
 
@@ -80,12 +82,15 @@ private:
   LogicalResult evaluateMask(const Problem &problem);
   LogicalResult checkBounds(const Problem &problem);
   LogicalResult checkBlock(const Problem &problem, int64_t first, int64_t last);
+  /// The keys from `first` to `last` of the problem's, seen from there.
+  LogicalResult checkQueryBounds(const Problem &problem, int64_t first,
+                                 int64_t last);
   bool isVisible(int64_t query, int64_t key) const {
     return visible[query * numKeys + key];
   }
   LogicalResult fail(const Problem &problem, const Twine &what);
 
-  attn::ForwardOp op;
+  attn::BackwardOp op;
   const InterpreterRegistry &registry;
   Counts &counts;
   /// The mask at the problem's queries and keys, row by row.
@@ -185,6 +190,41 @@ LogicalResult MaskTest::checkBounds(const Problem &problem) {
   return success();
 }
 
+LogicalResult MaskTest::checkQueryBounds(const Problem &problem, int64_t first,
+                                         int64_t last) {
+  SmallVector<RuntimeValue> bounds;
+  if (failed(run(problem, op.getQueryBounds(),
+                 {RuntimeValue::integer(problem.firstKey + first),
+                  RuntimeValue::integer(problem.firstKey + last)},
+                 bounds)))
+    return failure();
+  int64_t lb = bounds[0].getInteger(), fb = bounds[1].getInteger(),
+          fe = bounds[2].getInteger(), ub = bounds[3].getInteger();
+  std::string text =
+      ("keys " + Twine(problem.firstKey + first) + " to " +
+       Twine(problem.firstKey + last) + ", query_bounds " + Twine(lb) + ", " +
+       Twine(fb) + ", " + Twine(fe) + ", " + Twine(ub))
+          .str();
+  if (lb < 0 || lb > fb || fb > fe || fe > ub || ub > problem.lengths.queries)
+    return fail(problem, Twine("not in order: ") + text);
+  bool isLeftOut = true;
+  for (int64_t n = 0; n < numQueries; ++n) {
+    int64_t i = problem.firstQuery + n;
+    bool isAny = false, isAll = true;
+    for (int64_t key = first; key <= last; ++key) {
+      isAny |= isVisible(n, key);
+      isAll &= isVisible(n, key);
+    }
+    if (isAny && (i < lb || i >= ub))
+      return fail(problem, text + " leave out query " + Twine(i));
+    if (!isAll && i >= fb && i < fe)
+      return fail(problem, text + " show query " + Twine(i));
+    isLeftOut &= i < lb || i >= ub;
+  }
+  counts.leftOut += isLeftOut;
+  return success();
+}
+
 LogicalResult MaskTest::checkBlock(const Problem &problem, int64_t first,
                                    int64_t last) {
   bool isAny = false, isAll = true;
@@ -222,7 +262,9 @@ LogicalResult MaskTest::check(const Problem &problem) {
   for (int64_t first = 0; first < numKeys; first += problem.blockKeys) {
     ++counts.blocks;
     int64_t last = std::min(first + problem.blockKeys, numKeys) - 1;
-    if (!op.getKvClassify().empty() && failed(checkBlock(problem, first, last)))
+    if (failed(checkQueryBounds(problem, first, last)) ||
+        (!op.getKvClassify().empty() &&
+         failed(checkBlock(problem, first, last))))
       return failure();
   }
   return success();
@@ -248,7 +290,7 @@ static Problem makeProblem(Random &random, bool readsPositions) {
       readsPositions
           ? kTableSize
           : random.pick<int64_t>(
-                {70, 400, 100000, attn::ForwardOp::kMaxSequenceLength});
+                {70, 400, 100000, attn::BackwardOp::kMaxSequenceLength});
   problem.lengths = {random.between(1, longest), random.between(1, longest)};
   problem.batch = random.below(2);
   problem.head = random.below(4);
@@ -314,8 +356,8 @@ static LogicalResult testMask(MLIRContext &context, uint64_t maskSeed,
   pm.addPass(attn::createAttnAnalyzeMask());
   if (failed(pm.run(*module)))
     return failure();
-  attn::ForwardOp op;
-  module->walk([&](attn::ForwardOp found) { op = found; });
+  attn::BackwardOp op;
+  module->walk([&](attn::BackwardOp found) { op = found; });
   // Canonicalisation drops a mask that is always true.
   if (op.getMaskMod().empty())
     return success();
@@ -360,7 +402,9 @@ int main(int argc, char **argv) {
                << "blocks without visible keys: " << counts.knownNone << " of "
                << counts.none << " known\n"
                << "blocks without hidden keys: " << counts.knownAll << " of "
-               << counts.all << " known\n";
+               << counts.all << " known\n"
+               << "blocks of keys with other queries alone: " << counts.leftOut
+               << "\n";
   if (100 * counts.knownNone < leastKnown * counts.none ||
       100 * counts.knownAll < leastKnown * counts.all) {
     llvm::errs() << "fewer than " << leastKnown << " % are known\n";

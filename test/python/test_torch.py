@@ -506,8 +506,6 @@ def test_arguments_that_are_refused(ours):
     refuse(ValueError, "scale must be a finite number", scale=float("nan"))
     refuse(TypeError, "score_mod must be a function", score_mod=3)
     refuse(TypeError, "block_mask must be a function or a BlockMask", block_mask=torch.ones(3))
-    bias = torch.ones(3, requires_grad=True)
-    refuse(Exception, "captured tensor requires a gradient", score_mod=lambda s, b, h, i, j: s + bias[0])
     for message, options in (
         ("dropout_p must be a probability below 1, found 1.0", {"dropout_p": 1.0}),
         ("dropout_p must be a probability below 1, found -0.1", {"dropout_p": -0.1}),
@@ -733,9 +731,9 @@ def test_derivatives_are_refused(fovea, ours):
                 transformed()
         for transformed in (
             lambda: torch.func.grad(lambda x: function(x).sum())(q), lambda: torch.func.vjp(function, q),
-            lambda: torch.func.grad(lambda b: function(q, b).sum())(slopes), lambda: function(q, slopes.clone().requires_grad_()),
+            lambda: torch.func.grad(lambda b: function(q, b).sum())(slopes),
         ):
-            with pytest.raises(kinds, match="requires a gradient|under transformations of torch.func|one of a transformation's"):
+            with pytest.raises(kinds, match="under transformations of torch.func|one of a transformation's"):
                 transformed()
         expected = function(q)
         wanted = q.clone().requires_grad_()

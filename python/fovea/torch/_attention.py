@@ -9,7 +9,7 @@ import torch
 from . import _calls, _masks, _op
 from ._calls import find, form_of
 from ._checks import LEVELS, check, checked_backend, checked_options, checked_scale
-from ._derivatives import check_constants, needs_gradient
+from ._derivatives import check_tangents, needs_gradient
 from ._dropout import dropout_numbers
 from ._pieces import widths_of
 from ._programs import Facts, Family, captures_of, known_family, program_of
@@ -17,8 +17,8 @@ from ._shapes import as_before, as_four
 from ._tensor_masks import causal, causal_bias, check_mask, mask_family, mask_program
 
 
-def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_masks.Form] = None,
-           dropout: float = 0.0) -> Facts:
+def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_masks.Form],
+           dropout: float) -> Facts:
     # The length of a range is a number that torch.compile guards where it made a size symbolic; int() is not.
     head_dim, value_head_dim = (len(range(one.shape[-1])) for one in (query, value))
     widths, scale = widths_of(head_dim, value_head_dim), checked_scale(scale)
@@ -125,7 +125,10 @@ def flex_attention(
     # A backward pass needs the log-sum-exp, whoever else does.
     derived = needs_gradient(query, key, value)
     keeps_lse = wants_lse or derived
-    program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, keeps_lse, blocks))
+    program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, keeps_lse, blocks, 0.0))
+    if not derived and needs_gradient(*program.captures):
+        derived = keeps_lse = True
+        program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, keeps_lse, blocks, 0.0))
     schedule, recurrence = checked_options(kernel_options)
     call = _op.Call(captures_of(program, int(query.shape[2]), rows), lists, program.text, keeps_lse, schedule=schedule,
                     recurrence=recurrence)
@@ -216,9 +219,9 @@ def scaled_dot_product_attention(
 def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
           function: Optional[Callable], options: Tuple[Any, ...], backend: str) -> torch.Tensor:
     scale, enable_gqa, dropout_p = options
-    derived = needs_gradient(query, key, value)
-    plain = backend == "cuda" and not derived and _calls.is_plain(query, key, value)
     check(query, key, value, enable_gqa, checked_backend(backend))
+    derived = needs_gradient(query, key, value, *(() if attn_mask is None else (attn_mask,)))
+    plain = backend == "cuda" and not derived and _calls.is_plain(query, key, value)
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be a probability below 1, found {dropout_p}")
     if attn_mask is not None and function is not None:
@@ -229,7 +232,7 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
         program, family = program_of(None, function, facts)
     else:
         check_mask(attn_mask, query, key)
-        check_constants((("attn_mask", attn_mask),))
+        check_tangents((("attn_mask", attn_mask),))
         program = mask_program(attn_mask, facts)
         family = mask_family(attn_mask) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)

@@ -19,7 +19,15 @@ def has_tangent(tensor: torch.Tensor) -> bool:
 
 def needs_gradient(*tensors: torch.Tensor) -> bool:
     """Whether a gradient is to flow through what is computed of them."""
-    return torch.is_grad_enabled() and any([tensor.requires_grad for tensor in tensors])
+    return torch.is_grad_enabled() and any([_requires_gradient(tensor) for tensor in tensors])
+
+
+def _requires_gradient(tensor: torch.Tensor) -> bool:
+    # Those that vmap runs over require none themselves. torch.compile shows others than these alone.
+    if not torch.compiler.is_compiling():
+        while not tensor.requires_grad and torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor.requires_grad
 
 
 def check_tangents(tensors: Iterable[Tuple[str, torch.Tensor]]) -> None:
@@ -33,15 +41,4 @@ def check_tangents(tensors: Iterable[Tuple[str, torch.Tensor]]) -> None:
                 "use torch.autograd.forward_ad.unpack_dual() or detach()")
 
 
-def check_constants(tensors: Iterable[Tuple[str, torch.Tensor]]) -> None:
-    """Of tensors that no gradient is computed by. Raises NotImplementedError."""
-    tensors = tuple(tensors)
-    for name, tensor in tensors:
-        if needs_gradient(tensor):
-            raise NotImplementedError(
-                f"{name} requires a gradient, and gradients are computed by query, key and value alone; detach it or use "
-                "torch.no_grad()")
-    check_tangents(tensors)
-
-
-__all__ = ["check_constants", "check_tangents", "has_tangent", "in_forward_mode", "needs_gradient"]
+__all__ = ["check_tangents", "has_tangent", "in_forward_mode", "needs_gradient"]

@@ -137,8 +137,6 @@ class Captures:
             return f"a captured tensor is on {tensor.device}, query is on {self.device}"
         if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
             return "a captured tensor is not a plain strided one"
-        if tensor.requires_grad and torch.is_grad_enabled():
-            return "a captured tensor requires a gradient, which is not computed; detach it or use torch.no_grad()"
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             return "a captured tensor is one of a transformation's (torch.func), such as one that vmap runs over"
         return None

@@ -7,24 +7,29 @@ gradient is the same, bit for bit, each time.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from .. import _kernel
 from .._gradient import gradient_spec
 from .._launch import LoadedKernel
 from .._spec import BLOCK_LISTS, DROPOUT, Spec
+from ..errors import CompileError
+from ._derivatives import check_tangents, needs_gradient
 from ._layouts import copied, layouts_of
+from ._vmap import one_by_one
 
-#: Gradients that a call may ask for, in the order of its results.
-NAMES = ("q", "k", "v")
+#: The tensors that gradients are by beside captured ones, and all that come before these.
+BY = ("q", "k", "v")
+TENSORS = (*BY, "o", "lse", "do", "dlse")
 
+# `wants` says of query, key, value and each captured tensor whether its gradient is
+# asked for; what it doesn't reach is not. The results are those, in this order.
 _SCHEMA = (
     "attention_backward(Tensor query, Tensor key, Tensor value, Tensor output, Tensor lse, Tensor output_gradient, "
     "Tensor? lse_gradient, Tensor[] captures, Tensor[] blocks, str program, bool[] wants, int seed=0, int offset=0, "
-    "str level='attn') -> Tensor[]"
+    "str schedule='auto', str level='attn') -> Tensor[]"
 )
 
 
@@ -37,17 +42,25 @@ class Call(NamedTuple):
     wants: Sequence[bool]
     seed: int = 0
     offset: int = 0
+    schedule: str = "auto"
     level: str = "attn"
 
     def names(self) -> Tuple[str, ...]:
-        return tuple(name for name, wanted in zip(NAMES, self.wants) if wanted)
+        """What gradients are by, as programs name it."""
+        every = (*BY, *(f"capture{index}" for index, _ in enumerate(self.captures)))
+        return tuple(name for name, wanted in zip(every, self.wants) if wanted)
 
 
-def _results(inputs: Dict[str, torch.Tensor], names: Tuple[str, ...]) -> List[torch.Tensor]:
-    """Memory for gradients: dense, in the order of dimensions of what they are by."""
+def _results(given: Dict[str, torch.Tensor], call: Call) -> List[torch.Tensor]:
+    """Memory for gradients: dense, that of query, key and value in the order of their
+    own dimensions."""
     made = []
-    for name in names:
-        one = inputs[name]
+    for name in call.names():
+        one = given.get(name)
+        if one is None:
+            one = call.captures[int(name[len("capture"):])]
+            made.append(one.new_empty(one.shape))
+            continue
         order = sorted(range(3), key=lambda dim: one.stride(dim), reverse=True)
         back = [order.index(dim) for dim in range(3)]
         made.append(one.new_empty([*(one.shape[dim] for dim in order), one.shape[3]]).permute(*back, 3))
@@ -58,9 +71,7 @@ def _inputs(tensors: Sequence[Optional[torch.Tensor]], call: Call) -> Dict[str, 
     """By the names that the program has for them."""
     from ._op import _signed
 
-    named: Dict[str, Any] = dict(zip(("q", "k", "v", "o", "lse", "do", "dlse"), tensors))
-    if named["dlse"] is None:
-        del named["dlse"]
+    named: Dict[str, Any] = {name: one for name, one in zip(TENSORS, tensors) if one is not None}
     for index, tensor in enumerate(call.captures):
         named[f"capture{index}"] = _signed(tensor.reshape(1) if not tensor.dim() else tensor)
     named.update(zip(BLOCK_LISTS, call.blocks))
@@ -75,6 +86,22 @@ def _spec(call: Call, lse_gradient: bool) -> Spec:
     return gradient_spec(spec_of(call.program), call.names(), lse_gradient)
 
 
+def _lowered(call: Call, compile: Callable[[], Any]) -> Any:
+    """What compiling gives. Raises NotImplementedError for gradients that kernels don't
+    compute, and names what they are by."""
+    try:
+        return compile()
+    except CompileError as error:
+        others = [name for name in call.names() if name not in BY]
+        if not others or "only gradients of q, k and v are lowered" not in str(error):
+            raise
+        index = int(others[0][len("capture"):])
+        one = call.captures[index]
+        raise NotImplementedError(
+            f"captured tensor {index}, {str(one.dtype).rpartition('.')[2]}{list(one.shape)}, requires a gradient, and kernels "
+            "compute those by query, key and value alone: detach it, or use torch.no_grad()") from error
+
+
 _loaded: Dict[Tuple[Any, ...], Tuple[LoadedKernel, Dict[str, Any]]] = {}
 
 
@@ -82,10 +109,11 @@ def _kernel_of(call: Call, lse_gradient: bool, device: int) -> Tuple[LoadedKerne
     """The kernel on a device, and what it asks of its tensors; compiled at first use."""
     from ._op import compiled
 
-    key = (call.program, call.names(), lse_gradient, device)
+    key = (call.program, call.names(), lse_gradient, call.schedule, device)
     found = _loaded.get(key)
     if found is None:
-        kernel = compiled(_spec(call, lse_gradient), device, {}).loaded(device)
+        spec = _spec(call, lse_gradient)
+        kernel = _lowered(call, lambda: compiled(spec, device, {"schedule": call.schedule})).loaded(device)
         layouts = dict(zip(kernel.tensors, layouts_of(kernel.facts, kernel.tensors)))
         found = _loaded.setdefault(key, (kernel, layouts))
     return found
@@ -95,11 +123,13 @@ def launch(tensors: Sequence[Optional[torch.Tensor]], call: Call) -> List[torch.
     """The op on CUDA."""
     from ._op import _current_stream
 
-    query = tensors[0]
+    query, lse_gradient = tensors[0], tensors[TENSORS.index("dlse")]
     assert query is not None
-    kernel, layouts = _kernel_of(call, tensors[6] is not None, query.device.index)
+    if not call.names():
+        return []
+    kernel, layouts = _kernel_of(call, lse_gradient is not None, query.device.index)
     named = _inputs(tensors, call)
-    made = _results(named, call.names())
+    made = _results(_by(tensors), call)
     for name, tensor in list(named.items()):
         layout = layouts.get(name)
         if layout is not None and not (layout.fits(tensor) and layout.is_aligned(tensor)):
@@ -111,68 +141,128 @@ def launch(tensors: Sequence[Optional[torch.Tensor]], call: Call) -> List[torch.
     return made
 
 
+def _by(tensors: Sequence[Optional[torch.Tensor]]) -> Dict[str, Any]:
+    return dict(zip(BY, tensors))
+
+
 def interpret(tensors: Sequence[Optional[torch.Tensor]], call: Call) -> List[torch.Tensor]:
     """The op on the CPU: the program at a level, or the PTX for a chip."""
-    spec, named = _spec(call, tensors[6] is not None), _inputs(tensors, call)
-    made = _results(named, call.names())
+    if not call.names():
+        return []
+    spec, named = _spec(call, tensors[TENSORS.index("dlse")] is not None), _inputs(tensors, call)
+    made = _results(_by(tensors), call)
     level, _, target = call.level.partition(":")
     if level == "ptx":
-        results = _kernel.compile(spec, target).interpret(named.pop("q"), named.pop("k"), named.pop("v"), level=level, **named)
+        kernel = _lowered(call, lambda: _kernel.compile(spec, target, schedule=call.schedule))
+        results = kernel.interpret(*[named.pop(name) for name in BY], level=level, **named)
     else:
-        results = _kernel._interpret(spec, {"target": target or "sm_80", "kernel": None}, named, level, False, 0)
+        options = {"target": target or "sm_80", "schedule": call.schedule, "kernel": None}
+        results = _lowered(call, lambda: _kernel._interpret(spec, options, named, level, False, 0))
     for one, result in zip(made, results if isinstance(results, tuple) else (results,)):
-        one.copy_(torch.from_numpy(result))
+        one.copy_(torch.as_tensor(result).reshape(one.shape))
     return made
 
 
+# --- The op -------------------------------------------------------------------
+
+
+def _split(arguments: Sequence[Any], named: Dict[str, Any]) -> Tuple[Sequence[Optional[torch.Tensor]], Call]:
+    return arguments[:len(TENSORS)], Call(*arguments[len(TENSORS):], **named)
+
+
 def _as_op(run: Any) -> Any:
-    def op(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, output: torch.Tensor, lse: torch.Tensor,
-           output_gradient: torch.Tensor, lse_gradient: Optional[torch.Tensor], *rest: Any, **named: Any) -> Any:
-        return run((query, key, value, output, lse, output_gradient, lse_gradient), Call(*rest, **named))
+    def op(*arguments: Any, **named: Any) -> Any:
+        return run(*_split(arguments, named))
 
     return op
+
+
+class _Once(torch.autograd.Function):
+    """The op, where what it is given requires a gradient: there is no second one."""
+
+    @staticmethod
+    def forward(run: Callable[[], List[torch.Tensor]], *tensors: torch.Tensor) -> Any:  # type: ignore[override]
+        return tuple(run())
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise NotImplementedError("there are no gradients of gradients of attention (create_graph=True, double backward)")
+
+
+def _with_refusals(keys: Any, *arguments: Any, **named: Any) -> Any:
+    """The op as Autograd has it: its own derivatives would silently be none."""
+    tensors, call = _split(arguments, named)
+    given = [one for one in (*tensors, *call.captures) if one is not None]
+    check_tangents(("what a gradient of attention is computed from", one) for one in given)
+
+    def run() -> List[torch.Tensor]:
+        with torch._C._AutoDispatchBelowAutograd():
+            return torch.ops.fovea.attention_backward.default.redispatch(
+                keys & torch._C._after_autograd_keyset, *arguments, **named)
+
+    return list(_Once.apply(run, *given)) if needs_gradient(*given) else run()
+
+
+def _refuse_batches(*_: Any, **__: Any) -> Any:
+    raise NotImplementedError("batches of gradients (is_grads_batched=True) are not computed: torch.func.vmap of "
+                              "torch.autograd.grad does, one after the other")
 
 
 def define(library: torch.library.Library) -> None:
     library.define(_SCHEMA)
     for device, run in (("CUDA", launch), ("CPU", interpret)):
         library.impl("attention_backward", _as_op(run), device)
+    library.impl("attention_backward", _with_refusals, "Autograd", with_keyset=True)
+    library.impl("attention_backward", _refuse_batches, "Batched")
 
     @torch.library.register_fake("fovea::attention_backward", lib=library)
-    def _fake(query: Any, key: Any, value: Any, *rest: Any, **named: Any) -> Any:
-        return _results(dict(zip(NAMES, (query, key, value))), Call(*rest[4:], **named).names())
+    def _fake(*arguments: Any, **named: Any) -> Any:
+        tensors, call = _split(arguments, named)
+        return _results(_by(tensors), call)
+
+    @torch.library.register_vmap("fovea::attention_backward", lib=library)
+    def _vmap(info: Any, dims: Any, *arguments: Any, **named: Any) -> Any:
+        return one_by_one(torch.ops.fovea.attention_backward, info, dims, arguments, named)
+
+
+# --- Autograd -----------------------------------------------------------------
 
 
 class Attention(torch.autograd.Function):
-    """The op with derivatives by query, key and value."""
+    """The op with derivatives: of query, key and value, how many captured tensors there
+    are, what the op takes behind the tensors, the captured tensors, lists of blocks."""
 
     @staticmethod
-    def forward(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, captures: Tuple[torch.Tensor, ...],
-                blocks: Tuple[torch.Tensor, ...], *rest: Any) -> Any:  # type: ignore[override]
-        return torch.ops.fovea.attention(query, key, value, captures, blocks, *rest)
+    def forward(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, count: int, rest: Tuple[Any, ...],
+                *others: torch.Tensor) -> Any:  # type: ignore[override]
+        return torch.ops.fovea.attention(query, key, value, others[:count], others[count:], *rest)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
-        query, key, value, captures, blocks, *rest = inputs
+        query, key, value, ctx.count, ctx.rest, *others = inputs
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(query, key, value, *output, *captures, *blocks)
-        ctx.captures, ctx.rest = len(captures), rest
+        ctx.save_for_backward(query, key, value, *output, *others)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, output_gradient: Optional[torch.Tensor], lse_gradient: Optional[torch.Tensor]) -> Any:
-        nothing = (None,) * (2 + len(ctx.rest))
-        wants = list(ctx.needs_input_grad[:3])
+        # Behind query, key and value stand two that are no tensors.
+        needs = list(ctx.needs_input_grad)
+        wants = needs[:3] + needs[5:5 + ctx.count]
         if output_gradient is None and lse_gradient is None or not any(wants):
-            return None, None, None, *nothing
+            return (None,) * len(needs)
         query, key, value, output, lse, *others = ctx.saved_tensors
         if output_gradient is None:
             output_gradient = torch.zeros_like(output)
         program, _, seed, offset, _, _, level = ctx.rest
         made = iter(torch.ops.fovea.attention_backward(
-            query, key, value, output, lse, output_gradient.to(output.dtype), lse_gradient, others[:ctx.captures],
-            others[ctx.captures:], program, wants, seed, offset, level))
-        return *(next(made) if wanted else None for wanted in wants), *nothing
+            query, key, value, output, lse, output_gradient.to(output.dtype), lse_gradient, others[:ctx.count],
+            others[ctx.count:], program, wants, seed, offset, level=level))
+        gradients = [next(made) if wanted else None for wanted in wants]
+        return (*gradients[:3], None, None, *gradients[3:], *(None,) * (len(others) - ctx.count))
 
 
 __all__ = ["Attention", "define"]

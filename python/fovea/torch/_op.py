@@ -24,8 +24,9 @@ from .._spec import BLOCK_LISTS, DROPOUT, Spec
 from ..errors import Error
 from . import _gradients
 from ._alike import alike
-from ._derivatives import check_constants, check_tangents, in_forward_mode, needs_gradient
+from ._derivatives import check_tangents, in_forward_mode, needs_gradient
 from ._layouts import copied, layouts_of, misaligned
+from ._vmap import one_by_one
 
 # Without `lse` the second result is empty; `seed` and `offset` are those of dropout.
 _SCHEMA = (
@@ -360,14 +361,13 @@ def _with_derivatives(keys: Any, query: torch.Tensor, key: torch.Tensor, value: 
     be none, or zeros."""
     if torch.is_grad_enabled() or in_forward_mode():
         call = Call(*rest, **named)
-        check_constants(("a captured tensor", one) for one in call.captures)
-        check_tangents((("query", query), ("key", key), ("value", value)))
-        if needs_gradient(query, key, value):
+        check_tangents((("query", query), ("key", key), ("value", value), *(("a captured tensor", one) for one in call.captures)))
+        if needs_gradient(query, key, value, *call.captures):
             if not call.lse:
                 raise NotImplementedError("a gradient needs the log-sum-exp: the program must give it, and lse be True")
             if torch._C._are_functorch_transforms_active():
                 raise NotImplementedError("gradients under transformations of torch.func are not supported; use torch.autograd.grad")
-            return _gradients.Attention.apply(query, key, value, tuple(call.captures), tuple(call.blocks), *call[2:])
+            return _gradients.Attention.apply(query, key, value, len(call.captures), call[2:], *call.captures, *call.blocks)
     # To ask the dispatcher again takes as long as all of the call.
     if type(query) is torch.Tensor and not torch._C._len_torch_dispatch_stack() and query.device.type in _IMPLEMENTATIONS:
         return _IMPLEMENTATIONS[query.device.type](query, key, value, *rest, **named)
@@ -383,21 +383,11 @@ _gradients.define(_library)
 @torch.library.register_vmap("fovea::attention", lib=_library)
 def _vmap(info: Any, dims: Any, query: Any, key: Any, value: Any, captures: Any, blocks: Any, program: str, *rest: Any,
           **named: Any) -> Any:
-    """One launch after the other: each entry is a call of its own, in which functions
-    see the coordinates that they would see without vmap."""
+    """One launch after the other."""
     if any(name in program for name in DROPOUT) and info.randomness != "same":
         raise NotImplementedError("dropout_p can't be given under vmap: each entry would leave out the same keys, which "
                                   "randomness='same' asks for")
-
-    def entry(given: Any, dim: Any, number: int) -> Any:
-        if isinstance(given, (list, tuple)):
-            return [entry(one, of, number) for one, of in zip(given, dim)]
-        return given if dim is None else given.select(dim, number)
-
-    tensors = (query, key, value, captures, blocks)
-    results = [torch.ops.fovea.attention(*(entry(one, dim, number) for one, dim in zip(tensors, dims)), program, *rest, **named)
-               for number in range(info.batch_size)]
-    return tuple(torch.stack(parts) for parts in zip(*results)), (0, 0)
+    return one_by_one(torch.ops.fovea.attention, info, dims, (query, key, value, captures, blocks, program, *rest), named)
 
 
 @torch.library.register_fake("fovea::attention", lib=_library)

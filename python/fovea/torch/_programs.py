@@ -22,7 +22,7 @@ from .._builder import RegionBuilder
 from .._spec import Blocks, Capture, Spec, make_spec
 from ..errors import Error
 from . import _op
-from ._derivatives import check_constants, in_forward_mode
+from ._derivatives import check_tangents, in_forward_mode
 from ._expressions import STORED, Captures
 from ._masks import Form, rows_of
 from ._pieces import block_numbers
@@ -335,5 +335,5 @@ def program_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], fact
         return compiled.program, None
     family, keeps = family_of(score_mod, mask_mod)
     if in_forward_mode():  # asked for here, since what is traced has no tangents
-        check_constants(("a captured tensor", tensor) for tensor, _ in family.bindings.tensors)
+        check_tangents(("a captured tensor", tensor) for tensor, _ in family.bindings.tensors)
     return program_in(family, score_mod, mask_mod, facts), family if keeps else None

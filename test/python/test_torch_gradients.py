@@ -246,12 +246,229 @@ def test_refusals(ours):
     q, k, v = (one.clone().requires_grad_() for one in given[:3])
     o = ours.flex_attention(q, k, v, enable_gqa=True, backend="interpret")
     first, = torch.autograd.grad(o.sum(), q, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable|does not require grad"):
-        first.sum().backward()
+    with pytest.raises(NotImplementedError, match="no gradients of gradients"):
+        (first.sum() + o.sum()).backward()
+    o = ours.flex_attention(q, k, v, enable_gqa=True, backend="interpret")
+    with pytest.raises(NotImplementedError, match="batches of gradients .* are not computed"):
+        torch.autograd.grad(o, q, torch.stack([given[3], given[3]]), is_grads_batched=True)
     with pytest.raises(NotImplementedError, match="under transformations of torch.func"):
         torch.func.grad(lambda query: ours.flex_attention(query, *given[1:3], enable_gqa=True, backend="interpret").sum())(given[0])
-    bias = torch.ones(3, requires_grad=True)
-    with pytest.raises(Exception, match="captured tensor requires a gradient"):
-        ours.flex_attention(q, k, v, lambda s, b, h, i, j: s + bias[0], enable_gqa=True, backend="interpret")
-    with pytest.raises(NotImplementedError, match="attn_mask requires a gradient"):
-        ours.scaled_dot_product_attention(q, k, v, torch.zeros(20, 30, requires_grad=True), enable_gqa=True, backend="interpret")
+
+
+# --- What functions read ----------------------------------------------------------
+
+
+def read(s, h, i, j, slopes, table, factor):
+    """Of a vector, a table that many pairs read the same element of, a scalar."""
+    return s * factor + slopes[h] * 0.1 * (i - j) + torch.tanh(table[(i + j) % 7] * s)
+
+
+def captured():
+    generator = torch.Generator().manual_seed(4)
+    return [torch.randn(4, generator=generator), torch.randn(7, generator=generator), torch.tensor(0.4)]
+
+
+def by_all(attend, given, tensors, do):
+    """Gradients by query, key, value and what is read."""
+    made = [one.detach().clone().requires_grad_() for one in (*given, *tensors)]
+    return torch.autograd.grad((attend(*made) * do).sum(), made)
+
+
+def written_down(q, k, v, *tensors):
+    h = torch.arange(4)[:, None, None]
+    return scores(q, k, v, lambda s, i, j: read(s, h, i, j, *tensors), lambda i, j: j <= i + 5)[0]
+
+
+def with_flex(ours, backend="interpret"):
+    def attend(q, k, v, *tensors):
+        return ours.flex_attention(q, k, v, lambda s, b, h, i, j: read(s, h, i, j, *tensors), lambda b, h, i, j: j <= i + 5,
+                                   enable_gqa=True, backend=backend)
+    return attend
+
+
+def test_captured_tensors(ours):
+    (q, k, v, do), _ = tensors()
+    expected = by_all(written_down, [one.double() for one in (q, k, v)], [one.double() for one in captured()], do)
+    check(by_all(with_flex(ours), (q, k, v), captured(), do), expected, 1e-5)
+    # One alone, where query, key and value need none and nobody asks for the log-sum-exp.
+    slopes, table, factor = captured()
+    table.requires_grad_()
+    o = with_flex(ours)(q, k, v, slopes, table, factor)
+    check(torch.autograd.grad((o * do).sum(), table), expected[4:5], 1e-5)
+    # In halves, with strides; what a mask alone reads has a gradient of zeros.
+    wide = captured()[1].bfloat16().repeat(2)[::2].requires_grad_()
+    by_table, = torch.autograd.grad((with_flex(ours)(q, k, v, slopes, wide, factor) * do).sum(), wide)
+    assert by_table.dtype == torch.bfloat16 and by_table.shape == (7,)
+    edge = torch.tensor([5.0], requires_grad=True)
+    o = ours.flex_attention(q, k, v, None, lambda b, h, i, j: j <= i + edge[0], enable_gqa=True, backend="interpret")
+    assert torch.autograd.grad(o.sum(), edge)[0].tolist() == [0]
+
+
+def test_kernels_name_what_they_have_no_gradient_by(ours):
+    (q, k, v, do), _ = tensors(torch.bfloat16)
+    slopes, table, factor = captured()
+    table.requires_grad_()
+    for backend in KERNELS:
+        o = with_flex(ours, backend)(q, k, v, slopes, table, factor)
+        with pytest.raises(NotImplementedError, match=r"captured tensor \d, float32\[7\], requires a gradient, and kernels"):
+            (o * do).sum().backward()
+
+
+def test_attn_mask(ours):
+    (q, k, v, do), _ = tensors()
+    for shape, dtype, tolerance in (((4, 20, 30), torch.float32, 1e-5), ((2, 1, 1, 30), torch.float32, 1e-5),
+                                    ((20, 30), torch.bfloat16, 1e-2)):
+        mask = torch.randn(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+
+        def gradient(attend, *given):
+            made = given[3].detach().clone().requires_grad_()
+            o = attend(*given[:3], made, enable_gqa=True)
+            return torch.autograd.grad((o * do).sum(), made)
+
+        expected = gradient(torch.nn.functional.scaled_dot_product_attention, *(one.double() for one in (q, k, v, mask)))
+        check(gradient(functools.partial(ours.scaled_dot_product_attention, backend="interpret"), q, k, v, mask), expected, tolerance)
+
+
+def detached(s, *_):
+    return s * s.detach()
+
+
+def without_grad(s, b, h, i, j):
+    with torch.no_grad():
+        factor = torch.tanh(s) + 0.1 * j
+    return s * factor
+
+
+def changed_without_grad(s, *_):
+    made = s * 1
+    with torch.no_grad():
+        made.clamp_(-0.5, 0.5)
+    return made * s
+
+
+@pytest.mark.parametrize("modify", [detached, without_grad, changed_without_grad])
+@pytest.mark.parametrize("backend", ["interpret", "interpret:warp", "ptx:sm_90a"])
+def test_what_functions_hide_from_autograd(ours, modify, backend):
+    given, _ = tensors(torch.float32 if backend == "interpret" else torch.bfloat16)
+
+    def theirs(q, k, v):
+        return scores(q, k, v, lambda s, i, j: modify(s, 0, 0, i, j))[0]
+
+    found = gradients(lambda q, k, v: ours.flex_attention(q, k, v, modify, enable_gqa=True, backend=backend), given)
+    check(found, gradients(theirs, given, double=True), 1e-4 if backend == "interpret" else 3e-2)
+
+
+def test_what_is_read_may_be_detached(ours):
+    (q, k, v, do), _ = tensors()
+    slopes = captured()[0].requires_grad_()
+
+    def modify(s, b, h, i, j):
+        return s * slopes.detach()[h] + slopes[h] * j
+
+    o = ours.flex_attention(q, k, v, modify, enable_gqa=True, backend="interpret")
+    h = torch.arange(4)[:, None, None]
+    theirs = scores(q.double(), k.double(), v.double(), lambda s, i, j: modify(s, 0, h, i, j))[0]
+    check(torch.autograd.grad((o * do).sum(), slopes), torch.autograd.grad((theirs * do).sum(), slopes), 1e-5)
+
+
+# --- Graphs, transformations, the op ----------------------------------------------
+
+SLOPES = torch.nn.Parameter(torch.tensor([0.1, -0.2, 0.3, 0.05]))
+
+
+def with_slopes(s, b, h, i, j):
+    return torch.tanh(s) + SLOPES[h] * (j - i)
+
+
+def test_graphs_hold_one_op_for_each_direction(ours):
+    """Also where a module's parameter is read, and sizes are symbols."""
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch.aot_autograd import make_boxed_func
+
+    graphs = []
+
+    def keep(graph, inputs):
+        graphs.append([str(node.target) for node in graph.graph.nodes if node.op == "call_function"])
+        return make_boxed_func(graph)
+
+    def attend(q, k, v):
+        return ours.flex_attention(q, k, v, with_slopes, enable_gqa=True, backend="interpret")
+
+    for dynamic in (False, True):
+        torch._dynamo.reset()
+        graphs.clear()
+        compiled = torch.compile(attend, backend=aot_autograd(fw_compiler=keep, bw_compiler=keep), fullgraph=True, dynamic=dynamic)
+        for queries in (20, 21) if dynamic else (20,):
+            (q, k, v, do), _ = tensors(queries=queries)
+            found, expected = [], []
+            for function, results in ((attend, expected), (compiled, found)):
+                q.requires_grad_()
+                results += torch.autograd.grad((function(q, k, v) * do).sum(), (q, SLOPES))
+            for a, b in zip(found, expected):
+                torch.testing.assert_close(a, b)
+        forward, backward = ([name for name in names if name.startswith("fovea")] for names in graphs)
+        assert (forward, backward) == (["fovea.attention.default"], ["fovea.attention_backward.default"])
+
+
+def test_mixed_precision(ours):
+    """Under autocast, as the layers around have it: weights in float32, attention in halves."""
+    torch.manual_seed(0)
+    layer, (x, _, _, _), _ = torch.nn.Linear(16, 16), *tensors(kv_heads=4)
+    results = []
+    for attend in (functools.partial(ours.flex_attention, backend="interpret"), torch.nn.functional.scaled_dot_product_attention):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = layer(x)
+            o = layer(attend(y, y, y))
+        assert o.dtype == torch.bfloat16
+        results.append(torch.autograd.grad(o.float().square().sum(), layer.weight)[0])
+    check(results[:1], [results[1].double()], 2e-2)
+
+
+def test_vmap(ours):
+    """Of the forward with gradients through it, and of the backward: one after the other."""
+    (q, k, v, do), _ = tensors()
+
+    def attend(query):
+        return ours.flex_attention(query, k, v, soft_cap, enable_gqa=True, backend="interpret")
+
+    stacked = torch.stack([q, 2 * q]).requires_grad_()
+    found, = torch.autograd.grad((torch.vmap(attend)(stacked) * do).sum(), stacked)
+    expected, = torch.autograd.grad((torch.stack([*map(attend, stacked)]) * do).sum(), stacked)
+    torch.testing.assert_close(found, expected)
+    q.requires_grad_()
+    o = attend(q)
+    found = torch.vmap(lambda one: torch.autograd.grad(o, q, one, retain_graph=True)[0])(torch.stack([do, 2 * do]))
+    torch.testing.assert_close(found, torch.stack([found[0], 2 * found[0]]))
+
+
+@pytest.mark.parametrize("queries, keys", [(0, 30), (20, 0)])
+@pytest.mark.parametrize("backend", ["interpret", "ptx:sm_80"])
+def test_nothing(ours, backend, queries, keys):
+    """No queries, or no keys: gradients of zeros."""
+    given, _ = tensors(torch.bfloat16, queries=queries, keys=keys)
+    found = gradients(lambda q, k, v: ours.flex_attention(q, k, v, enable_gqa=True, backend=backend), given)
+    assert [one.shape for one in found] == [one.shape for one in given[:3]] and not any(one.any() for one in found)
+
+
+def test_the_op(ours):
+    from fovea.torch._programs import Facts, program_of
+
+    (q, k, v, do), dlse = tensors()
+    slopes, steps = captured()[0], torch.arange(4)
+    program, _ = program_of(lambda s, b, h, i, j: s + slopes[h] * steps[h], None, Facts(q.dtype, q.device, 16, 16, None, True))
+    o, lse = torch.ops.fovea.attention(q, k, v, program.captures, [], program.text)
+    arguments = q, k, v, o, lse, do, dlse, program.captures, [], program.text
+    torch.library.opcheck(torch.ops.fovea.attention_backward.default, (*arguments, [True, False, True, True]))
+    torch.library.opcheck(torch.ops.fovea.attention.default, (q.requires_grad_(), k, v, program.captures, [], program.text))
+    q.requires_grad_(False)
+    found = torch.ops.fovea.attention_backward(*arguments, [False, True])
+    assert [one.shape for one in found] == [k.shape]
+    assert torch.ops.fovea.attention_backward(*arguments, [False] * 5) == []
+    numbers = [one.dtype for one in program.captures].index(torch.int64)
+    with pytest.raises(NotImplementedError, match=rf"captured tensor {numbers}, int64\[4\], has no gradient"):
+        torch.ops.fovea.attention_backward(*arguments, [False] * 3 + [True] * 2 if numbers == 0 else [False] * 4 + [True])
+    with pytest.raises(NotImplementedError, match="needs the log-sum-exp"):
+        torch.ops.fovea.attention(q.requires_grad_(), k, v, program.captures, [], program.text, False)
+    found = torch.ops.fovea.attention_backward(*arguments, [True])
+    with pytest.raises(NotImplementedError, match="no gradients of gradients"):
+        found[0].sum().backward()

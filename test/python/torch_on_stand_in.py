@@ -4,7 +4,7 @@ LD_LIBRARY_PATH has the stand-in."""
 
 import fovea
 import fovea.torch
-from fovea.torch import _attention, _calls, _op
+from fovea.torch import _attention, _calls, _gradients, _op
 
 # The image is text of ours, not ptxas's to read.
 fovea._kernel.find_ptxas = lambda: None
@@ -18,10 +18,13 @@ long_ways = []
 
 def compiled(*arguments):
     kernel = _compiled(*arguments)
-    # What the stand-in reads of an image: a kernel's name, the types of its arguments.
-    types = [parameter.get("type", {"tensor_map": "map"}.get(parameter["kind"], parameter["kind"]))
-             for parameter in kernel.metadata["parameters"]]
-    kernel._ptx = f"// arguments: {' '.join(types)}\n.visible .entry attention()".encode()
+    # What the stand-in reads of an image: kernels' names, the types of their arguments.
+    lines = []
+    for one in (*kernel.metadata.get("prologue", ()), kernel.metadata):
+        types = [parameter.get("type", {"tensor_map": "map"}.get(parameter["kind"], parameter["kind"]))
+                 for parameter in one["parameters"]]
+        lines += [f"// arguments of {one['kernel']}: {' '.join(types)}", f".visible .entry {one['kernel']}()"]
+    kernel._ptx = "\n".join(lines).encode()
     return kernel
 
 
@@ -32,3 +35,7 @@ def run(*arguments, **named):
 
 _op.compiled, _calls.run = compiled, run
 _op.launcher = lambda program, schedule, recurrence, device: _launcher(program, schedule, recurrence, 0)
+_kernel_of = _gradients._kernel_of
+_gradients._kernel_of = lambda call, lse_gradient, device: _kernel_of(call, lse_gradient, 0)
+fovea._launch.describe = lambda name, tensor: fovea._launch.DeviceTensor(
+    tensor.data_ptr(), tuple(tensor.shape), fovea._dtypes.dtype_name(tensor.dtype), tensor.stride())

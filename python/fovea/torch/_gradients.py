@@ -83,7 +83,16 @@ def _inputs(tensors: Sequence[Optional[torch.Tensor]], call: Call) -> Dict[str, 
 def _spec(call: Call, lse_gradient: bool) -> Spec:
     from ._op import _spec as spec_of
 
+    for index, (one, wanted) in enumerate(zip(call.captures, call.wants[len(BY):])):
+        if wanted and not one.is_floating_point():
+            raise NotImplementedError(f"{_told(call, index)}, has no gradient: it holds no floats")
     return gradient_spec(spec_of(call.program), call.names(), lse_gradient)
+
+
+def _told(call: Call, index: int) -> str:
+    """A captured tensor, by what the user can know it by."""
+    one = call.captures[index]
+    return f"captured tensor {index}, {str(one.dtype).rpartition('.')[2]}{list(one.shape)}"
 
 
 def _lowered(call: Call, compile: Callable[[], Any]) -> Any:
@@ -92,14 +101,11 @@ def _lowered(call: Call, compile: Callable[[], Any]) -> Any:
     try:
         return compile()
     except CompileError as error:
-        others = [name for name in call.names() if name not in BY]
-        if not others or "only gradients of q, k and v are lowered" not in str(error):
+        if not any(call.wants[len(BY):]) or "only gradients of q, k and v are lowered" not in str(error):
             raise
-        index = int(others[0][len("capture"):])
-        one = call.captures[index]
         raise NotImplementedError(
-            f"captured tensor {index}, {str(one.dtype).rpartition('.')[2]}{list(one.shape)}, requires a gradient, and kernels "
-            "compute those by query, key and value alone: detach it, or use torch.no_grad()") from error
+            f"{_told(call, list(call.wants[len(BY):]).index(True))}, requires a gradient, and kernels compute those by query, "
+            "key and value alone: detach it, or use torch.no_grad()") from error
 
 
 _loaded: Dict[Tuple[Any, ...], Tuple[LoadedKernel, Dict[str, Any]]] = {}

@@ -322,3 +322,42 @@ def test_calls(run_python, build, script, refusals):
         launches = [line.split() for line in output.splitlines() if line.startswith("arguments:")][-2:]
         seeds = [[word for word in words[1:] if not word.startswith("0x") and abs(float(word)) > 1 << 32] for words in launches]
         assert len(seeds[0]) == len(seeds[1]) == 1 and seeds[0] != seeds[1]
+
+
+BACKWARD = """
+from fovea.torch import _gradients, _programs
+
+slopes = torch.ones(2)
+
+def score(s, b, h, i, j):
+    return s * 0.5 + slopes[h] * j
+
+q, do = (torch.zeros(2, 40, 2, 16).half().transpose(1, 2) for _ in range(2))
+k, v = (torch.zeros(2, 2, 70, 16).half() for _ in range(2))
+o, lse, dlse = torch.zeros_like(q), torch.zeros(2, 2, 40), torch.zeros(2, 2, 40)
+program, _ = _programs.program_of(score, None, _programs.Facts(torch.float16, q.device, 16, 16, None, True))
+columns, broadcast = torch.zeros(2, 2, 16, 40).half().mT, torch.zeros(16).half().expand(2, 2, 40, 16)
+for name, do, dlse, wants in (("all", do, dlse, [True] * 3), ("dv", do, None, [False, False, True]),
+                              ("copied", columns, None, [True, False, False]), ("broadcast", broadcast, dlse[:, :1].expand(2, 2, 40), [True] * 3)):
+    print("case:", name)
+    made = _gradients.launch((q, k, v, o, lse, do, dlse), _gradients.Call(program.captures, [], program.text, wants))
+    # A kernel for dV alone needs no output, and none for dQ alone.
+    wanted = [q, k, lse, slopes, *made] + [do] * (name != "copied") + [v, o] * wants[0] + ([dlse] if dlse is not None else [])
+    print("wanted:", *(hex(one.data_ptr()) for one in wanted), "not:", *([hex(do.data_ptr())] if name == "copied" else []))
+    assert [one.shape for one in made] == [one.shape for one, asked in zip((q, k, v), wants) if asked]
+    assert all(one.stride() == like.stride() for one, like in zip(made, [t for t, asked in zip((q, k, v), wants) if asked]))
+"""
+
+
+def test_gradients_are_launched(run_python, build):
+    """Each kernel of a backward pass on the current stream, with all tensors of the call; what kernels can't
+    read where it lies is copied, what is broadcast is not."""
+    cases = run_on_stand_in(run_python, build, BACKWARD).split("case: ")[1:]
+    assert [case.split()[0] for case in cases] == ["all", "dv", "copied", "broadcast"]
+    for case, count in zip(cases, (2, 1, 1, 2)):
+        lines = case.splitlines()
+        launches = [line for line in lines if line.startswith("launch grid")]
+        assert len(launches) == count and all("stream 0x77" in line for line in launches), case
+        given = {word for line in lines if line.startswith("arguments:") for word in line.split()[1:]}
+        wanted, unwanted = next(line for line in lines if line.startswith("wanted:")).split("not:")
+        assert set(wanted.split()[1:]) <= given and not set(unwanted.split()) & given, case

@@ -264,6 +264,12 @@ class RegionBuilder:
         names = ", ".join(index.name for index in indices)
         return self.op(f"tensor.extract {tensor.name}[{names}] : {tensor.type}", tensor.element)
 
+    def without_derivative(self, a: Value) -> Value:
+        """The same float, a constant to derivatives: by its bits, since integers have
+        none."""
+        bits = f"i{FLOATS[a.type]}"
+        return self.op(f"arith.bitcast {self.op(f'arith.bitcast {a.name} : {a.type} to {bits}', bits).name} : {bits} to {a.type}", a.type)
+
     def fused_multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """a * b + c of floats, rounded once."""
         return self.op(f"math.fma {a.name}, {b.name}, {c.name} : {a.type}", a.type)

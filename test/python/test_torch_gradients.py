@@ -228,6 +228,25 @@ def test_with_the_rest_of_pytorch(ours):
     torch.testing.assert_close(q.grad, 2 * once[0])
 
 
+def test_detached_scores(ours):
+    """What a score_mod detaches, or computes without gradients, is a constant."""
+
+    def quietly(s, b, h, i, j):
+        with torch.no_grad():
+            gate = torch.sigmoid(s)
+        return s * gate
+
+    given, _ = tensors()
+    for modify in (lambda s, b, h, i, j: s * s.detach(), quietly, lambda s, b, h, i, j: torch.exp(s.detach() / 4) + 0 * s):
+        expected = gradients(lambda q, k, v: scores(q, k, v, lambda s, i, j: modify(s, 0, 0, i, j)), given, double=True)
+        for backend, tolerance in (("interpret", 1e-4), ("interpret:tile", 2e-2)):
+            some = given if backend == "interpret" else [one.to(torch.bfloat16) for one in given]
+            wanted = expected if backend == "interpret" else gradients(
+                lambda q, k, v: scores(q, k, v, lambda s, i, j: modify(s, 0, 0, i, j)), some, double=True)
+            check(gradients(lambda q, k, v: ours.flex_attention(q, k, v, modify, enable_gqa=True, backend=backend), some), wanted,
+                  tolerance)
+
+
 def test_block_masks(fovea, ours):
     """The interpreter goes by the lists; kernels say that they can't yet."""
     given, _ = tensors()

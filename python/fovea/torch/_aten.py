@@ -394,9 +394,14 @@ def _masked_fill(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[st
 # --- Copies and constants -----------------------------------------------------
 
 
-@emitter("clone", "detach", "alias", "contiguous", "lift_fresh_copy", "detach_copy", "view_of")
+@emitter("clone", "alias", "contiguous", "lift_fresh_copy", "view_of")
 def _same(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     return tracer.expression(args[0])
+
+
+@emitter("detach", "detach_copy")
+def _detach(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    return tracer.without_derivative(tracer.expression(args[0]))
 
 
 @emitter("_to_copy", "to", "convert_element_type")

@@ -86,8 +86,10 @@ class Tracer(TorchDispatchMode):
         # The default imports all of torch._dynamo at the first op.
         return False
 
-    def __init__(self, region: RegionBuilder, captures: Captures):
+    def __init__(self, region: RegionBuilder, captures: Captures, derived: bool = False):
         super().__init__()
+        #: Whether there may be derivatives of what is recorded.
+        self.derived = derived and torch.is_grad_enabled()
         self.region, self.captures = region, captures
 
     # --- Operands ------------------------------------------------------------
@@ -140,6 +142,12 @@ class Tracer(TorchDispatchMode):
             return constant(self.region, source.number, dtype)
         return elementwise(self.region, lambda value: typed(self.region, value, dtype), [source], dtype)
 
+    def without_derivative(self, source: Expression) -> Expression:
+        """The same tensor, a constant to derivatives."""
+        if not self.derived or not source.dtype.is_floating_point or source.number is not None:
+            return source
+        return elementwise(self.region, self.region.without_derivative, [source], source.dtype)
+
     # --- Ops -----------------------------------------------------------------
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -163,12 +171,17 @@ class Tracer(TorchDispatchMode):
         fail(f"{function} can't be part of a kernel")
 
     def _result(self, result: Any) -> Any:
-        return self.symbol(result) if isinstance(result, Expression) else result
+        if not isinstance(result, Expression):
+            return result
+        # What is computed under torch.no_grad() has no derivative.
+        return self.symbol(result if torch.is_grad_enabled() else self.without_derivative(result))
 
     def _in_place(self, emit: Callable, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
         target = args[0]
         if not isinstance(target, Symbol):
             fail("a captured tensor can't be written")
+        if self.derived and not torch.is_grad_enabled():
+            fail("a tensor is changed in place under torch.no_grad(): what its derivative is then can't be said")
         result: Expression = emit(self, name, args, kwargs)
         if result.shape != target.expression.shape:
             fail(f"a result of shape {list(result.shape)} can't be written to a tensor of shape {list(target.shape)}")
@@ -235,7 +248,7 @@ def trace(function: Callable, role: str, captures: Captures, rows: int = 0) -> R
     blocks of so many queries are heads of the kernel (``_pieces``)."""
     names: List[Tuple] = [(name, "index") for name in ("b", "h", "i", "j")]
     region = RegionBuilder(([("s", "f32")] if role == "score_mod" else []) + names)
-    tracer = Tracer(region, captures)
+    tracer = Tracer(region, captures, derived=role == "score_mod")
     dtypes = {"f32": torch.float32, "index": torch.int64}
     given = list(region.arguments)
     if rows:

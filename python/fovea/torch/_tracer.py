@@ -180,8 +180,6 @@ class Tracer(TorchDispatchMode):
         target = args[0]
         if not isinstance(target, Symbol):
             fail("a captured tensor can't be written")
-        if self.derived and not torch.is_grad_enabled():
-            fail("a tensor is changed in place under torch.no_grad(): what its derivative is then can't be said")
         result: Expression = emit(self, name, args, kwargs)
         if result.shape != target.expression.shape:
             fail(f"a result of shape {list(result.shape)} can't be written to a tensor of shape {list(target.shape)}")

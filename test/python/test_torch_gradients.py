@@ -339,14 +339,27 @@ def without_grad(s, b, h, i, j):
     return s * factor
 
 
-def changed_without_grad(s, *_):
+def detached_within(s, *_):
+    return torch.exp(s.detach() / 4) + 0 * s
+
+
+def changed_without_grad(s, b, h, i, j):
     made = s * 1
     with torch.no_grad():
         made.clamp_(-0.5, 0.5)
     return made * s
 
 
-@pytest.mark.parametrize("modify", [detached, without_grad, changed_without_grad])
+def hidden_without_grad(s, b, h, i, j):
+    """What is -inf is changed twice."""
+    made = s * 1
+    with torch.no_grad():
+        for n in (2, 3):
+            made.masked_fill_((i + j) % n == 0, -torch.inf)
+    return made
+
+
+@pytest.mark.parametrize("modify", [detached, detached_within, without_grad, changed_without_grad, hidden_without_grad])
 @pytest.mark.parametrize("backend", ["interpret", "interpret:warp", "ptx:sm_90a"])
 def test_what_functions_hide_from_autograd(ours, modify, backend):
     given, _ = tensors(torch.float32 if backend == "interpret" else torch.bfloat16)

@@ -156,7 +156,9 @@ class Tracer(TorchDispatchMode):
         region = self.region
 
         def element(old: Value, new: Value) -> Value:
+            # 0, but NaN where the old number is infinite.
             nothing = region.binary("sub", old, region.without_derivative(old))
+            nothing = region.select(region.compare("eq", nothing, nothing), nothing, region.constant(0.0, nothing.type))
             return region.binary("add", region.without_derivative(new), nothing)
 
         return elementwise(region, element, [source, result], result.dtype)

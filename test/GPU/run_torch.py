@@ -7,7 +7,7 @@ f64 as the compiled FlexAttention's (two units in the last place of the dtype, i
 that is more). Times are medians of single calls by events, after warming up: with
 a BlockMask, whose lists the kernel reads; with the mask_mod in its place, whose
 blocks the compiler finds; PyTorch's.
-Also: lists of blocks that chance chose, tensors that must be copied or padded first (layout_cases.py), dropout, a call captured in a CUDA graph, a
+Also: gradients of these examples, by the same measure; lists of blocks that chance chose, tensors that must be copied or padded first (layout_cases.py), dropout, a call captured in a CUDA graph, a
 model under torch.compile, the first call's time with nothing cached and from the
 disk, by part, at most 1.5 s and 50 ms, and the host's time for repeated calls of each kind, at most 10 us more
 than a bare launch. The last line is
@@ -31,6 +31,7 @@ import torch
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
 import kernels
+from gradient_cases import check_gradients, check_training
 from hard_cases import check_hard_cases, exact
 from layout_cases import check_layout_cases
 
@@ -400,6 +401,8 @@ def main():
         for name, run, function in (("lists of blocks", check_lists, ours), ("CUDA graph", check_graph, ours),
                                     ("hard cases", check_hard, ours), ("layouts", check_layouts, ours),
                                     ("torch.compile", check_compile, ours),
+                                    ("gradients", functools.partial(check_gradients, compiled=compiled, examples=list(examples())), ours),
+                                    ("training", check_training, ours),
                                     ("dropout", check_dropout, fovea.torch.scaled_dot_product_attention)):
             outcomes.append(run(function))
             print("ok    " if outcomes[-1] else "FAILED", name)

@@ -85,12 +85,14 @@ def flex_attention(
     can be captured in a CUDA graph.
 
     Gradients flow to query, key and value, and from the log-sum-exp; the backward pass
-    keeps these, the output and the log-sum-exp. There are no gradients of gradients.
+    keeps these, the output, the log-sum-exp and what functions read. "interpret" has
+    gradients by captured tensors, too. There are no gradients of gradients.
 
     Raises TraceError with the line of a function that can't be a kernel's;
     CompileError for a variant that can't be compiled or a head_dim above 256,
     LaunchError for what the device refuses; ValueError for shapes that don't fit each other;
-    NotImplementedError for other devices and dtypes, and for gradients by captured tensors.
+    NotImplementedError for other devices and dtypes, and for gradients that kernels don't
+    compute, such as those by captured tensors, from the backward pass.
 
     >>> def alibi(score, b, h, q_idx, kv_idx):
     ...     return score + slopes[h] * (kv_idx - q_idx)

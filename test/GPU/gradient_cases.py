@@ -1,0 +1,86 @@
+"""Gradients of fovea.torch beside those of PyTorch's compiled FlexAttention, against attention in f64."""
+
+import functools
+
+import torch
+from torch.nn.attention.flex_attention import create_block_mask
+
+from hard_cases import exact
+
+
+def gradients(attend, given, do):
+    made = [one.detach().requires_grad_() for one in given]
+    with torch.enable_grad():
+        return torch.autograd.grad(attend(*made), made, do)
+
+
+def errors(found, expected):
+    return [(a.double() - b).abs().nan_to_num(torch.inf).max().item() for a, b in zip(found, expected)]
+
+
+def check_case(name, score_mod, mask_mod, group, compiled, ours, device="cuda", length=1024, dim=64):
+    """One example: whether each gradient is at most twice as far from that in f64 as PyTorch's
+    (two units in the last place, if that is more), and the same bits again, by a broadcast
+    and a transposed gradient of the output, too. A line that tells what is wrong, or None."""
+    generator = torch.Generator(device).manual_seed(2)
+    q, k, v, do = (torch.randn(2, n, length, dim, device=device, generator=generator).bfloat16() for n in (4, 4 // group, 4 // group, 4))
+    block_mask = None if mask_mod is None else create_block_mask(mask_mod, 2, 4, length, length, device=device)
+    theirs = functools.partial(compiled, score_mod=score_mod, block_mask=block_mask, enable_gqa=group > 1)
+    mine = functools.partial(ours, score_mod=score_mod, block_mask=mask_mod, enable_gqa=group > 1)
+    wrong = []
+    for kind, one in (("plain", do), ("broadcast", do[:1, :1, :1, :1].expand(do.shape)), ("transposed", do.mT.contiguous().mT)):
+        given = [each.double() for each in (q, k, v)]
+        expected = gradients(lambda *made: exact(*made, score_mod, mask_mod)[0], given, one.double())
+        found, again = gradients(mine, (q, k, v), one), gradients(mine, (q, k, v), one)
+        bounds = errors(gradients(theirs, (q, k, v), one), expected)
+        for by, error, bound, wanted, a, b in zip("qkv", errors(found, expected), bounds, expected, found, again):
+            bound = max(2 * bound, 2 * wanted.abs().max().item() * 2.0**-8)
+            if error > bound:
+                wrong.append(f"{name}, {kind}: d{by} is off by {error:.2e}, at most {bound:.2e}")
+            if not torch.equal(a, b):
+                wrong.append(f"{name}, {kind}: d{by} has other bits the second time")
+    return wrong
+
+
+def check_gradients(ours, compiled, examples):
+    wrong = []
+    for name, score_mod, mask_mod, kv_heads in examples:
+        torch.compiler.reset()
+        wrong += check_case(name, score_mod, mask_mod, 4 if name.startswith("GQA") else 1, compiled, ours)
+    for line in wrong:
+        print("       ", line)
+    return not wrong
+
+
+def check_training(ours, device="cuda"):
+    """A step under torch.compile, and one in a CUDA graph, give what a plain one gives."""
+    def step(attend, x, weight):
+        q, k, v = (torch.nn.functional.linear(x, one).unflatten(-1, (4, -1)).transpose(1, 2) for one in weight)
+        return torch.autograd.grad(attend(q, k, v).float().square().sum(), weight)[0]
+
+    def nearer(s, b, h, i, j):
+        return s + 0.01 * (j - i)
+
+    def causal(b, h, i, j):
+        return i >= j
+
+    def attend(q, k, v):
+        return ours(q, k, v, nearer, causal)
+
+    with torch.enable_grad():
+        x = torch.randn(2, 256, 64, device=device).bfloat16()
+        weight = torch.randn(3, 256, 64, device=device).bfloat16().requires_grad_()
+        expected = step(attend, x, weight)
+        torch.compiler.reset()
+        found = step(torch.compile(attend, fullgraph=True), x, weight)
+        close = torch.allclose(found.float(), expected.float(), rtol=2e-2, atol=1e-1)
+        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        with torch.cuda.stream(stream):
+            step(attend, x, weight)
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=stream):
+            recorded = step(attend, x, weight)
+        recorded.zero_()
+        graph.replay()
+        torch.cuda.synchronize()
+    return close and torch.equal(recorded, expected)

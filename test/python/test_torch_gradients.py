@@ -329,6 +329,24 @@ def test_attn_mask(ours):
         check(gradient(functools.partial(ours.scaled_dot_product_attention, backend="interpret"), q, k, v, mask), expected, tolerance)
 
 
+def test_attn_mask_in_a_graph(ours):
+    """A parameter, and booleans."""
+    (q, k, v, do), _ = tensors()
+    torch._dynamo.reset()
+
+    def attend(q, k, v, mask):
+        return ours.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True, backend="interpret")
+
+    compiled = torch.compile(attend, backend="aot_eager", fullgraph=True)
+    for mask in (torch.randn(4, 20, 30), torch.rand(20, 30) > 0.3, torch.randn(2, 1, 1, 30)):
+        found, expected = [], []
+        for function, results in ((attend, expected), (compiled, found)):
+            given = [q.clone().requires_grad_(), mask.clone().requires_grad_(mask.is_floating_point())]
+            results += torch.autograd.grad((function(given[0], k, v, given[1]) * do).sum(), [one for one in given if one.requires_grad])
+        for a, b in zip(found, expected):
+            torch.testing.assert_close(a, b)
+
+
 def detached(s, *_):
     return s * s.detach()
 

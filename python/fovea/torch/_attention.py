@@ -14,7 +14,7 @@ from ._dropout import dropout_numbers
 from ._pieces import widths_of
 from ._programs import Facts, Family, captures_of, known_family, program_of
 from ._shapes import as_before, as_four
-from ._tensor_masks import causal, causal_bias, check_mask, mask_family, mask_program
+from ._tensor_masks import causal, causal_bias, check_mask, mask_call, mask_family
 
 
 def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_masks.Form],
@@ -232,13 +232,14 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
     family: Optional[Family] = None
     if attn_mask is None:
         program, family = program_of(None, function, facts)
+        captures, text = program.captures, program.text
     else:
         check_mask(attn_mask, query, key)
         check_tangents((("attn_mask", attn_mask),))
-        program = mask_program(attn_mask, facts)
+        captures, text = mask_call(attn_mask, facts)
         family = mask_family(attn_mask) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
-    call = _op.Call(program.captures, (), program.text, derived, seed, offset)
+    call = _op.Call(captures, (), text, derived, seed, offset)
     form = form_of(options) if plain else None
     return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, attn_mask is not None)[0]
 

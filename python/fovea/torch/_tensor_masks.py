@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
@@ -46,6 +46,25 @@ def mask_program(attn_mask: torch.Tensor, facts: Facts) -> Program:
     region.finish(region.binary("add", region.arguments[0], bias.read(())))
     return assemble(captures, facts, region, None)
 
+
+def mask_call(attn_mask: torch.Tensor, facts: Facts) -> Tuple[List[torch.Tensor], str]:
+    """What the program of a mask reads, and its text. torch.compile can't follow how it
+    is made: the type and which sizes are 1 are all that it depends on."""
+    if torch.compiler.is_compiling():
+        # Chosen by the comparison, not its result: torch.compile guards that of a symbol.
+        ones = tuple([True if extent == 1 else False for extent in attn_mask.shape])
+        return [attn_mask], _text_while_compiling(attn_mask.dtype, ones, *facts)
+    program = mask_program(attn_mask, facts)
+    return program.captures, program.text
+
+
+def _text_while_compiling(dtype: torch.dtype, ones: Tuple[bool, ...], *facts: Any) -> str:
+    made = Facts(*facts)
+    return mask_program(torch.empty([1 if one else 2 for one in ones], dtype=dtype, device=made.device), made).text
+
+
+# As in _programs.
+_text_while_compiling._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 #: Programs around a tensor by its type and by which of its sizes are 1: these are read for all.
 _families: Dict[Tuple[Any, ...], Family] = {}

@@ -1,0 +1,223 @@
+"""Times our backward pass beside torch's attention backends, on one GPU.
+
+    FOVEA_LIBRARY_PATH=build-portable/lib PYTHONPATH=python python benchmarks/backward.py
+    python benchmarks/backward.py --cells 128:4096:causal 64:4096:full --schedule tile_n=32 --json out.json
+    python benchmarks/backward.py --fa3 fa3.so --flex       # beside FlashAttention-3's op and compiled flex_attention
+
+Each cell has 16k tokens in all and heads * d = 2048, bf16, stored as (B, S, H, D); all
+contestants get the same tensors, O and LSE. What is timed is the whole op: what it must
+compute or set to zero first, and what it rounds at the end. They take turns as in
+forward.py. FLOPs are 2 * (3 d + 2 dv) * pairs of query and key, half of them with a
+causal mask, for everyone. A contestant whose gradients differ from torch's in f32 by more
+than 1e-2 (norm of the error by norm) does not compete.
+"""
+
+import argparse
+import functools
+import json
+import pathlib
+import random
+import statistics
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("test/GPU", "python")]
+
+import kernels  # noqa: E402
+import report  # noqa: E402
+from fovea.bench import _forward  # noqa: E402
+from fovea.bench._forward import DEFAULT_CELLS, RELATIVE_ERROR  # noqa: E402
+from fovea.bench._timing import first_line, take_turns  # noqa: E402
+
+
+class Cell(_forward.Cell):
+    @property
+    def flops(self):
+        return super().flops / (self.d + self.dv) * (3 * self.d + 2 * self.dv)
+
+
+def make_tensors(torch, cell):
+    """q, k, v and do as (B, H, S, D), stored as (B, S, H, D)."""
+    dims = {"q": cell.d, "k": cell.d, "v": cell.dv, "do": cell.dv}
+    return {name: torch.randn(cell.b, cell.s, cell.h, d, device="cuda", dtype=torch.bfloat16).transpose(1, 2)
+            for name, d in dims.items()}
+
+
+def forward_results(torch, tensors, causal):
+    """O and LSE of torch's FLASH_ATTENTION, as (B, H, S, D) and (B, H, S)."""
+    q, k, v = (tensors[name] for name in "qkv")
+    scores = q.shape[-1] ** -0.5
+    o, lse = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal, scale=scores)[:2]
+    return o.transpose(1, 2).contiguous().transpose(1, 2), lse[:, :, : q.shape[2]].contiguous()
+
+
+def expected_gradients(torch, tensors, causal):
+    """Gradients of the first sequence's first two heads in f32."""
+    q, k, v, do = (tensors[name][:1, :2].float().contiguous().requires_grad_(name != "do") for name in ("q", "k", "v", "do"))
+    scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:], device="cuda", dtype=torch.bool).triu(1), -torch.inf)
+    return torch.autograd.grad(scores.softmax(-1) @ v, (q, k, v), do)
+
+
+def largest_error(found, expected):
+    """The largest norm of a gradient's error by its norm."""
+    return max(((a[:1, :2].float() - b).norm() / b.norm()).item() for a, b in zip(found, expected))
+
+
+def ours(torch, cell, target, schedule, tensors, o, lse):
+    """A launch of our kernels, and where it writes."""
+    import fovea
+
+    mask = (lambda b, h, q_idx, kv_idx: q_idx >= kv_idx) if cell.causal else None
+    spec = fovea.attention(mask_mod=mask, dtype="bf16", head_dim=cell.d, value_head_dim=cell.dv, lse=True,
+                           name="causal" if mask else "dense")
+    program = fovea.gradient(spec, by=("q", "k", "v"))
+    loaded = fovea.compile(program, target=target, schedule=schedule).loaded(torch.cuda.current_device())
+    gradients = {"d" + name: torch.full_like(tensors[name], torch.nan) for name in "qkv"}
+    given = {**tensors, "o": o, "lse": lse, **gradients}
+    words = []
+    for name in loaded.tensors:
+        words += [given[name].data_ptr(), *given[name].shape, *given[name].stride()]
+    stream = torch.cuda.current_stream().cuda_stream
+    return lambda: loaded.launch(stream, words), lambda: list(gradients.values())
+
+
+def flash3(torch, cell, tensors, o, lse):
+    """FlashAttention-3's own op on the same tensors."""
+    q, k, v, do, out = (tensor.transpose(1, 2) for tensor in (*(tensors[name] for name in ("q", "k", "v", "do")), o))
+    gradients = [torch.full_like(tensor, torch.nan) for tensor in (q, k, v)]
+
+    def call():
+        torch.ops.flash_attn_3.bwd(do, q, k, v, out, lse, *gradients, is_causal=cell.causal)
+
+    return call, lambda: [gradient.transpose(1, 2) for gradient in gradients]
+
+
+def through_autograd(torch, call, tensors):
+    """The backward pass of a function of q, k and v, by torch.autograd."""
+    inputs = [tensors[name].detach().requires_grad_() for name in "qkv"]
+    output = call(*inputs)
+    kept = []
+
+    def run():
+        kept[:] = torch.autograd.grad(output, inputs, tensors["do"], retain_graph=True)
+
+    return run, lambda: kept
+
+
+def torch_backend(torch, cell, backend, tensors):
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    with sdpa_kernel(getattr(SDPBackend, backend)):
+        call = functools.partial(torch.nn.functional.scaled_dot_product_attention, is_causal=cell.causal)
+        return through_autograd(torch, call, tensors)
+
+
+def flex(torch, cell, tensors):
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    torch.compiler.reset()  # else it would run without compilation after eight sizes
+    compiled = torch.compile(flex_attention, dynamic=False)
+    mask = None
+    if cell.causal:
+        mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, cell.s, cell.s, device="cuda")
+    return through_autograd(torch, functools.partial(compiled, block_mask=mask), tensors)
+
+
+def find_contestants(torch, cell, args, tensors):
+    """What could compete: name and a function that prepares it."""
+    o, lse = forward_results(torch, tensors, cell.causal)
+    found = {}
+    for schedule in args.schedule:
+        found[f"{report.OURS}[{schedule}]"] = functools.partial(ours, torch, cell, args.target, schedule, tensors, o, lse)
+    if args.fa3 and cell.dv == cell.d:
+        found["FlashAttention-3"] = functools.partial(flash3, torch, cell, tensors, o, lse)
+    for backend in ("FLASH_ATTENTION", "CUDNN_ATTENTION") if args.peers else ():
+        found[backend] = functools.partial(torch_backend, torch, cell, backend, tensors)
+    if args.flex:
+        found["flex_attention"] = functools.partial(flex, torch, cell, tensors)
+    return found
+
+
+def admit(torch, name, prepare, expected):
+    """The contestant's launch, if its gradients are right; else None after saying why."""
+    try:
+        launch, results = prepare()
+        launch()
+        torch.cuda.synchronize()
+        error = largest_error(results(), expected)
+    except Exception as failure:  # noqa: BLE001: the others still count
+        print(f"  {name} does not run: {first_line(failure)}", flush=True)
+        return None
+    if not error < RELATIVE_ERROR:
+        print(f"  {name} is wrong: the norm of its error is {error:.3g} of the gradient's", flush=True)
+        return None
+    return launch, error
+
+
+def run_cell(torch, cell, args, rng):
+    print(f"{cell.text}: B {cell.b}, H {cell.h}, S {cell.s}, d {cell.d}, dv {cell.dv}", flush=True)
+    tensors = make_tensors(torch, cell)
+    expected = expected_gradients(torch, tensors, cell.causal)
+    admitted = {name: admit(torch, name, prepare, expected)
+                for name, prepare in find_contestants(torch, cell, args, tensors).items()}
+    admitted = {name: found for name, found in admitted.items() if found}
+    rows = []
+    launches = {name: launch for name, (launch, _) in admitted.items()}
+    for name, times in take_turns(torch, launches, args.rounds, rng).items():
+        median = statistics.median(times)
+        rows.append({"cell": cell.text, "name": name, "tflops": cell.flops / (median * 1e-3) / 1e12, "median_ms": median,
+                     "error": admitted[name][1], "times_ms": times})
+    report.add_ratios(rows)
+    for row in sorted(rows, key=lambda row: -row["tflops"]):
+        print(f"  {row['name']:<28} {row['tflops']:8.1f} TFLOP/s {row['median_ms']:9.4f} ms  error {row['error']:.2e}", flush=True)
+    return rows
+
+
+def parse_arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cells", nargs="+", type=Cell, help="HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal, HEAD_DIM or HEAD_DIM/VALUE_HEAD_DIM")
+    parser.add_argument("--schedule", action="append", help="of our kernels, repeatable; auto by default")
+    parser.add_argument("--target", help="the device's best by default")
+    parser.add_argument("--fa3", help="a library with FlashAttention-3's ops, to be timed too")
+    parser.add_argument("--flex", action="store_true", help="time flex_attention too; it compiles for long")
+    parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="time torch's backends")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
+    parser.add_argument("--seed", type=int, help="of the contestants' order and the data")
+    parser.add_argument("--json", help="write the results there")
+    args = parser.parse_args(argv)
+    if args.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    args.cells = args.cells or [Cell(text) for text in DEFAULT_CELLS]
+    args.schedule = args.schedule or ["auto"]
+    return args
+
+
+def main():
+    args = parse_arguments()
+    torch, reason = kernels.find_torch()
+    if torch is None:
+        print(f"SKIP: {reason}")
+        return 0
+    if args.seed is not None:
+        torch.manual_seed(args.seed)
+    if args.fa3:
+        torch.ops.load_library(args.fa3)
+    major, minor = torch.cuda.get_device_capability()
+    args.target = args.target or kernels.default_targets(major, minor)[-1]
+    device = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
+    print(f"{device}; target {args.target}", flush=True)
+    rng, rows = random.Random(args.seed), []
+    for cell in args.cells:
+        rows += run_cell(torch, cell, args, rng)
+        torch.cuda.empty_cache()
+        if args.json:  # what is there, should a later cell end the process
+            pathlib.Path(args.json).write_text(json.dumps({"device": device, "rows": rows}, indent=1) + "\n")
+    print()
+    print("\n".join(report.format_table(rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -390,7 +390,7 @@ static fovea_status pack_parameter(const call *c, const fovea_parameter *p,
 
 static fovea_status pack_maps(const call *c, fovea_launch *launch) {
   const fovea_metadata *m = c->metadata;
-  for (int i = 0; i < m->num_parameters; ++i) {
+  for (int i = 0; i < m->num_all_parameters; ++i) {
     const fovea_parameter *p = &m->parameters[i];
     if (p->kind != FOVEA_PARAMETER_TENSOR_MAP)
       continue;

@@ -33,6 +33,8 @@ struct TargetInfo {
   /// Has tcgen05 and TMA: one thread issues dots, which accumulate in tensor
   /// memory.
   bool tensorMemoryDots = false;
+  /// Adds vectors of f32 to global memory in one instruction.
+  bool addsVectors = false;
   /// Kernels are lowered to PTX; else they stop at the warp level.
   bool emitsPTX = true;
 };

@@ -266,7 +266,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   // Of clusters; as many CTAs as these have.
   int64_t cluster = (*chosen)->cluster;
   AffineExpr items =
-      getWorkItems(builder, op.getWorkDims(), arguments,
+      getWorkItems(builder, kb.workDims.value_or(op.getWorkDims()), arguments,
                    chosen->getClusterRows(), kb.packedHeads, sizes) *
       cluster;
   ArrayAttr constraints = describeConstraints(builder, op),

@@ -6,12 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The gradients that attn.backward asks for, in kernels that sum nothing in
-// memory. A tile of queries meets all keys that it sees: dQ, and on the way D,
-// what the derivatives by a row's scores share. A tile of keys meets all
-// queries that see it, of all heads that share it: dK and dV; the scores lie
-// the other way there, so that they are operands as they are. Kernels follow
-// each other on a stream; the last one is the main kernel.
+// The gradients that attn.backward asks for. A tile of queries meets all keys
+// that it sees: dQ, and on the way D, what the derivatives by a row's scores
+// share. A tile of keys meets all queries that see it, of all heads that share
+// it: dK and dV; the scores lie the other way there, so that they are operands
+// as they are. Either both are done, in kernels that sum nothing in memory; or
+// tiles of keys add what they know of dQ to a sum in memory, which a kernel
+// before them sets to zero and one behind them rounds. Kernels follow each
+// other on a stream; the last one is the main kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,24 +25,37 @@
 
 namespace fovea {
 
-/// Which gradients one kernel computes.
+/// What one kernel does.
 struct BackwardPart {
+  /// Of queries: D, with zeros for dQ's sums; D and dQ; or dQ, rounded sums.
+  /// Of keys: dK and dV, and what there is to add to dQ's sums.
+  enum Kind { Delta, Queries, Round, Keys };
+  Kind kind;
   llvm::StringRef suffix;
-  bool query = false, key = false, value = false;
-  /// It only finds D.
-  bool onlyDelta() const { return !query && !key && !value; }
+  /// Of a kernel of keys: what it finds.
+  bool key = false, value = false;
+  /// dQ is summed in memory.
+  bool addsQuery = false;
+
   /// Its tiles are queries, or keys.
-  bool hasQueryTiles() const { return !key && !value; }
+  bool hasQueryTiles() const { return kind != Keys; }
+};
+
+/// Arguments of the kernels in scratch memory, by number.
+struct BackwardScratch {
+  /// D of each query: f32.
+  std::optional<unsigned> delta;
+  /// The sums of dQ: f32.
+  std::optional<unsigned> querySums;
 };
 
 /// One kernel of a backward pass.
 class BackwardEmitter {
 public:
-  /// `delta` is the number of the argument that D is in, if it is in memory.
   BackwardEmitter(KernelBuilder &kb, attn::BackwardOp op, BackwardPart part,
-                  const ScheduleFields &fields, std::optional<unsigned> delta)
-      : kb(kb), op(op), loc(op.getLoc()), part(part), fields(fields),
-        delta(delta) {}
+                  plan::KernelAttr plan, const BackwardScratch &scratch)
+      : kb(kb), op(op), loc(op.getLoc()), part(part), plan(plan),
+        scratch(scratch) {}
 
   /// Emits the kernel's body where the builder stands.
   mlir::LogicalResult emit();
@@ -52,6 +67,8 @@ private:
     mlir::Value head, query, key;
     mlir::Value queries, outputGradients, lse, delta;
     mlir::Value keys, values;
+    /// The keys again, some columns at a time: what dQ's products read.
+    llvm::SmallVector<mlir::Value, 2> keyParts;
     /// Whether some of its pairs may be masked, i1.
     mlir::Value partial;
   };
@@ -68,6 +85,7 @@ private:
   void emitCoordinates();
   mlir::LogicalResult emitQueryTile();
   mlir::LogicalResult emitKeyTile();
+  void emitRounded();
   mlir::FailureOr<Bounds> emitBounds(mlir::Region &region, mlir::Value head,
                                      mlir::Value first, mlir::Value of,
                                      mlir::Value limit);
@@ -92,11 +110,16 @@ private:
                body);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   emitHead(ScoreBlock block, mlir::ValueRange sums);
+  /// Adds what the block knows of dQ to the sums in memory.
+  void addQueryGradient(const ScoreBlock &block, mlir::Value gradients);
   /// Writes `scale` times the sum, or the sum, to a gradient.
   void store(mlir::Value sum, mlir::Value result, mlir::Value head,
              mlir::Value row, mlir::Value scale, llvm::StringRef name);
   /// The scale for a tile of sums `width` wide: a tile, or a scalar.
   mlir::Value emitScale(int64_t width);
+  mlir::Value scratchArgument(std::optional<unsigned> number) {
+    return kb.kernel.getArgument(*number);
+  }
   mlir::Value resultArgument(mlir::Value result) {
     return kb.resultArgument(
         mlir::cast<mlir::OpResult>(result).getResultNumber());
@@ -104,8 +127,8 @@ private:
 
   RegionContext makeContext(const ScoreBlock &block);
   /// Extents of a tile of scores.
-  int64_t getRows() const { return fields.tileM; }
-  int64_t getColumns() const { return fields.tileN; }
+  int64_t getRows() const { return plan->tileM; }
+  int64_t getColumns() const { return plan->tileN; }
   mlir::RankedTensorType scoreType(mlir::Type element) {
     return kb.tileType(getRows(), getColumns(), element);
   }
@@ -115,7 +138,8 @@ private:
   /// A value of each query as a tile of scores.
   mlir::Value broadcastRows(mlir::Value rows);
   mlir::Value product(llvm::StringRef name, mlir::Value a, mlir::Value b,
-                      mlir::Value sum, bool transposeB);
+                      mlir::Value sum, bool transposeB,
+                      bool transposeA = false);
   mlir::Value round(mlir::Value tile);
   mlir::Value loadRowValue(mlir::Value memref, mlir::Value head,
                            mlir::Value row);
@@ -124,8 +148,8 @@ private:
   attn::BackwardOp op;
   mlir::Location loc;
   BackwardPart part;
-  const ScheduleFields &fields;
-  std::optional<unsigned> delta;
+  plan::KernelAttr plan;
+  BackwardScratch scratch;
 
   mlir::Type element;
   int64_t headDim, valueHeadDim;

@@ -20,6 +20,10 @@
 using namespace mlir;
 using namespace fovea;
 
+// Columns of a product for dQ: few, so that who adds them up needs few
+// registers.
+static constexpr int64_t kPartColumns = 64;
+
 /// Operands of attn.backward by number.
 enum : unsigned { kQ, kK, kV, kO, kLse, kOutputGradient, kLseGradient };
 
@@ -42,8 +46,11 @@ void BackwardEmitter::emitCoordinates() {
   keys = kb.size(k, 2);
   group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
   bool ofQueries = part.hasQueryTiles();
+  KernelBuilder::WorkOrder order;
+  // Masks that look back give the first keys the most queries.
+  order.firstTilesFirst = !ofQueries;
   work = kb.beginWork(kb.size(q, 0), kb.size(ofQueries ? q : k, 1),
-                      ofQueries ? queries : keys, getRows(), {});
+                      ofQueries ? queries : keys, getRows(), order);
   keyHead = work.head;
   if (ofQueries)
     keyHead = arith::DivUIOp::create(b, loc, work.head, group);
@@ -166,6 +173,17 @@ void BackwardEmitter::loadKeys(ScoreBlock &block) {
                            keyLimit, "k");
   block.values = kb.loadHead(v, work.batch, keyHead, block.key, 0, count,
                              valueHeadDim, keyLimit, "v");
+  if (!part.addsQuery)
+    return;
+  if (headDim <= kPartColumns) {
+    block.keyParts = {block.keys};
+    return;
+  }
+  for (int64_t column = 0; column < headDim; column += kPartColumns)
+    block.keyParts.push_back(
+        kb.loadHead(k, work.batch, keyHead, block.key, column, count,
+                    std::min(headDim - column, kPartColumns), keyLimit,
+                    "kq." + std::to_string(column / kPartColumns)));
 }
 
 Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
@@ -188,8 +206,8 @@ Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
     sum = arith::SubFOp::create(b, loc, sum,
                                 loadRowValue(kb.operandArgument(kLseGradient),
                                              block.head, block.query));
-  if (delta)
-    tile::StoreOp::create(b, loc, sum, kb.kernel.getArgument(*delta),
+  if (scratch.delta)
+    tile::StoreOp::create(b, loc, sum, scratchArgument(scratch.delta),
                           ValueRange{work.batch, block.head, block.query},
                           ArrayRef<int64_t>{2, -1}, b.getStringAttr("delta"));
   return sum;
@@ -209,9 +227,9 @@ Value BackwardEmitter::round(Value tile) {
 }
 
 Value BackwardEmitter::product(StringRef name, Value a, Value c, Value sum,
-                               bool transposeB) {
-  return tile::DotOp::create(kb.builder, loc, a, c, sum, /*transposeA=*/false,
-                             transposeB, kb.builder.getStringAttr(name));
+                               bool transposeB, bool transposeA) {
+  return tile::DotOp::create(kb.builder, loc, a, c, sum, transposeA, transposeB,
+                             kb.builder.getStringAttr(name));
 }
 
 /// Which pairs of the block count, a tile of i1: mask_mod shows them, and the
@@ -296,13 +314,15 @@ Value BackwardEmitter::emitDropout(const ScoreBlock &block) {
 FailureOr<BackwardEmitter::Pairs>
 BackwardEmitter::emitPairs(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
-  bool areRows = part.hasQueryTiles(), needsGradients = part.query || part.key;
+  bool areRows = part.hasQueryTiles(),
+       needsGradients = areRows || part.key || part.addsQuery;
   auto dot = [&](StringRef name, Value ofQueries, Value ofKeys) {
     return product(name, areRows ? ofQueries : ofKeys,
                    areRows ? ofKeys : ofQueries, splatScore(0.0),
                    /*transposeB=*/true);
   };
-  Value before = emitScore(dot("s", block.queries, block.keys));
+  Value products = dot("s", block.queries, block.keys);
+  Value before = emitScore(products);
   Value byWeight;
   if (needsGradients)
     byWeight = dot("dp", block.outputGradients, block.values);
@@ -316,18 +336,29 @@ BackwardEmitter::emitPairs(const ScoreBlock &block) {
       return failure();
     score = modified->front();
   }
-  if (failed(emitVisible(block, score, byWeight)))
+  // Of what is hidden the exponent is selected, whatever it is. A plain score's
+  // scale is a factor there.
+  double factorOfExponent = llvm::numbers::log2e;
+  std::optional<double> scale = op.getConstantScale();
+  bool isPlain = !isModified && scale;
+  if (isPlain)
+    factorOfExponent *= *scale;
+  Value exponent = math::FmaOp::create(b, loc, isPlain ? products : score,
+                                       splatScore(factorOfExponent),
+                                       broadcastRows(block.lse));
+  if (failed(emitVisible(block, exponent, byWeight)))
     return failure();
-  Value weight = math::Exp2Op::create(
-      b, loc,
-      math::FmaOp::create(b, loc, score, splatScore(llvm::numbers::log2e),
-                          broadcastRows(block.lse)));
+  Value weight = math::Exp2Op::create(b, loc, exponent);
   Value factor = emitDropout(block), kept = weight;
   if (factor)
     kept = arith::MulFOp::create(b, loc, weight, factor);
   Pairs pairs{round(kept), {}};
   if (!needsGradients)
     return pairs;
+  // Where products are in flight beside it, half the registers count.
+  if (part.addsQuery && !factor)
+    weight =
+        arith::ExtFOp::create(b, loc, scoreType(b.getF32Type()), pairs.weights);
   if (factor)
     byWeight = arith::MulFOp::create(b, loc, byWeight, factor);
   Value gradient = arith::MulFOp::create(
@@ -385,7 +416,8 @@ FailureOr<ValueRange> BackwardEmitter::emitLoop(
   auto loop = tile::ForBlocksOp::create(
       b, loc, sums.getTypes(), bounds.lower, bounds.upper, bounds.fullLower,
       bounds.fullUpper, /*count=*/Value(), /*masked=*/Value(),
-      /*inits=*/ValueRange(), sums, getColumns(), /*descending=*/false);
+      /*inits=*/ValueRange(), sums, getColumns(),
+      /*descending=*/plan.hasRoles());
   SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
   llvm::append_range(types, sums.getTypes());
   Block &block = *b.createBlock(&loop.getBody(), {}, types,
@@ -404,9 +436,18 @@ LogicalResult BackwardEmitter::emitQueryTile() {
   ScoreBlock block;
   block.head = work.head;
   block.query = work.row;
-  block.delta = emitDelta(block);
-  if (part.onlyDelta())
+  if (part.kind == BackwardPart::Round) {
+    emitRounded();
     return success();
+  }
+  block.delta = emitDelta(block);
+  if (part.kind == BackwardPart::Delta) {
+    if (part.addsQuery)
+      store(kb.splat(getRows(), headDim, 0.0),
+            scratchArgument(scratch.querySums), work.head, work.row,
+            /*scale=*/Value(), "dq_sum");
+    return success();
+  }
   loadQueries(block, /*needsOutputGradients=*/true);
   FailureOr<Bounds> bounds =
       emitBounds(op.getKvBounds(), work.head, work.row, queries, keys);
@@ -432,6 +473,32 @@ LogicalResult BackwardEmitter::emitQueryTile() {
   return success();
 }
 
+void BackwardEmitter::emitRounded() {
+  Value sums = kb.loadHead(scratchArgument(scratch.querySums), work.batch,
+                           work.head, work.row, 0, getRows(), headDim,
+                           /*limit=*/Value(), "");
+  store(sums, resultArgument(op.getQueryGradient()), work.head, work.row,
+        emitScale(headDim), "dq_out");
+}
+
+void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
+                                       Value gradients) {
+  OpBuilder &b = kb.builder;
+  for (auto [index, keys] : llvm::enumerate(block.keyParts)) {
+    std::string suffix = "." + std::to_string(index);
+    int64_t columns = cast<RankedTensorType>(keys.getType()).getDimSize(1);
+    Value sum = product("dq" + suffix, gradients, keys,
+                        kb.splat(getColumns(), columns, 0.0),
+                        /*transposeB=*/false, /*transposeA=*/true);
+    tile::StoreOp::create(b, loc, sum, scratchArgument(scratch.querySums),
+                          ValueRange{work.batch, block.head, block.query,
+                                     kb.constant(index * kPartColumns)},
+                          /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
+                          /*fold=*/DenseI64ArrayAttr(), b.getUnitAttr(),
+                          b.getStringAttr("dq_sum" + suffix));
+  }
+}
+
 /// The sums over the queries of one head.
 FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
                                                         ValueRange sums) {
@@ -440,8 +507,9 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
   if (failed(bounds))
     return failure();
   OpBuilder &b = kb.builder;
-  if (keyLimit) {
-    // Rows of keys that the sequence does not have are masked everywhere.
+  if (keyLimit || part.addsQuery) {
+    // Rows of keys that there are not are masked everywhere: their weights are
+    // no numbers, and would reach dQ.
     Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(getRows()));
     Value exist =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, keys);
@@ -455,12 +523,17 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
         block.query = query;
         block.partial = partial;
         loadQueries(block, /*needsOutputGradients=*/true);
-        if (part.key)
+        if (part.key || part.addsQuery)
           block.delta =
-              loadRowValue(kb.kernel.getArgument(*delta), block.head, query);
+              loadRowValue(scratchArgument(scratch.delta), block.head, query);
         FailureOr<Pairs> pairs = emitPairs(block);
         if (failed(pairs))
           return failure();
+        // Two products read them, one of them transposed.
+        if (part.addsQuery)
+          pairs->gradients =
+              tile::StreamOp::create(kb.builder, loc, pairs->gradients,
+                                     kb.builder.getStringAttr("ds"));
         SmallVector<Value> next;
         if (part.value)
           next.push_back(product("dv", pairs->weights, block.outputGradients,
@@ -468,6 +541,8 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
         if (part.key)
           next.push_back(product("dk", pairs->gradients, block.queries,
                                  carried.back(), /*transposeB=*/false));
+        if (part.addsQuery)
+          addQueryGradient(block, pairs->gradients);
         return next;
       });
   if (failed(results))

@@ -296,7 +296,7 @@ void fovea::buildSummaries(const KernelBuilder &kb, tile::AbiOp main) {
   gpu::GPUFuncOp search = beginPrologueKernel(
       b, kb, main,
       {"summaries", arguments.getArrayRef(),
-       b.getArrayAttr(sizes.getArrayRef()), groups, fields});
+       b.getArrayAttr(sizes.getArrayRef()), groups, makePlan(context, fields)});
   auto argumentOf = [&](unsigned argument) -> Value {
     return search.getArgument(llvm::find(arguments, argument) -
                               arguments.begin());

@@ -160,7 +160,7 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
     headOfAll = divide(item, tiles);
     work.head = headOfAll;
     // CTAs start in order of their numbers: the longest ones first.
-    if (order.schedule == tile::WorkSchedule::Single)
+    if (order.schedule == tile::WorkSchedule::Single && !order.firstTilesFirst)
       tile = arith::SubIOp::create(builder, loc, lastTile, tile);
   }
   work.row = arith::MulIOp::create(builder, loc, tile, constant(tileM));

@@ -69,6 +69,8 @@ struct KernelBuilder {
   /// Scratch memory that the prologue fills: the kernel's last arguments.
   llvm::SmallVector<tile::ScratchMemRefParameterAttr> scratch = {};
   PackedHeads packedHeads = {};
+  /// What the main kernel's tiles are, where it is not what the op says.
+  std::optional<attn::WorkDims> workDims = {};
   /// Of the random numbers that the kernel draws, or null.
   mlir::IntegerAttr generator = {};
 
@@ -111,6 +113,8 @@ struct KernelBuilder {
     /// The same tile of all batch entries follows each other: they share what
     /// else it reads.
     bool batchFirst = false;
+    /// Without sections: a head's first tiles come first, not its last ones.
+    bool firstTilesFirst = false;
   };
   /// Starts the loop over tiles of `tileM` of the `rows` that each head of each
   /// batch entry has; the builder goes on in it.

@@ -43,11 +43,13 @@ unsigned fovea::declareScratch(KernelBuilder &kb, StringRef name,
 
 /// Lets the main kernel get ready under its prologue, where the target can.
 static void emitOverlap(OpBuilder &b, tile::AbiOp main, const KernelBuilder &kb,
-                        bool isFirst) {
+                        plan::KernelAttr plan, bool isFirst) {
   const TargetInfo *target = lookupTarget(main.getTarget());
   if (!kb.overlapPrologue || !target || !target->overlapsLaunches)
     return;
-  tile::AllowOverlapOp::create(b, main.getLoc());
+  // CTAs that have roles leave no room for others beside them.
+  if (!plan.hasRoles())
+    tile::AllowOverlapOp::create(b, main.getLoc());
   if (!isFirst)
     return;
   gpu::GPUFuncOp kernel = kb.kernel;
@@ -58,7 +60,6 @@ static void emitOverlap(OpBuilder &b, tile::AbiOp main, const KernelBuilder &kb,
 gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
                                           tile::AbiOp main,
                                           const PrologueKernel &described) {
-  MLIRContext *context = main.getContext();
   Location loc = main.getLoc();
   gpu::GPUFuncOp mainKernel = kb.kernel;
   SmallVector<Type> types;
@@ -77,13 +78,12 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
       b.getFunctionType(types, {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   b.setInsertionPoint(kernel);
-  const ScheduleFields &schedule = described.schedule;
   tile::AbiOp::create(b, loc, SymbolRefAttr::get(kernel), main.getTargetAttr(),
-                      makePlan(context, schedule), b.getArrayAttr(tensors),
+                      described.plan, b.getArrayAttr(tensors),
                       b.getArrayAttr(parameters), described.sizes,
                       AffineMapAttr::get(AffineMap::get(
                           0, described.sizes.size(), described.ctas)),
-                      b.getI64IntegerAttr(32 * schedule.warps),
+                      b.getI64IntegerAttr(32 * described.plan->warps),
                       b.getI64IntegerAttr(0), b.getArrayAttr({}),
                       /*persistent=*/IntegerAttr(),
                       /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
@@ -97,6 +97,6 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
   main.setPrologueAttr(b.getArrayAttr(prologue));
 
   b.setInsertionPointToStart(&kernel.getBody().front());
-  emitOverlap(b, main, kb, /*isFirst=*/prologue.size() == 1);
+  emitOverlap(b, main, kb, described.plan, /*isFirst=*/prologue.size() == 1);
   return kernel;
 }

@@ -48,7 +48,7 @@ struct PrologueKernel {
   /// Number of CTAs, in symbols for the sizes of that name.
   mlir::ArrayAttr sizes;
   mlir::AffineExpr ctas;
-  const ScheduleFields &schedule;
+  plan::KernelAttr plan;
 };
 
 /// Makes the kernel, with its ABI, behind those there are; both start as the

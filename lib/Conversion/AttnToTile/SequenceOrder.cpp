@@ -180,10 +180,10 @@ void fovea::buildSequenceOrder(const KernelBuilder &kb, tile::AbiOp main) {
   AffineExpr entries = memory.getExtents().getValue().getResults().back();
   unsigned arguments[] = {order.queryOffsets, order.keyOffsets, order.order};
   OpBuilder b(main.getContext());
-  gpu::GPUFuncOp kernel =
-      beginPrologueKernel(b, kb, main,
-                          {"order", arguments, memory.getSizes(),
-                           entries.ceilDiv(kPlaced), fields});
+  gpu::GPUFuncOp kernel = beginPrologueKernel(
+      b, kb, main,
+      {"order", arguments, memory.getSizes(), entries.ceilDiv(kPlaced),
+       makePlan(main.getContext(), fields)});
   Location loc = main.getLoc();
   Value cta =
       gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);

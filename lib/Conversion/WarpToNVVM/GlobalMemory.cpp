@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "BoxAccess.h"
+
 #include "Elements.h"
+#include "fovea/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -75,16 +77,24 @@ static void emitStore(OpBuilder &b, Location loc, Place place, Value value) {
 }
 
 /// Adds an f32 to memory, each at once, in any order.
-static void emitAdd(OpBuilder &b, Location loc, Place place, Value value) {
-  StringRef always = "red.global.add.f32 [$0], $1;";
-  if (!place.predicate) {
-    emitAsm(b, loc, always, "l,f", {place.address, value});
-    return;
+/// Adds one element to memory, or two that follow each other, at once.
+static void emitAdd(OpBuilder &b, Location loc, Place place,
+                    ValueRange values) {
+  bool isPair = values.size() == 2;
+  std::string text = isPair ? "red.global.add.v2.f32 [$0], {$1, $2};"
+                            : "red.global.add.f32 [$0], $1;";
+  std::string constraints = isPair ? "l,f,f" : "l,f";
+  SmallVector<Value> operands = {place.address};
+  llvm::append_range(operands, values);
+  if (place.predicate) {
+    std::string flag = "$" + std::to_string(operands.size());
+    text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, " + flag + ", 0;\n\t@p " +
+           text + "\n\t}";
+    constraints += ",r";
+    operands.push_back(
+        arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate));
   }
-  std::string text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\t@p " +
-                     always.str() + "\n\t}";
-  Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);
-  emitAsm(b, loc, text, "l,f,r", {place.address, value, flag});
+  emitAsm(b, loc, text, constraints, operands);
 }
 
 static Value fromMemory(OpBuilder &b, Location loc, Value value, Type element) {
@@ -239,12 +249,17 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
         vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
     Type element = tile.getElementType();
     int64_t count = elements->getNumResults();
+    const TargetInfo *target = lookupTarget(tile::AbiOp(abi).getTarget());
+    bool addsPairs = target && target->addsVectors;
     for (int64_t index = 0; index < count; ++index) {
       Value value = toMemory(rewriter, loc, elements.getResult(index));
       unsigned bits = value.getType().getIntOrFloatBitWidth();
       Place place = access.getPlace(index);
       if (op.getAdd()) {
-        emitAdd(rewriter, loc, place, value);
+        SmallVector<Value> values = {value};
+        if (addsPairs && access.isPair(index))
+          values.push_back(elements.getResult(++index));
+        emitAdd(rewriter, loc, place, values);
         continue;
       }
       if (bits == 16 && access.isPair(index)) {

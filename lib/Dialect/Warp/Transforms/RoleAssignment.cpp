@@ -23,12 +23,17 @@ static constexpr StringLiteral kRest = "*";
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// The role that owns the name itself, or null.
+/// The role that owns the name itself, or else its family, its first word; or
+/// null.
 static plan::RoleAttr lookupListed(ArrayRef<plan::RoleAttr> roles,
                                    StringAttr name) {
-  for (plan::RoleAttr role : roles)
-    if (role.ownsName(name))
-      return role;
+  if (!name)
+    return {};
+  StringRef family = name.strref().split('.').first;
+  for (StringAttr listed : {name, StringAttr::get(name.getContext(), family)})
+    for (plan::RoleAttr role : roles)
+      if (role.ownsName(listed))
+        return role;
   return {};
 }
 

@@ -1,0 +1,19 @@
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --attn-to-tile='target=sm_90a schedule=producer_registers=24'
+
+!t = tensor<?x?x?x64xbf16>
+!rows = tensor<?x?x?xf32>
+func.func @keys(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
+  // expected-error @+1 {{schedule has roles ('producer_registers'), which find all of the gradients by q, k and v}}
+  %dk = attn.backward %q, %k, %v, %o, %lse, %do gradients(k) : !t, !t, !t, !t, !rows, !t -> !t
+  return %dk : !t
+}
+
+// -----
+
+!w = tensor<?x?x?x256xbf16>
+!rows = tensor<?x?x?xf32>
+func.func @wide(%q: !w, %k: !w, %v: !w, %o: !w, %lse: !rows, %do: !w) -> (!w, !w, !w) {
+  // expected-error @+1 {{schedule has roles ('producer_registers'), which have registers for head dims up to 128, found 256}}
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do : !w, !w, !w, !w, !rows, !w -> !w, !w, !w
+  return %dq, %dk, %dv : !w, !w, !w
+}

@@ -1,0 +1,59 @@
+// The form of a backward pass in which one kernel finds all gradients: tiles of
+// keys outside, roles, wgmma, and dQ added up in memory, which a kernel before it
+// sets to zero and one behind it rounds. Against f64, at all levels: rows of keys
+// and queries that divide no tile, grouped heads, a mask, a score_mod.
+// DEFINE: %{run} = fovea-run --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=140,Skv=150 --check --target=sm_90a --schedule=producer_registers=24
+// RUN: %{run} %s --entry=dense --level=tile | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=dense --level=warp --seeds=5 | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=dense --level=ptx | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=capped --level=warp --seeds=5 | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=capped --level=ptx | FileCheck %s --check-prefix=NUMBERS
+// RUN: fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=24 --emit=warp | FileCheck %s
+// RUN: not fovea-compile %s --kernel=dense --target=sm_80 --schedule=producer_registers=24 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=24,tile_n=32 2>&1 | FileCheck %s --check-prefix=TILE
+// RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=20 2>&1 | FileCheck %s --check-prefix=BUDGET
+
+// NUMBERS: dq {{.*}} passed
+// NUMBERS-NEXT: dk {{.*}} passed
+// NUMBERS-NEXT: dv {{.*}} passed
+
+// CHECK-LABEL: gpu.func @dense(
+// CHECK-NOT: warp.dot
+// CHECK-LABEL: gpu.func @dense_delta(
+// CHECK-NOT: warp.dot
+// CHECK: tile.store "dq_sum"
+// CHECK-LABEL: gpu.func @dense_keys(
+// CHECK: role @load warps(4) regs(24)
+// CHECK: role @compute warps(8) regs(208)
+// CHECK: warp.dot "s"
+// CHECK: warp.dot "dp"
+// CHECK: warp.dot "dv"
+// CHECK: warp.dot "dk"
+// CHECK: role @reduce warps(4) regs(72)
+// CHECK: warp.dot "dq.0" {{.*}} transpose_a
+// CHECK: tile.store add "dq_sum.0"
+
+// TARGET: error: schedule has roles ('producer_registers'), which 'sm_80' does not support
+// TILE: error: schedule's 'tile_n' is 64 where roles share the work, found 32
+// BUDGET: error: schedule's 'producer_registers' must be a multiple of 8, found 20
+
+!t = tensor<?x?x?x64xbf16>
+!rows = tensor<?x?x?xf32>
+func.func @dense(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %dq, %dk, %dv : !t, !t, !t
+}
+
+func.func @capped(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %t = math.tanh %s : f32
+      attn.yield %t : f32
+    }
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %0 = arith.cmpi sge, %i, %j : index
+      attn.yield %0 : i1
+    }
+    : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %dq, %dk, %dv : !t, !t, !t
+}

@@ -221,6 +221,18 @@ class LoadedKernel:
     def launch_named(self, stream: int, arguments: Mapping[str, Any], check: bool = False) -> None:
         """The same by name, with all checks; those of the integers in tensors on
         request. Raises TypeError, LaunchError."""
+        words = self._words(arguments)
+        if check:
+            self.check(stream, words)
+        self.launch(stream, words)
+
+    def prepare_named(self, arguments: Mapping[str, Any]) -> PreparedLaunch:
+        """``prepare_packed`` of arguments by name, with all checks. Raises TypeError,
+        LaunchError."""
+        return self.prepare_packed(self._row.pack(*self._words(arguments)))
+
+    def _words(self, arguments: Mapping[str, Any]) -> List[Any]:
+        """The row of numbers of ``launch``. Raises TypeError."""
         words: List[Any] = []
         for name, dtype, rank in zip(self.tensors, self.dtypes, self.ranks):
             if name not in arguments:
@@ -236,9 +248,7 @@ class LoadedKernel:
             if name not in arguments:
                 raise TypeError(f"kernel '{self.name}' needs a number '{name}'")
             words.append(float(arguments[name]) if floating else int(arguments[name]))
-        if check:
-            self.check(stream, words)
-        self.launch(stream, words)
+        return words
 
     def info(self) -> Dict[str, Any]:
         """registers, local_memory (bytes: spills, vectors at a tensor's end) of a thread; threads,

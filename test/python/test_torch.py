@@ -578,12 +578,12 @@ def test_other_forms_are_refused(ours):
 LAUNCH = """
 import sys, torch
 import fovea, fovea.torch
-from fovea.torch import _op
+from fovea.torch import _launches, _op
 from fovea.torch._programs import Facts, program_of
 
 # The image is text of ours, not ptxas's to read.
 fovea._kernel.find_ptxas = lambda: None
-_op.targets_of, _op._current_stream = lambda device: ("sm_80",), lambda device: 0x77
+_op.targets_of, _launches.current_stream = lambda device: ("sm_80",), lambda device: 0x77
 slopes, gain, offset = torch.ones(4, device=sys.argv[1]), torch.tensor(0.5), torch.tensor(3)
 
 def score(score, b, h, q_idx, kv_idx):

@@ -64,6 +64,8 @@ step("long: other strides", call(a, b, c), a, b, c, other)
 step("long: another scale", call(q, k, v, scale=0.5), q, k, v, other)
 step("long: with log-sum-exp", call(q, k, v, return_lse=True), q, k, v, other)
 step("short: with log-sum-exp", call(q, k, v, return_lse=True), q, k, v, other)
+with torch.enable_grad():  # nothing requires one
+    step("short: with log-sum-exp, with gradients", call(q, k, v, return_lse=True), q, k, v, other)
 for kind in ("long", "short"):
     step(kind + ": with options", call(q, k, v, kernel_options={"num_warps": 4}), q, k, v, other)
     step(kind + ": other options", call(q, k, v, kernel_options={"schedule": "auto"}), q, k, v, other)
@@ -159,6 +161,8 @@ except ValueError as error:
 """
 
 SDPA = """
+from fovea.torch import _tensor_masks
+
 def call(q, k, v, *mask, **options):
     return lambda: scaled_dot_product_attention(q, k, v, *mask, **options)
 
@@ -170,6 +174,11 @@ for mask in (torch.ones(16, 16), torch.ones(16, 16) > 0, torch.ones(1, 16), torc
     again = mask.clone(); kept.append((mask, again))
     step("long: a mask", call(q, k, v, mask), q, k, v, mask)
     step("short: another of its form", call(q, k, v, again), q, k, v, again)
+    made = _tensor_masks.mask_family(mask)
+    # What a look-up would make in vain.
+    _tensor_masks.Family, family = None, _tensor_masks.Family
+    assert _tensor_masks.mask_family(again) is made
+    _tensor_masks.Family = family
 from torch.nn.attention import bias
 a, b, c = (t[:, :, :length] for t, length in zip(tensors(), (5, 16, 16)))
 for kind in ("long", "short"):

@@ -13,7 +13,7 @@ from conftest import ROOT  # noqa: E402
 from test_torch_calls import START, run_on_stand_in  # noqa: E402
 
 HOPPER = START + """
-from fovea.torch import _op
+from fovea.torch import _launches, _op
 _op.targets_of = lambda device: ("sm_90a",)
 copies = []
 copied = _op.copied
@@ -24,7 +24,7 @@ def keep(layout, tensor):
     copies.append((tensor, made))
     return made
 
-_op.copied = keep
+_op.copied = _launches.copied = keep
 
 def numbers(*shape):
     made = torch.randn(*shape).half()

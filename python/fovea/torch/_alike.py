@@ -18,7 +18,8 @@ except ImportError:
 
 def _look(tensor: torch.Tensor) -> Tuple[Any, ...]:
     strides = tensor.stride() if tensor.layout is torch.strided else None
-    return tensor.shape, strides, type(tensor), tensor.dtype, tensor.device, (
+    # Keys tell negative views and batches of vmap's.
+    return tensor.shape, strides, type(tensor), tensor.dtype, tensor.device, torch._C._dispatch_keys(tensor).raw_repr(), (
         tensor.requires_grad and torch.is_grad_enabled())
 
 

@@ -14,7 +14,7 @@ from torch.autograd import forward_ad as _forward_ad
 
 from . import _op
 from ._alike import alike
-from ._derivatives import in_forward_mode
+from ._launches import dispatch_modes, is_compiling, is_unwatched, transformations
 from ._pieces import adapted
 from ._programs import Family
 
@@ -22,16 +22,12 @@ from ._programs import Family
 _MOST_CALLS, _MOST_ALIKE = 256, 8
 Form = Tuple[Any, ...]
 
-_dispatch_modes, _transformations = torch._C._len_torch_dispatch_stack, torch._C._functorch.maybe_current_level
-is_compiling, _default_dtype = torch.compiler.is_dynamo_compiling, torch.get_default_dtype
+_default_dtype = torch.get_default_dtype
 
 
 def is_plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> bool:
-    """Whether a kernel can be launched right here: under modes (fake tensors,
-    tracing) and transformations an op must be seen. torch.compile takes the first
-    question for a constant and never meets the others."""
-    return (not is_compiling() and type(query) is type(key) is type(value) is torch.Tensor and not _dispatch_modes()
-            and _transformations() is None and not in_forward_mode())
+    """Whether a kernel can be launched right here: elsewhere an op must be seen."""
+    return is_unwatched() and type(query) is type(key) is type(value) is torch.Tensor
 
 
 def hints_of(kernel_options: Dict[str, Any]) -> Optional[Form]:
@@ -111,7 +107,7 @@ def find(family: Family, query: torch.Tensor, key: torch.Tensor, value: torch.Te
     wants beside query, key and value: lists of blocks and captured tensors, those of
     then unless others are given. Most calls are like the latest one, and to look up by
     sizes takes longer than to compare them with its. Not while torch.compile traces."""
-    if _dispatch_modes() or _transformations() is not None or _forward_ad._current_level >= 0:  # is_plain; types: see below
+    if dispatch_modes() or transformations() is not None or _forward_ad._current_level >= 0:  # is_plain; types: see below
         return None
     latest = family.latest
     if latest is not None:

@@ -16,8 +16,10 @@ from .._gradient import gradient_spec
 from .._launch import LoadedKernel
 from .._spec import BLOCK_LISTS, DROPOUT, Spec
 from ..errors import CompileError
+from . import _gradient_launches
 from ._derivatives import check_tangents, needs_gradient
-from ._layouts import copied, layouts_of
+from ._gradient_launches import Tensors
+from ._launches import Arguments, is_ordinary, is_unwatched
 from ._vmap import one_by_one
 
 #: The tensors that gradients are by beside captured ones, and all that come before these.
@@ -50,6 +52,14 @@ class Call(NamedTuple):
         every = (*BY, *(f"capture{index}" for index, _ in enumerate(self.captures)))
         return tuple(name for name, wanted in zip(every, self.wants) if wanted)
 
+    def others(self) -> Tuple[torch.Tensor, ...]:
+        """Tensors that are read beside those of the output."""
+        return (*self.blocks, *self.captures)
+
+    def form(self) -> Tuple[Any, ...]:
+        """What launches are told apart by, beside tensors."""
+        return self.program, tuple(self.wants), self.schedule, len(self.blocks)
+
 
 def _results(given: Dict[str, torch.Tensor], call: Call) -> List[torch.Tensor]:
     """Memory for gradients: dense, that of query, key and value in the order of their
@@ -67,7 +77,7 @@ def _results(given: Dict[str, torch.Tensor], call: Call) -> List[torch.Tensor]:
     return made
 
 
-def _inputs(tensors: Sequence[Optional[torch.Tensor]], call: Call) -> Dict[str, Any]:
+def _inputs(tensors: Tensors, call: Call) -> Dict[str, Any]:
     """By the names that the program has for them."""
     from ._op import _signed
 
@@ -108,50 +118,69 @@ def _lowered(call: Call, compile: Callable[[], Any]) -> Any:
             "key and value alone: detach it, or use torch.no_grad()") from error
 
 
-_loaded: Dict[Tuple[Any, ...], Tuple[LoadedKernel, Dict[str, Any]]] = {}
+_loaded: Dict[Tuple[Any, ...], LoadedKernel] = {}
 
 
-def _kernel_of(call: Call, lse_gradient: bool, device: int) -> Tuple[LoadedKernel, Dict[str, Any]]:
-    """The kernel on a device, and what it asks of its tensors; compiled at first use."""
+def _kernel_of(call: Call, lse_gradient: bool, device: int) -> LoadedKernel:
+    """The kernel on a device; compiled at first use."""
     from ._op import compiled
 
     key = (call.program, call.names(), lse_gradient, call.schedule, device)
     found = _loaded.get(key)
     if found is None:
         spec = _spec(call, lse_gradient)
-        kernel = _lowered(call, lambda: compiled(spec, device, {"schedule": call.schedule})).loaded(device)
-        layouts = dict(zip(kernel.tensors, layouts_of(kernel.facts, kernel.tensors)))
-        found = _loaded.setdefault(key, (kernel, layouts))
+        kernel = _lowered(call, lambda: compiled(spec, device, {"schedule": call.schedule}))
+        found = _loaded.setdefault(key, kernel.loaded(device))
     return found
 
 
-def launch(tensors: Sequence[Optional[torch.Tensor]], call: Call) -> List[torch.Tensor]:
-    """The op on CUDA."""
-    from ._op import _current_stream
-
+def _prepared(tensors: Tensors, call: Call) -> _gradient_launches.Run:
+    """A launch with such tensors, kept for calls that are like this one."""
     query, lse_gradient = tensors[0], tensors[TENSORS.index("dlse")]
     assert query is not None
-    if not call.names():
-        return []
-    kernel, layouts = _kernel_of(call, lse_gradient is not None, query.device.index)
-    named = _inputs(tensors, call)
-    made = _results(_by(tensors), call)
-    for name, tensor in list(named.items()):
-        layout = layouts.get(name)
-        if layout is not None and not (layout.fits(tensor) and layout.is_aligned(tensor)):
-            named[name] = copied(layout, tensor)
-        elif name in kernel.scalars and isinstance(tensor, torch.Tensor):
-            named[name] = tensor.item()
-    named.update((f"d{name}", one) for name, one in zip(call.names(), made))
-    kernel.launch_named(_current_stream(query.device.index), named)
-    return made
+    kernel = _kernel_of(call, lse_gradient is not None, query.device.index)
+    results = {f"d{name}": one for name, one in zip(call.names(), _results(_by(tensors), call))}
+    places = Arguments(kernel, (*TENSORS, *BLOCK_LISTS[:len(call.blocks)]), tuple(results))
+    others = call.others()
+    run = _gradient_launches.prepare(kernel, places, _inputs(tensors, call), tensors, others, results)
+    return _gradient_launches.keep(tensors, others, call.form(), run)
 
 
-def _by(tensors: Sequence[Optional[torch.Tensor]]) -> Dict[str, Any]:
+def launch(tensors: Tensors, call: Call) -> List[torch.Tensor]:
+    """The op on CUDA."""
+    others = call.others()
+    run = _gradient_launches.find(tensors, others, call.form())
+    if run is None:
+        if not call.names():
+            return []
+        run = _prepared(tensors, call)
+    return run(tensors, others, call.seed, call.offset)
+
+
+#: Types of devices on which the op is `launch`.
+_LAUNCHING = {"cuda"}
+
+
+def _directly(tensors: Tensors, call: Call) -> Optional[List[torch.Tensor]]:
+    """What the op gives, without the dispatcher, which takes longer than all else; None
+    where the op must be seen, or where a gradient of its own is asked for."""
+    if torch.is_grad_enabled() or not is_unwatched():
+        return None
+    others = call.others()
+    run = _gradient_launches.find(tensors, others, call.form())
+    if run is None:
+        given = [one for one in (*tensors, *others) if one is not None]
+        if given[0].device.type not in _LAUNCHING or not all(map(is_ordinary, given)):
+            return None
+        run = _prepared(tensors, call)
+    return run(tensors, others, call.seed, call.offset)
+
+
+def _by(tensors: Tensors) -> Dict[str, Any]:
     return dict(zip(BY, tensors))
 
 
-def interpret(tensors: Sequence[Optional[torch.Tensor]], call: Call) -> List[torch.Tensor]:
+def interpret(tensors: Tensors, call: Call) -> List[torch.Tensor]:
     """The op on the CPU: the program at a level, or the PTX for a chip."""
     if not call.names():
         return []
@@ -172,7 +201,7 @@ def interpret(tensors: Sequence[Optional[torch.Tensor]], call: Call) -> List[tor
 # --- The op -------------------------------------------------------------------
 
 
-def _split(arguments: Sequence[Any], named: Dict[str, Any]) -> Tuple[Sequence[Optional[torch.Tensor]], Call]:
+def _split(arguments: Sequence[Any], named: Dict[str, Any]) -> Tuple[Tensors, Call]:
     return arguments[:len(TENSORS)], Call(*arguments[len(TENSORS):], **named)
 
 
@@ -256,19 +285,24 @@ class Attention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, output_gradient: Optional[torch.Tensor], lse_gradient: Optional[torch.Tensor]) -> Any:
         # Behind query, key and value stand two that are no tensors.
-        needs = list(ctx.needs_input_grad)
-        wants = needs[:3] + needs[5:5 + ctx.count]
+        needs = ctx.needs_input_grad
+        wants = (*needs[:3], *needs[5:5 + ctx.count])
         if output_gradient is None and lse_gradient is None or not any(wants):
             return (None,) * len(needs)
         query, key, value, output, lse, *others = ctx.saved_tensors
         if output_gradient is None:
             output_gradient = torch.zeros_like(output)
+        elif output_gradient.dtype != output.dtype:
+            output_gradient = output_gradient.to(output.dtype)
         program, _, seed, offset, _, _, level = ctx.rest
-        made = iter(torch.ops.fovea.attention_backward(
-            query, key, value, output, lse, output_gradient.to(output.dtype), lse_gradient, others[:ctx.count],
-            others[ctx.count:], program, wants, seed, offset, level=level))
-        gradients = [next(made) if wanted else None for wanted in wants]
-        return (*gradients[:3], None, None, *gradients[3:], *(None,) * (len(others) - ctx.count))
+        captures, blocks = others[:ctx.count], others[ctx.count:]
+        tensors = query, key, value, output, lse, output_gradient, lse_gradient
+        made = _directly(tensors, Call(captures, blocks, program, wants, seed, offset, level=level))
+        if made is None:
+            made = torch.ops.fovea.attention_backward(*tensors, captures, blocks, program, wants, seed, offset, level=level)
+        remaining = iter(made)
+        gradients = [next(remaining) if wanted else None for wanted in wants]
+        return (*gradients[:3], None, None, *gradients[3:], *(None,) * len(blocks))
 
 
 __all__ = ["Attention", "define"]

@@ -8,24 +8,22 @@ the program.
 
 from __future__ import annotations
 
-import functools
 import operator
-import struct
 import threading
 from array import array
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
 from .. import _kernel
-from .._library import check as _check
 from .._launch import LoadedKernel, PreparedLaunch
 from .._spec import BLOCK_LISTS, DROPOUT, Spec
 from ..errors import Error
-from . import _gradients
+from . import _gradients, _launches
 from ._alike import alike
 from ._derivatives import check_tangents, in_forward_mode, needs_gradient
-from ._layouts import copied, layouts_of, misaligned
+from ._launches import MOST_ALIKE, MOST_SIZES, empty_like, memory, words
+from ._layouts import copied, misaligned
 from ._vmap import one_by_one
 
 # Without `lse` the second result is empty; `seed` and `offset` are those of dropout.
@@ -93,33 +91,13 @@ def compiled(spec: Spec, device: int, options: Mapping[str, str]) -> _kernel.Ker
                 + ", ".join(known))
 
 
-try:
-    _current_stream = torch._C._cuda_getCurrentRawStream  # type: ignore[attr-defined]
-except AttributeError:
-    def _current_stream(device: int) -> int:
-        return torch.cuda.current_stream(device).cuda_stream
-
-
-class Launcher:
-    """A kernel on a device, with its arguments in the order that it wants."""
+class Launcher(_launches.Arguments):
+    """A kernel on a device, and its launches by how tensors look."""
 
     def __init__(self, kernel: LoadedKernel):
-        self.kernel, self.device = kernel, kernel.device
         # Of (query, key, value, lists of blocks, captured tensors, log-sum-exp, output).
-        first = ("q", "k", "v", *(name for name in BLOCK_LISTS if name in kernel.tensors))
-        last = ("o", "lse")
-
-        def place(name: str) -> int:
-            if name in last:
-                return -1 - last.index(name)
-            return first.index(name) if name in first else len(first) + int(name[len("capture"):])
-
+        super().__init__(kernel, ("q", "k", "v", *(name for name in BLOCK_LISTS if name in kernel.tensors)), ("lse", "o"))
         self.lse = "lse" in kernel.tensors
-        self.tensors = tuple(place(name) for name in kernel.tensors)
-        #: What the kernel asks of tensors that it reads, by their places.
-        self.layouts = {at: layout for at, layout in zip(self.tensors, layouts_of(kernel.facts, kernel.tensors)) if at >= 0}
-        # Captured tensors of one element by their place, or numbers of dropout.
-        self.numbers = tuple((None, DROPOUT.index(name)) if name in DROPOUT else (place(name), None) for name in kernel.scalars)
         self._prepared: Dict[Tuple, Tuple[Prepared, ...]] = {}
 
     def prepared(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...]
@@ -131,10 +109,10 @@ class Launcher:
         for one in known:
             if one.fits(query, key, value, *others):
                 return one
-        if len(self._prepared) >= _MOST_SIZES:
+        if len(self._prepared) >= MOST_SIZES:
             self._prepared.clear()
         made = Prepared(self, query, key, value, others)
-        self._prepared[sizes] = (made, *known)[:_MOST_ALIKE]
+        self._prepared[sizes] = (made, *known)[:MOST_ALIKE]
         return made
 
 
@@ -154,35 +132,21 @@ class Prepared:
         # Strides that the kernel can't take; where tensors lie is another matter at each call.
         copies = tuple(place for place, layout in launcher.layouts.items() if not layout.fits(given[place]))
         # Where it looks as the query does, empty_like is what `outputs` makes, in less time.
-        plain = 0 not in copies and (o.shape, o.stride()) == (query.shape, _empty_like(query).stride())
-        make_o, make_lse = None if plain else _memory(o), None if lse is None else _memory(lse)
+        plain = 0 not in copies and (o.shape, o.stride()) == (query.shape, empty_like(query).stride())
+        make_o, make_lse = None if plain else memory(o), None if lse is None else memory(lse)
         if not o.numel():
             self.run = _nothing(make_o, make_lse)
             return
         for place in copies:
             given[place] = copied(launcher.layouts[place], given[place])
         in_order: Any = operator.itemgetter(*launcher.tensors)
-        row = array("q", _words(in_order(given)))
+        row = array("q", words(in_order(given)))
         for place in misaligned(launcher.layouts, given):
             # Addresses are each call's; this one need only be one that the kernel may have.
-            row[_first_word(launcher, given, place)] &= -launcher.layouts[place].alignment
+            row[launcher.first_word(given, place)] &= -launcher.layouts[place].alignment
         row.extend((0,) * len(launcher.numbers))
         run = _runner(launcher.kernel.prepare_packed(row.tobytes()), launcher, in_order, make_o, make_lse)
         self.run = _with_copies(run, launcher, copies) if copies else run
-
-
-def _words(tensors: Iterable[torch.Tensor]) -> List[int]:
-    """Addresses, sizes and strides. A scalar is a tensor of one element."""
-    words: List[int] = []
-    for tensor in tensors:
-        words.extend((tensor.data_ptr(), *(tensor.shape or (1,)), *(tensor.stride() or (1,))))
-    return words
-
-
-def _first_word(launcher: Launcher, given: Sequence[Any], place: int) -> int:
-    """Where a tensor's address stands among `_words`."""
-    before = launcher.tensors[:launcher.tensors.index(place)]
-    return sum(1 + 2 * max(given[other].dim(), 1) for other in before)
 
 
 Made = Tuple[torch.Tensor, Optional[torch.Tensor]]
@@ -194,7 +158,7 @@ def _nothing(make_o: Make, make_lse: Make) -> Callable[..., Made]:
 
     def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...], seed: int = 0,
             offset: int = 0) -> Made:
-        return _empty_like(query) if make_o is None else make_o(), None if make_lse is None else make_lse()
+        return empty_like(query) if make_o is None else make_o(), None if make_lse is None else make_lse()
 
     return run
 
@@ -202,11 +166,9 @@ def _nothing(make_o: Make, make_lse: Make) -> Callable[..., Made]:
 def _runner(launch: PreparedLaunch, launcher: Launcher, in_order: Any, make_o: Make, make_lse: Make) -> Callable[..., Made]:
     """A function, not a method: what it needs is in its own variables, for each look at
     an object's takes time."""
-    numbers, device = launcher.numbers, launcher.device
+    numbers, device, pack = launcher.numbers, launcher.device, launcher.row().pack
     start, count = launch.entry()
-    pack = struct.Struct("=" + "q" * len(launcher.tensors) + "".join(
-        "d" if one else "q" for one in launcher.kernel.floating)).pack
-    empty_like, data_ptr, current_stream = _empty_like, _data_ptr, _current_stream
+    empty_like, data_ptr, current_stream = _launches.empty_like, _launches.data_ptr, _launches.current_stream
 
     def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...], seed: int = 0,
             offset: int = 0) -> Made:
@@ -220,7 +182,7 @@ def _runner(launch: PreparedLaunch, launcher: Launcher, in_order: Any, make_o: M
             row = pack(*map(data_ptr, in_order(given)))
         status = start(current_stream(device), row, count)
         if status:
-            _launch_aligned(status, launcher, in_order, given, (seed, offset))
+            launcher.launch_aligned(status, in_order, given, (seed, offset))
         return o, lse
 
     return run
@@ -240,34 +202,6 @@ def _with_copies(run: Callable[..., Made], launcher: Launcher, places: Tuple[int
     return run_with_copies
 
 
-def _launch_aligned(status: int, launcher: Launcher, in_order: Any, given: Sequence[Any], numbers: Tuple[int, int]) -> None:
-    """After a launch that the runtime has refused: again, with copies of tensors whose
-    addresses are no multiples of what the kernel wants. Calls with others don't pay for
-    the question. Raises what was wrong if it was something else."""
-    places = misaligned(launcher.layouts, given)
-    if not places:
-        _check(status)
-    moved = list(given)
-    for place in places:
-        moved[place] = copied(launcher.layouts[place], moved[place])
-    launcher.kernel.launch(_current_stream(launcher.device), [*_words(in_order(moved)), *[
-        given[place].item() if number is None else numbers[number] for place, number in launcher.numbers]])
-
-
-_empty_like, _data_ptr = torch.empty_like, torch.Tensor.data_ptr
-
-
-def _memory(tensor: torch.Tensor) -> Callable[[], torch.Tensor]:
-    """Makes tensors that look so."""
-    # empty_like takes less time than empty_strided; its model need not have the memory.
-    model = tensor.new_empty(1).expand(tensor.shape)
-    if _empty_like(model).stride() == tensor.stride():
-        return functools.partial(_empty_like, model)
-    return functools.partial(torch.empty_strided, tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
-
-
-#: Of a launcher, by sizes of queries and keys; of those with the same.
-_MOST_SIZES, _MOST_ALIKE = 1024, 8
 _launchers: Dict[Tuple[str, str, str, int], Launcher] = {}
 _lock = threading.Lock()
 

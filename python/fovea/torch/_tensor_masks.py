@@ -71,8 +71,9 @@ _families: Dict[Tuple[Any, ...], Family] = {}
 
 
 def mask_family(attn_mask: torch.Tensor) -> Family:
-    form = (attn_mask.dtype, attn_mask.get_device(), *(extent == 1 for extent in attn_mask.shape))
-    return _families.setdefault(form, Family())
+    form = (attn_mask.dtype, attn_mask.get_device(), *[extent == 1 for extent in attn_mask.shape])
+    found = _families.get(form)
+    return _families.setdefault(form, Family()) if found is None else found
 
 
 # --- Biases that are functions ------------------------------------------------

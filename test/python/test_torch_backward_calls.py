@@ -1,0 +1,191 @@
+"""fovea.torch: a backward call that repeats an earlier one is one look-up and a launch,
+with the tensors of this call; whatever changes is noticed. On the tests' stand-in for
+a driver, which prints what kernels are given."""
+
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("torch.nn.attention.flex_attention")
+
+from test_torch_calls import run_on_stand_in  # noqa: E402
+
+START = """
+import torch
+import torch_on_stand_in as stand_in
+from fovea import _launch
+from fovea.torch import flex_attention, _gradients, _op
+
+# Tensors in host memory are a device's.
+_op._IMPLEMENTATIONS["cpu"] = _op._as_op(_op.launch)
+import warnings
+warnings.simplefilter("ignore")  # of an op that is defined again
+library = torch.library.Library("fovea", "IMPL")
+library.impl("attention_backward", _gradients._as_op(_gradients.launch), "CPU", allow_override=True)
+_gradients._LAUNCHING.add("cpu")
+
+counts = dict.fromkeys(("prepared", "unprepared", "op"), 0)
+
+def counted(owner, name, what):
+    function = getattr(owner, name)
+    def run(*arguments, **named):
+        counts[what] += 1
+        return function(*arguments, **named)
+    setattr(owner, name, run)
+
+counted(_launch.LoadedKernel, "prepare_packed", "prepared")
+counted(_launch.LoadedKernel, "launch", "unprepared")
+counted(torch.ops.fovea.attention_backward, "_op", "op")
+slopes = torch.ones(2)
+kept = []
+
+def score(s, b, h, i, j):
+    return s * 0.5 + slopes[h] * j
+
+def tensors(*shape, count=3):
+    kept.append([torch.zeros(*(shape or (1, 2, 32, 16))).half() for _ in range(count)])
+    return [one.requires_grad_() for one in kept[-1]]
+
+def step(wanted, run, *given, unprepared=0, op=0):
+    # A backward call: whether it was prepared before, and what kernels must be given.
+    before = dict(counts)
+    print("step:", flush=True)
+    made = run()
+    # All of these outlive the step: no two tensors have one address.
+    kept.append(made)
+    found = {what: counts[what] - before[what] for what in counts}
+    assert found == {"prepared": wanted == "long", "unprepared": unprepared, "op": op}, (wanted, found)
+    print("wanted:", *(hex(one.data_ptr()) for one in (*given, *made)), flush=True)
+    return made
+
+def forward(q, k, v, lse=True, function=score):
+    result = flex_attention(q, k, v, function, return_lse=True)
+    kept.append(result)
+    return result if lse else result[0]
+
+def backward(o, by, do, **options):
+    return lambda: torch.autograd.grad(o, by, do, retain_graph=True, **options)
+"""
+
+REPEATED = """
+q, k, v = tensors()
+o, lse = forward(q, k, v)
+of_q, of_kv = forward(q, k.detach(), v.detach()), forward(q.detach(), k, v)
+do, dlse = torch.zeros_like(o), torch.zeros_like(lse)
+step("long", backward(o, (q, k, v), do), q, k, v, o, lse, do, slopes)
+step("short", backward(o, (q, k, v), do), q, k, v, o, lse, do, slopes)
+for kind in ("long", "short"):
+    step(kind, backward((o, lse), (q, k, v), (do, dlse)), q, k, v, o, lse, do, dlse, slopes)
+    step(kind, backward(of_q[0], q, do), q, k, of_q[1], slopes)
+    step(kind, backward(of_kv[0], (k, v), do), q, k, of_kv[1], do, slopes)
+    turned = torch.zeros(1, 32, 2, 16).half().transpose(1, 2); kept.append(turned)
+    step(kind, backward(o, (q, k, v), turned), q, k, v, o, lse, turned, slopes)
+# Another call of the forward; then another captured tensor, gradient and dtype of it.
+a, b, c = tensors()
+other, sums = forward(a, b, c)
+do = torch.zeros_like(other)
+step("short", backward(other, (a, b, c), do), a, b, c, other, sums, do, slopes)
+step("short", lambda: torch.autograd.grad(other.float().sum(), (a, b, c), retain_graph=True), a, b, c, other, sums, slopes)
+slopes = torch.ones(2)
+other, sums = forward(a, b, c)
+step("short", backward(other, (a, b, c), do), a, b, c, other, sums, do, slopes)
+slopes = torch.ones(4)[::2]
+other, sums = forward(a, b, c)
+step("long", backward(other, (a, b, c), do), a, b, c, other, sums, do, slopes)
+# Other sizes and strides of the forward; keys of another length alone.
+for lengths in ((48, 32), (32, 48)):
+    a, (b, c) = tensors(1, 2, lengths[0], 16)[0], tensors(1, 2, lengths[1], 16, count=2)
+    other, sums = forward(a, b, c)
+    do = torch.zeros_like(other)
+    for kind in ("long", "short"):
+        step(kind, backward(other, (a, b, c), do), a, b, c, other, sums, do, slopes)
+a, b, c = (one.detach().transpose(1, 2).requires_grad_() for one in tensors(1, 32, 2, 16))
+other, sums = forward(a, b, c)
+for kind in ("long", "short"):
+    made = step(kind, backward(other, (a, b, c), other), a, b, c, other, sums, slopes)
+    assert all(one.stride() == like.stride() for one, like in zip(made, (a, b, c)))
+# One tensor for all: the sum of its gradients.
+a, = tensors(count=1)
+other, sums = forward(a, a, a)
+for kind in ("long", "short"):
+    run = backward(other, a, torch.zeros_like(other))
+    step(kind, lambda: run() and (), a, other, sums, slopes)
+print("derivatives are right:", [one.shape == a.shape for one in run()])
+"""
+
+NOTICED = """
+from torch.utils._python_dispatch import TorchDispatchMode
+
+q, k, v = tensors()
+o, lse = forward(q, k, v)
+do = torch.zeros_like(o)
+step("long", backward(o, (q, k, v), do), q, k, v, o, lse, do)
+# An address that kernels can't read: the runtime refuses it, and a copy goes in its place.
+odd = torch.zeros(do.numel() + 1).half()[1:].view_as(do); kept.append(odd)
+step("short", backward(o, (q, k, v), odd), q, k, v, o, lse, unprepared=1)
+# Columns are copied at each call.
+columns = torch.zeros(1, 2, 16, 32).half().mT
+for kind in ("long", "short"):
+    step(kind, backward(o, (q, k, v), columns), q, k, v, o, lse)
+
+# Who is to see ops sees this one.
+class Seen(TorchDispatchMode):
+    names = []
+    def __torch_dispatch__(self, function, types, arguments=(), named=None):
+        self.names.append(str(function))
+        return function(*arguments, **(named or {}))
+
+with Seen():
+    step("long", backward(o, (q, k, v), do), q, k, v, o, lse, do, op=1)
+assert "fovea.attention_backward.default" in Seen.names, Seen.names
+# A negative view is what its memory is not: the dispatcher makes it plain.
+negative = torch._neg_view(do); kept.append(negative)
+before = counts["op"]
+backward(o, (q, k, v), negative)()
+assert counts["op"] == before + 1
+# A gradient of a gradient is refused when it is asked for.
+made = backward(o, (q, k, v), do, create_graph=True)()
+try:
+    made[0].sum().backward()
+except NotImplementedError as error:
+    print("refused:", error)
+try:
+    torch.autograd.grad(o, q, torch.stack([do, do]), is_grads_batched=True, retain_graph=True)
+except Exception as error:
+    print("refused:", error)
+stacked = torch.vmap(lambda one: torch.autograd.grad(o, q, one, retain_graph=True)[0])(torch.stack([do, do]))
+assert stacked.shape == (2, *q.shape)
+with torch.no_grad():
+    q.add_(1)
+try:
+    backward(o, (q, k, v), do)()
+except RuntimeError as error:
+    print("refused:", error)
+"""
+
+
+def check_steps(output):
+    """Each step's kernels were given all that it says; how many there were."""
+    steps = output.split("step:")[1:]
+    for one in steps:
+        lines = one.splitlines()
+        given = {word for line in lines if line.startswith("arguments:") for word in line.split()[1:]}
+        wanted = next(line for line in lines if line.startswith("wanted:")).split()[1:]
+        assert set(wanted) <= given, (wanted, given)
+    return len(steps)
+
+
+def test_repeated(run_python, build):
+    """The same form of a call, whatever its tensors are, is not prepared again; another one is."""
+    output = run_on_stand_in(run_python, build, REPEATED, START)
+    assert check_steps(output) == 22
+    assert "derivatives are right: [True]" in output
+
+
+def test_noticed(run_python, build):
+    """What is no plain launch is none: copies, modes, views, derivatives of derivatives."""
+    output = run_on_stand_in(run_python, build, NOTICED, START)
+    assert check_steps(output) == 5
+    refused = [line for line in output.splitlines() if line.startswith("refused:")]
+    for line, part in zip(refused, ("no gradients of gradients", "torch.func.vmap", "modified by an inplace operation")):
+        assert part in line, line
+    assert len(refused) == 3

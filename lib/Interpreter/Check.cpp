@@ -54,6 +54,8 @@ namespace {
 /// shows what is small in each row and the same in all.
 class MeanError {
 public:
+  explicit MeanError(double factor) : factor(factor) {}
+
   /// Adds a row, whose errors are in units of its last place.
   /// Rows with equal errors, as where rows have equal weights, are one
   /// observation.
@@ -63,7 +65,7 @@ public:
     ++rows;
     errors += error;
     plainErrors += straightforward;
-    double excess = error - kFactor * straightforward;
+    double excess = error - factor * straightforward;
     sum += excess;
     squares += excess * excess;
   }
@@ -83,7 +85,9 @@ public:
 
 private:
   static constexpr int64_t kLeastRows = 64;
-  static constexpr double kFactor = 1.1, kDeviations = 4, kAbsolute = 0.01;
+  static constexpr double kDeviations = 4, kAbsolute = 0.01;
+
+  double factor;
 
   std::set<std::pair<double, double>> seen;
   int64_t rows = 0;
@@ -95,11 +99,11 @@ OutputCheck fovea::interp::checkRows(const HostTensor &found,
                                      const Array &meaning,
                                      const Array &straightforward,
                                      ElementKind weights, double longestValue,
-                                     MayBeNaN mayBeNaN) {
+                                     MayBeNaN mayBeNaN, double meanFactor) {
   OutputCheck check;
   double leastWeight = std::ldexp(1.0, getMinExponent(weights) + 1 -
                                            int(getPrecisionBits(weights)));
-  MeanError average;
+  MeanError average(meanFactor);
   auto got = toDoubles(found), means = toDoubles(meaning),
        plain = toDoubles(straightforward);
   int64_t columns = found.getShape().empty() ? 1 : found.getShape().back();

@@ -12,6 +12,7 @@
 #include "TileSupport.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Interpreter/Handlers.h"
+#include <array>
 
 using namespace mlir;
 using namespace fovea;
@@ -249,6 +250,19 @@ public:
       if (!addCoordinate(place, dims.row, row / dims.foldExtent) ||
           !addCoordinate(place, dims.fold, row % dims.foldExtent))
         continue;
+      if (dims.inFragments && dims.column == -1) {
+        visit(row, 0, 1,
+              memref.at(offset + dims.getFragmentPlace(start[dims.row] + row)));
+        continue;
+      }
+      if (dims.inFragments) {
+        place -= getSpread(row);
+        for (int64_t column = begin; column < end; ++column)
+          visit(row, column, 1,
+                memref.at(place +
+                          dims.getFragmentPlace(start[dims.column] + column)));
+        continue;
+      }
       if (dims.column != -1)
         place += (start[dims.column] + begin) * stride;
       visit(row, begin, end - begin, memref.at(place));
@@ -259,6 +273,16 @@ public:
   int64_t getStride() const { return stride; }
 
 private:
+  /// How much closer together the rows of a fragment are than those of the
+  /// memref.
+  int64_t getSpread(int64_t row) const {
+    if (dims.row == -1)
+      return 0;
+    int64_t inBlock = (start[dims.row] + row) % tile::BoxDims::kFragmentRows;
+    return inBlock *
+           (memref.strides[dims.row] - tile::BoxDims::kFragmentColumns);
+  }
+
   /// Adds `distance` places along a dimension; false where there is none.
   bool addCoordinate(int64_t &place, int64_t dim, int64_t distance) const {
     if (dim == -1)
@@ -301,8 +325,36 @@ std::shared_ptr<Array> fovea::interp::loadBox(Frame &frame, Value source,
   return result;
 }
 
+LogicalResult fovea::interp::checkFragments(Operation *op, Frame &frame,
+                                            Value memory, OperandRange indices,
+                                            const tile::BoxDims &dims,
+                                            ArrayRef<int64_t> extents) {
+  if (!dims.inFragments)
+    return success();
+  const MemRefView &memref = frame.get(memory).getMemRef();
+  const std::array<int64_t, 2> memoryDims = {dims.row, dims.column};
+  for (auto [t, dim] : llvm::enumerate(memoryDims)) {
+    if (dim == -1)
+      continue;
+    int64_t block = t == 0 && !dims.isVector()
+                        ? tile::BoxDims::kFragmentRows
+                        : tile::BoxDims::kFragmentColumns;
+    int64_t first = frame.getInteger(indices[dim]), size = memref.sizes[dim];
+    if (first < 0 || first % block != 0 || first > size - extents[t])
+      return frame.fail(op)
+             << "boxes of fragments start at a multiple of " << block
+             << " and lie in the memref, found " << extents[t]
+             << " elements from " << first << " on, of " << size;
+  }
+  return success();
+}
+
 static LogicalResult executeLoad(Operation *op, Frame &frame) {
   auto load = cast<tile::LoadOp>(op);
+  if (failed(checkFragments(op, frame, load.getSource(), load.getIndices(),
+                            load.getBoxDims(),
+                            load.getResult().getType().getShape())))
+    return failure();
   frame.set(load.getResult(),
             RuntimeValue::array(loadBox(
                 frame, load.getSource(), load.getIndices(), load.getBoxDims(),
@@ -373,6 +425,10 @@ std::function<void()> fovea::interp::prepareStore(
 
 static LogicalResult executeStore(Operation *op, Frame &frame) {
   auto store = cast<tile::StoreOp>(op);
+  if (failed(checkFragments(op, frame, store.getTarget(), store.getIndices(),
+                            store.getBoxDims(),
+                            store.getValue().getType().getShape())))
+    return failure();
   // A warp group stores the rows that it holds; of others it need not know.
   RowRange rows = getHeldRows(frame, store.getValue().getType());
   storeBox(frame, frame.getArray(store.getValue()), store.getTarget(),

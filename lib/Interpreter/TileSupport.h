@@ -41,6 +41,13 @@ auto withStorage(Storage storage, Fn fn) {
   llvm_unreachable("unknown storage");
 }
 
+/// Fails, with a diagnostic at `op`, where a box of fragments is no whole one.
+llvm::LogicalResult checkFragments(mlir::Operation *op, Frame &frame,
+                                   mlir::Value memory,
+                                   mlir::OperandRange indices,
+                                   const tile::BoxDims &dims,
+                                   llvm::ArrayRef<int64_t> extents);
+
 /// What `tile.load` reads: the box of `type`'s extents at `indices`, with zeros
 /// outside the memref and at or past `limit` (null for none) along the rows.
 std::shared_ptr<Array> loadBox(Frame &frame, mlir::Value source,

@@ -118,6 +118,9 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
   if (failed(claim(op, agent, slot, use, WriteKind::Copy)))
     return failure();
   MemRefType target = copy.getTarget().getType();
+  if (failed(checkFragments(op, frame, copy.getSource(), copy.getIndices(),
+                            copy.getBoxDims(), target.getShape())))
+    return failure();
   auto data = RuntimeValue::array(loadBox(
       frame, copy.getSource(), copy.getIndices(), copy.getBoxDims(),
       copy.getLimit(),

@@ -12,7 +12,8 @@ from ._spec import Program, Spec, as_spec
 _NAMES = ("do", "dlse", "dq", "dk", "dv", "dsinks", "dscale")
 
 
-def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool = False) -> Spec:
+def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool = False,
+             deterministic: bool = False) -> Spec:
     """The program of a program's gradients, to be compiled and run like any other.
 
     program
@@ -24,6 +25,10 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
         and v; ``interpret`` and ``reference`` all of them.
     lse
         whether the loss depends on the log-sum-exp, too.
+    deterministic
+        whether the same tensors give the same gradients, bit for bit, each time. Else
+        kernels may add parts of a gradient up as they come, where that is faster: its
+        last bits differ from run to run.
 
     The result takes q, k, v, then ``o`` and ``lse`` as the program gave them, ``do``, the
     gradient of the loss by o, with ``lse`` ``dlse``, that by the log-sum-exp, and what else
@@ -44,13 +49,15 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
         if name in _NAMES:
             raise ValueError(f"a captured tensor can't be named {name!r}, which is an argument of gradients")
     internal = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
-    return gradient_spec(spec, tuple(internal.get(name, name) for name in by or ()), lse)
+    return gradient_spec(spec, tuple(internal.get(name, name) for name in by or ()), lse, deterministic)
 
 
 @functools.lru_cache(maxsize=1024)
-def gradient_spec(spec: Spec, wants: Tuple[str, ...], lse_gradient: bool) -> Spec:
+def gradient_spec(spec: Spec, wants: Tuple[str, ...], lse_gradient: bool, deterministic: bool = False) -> Spec:
     """The same by the program's own names (``capture0``), kept."""
     options = f"only-backward=true lse-gradient={str(lse_gradient).lower()}"
+    if deterministic:
+        options += " deterministic=true"
     if wants:
         options = f"gradients={','.join(wants)} {options}"
     with Context() as context:

@@ -1,14 +1,14 @@
 // The form of a backward pass in which one kernel finds all gradients: tiles of
 // keys outside, roles, wgmma, and dQ added up in memory, which a kernel before it
-// sets to zero and one behind it rounds. Against f64, at all levels: rows of keys
+// sets to zero and one behind it rounds. It is what a target with wgmma gets. Against f64, at all levels: rows of keys
 // and queries that divide no tile, grouped heads, a mask, a score_mod.
-// DEFINE: %{run} = fovea-run --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=140,Skv=150 --check --target=sm_90a --schedule=producer_registers=24
+// DEFINE: %{run} = fovea-run --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=140,Skv=150 --check --target=sm_90a
 // RUN: %{run} %s --entry=dense --level=tile | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=dense --level=warp --seeds=5 | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=dense --level=ptx | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=capped --level=warp --seeds=5 | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=capped --level=ptx | FileCheck %s --check-prefix=NUMBERS
-// RUN: fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=24 --emit=warp | FileCheck %s
+// RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s
 // RUN: not fovea-compile %s --kernel=dense --target=sm_80 --schedule=producer_registers=24 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=24,tile_n=32 2>&1 | FileCheck %s --check-prefix=TILE
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=20 2>&1 | FileCheck %s --check-prefix=BUDGET
@@ -25,16 +25,38 @@
 // CHECK-LABEL: gpu.func @dense_keys(
 // CHECK: role @load warps(4) regs(24)
 // CHECK: role @compute warps(8) regs(208)
-// CHECK: warp.dot "s"
-// CHECK: warp.dot "dp"
-// CHECK: warp.dot "dv"
-// CHECK: warp.dot "dk"
+// The first block's weights; then, in each round, what dS needs, the next block's
+// scores and dK, the next weights, and the waits for the sums.
+// CHECK: warp.dot async "s"
+// CHECK: math.exp2
+// CHECK: scf.for
+// CHECK: warp.dot async "dp"
+// CHECK: warp.dot async "dv"
+// CHECK: warp.dot_wait
+// CHECK: warp.local_load {{.*}} tensor<1x64xf32
+// CHECK: warp.local_store "ds"
+// CHECK: warp.dot async "s"
+// CHECK: warp.dot async "dk"
+// CHECK: warp.dot_wait
+// CHECK: math.exp2
+// CHECK: warp.dot_wait {{.*}} above
 // CHECK: role @reduce warps(4) regs(72)
 // CHECK: warp.dot "dq.0" {{.*}} transpose_a
-// CHECK: tile.store add "dq_sum.0"
+// CHECK: tile.store add "dq_sum.0" {{.*}} fragments
+
+// Two kernels where it is asked for, or where the gradients are to be the same each time.
+// RUN: fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=0 --emit=warp | FileCheck %s --check-prefix=TWO
+// RUN: fovea-compile %s --kernel=same --target=sm_90a --emit=warp | FileCheck %s --check-prefix=ORDER
+// RUN: not fovea-compile %s --kernel=same --target=sm_90a --schedule=producer_registers=24 2>&1 | FileCheck %s --check-prefix=SAME
+// TWO-NOT: role @
+// TWO: tile.store "dq_out"
+// ORDER-LABEL: gpu.func @same(
+// ORDER-NOT: role @
+// ORDER: tile.store "dq_out"
+// SAME: error: schedule has roles ('producer_registers'), which add up dq in any order, where it is to be deterministic
 
 // TARGET: error: schedule has roles ('producer_registers'), which 'sm_80' does not support
-// TILE: error: schedule's 'tile_n' is 64 where roles share the work, found 32
+// TILE: error: schedule's 'tile_n' is 64 where roles share the work ('producer_registers=0': none do), found 32
 // BUDGET: error: schedule's 'producer_registers' must be a multiple of 8, found 20
 
 !t = tensor<?x?x?x64xbf16>
@@ -55,5 +77,10 @@ func.func @capped(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, 
       attn.yield %0 : i1
     }
     : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %dq, %dk, %dv : !t, !t, !t
+}
+
+func.func @same(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do deterministic : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
   return %dq, %dk, %dv : !t, !t, !t
 }

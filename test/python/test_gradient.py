@@ -38,11 +38,13 @@ def check(found, wanted):
         assert (torch.from_numpy(a).double() - b).abs().max() < 2e-2 * b.abs().max()
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
-def test_kernels(fovea, spec, target):
-    """One artefact with all kernels, which a runtime launches by names."""
+@pytest.mark.parametrize("target, deterministic", [("sm_80", False), ("sm_90a", False), ("sm_90a", True)])
+def test_kernels(fovea, spec, target, deterministic):
+    """One artefact with all kernels, which a runtime launches by names. Nothing is added to
+    memory where sums are to have one order."""
     given, wanted = arrays()
-    kernel = fovea.compile(fovea.gradient(spec, by=("q", "k", "v")), target=target)
+    kernel = fovea.compile(fovea.gradient(spec, by=("q", "k", "v"), deterministic=deterministic), target=target)
+    assert ("red.global.add" in kernel.ptx) == (target == "sm_90a" and not deterministic)
     again = fovea.Kernel.from_bytes(kernel.to_bytes())
     for level in ("attn", "tile", "ptx"):
         check(again.interpret(given["q"], given["k"], given["v"], level=level,

@@ -205,6 +205,29 @@ class _watched(torch.utils._python_dispatch.TorchDispatchMode):
         return function(*arguments, **(options or {}))
 
 
+def test_deterministic_algorithms(ours, monkeypatch):
+    """The op is told, also where it is compiled."""
+    from fovea.torch import _gradients
+
+    given, _ = tensors()
+
+    def attend(q, k, v):
+        return ours.flex_attention(q, k, v, soft_cap, back_three, enable_gqa=True, backend="interpret")
+
+    told, make_spec = [], _gradients._spec
+    monkeypatch.setattr(_gradients, "_spec", lambda call, lse: told.append(call.deterministic) or make_spec(call, lse))
+    torch._dynamo.reset()
+    compiled = torch.compile(attend, backend="aot_eager", fullgraph=True)
+    for one in (attend, compiled):
+        for wanted in (True, False):
+            torch.use_deterministic_algorithms(wanted)
+            try:
+                gradients(one, given)
+            finally:
+                torch.use_deterministic_algorithms(False)
+    assert told == [True, False, True, False]
+
+
 def test_with_the_rest_of_pytorch(ours):
     """torch.compile, checkpoints, accumulation; equal bits each time."""
     from torch.utils.checkpoint import checkpoint

@@ -139,6 +139,7 @@ bool fovea::run::checkOutputs(const Program &program, const Program &reference,
   if (!evaluate(reference, inputs, Precision::Typed, once, straightforward))
     return false;
   NonFiniteValues values(reference.signature, inputs);
+  bool isGradient = reference.signature.findInput("do") >= 0;
   // Weights have the type of V.
   std::optional<ElementKind> weights;
   double longestValue = 0;
@@ -174,7 +175,9 @@ bool fovea::run::checkOutputs(const Program &program, const Program &reference,
             ? checkLogSumExp(tensor, means)
             : interp::checkRows(
                   tensor, means, straightforward[found].getArray(),
-                  weights.value_or(tensor.getKind()), longestValue, mayBeNaN));
+                  weights.value_or(tensor.getKind()), longestValue, mayBeNaN,
+                  isGradient ? interp::kGradientMeanFactor
+                             : interp::kMeanFactor));
   }
   return true;
 }

@@ -36,6 +36,8 @@ struct BackwardPart {
   bool key = false, value = false;
   /// dQ is summed in memory.
   bool addsQuery = false;
+  /// Then: derivatives by scores stay in registers for dK's product.
+  bool keepsGradients = false;
 
   /// Its tiles are queries, or keys.
   bool hasQueryTiles() const { return kind != Keys; }
@@ -45,8 +47,9 @@ struct BackwardPart {
 struct BackwardScratch {
   /// D of each query: f32.
   std::optional<unsigned> delta;
-  /// The sums of dQ: f32.
-  std::optional<unsigned> querySums;
+  /// Where dQ is summed in memory, in fragments, as D is then: what each query
+  /// adds to its exponents, f32, and the sums: f32.
+  std::optional<unsigned> exponents, querySums;
 };
 
 /// One kernel of a backward pass.
@@ -62,20 +65,21 @@ public:
 
 private:
   /// One tile of scores, and what it is computed from: queries and output
-  /// gradients, with the rows' LSE in units of log 2 and D.
+  /// gradients, with what the rows' LSE adds to exponents and D.
   struct ScoreBlock {
     mlir::Value head, query, key;
-    mlir::Value queries, outputGradients, lse, delta;
+    mlir::Value queries, outputGradients, exponents, delta;
     mlir::Value keys, values;
     /// The keys again, some columns at a time: what dQ's products read.
     llvm::SmallVector<mlir::Value, 2> keyParts;
     /// Whether some of its pairs may be masked, i1.
     mlir::Value partial;
   };
-  /// Weights as dropout leaves them and derivatives by scores before score_mod,
-  /// rounded to what products take; the latter unrounded, too.
-  struct Pairs {
-    mlir::Value weights, gradients;
+  /// What a block's scores give: the weights before dropout, what that
+  /// multiplies them by (or null), and their product as products take it; the
+  /// scores before score_mod.
+  struct Weights {
+    mlir::Value weight, factor, rounded, score;
   };
   /// What a region of bounds says, within the rows that there are.
   struct Bounds {
@@ -83,6 +87,7 @@ private:
   };
 
   void emitCoordinates();
+  mlir::Value emitHeadsPerSection();
   mlir::LogicalResult emitQueryTile();
   mlir::LogicalResult emitKeyTile();
   void emitRounded();
@@ -93,9 +98,16 @@ private:
   void loadKeys(ScoreBlock &block);
   /// D of the tile's rows, from O and its gradient; goes to memory, too.
   mlir::Value emitDelta(const ScoreBlock &block);
-  mlir::FailureOr<Pairs> emitPairs(const ScoreBlock &block);
-  mlir::LogicalResult emitVisible(const ScoreBlock &block, mlir::Value &score,
-                                  mlir::Value &byWeight);
+  mlir::FailureOr<Weights> emitWeights(const ScoreBlock &block);
+  /// Derivatives by scores before score_mod, rounded, of those by weights.
+  mlir::FailureOr<mlir::Value> emitGradients(const ScoreBlock &block,
+                                             const Weights &weights,
+                                             mlir::Value byWeight);
+  /// A product of what is by queries and what is by keys, as scores lie.
+  mlir::Value emitPairProduct(llvm::StringRef name, mlir::Value ofQueries,
+                              mlir::Value ofKeys);
+  mlir::FailureOr<mlir::Value> emitVisible(const ScoreBlock &block,
+                                           mlir::Value exponent);
   mlir::FailureOr<mlir::Value> emitKeep(const ScoreBlock &block);
   /// What dropout multiplies weights by, or null.
   mlir::Value emitDropout(const ScoreBlock &block);
@@ -108,6 +120,8 @@ private:
            llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
                mlir::Value, mlir::Value, mlir::ValueRange)>
                body);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  emitBlockOfKeyTile(const ScoreBlock &block, mlir::ValueRange carried);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   emitHead(ScoreBlock block, mlir::ValueRange sums);
   /// Adds what the block knows of dQ to the sums in memory.
@@ -141,8 +155,17 @@ private:
                       mlir::Value sum, bool transposeB,
                       bool transposeA = false);
   mlir::Value round(mlir::Value tile);
+  mlir::Value splatLike(mlir::Value tile, double value);
+  /// What is added to exponents of 2, and which rows see nothing, by LSE.
+  mlir::Value emitExponents(mlir::Value rows);
+  mlir::Value emitSeesNothing(mlir::Value rows);
   mlir::Value loadRowValue(mlir::Value memref, mlir::Value head,
                            mlir::Value row);
+  mlir::Value loadScratchValue(std::optional<unsigned> number, mlir::Value head,
+                               mlir::Value row, llvm::StringRef name);
+  void storeScratchValue(mlir::Value value, std::optional<unsigned> number,
+                         mlir::Value head, mlir::Value row,
+                         llvm::StringRef name);
 
   KernelBuilder &kb;
   attn::BackwardOp op;

@@ -15,10 +15,17 @@
 using namespace mlir;
 using namespace fovea;
 
+// Queries of a block, in all kernels but those that ask for fewer; columns that
+// a product takes at a time.
+static constexpr int64_t kBlockQueries = 64, kStep = 16;
 // Both sums of a tile of keys stay in registers up to so many columns.
 static constexpr int64_t kMaxSharedColumns = 256;
 // So do those of a warp group, beside scores, up to so wide heads.
 static constexpr int64_t kMostColumnsOfRoles = 128;
+// Beside so many columns of sums a group has registers for derivatives, too.
+static constexpr int64_t kMostColumnsBesideGradients = 128;
+// What who copies needs.
+static constexpr int64_t kLoadRegisters = 24;
 // The schedule's field that is 0 where all warps run one program.
 static constexpr StringRef kRolesWord = "producer_registers";
 
@@ -43,33 +50,54 @@ static LogicalResult checkLowered(KernelBuilder &kb, attn::BackwardOp op) {
 }
 
 static int64_t getColumns(attn::BackwardOp op) {
-  return llvm::alignTo(op.getQueryType().getDimSize(3), 16) +
-         llvm::alignTo(op.getValueType().getDimSize(3), 16);
+  return llvm::alignTo(op.getQueryType().getDimSize(3), kStep) +
+         llvm::alignTo(op.getValueType().getDimSize(3), kStep);
+}
+
+/// What the caller says of a field of the schedule, if anything.
+static std::optional<StringRef> findField(const KernelBuilder &kb,
+                                          StringRef name) {
+  for (auto [field, text] : parseFields(kb.scheduleOverrides))
+    if (field == name)
+      return text;
+  return std::nullopt;
+}
+
+static bool findsAll(attn::BackwardOp op) {
+  return op.getQueryGradient() && op.getKeyGradient() && op.getValueGradient();
+}
+
+static int64_t getWidestHead(attn::BackwardOp op) {
+  return std::max(op.getQueryType().getDimSize(3),
+                  op.getValueType().getDimSize(3));
 }
 
 /// Whether one kernel finds all gradients, in roles, and adds up dQ in memory:
-/// the caller asks for it.
-static bool isSummedInMemory(const KernelBuilder &kb) {
-  return llvm::any_of(parseFields(kb.scheduleOverrides), [](auto field) {
-    return field.first == kRolesWord && field.second != "0";
-  });
+/// where that can be done, unless the caller says otherwise.
+static bool isSummedInMemory(const KernelBuilder &kb, attn::BackwardOp op) {
+  if (std::optional<StringRef> registers = findField(kb, kRolesWord))
+    return *registers != "0";
+  return kb.target->warpGroupDots && findsAll(op) && !op.getDeterministic() &&
+         getWidestHead(op) <= kMostColumnsOfRoles;
 }
 
 static LogicalResult checkRoles(const KernelBuilder &kb, attn::BackwardOp op) {
-  if (!isSummedInMemory(kb))
+  if (!isSummedInMemory(kb, op))
     return success();
   auto emitError = [&] {
     return op.emitError("schedule has roles ('") << kRolesWord << "'), which ";
   };
   if (!kb.target->warpGroupDots)
     return emitError() << "'" << kb.target->name << "' does not support";
-  if (!op.getQueryGradient() || !op.getKeyGradient() || !op.getValueGradient())
+  if (op.getDeterministic())
+    return emitError() << "add up dq in any order, where it is to be "
+                          "deterministic";
+  if (!findsAll(op))
     return emitError() << "find all of the gradients by q, k and v";
-  int64_t widest = std::max(op.getQueryType().getDimSize(3),
-                            op.getValueType().getDimSize(3));
-  if (widest > kMostColumnsOfRoles)
+  if (getWidestHead(op) > kMostColumnsOfRoles)
     return emitError() << "have registers for head dims up to "
-                       << kMostColumnsOfRoles << ", found " << widest;
+                       << kMostColumnsOfRoles << ", found "
+                       << getWidestHead(op);
   return success();
 }
 
@@ -78,9 +106,10 @@ static SmallVector<BackwardPart> findParts(const KernelBuilder &kb,
                                            attn::BackwardOp op) {
   bool query(op.getQueryGradient()), key(op.getKeyGradient()),
       value(op.getValueGradient());
-  if (isSummedInMemory(kb))
+  if (isSummedInMemory(kb, op))
     return {{BackwardPart::Delta, "delta", false, false, /*addsQuery=*/true},
-            {BackwardPart::Keys, "keys", true, true, /*addsQuery=*/true},
+            {BackwardPart::Keys, "keys", true, true, /*addsQuery=*/true,
+             /*keepsGradients=*/getColumns(op) <= kMostColumnsBesideGradients},
             {BackwardPart::Round, "queries"}};
   SmallVector<BackwardPart> parts;
   // D comes from the queries' kernel, where there is one.
@@ -107,12 +136,22 @@ static SmallVector<BackwardPart> findParts(const KernelBuilder &kb,
 /// on its way.
 static plan::KernelAttr makeWarpPlan(attn::BackwardOp op) {
   ScheduleFields fields;
-  fields.tileM = 64;
+  fields.tileM = kBlockQueries;
   fields.tileN = getColumns(op) <= 128 ? 64 : 32;
   fields.warps = 4;
   fields.stages = 2;
   fields.minBlocks = 1;
   return makePlan(op.getContext(), fields);
+}
+
+/// The same rows for a kernel beside one in roles, whose fragments it has.
+static plan::KernelAttr makeRowsPlan(attn::BackwardOp op) {
+  plan::KernelPlan kernel;
+  kernel.tileM = kernel.tileN = kBlockQueries;
+  kernel.warps = 4;
+  MLIRContext *context = op.getContext();
+  return plan::KernelAttr::get(context, warp::WgmmaUnitAttr::get(context),
+                               kernel, {}, {}, {}, {}, {});
 }
 
 /// Roles for a kernel of keys: one copies, two warp groups with 64 keys each
@@ -123,12 +162,16 @@ static plan::KernelAttr makeRolesPlan(attn::BackwardOp op,
   Builder b(context);
   plan::KernelPlan kernel;
   kernel.tileM = 128;
-  kernel.tileN = 64;
+  kernel.tileN = kBlockQueries;
   kernel.warps = 8;
   kernel.stages = 2;
-  auto stream = [&](StringRef name, int64_t stages) {
+  auto stream = [&](StringRef name, int64_t stages, StringRef with = "") {
     plan::StreamPlan said;
     said.stages = stages;
+    if (!with.empty()) {
+      said.isStaged = true;
+      said.with = b.getStringAttr(with);
+    }
     return plan::StreamAttr::get(context, b.getStringAttr(name), said);
   };
   auto role = [&](StringRef name, int64_t warps, int64_t registers,
@@ -136,11 +179,18 @@ static plan::KernelAttr makeRolesPlan(attn::BackwardOp op,
     return plan::RoleAttr::get(context, name, warps, registers,
                                b.getStrArrayAttr(owns));
   };
+  // The next block's weights are computed while dK of this one is.
+  plan::DotPlan early;
+  early.ahead = 1;
+  auto ahead = plan::DotAttr::get(context, b.getStringAttr("s"), early);
   return plan::KernelAttr::get(
       context, warp::WgmmaUnitAttr::get(context), kernel,
-      {stream("k", 1), stream("v", 1), stream("kq", 1)},
-      /*dots=*/{}, /*stores=*/{},
-      {role("load", 4, loadRegisters, {"k", "kq", "v", "q", "do"}),
+      {stream("k", 1), stream("v", 1), stream("kq", 1),
+       stream("exponents", kernel.stages, "q"),
+       stream("delta", kernel.stages, "do")},
+      {ahead}, /*stores=*/{},
+      {role("load", 4, loadRegisters,
+            {"k", "kq", "v", "q", "do", "exponents", "delta"}),
        role("compute", 8, 208,
             {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"}),
        role("reduce", 4, 72, {"dq", "dq_sum"})},
@@ -153,6 +203,7 @@ planPart(const KernelBuilder &kb, attn::BackwardOp op, BackwardPart part) {
   auto emitError = [&] { return op.emitError(); };
   ScheduleFields asked;
   asked.tileN = asked.stages = 0;
+  asked.producerRegisters = kLoadRegisters;
   for (auto [name, text] : parseFields(kb.scheduleOverrides)) {
     if (name != "tile_n" && name != "stages" && name != kRolesWord)
       return op.emitError("schedules of gradients have the fields 'tile_n', "
@@ -166,12 +217,14 @@ planPart(const KernelBuilder &kb, attn::BackwardOp op, BackwardPart part) {
     return op.emitError("schedule's '")
            << kRolesWord << "' must be a multiple of 8, found "
            << asked.producerRegisters;
-  plan::KernelAttr plan =
-      hasRoles ? makeRolesPlan(op, asked.producerRegisters) : makeWarpPlan(op);
+  bool isBeside = isSummedInMemory(kb, op) && !hasRoles;
+  plan::KernelAttr plan = hasRoles ? makeRolesPlan(op, asked.producerRegisters)
+                          : isBeside ? makeRowsPlan(op)
+                                     : makeWarpPlan(op);
   if (hasRoles && asked.tileN && asked.tileN != plan->tileN)
     return op.emitError("schedule's 'tile_n' is ")
-           << plan->tileN << " where roles share the work, found "
-           << asked.tileN;
+           << plan->tileN << " where roles share the work ('" << kRolesWord
+           << "=0': none do), found " << asked.tileN;
   ScheduleFields fields;
   fields.tileN = asked.tileN ? asked.tileN : plan->tileN;
   fields.stages = asked.stages ? asked.stages : plan->stages;
@@ -187,13 +240,16 @@ planPart(const KernelBuilder &kb, attn::BackwardOp op, BackwardPart part) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// A value of each query, or rows of them, as the kernel's next argument.
+/// A value of each query, or rows of them, as the kernel's next argument; in
+/// fragments for all queries of a block.
 static unsigned declareOfQueries(KernelBuilder &kb, StringRef name,
-                                 int64_t columns) {
+                                 int64_t columns, bool inFragments) {
   SizeExpressions sizes(kb, /*operand=*/0);
   SmallVector<AffineExpr> extents;
   for (int64_t dim = 0; dim < 3; ++dim)
     extents.push_back(sizes.getSize(dim));
+  if (inFragments)
+    extents.back() = extents.back().ceilDiv(kBlockQueries) * kBlockQueries;
   if (columns)
     extents.push_back(kb.builder.getAffineConstantExpr(columns));
   return declareScratch(kb, name, sizes.getNames(), extents,
@@ -207,8 +263,10 @@ static BackwardScratch findScratch(const KernelBuilder &kb,
   unsigned next = op->getNumOperands() + op->getNumResults();
   if (op.getKeyGradient())
     scratch.delta = next++;
-  if (isSummedInMemory(kb))
-    scratch.querySums = next;
+  if (isSummedInMemory(kb, op)) {
+    scratch.exponents = next++;
+    scratch.querySums = next++;
+  }
   return scratch;
 }
 
@@ -217,10 +275,14 @@ FailureOr<plan::KernelAttr> fovea::buildBackward(KernelBuilder &kb,
   if (failed(checkLowered(kb, op)) || failed(checkRoles(kb, op)))
     return failure();
   BackwardScratch scratch = findScratch(kb, op);
+  bool inFragments = scratch.querySums.has_value();
   if (scratch.delta)
-    declareOfQueries(kb, "delta", /*columns=*/0);
-  if (scratch.querySums) {
-    declareOfQueries(kb, "dq_sum", op.getQueryType().getDimSize(3));
+    declareOfQueries(kb, "delta", /*columns=*/0, inFragments);
+  if (inFragments) {
+    declareOfQueries(kb, "exponents", /*columns=*/0, inFragments);
+    declareOfQueries(kb, "dq_sum",
+                     llvm::alignTo(op.getQueryType().getDimSize(3), kStep),
+                     inFragments);
     kb.workDims = attn::WorkDims{"B", "Hq", "Sq", "", ""};
   }
   BackwardPart part = findParts(kb, op).back();

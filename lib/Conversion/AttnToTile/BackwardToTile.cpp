@@ -27,6 +27,24 @@ static constexpr int64_t kPartColumns = 64;
 /// Operands of attn.backward by number.
 enum : unsigned { kQ, kK, kV, kO, kLse, kOutputGradient, kLseGradient };
 
+/// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
+/// L2; of long ones a few even so, or the last tiles would wait for each other.
+Value BackwardEmitter::emitHeadsPerSection() {
+  constexpr int64_t kBytes = 32 << 20, kFewest = 4, kSumBytes = 4;
+  OpBuilder &b = kb.builder;
+  int64_t rowBytes =
+      (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8 +
+      headDim * kSumBytes;
+  auto atLeast = [&](Value value, int64_t least) -> Value {
+    return arith::MaxUIOp::create(b, loc, value, kb.constant(least));
+  };
+  Value rows = arith::MulIOp::create(b, loc, atLeast(queries, 1), group);
+  Value fit = arith::DivUIOp::create(b, loc, kb.constant(kBytes / rowBytes),
+                                     atLeast(rows, 1));
+  Value all = arith::MulIOp::create(b, loc, kb.size(k, 0), kb.size(k, 1));
+  return arith::MinUIOp::create(b, loc, atLeast(fit, kFewest), atLeast(all, 1));
+}
+
 void BackwardEmitter::emitCoordinates() {
   OpBuilder &b = kb.builder;
   element = op.getQueryType().getElementType();
@@ -49,6 +67,8 @@ void BackwardEmitter::emitCoordinates() {
   KernelBuilder::WorkOrder order;
   // Masks that look back give the first keys the most queries.
   order.firstTilesFirst = !ofQueries;
+  if (!ofQueries && !op.getMaskMod().empty())
+    order.headsPerSection = emitHeadsPerSection();
   work = kb.beginWork(kb.size(q, 0), kb.size(ofQueries ? q : k, 1),
                       ofQueries ? queries : keys, getRows(), order);
   keyHead = work.head;
@@ -141,9 +161,50 @@ Value BackwardEmitter::loadRowValue(Value memref, Value head, Value row) {
                               /*limit=*/Value(), dims);
 }
 
+/// The same of scratch memory, which is in fragments where dQ's sums are.
+Value BackwardEmitter::loadScratchValue(std::optional<unsigned> number,
+                                        Value head, Value row, StringRef name) {
+  Value value = loadRowValue(scratchArgument(number), head, row);
+  auto load = value.getDefiningOp<tile::LoadOp>();
+  load.setFragments(part.addsQuery);
+  if (part.addsQuery)
+    load.setName(name);
+  return value;
+}
+
+void BackwardEmitter::storeScratchValue(Value value,
+                                        std::optional<unsigned> number,
+                                        Value head, Value row, StringRef name) {
+  auto store = tile::StoreOp::create(
+      kb.builder, loc, value, scratchArgument(number),
+      ValueRange{work.batch, head, row}, ArrayRef<int64_t>{2, -1},
+      kb.builder.getStringAttr(name));
+  store.setFragments(part.addsQuery);
+}
+
+/// Weights are exp2(log2(e) s + this): of rows that see nothing, 0.
+Value BackwardEmitter::emitExponents(Value rows) {
+  OpBuilder &b = kb.builder;
+  Value none = splatLike(rows, -std::numeric_limits<double>::infinity());
+  Value offset = arith::MulFOp::create(b, loc, rows,
+                                       splatLike(rows, -llvm::numbers::log2e));
+  return arith::SelectOp::create(b, loc, emitSeesNothing(rows), none, offset);
+}
+
+Value BackwardEmitter::emitSeesNothing(Value rows) {
+  return arith::CmpFOp::create(
+      kb.builder, loc, arith::CmpFPredicate::OEQ, rows,
+      splatLike(rows, -std::numeric_limits<double>::infinity()));
+}
+
+Value BackwardEmitter::splatLike(Value tile, double value) {
+  return arith::ConstantOp::create(
+      kb.builder, loc,
+      DenseElementsAttr::get(cast<ShapedType>(tile.getType()), float(value)));
+}
+
 void BackwardEmitter::loadQueries(ScoreBlock &block,
                                   bool needsOutputGradients) {
-  OpBuilder &b = kb.builder;
   int64_t count = part.hasQueryTiles() ? getRows() : getColumns();
   block.queries = kb.loadHead(q, work.batch, block.head, block.query, 0, count,
                               headDim, /*limit=*/Value(), "q");
@@ -151,19 +212,8 @@ void BackwardEmitter::loadQueries(ScoreBlock &block,
     block.outputGradients =
         kb.loadHead(outputGradient, work.batch, block.head, block.query, 0,
                     count, valueHeadDim, /*limit=*/Value(), "do");
-  // Weights are exp2(log2(e) s + lse): of rows that see nothing, 0.
-  Value rows = loadRowValue(lse, block.head, block.query);
-  auto splat = [&](double value) -> Value {
-    return arith::ConstantOp::create(
-        b, loc,
-        DenseElementsAttr::get(cast<ShapedType>(rows.getType()), float(value)));
-  };
-  Value none = splat(-std::numeric_limits<double>::infinity());
-  Value seesNothing =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, rows, none);
-  Value offset =
-      arith::MulFOp::create(b, loc, rows, splat(-llvm::numbers::log2e));
-  block.lse = arith::SelectOp::create(b, loc, seesNothing, none, offset);
+  if (!part.addsQuery)
+    block.exponents = emitExponents(loadRowValue(lse, block.head, block.query));
 }
 
 void BackwardEmitter::loadKeys(ScoreBlock &block) {
@@ -206,10 +256,15 @@ Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
     sum = arith::SubFOp::create(b, loc, sum,
                                 loadRowValue(kb.operandArgument(kLseGradient),
                                              block.head, block.query));
+  // Rows that see nothing have no gradient, whatever LSE's is.
+  Value rows = loadRowValue(lse, block.head, block.query);
+  sum = arith::SelectOp::create(b, loc, emitSeesNothing(rows),
+                                splatLike(sum, 0.0), sum);
   if (scratch.delta)
-    tile::StoreOp::create(b, loc, sum, scratchArgument(scratch.delta),
-                          ValueRange{work.batch, block.head, block.query},
-                          ArrayRef<int64_t>{2, -1}, b.getStringAttr("delta"));
+    storeScratchValue(sum, scratch.delta, block.head, block.query, "delta");
+  if (scratch.exponents)
+    storeScratchValue(emitExponents(rows), scratch.exponents, block.head,
+                      block.query, "exponents");
   return sum;
 }
 
@@ -258,33 +313,25 @@ FailureOr<Value> BackwardEmitter::emitKeep(const ScoreBlock &block) {
   return arith::AndIOp::create(b, loc, keep, *shown).getResult();
 }
 
-/// Hides what does not count, where the block has such.
-LogicalResult BackwardEmitter::emitVisible(const ScoreBlock &block,
-                                           Value &score, Value &byWeight) {
+/// -inf for what does not count, where the block has such.
+FailureOr<Value> BackwardEmitter::emitVisible(const ScoreBlock &block,
+                                              Value exponent) {
   OpBuilder &b = kb.builder;
-  SmallVector<Value> values = {score};
-  if (byWeight)
-    values.push_back(byWeight);
-  auto branch = scf::IfOp::create(b, loc, ValueRange(values).getTypes(),
-                                  block.partial, /*addThenBlock=*/true,
+  auto branch = scf::IfOp::create(b, loc, exponent.getType(), block.partial,
+                                  /*addThenBlock=*/true,
                                   /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
   FailureOr<Value> keep = emitKeep(block);
   if (failed(keep))
     return failure();
-  SmallVector<Value> hidden;
-  double others[] = {-std::numeric_limits<double>::infinity(), 0.0};
-  for (auto [value, other] : llvm::zip(values, others))
-    hidden.push_back(
-        arith::SelectOp::create(b, loc, *keep, value, splatScore(other)));
+  Value hidden = arith::SelectOp::create(
+      b, loc, *keep, exponent,
+      splatScore(-std::numeric_limits<double>::infinity()));
   scf::YieldOp::create(b, loc, hidden);
   b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, loc, values);
-  score = branch.getResult(0);
-  if (byWeight)
-    byWeight = branch.getResult(1);
-  return success();
+  scf::YieldOp::create(b, loc, exponent);
+  return branch.getResult(0);
 }
 
 Value BackwardEmitter::emitScore(Value products) {
@@ -311,25 +358,28 @@ Value BackwardEmitter::emitDropout(const ScoreBlock &block) {
       splatScore(kSteps / (kSteps - op.getDroppedShare())), splatScore(0.0));
 }
 
-FailureOr<BackwardEmitter::Pairs>
-BackwardEmitter::emitPairs(const ScoreBlock &block) {
+Value BackwardEmitter::emitPairProduct(StringRef name, Value ofQueries,
+                                       Value ofKeys) {
+  bool areRows = part.hasQueryTiles();
+  return product(name, areRows ? ofQueries : ofKeys,
+                 areRows ? ofKeys : ofQueries, splatScore(0.0),
+                 /*transposeB=*/true);
+}
+
+FailureOr<BackwardEmitter::Weights>
+BackwardEmitter::emitWeights(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
-  bool areRows = part.hasQueryTiles(),
-       needsGradients = areRows || part.key || part.addsQuery;
-  auto dot = [&](StringRef name, Value ofQueries, Value ofKeys) {
-    return product(name, areRows ? ofQueries : ofKeys,
-                   areRows ? ofKeys : ofQueries, splatScore(0.0),
-                   /*transposeB=*/true);
-  };
-  Value products = dot("s", block.queries, block.keys);
-  Value before = emitScore(products);
-  Value byWeight;
-  if (needsGradients)
-    byWeight = dot("dp", block.outputGradients, block.values);
-  Value score = before;
-  RegionContext context = makeContext(block);
+  Weights result;
+  Value products = emitPairProduct("s", block.queries, block.keys);
+  // What is on chip is read when it is needed.
+  Value exponents = block.exponents;
+  if (part.addsQuery)
+    exponents = loadScratchValue(scratch.exponents, block.head, block.query,
+                                 "exponents");
+  Value score = result.score = emitScore(products);
   bool isModified = !op.getScoreMod().empty();
   if (isModified) {
+    RegionContext context = makeContext(block);
     FailureOr<SmallVector<Value>> modified =
         RegionToTile(b, context).cloneScores(op.getScoreMod(), score);
     if (failed(modified))
@@ -345,39 +395,47 @@ BackwardEmitter::emitPairs(const ScoreBlock &block) {
     factorOfExponent *= *scale;
   Value exponent = math::FmaOp::create(b, loc, isPlain ? products : score,
                                        splatScore(factorOfExponent),
-                                       broadcastRows(block.lse));
-  if (failed(emitVisible(block, exponent, byWeight)))
+                                       broadcastRows(exponents));
+  FailureOr<Value> visible = emitVisible(block, exponent);
+  if (failed(visible))
     return failure();
-  Value weight = math::Exp2Op::create(b, loc, exponent);
-  Value factor = emitDropout(block), kept = weight;
-  if (factor)
-    kept = arith::MulFOp::create(b, loc, weight, factor);
-  Pairs pairs{round(kept), {}};
-  if (!needsGradients)
-    return pairs;
-  // Where products are in flight beside it, half the registers count.
-  if (part.addsQuery && !factor)
-    weight =
-        arith::ExtFOp::create(b, loc, scoreType(b.getF32Type()), pairs.weights);
-  if (factor)
-    byWeight = arith::MulFOp::create(b, loc, byWeight, factor);
+  Value kept = result.weight = math::Exp2Op::create(b, loc, *visible);
+  result.factor = emitDropout(block);
+  if (result.factor)
+    kept = arith::MulFOp::create(b, loc, kept, result.factor);
+  result.rounded = round(kept);
+  // Where registers are short, half of them carry the weights.
+  if (part.addsQuery && !part.keepsGradients && !result.factor)
+    result.weight = arith::ExtFOp::create(b, loc, scoreType(b.getF32Type()),
+                                          result.rounded);
+  return result;
+}
+
+FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
+                                                const Weights &weights,
+                                                Value byWeight) {
+  OpBuilder &b = kb.builder;
+  Value delta = block.delta;
+  if (part.addsQuery)
+    delta = loadScratchValue(scratch.delta, block.head, block.query, "delta");
+  if (weights.factor)
+    byWeight = arith::MulFOp::create(b, loc, byWeight, weights.factor);
   Value gradient = arith::MulFOp::create(
-      b, loc, weight,
-      arith::SubFOp::create(b, loc, byWeight, broadcastRows(block.delta)));
-  if (isModified) {
-    FailureOr<SmallVector<Value>> passed =
-        RegionToTile(b, context)
-            .cloneScores(op.getScoreGradient(), {before, gradient});
-    if (failed(passed))
-      return failure();
-    // What has no weight has no influence, even if its derivative is infinite.
-    Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
-                                         weight, splatScore(0.0));
-    gradient = arith::SelectOp::create(b, loc, counts, passed->front(),
-                                       splatScore(0.0));
-  }
-  pairs.gradients = round(gradient);
-  return pairs;
+      b, loc, weights.weight,
+      arith::SubFOp::create(b, loc, byWeight, broadcastRows(delta)));
+  if (op.getScoreMod().empty())
+    return round(gradient);
+  RegionContext context = makeContext(block);
+  FailureOr<SmallVector<Value>> passed =
+      RegionToTile(b, context)
+          .cloneScores(op.getScoreGradient(), {weights.score, gradient});
+  if (failed(passed))
+    return failure();
+  // What has no weight has no influence, even if its derivative is infinite.
+  Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                       weights.weight, splatScore(0.0));
+  return round(arith::SelectOp::create(b, loc, counts, passed->front(),
+                                       splatScore(0.0)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -443,9 +501,12 @@ LogicalResult BackwardEmitter::emitQueryTile() {
   block.delta = emitDelta(block);
   if (part.kind == BackwardPart::Delta) {
     if (part.addsQuery)
-      store(kb.splat(getRows(), headDim, 0.0),
-            scratchArgument(scratch.querySums), work.head, work.row,
-            /*scale=*/Value(), "dq_sum");
+      tile::StoreOp::create(
+          kb.builder, loc, kb.splat(getRows(), headDim, 0.0),
+          scratchArgument(scratch.querySums),
+          ValueRange{work.batch, work.head, work.row, kb.constant(0)},
+          ArrayRef<int64_t>{2, 3}, kb.builder.getStringAttr("dq_sum"))
+          .setFragments(true);
     return success();
   }
   loadQueries(block, /*needsOutputGradients=*/true);
@@ -460,10 +521,15 @@ LogicalResult BackwardEmitter::emitQueryTile() {
         block.key = key;
         block.partial = partial;
         loadKeys(block);
-        FailureOr<Pairs> pairs = emitPairs(block);
-        if (failed(pairs))
+        FailureOr<Weights> weights = emitWeights(block);
+        if (failed(weights))
           return failure();
-        return SmallVector<Value>{product("dq", pairs->gradients, block.keys,
+        FailureOr<Value> gradients = emitGradients(
+            block, *weights,
+            emitPairProduct("dp", block.outputGradients, block.values));
+        if (failed(gradients))
+          return failure();
+        return SmallVector<Value>{product("dq", *gradients, block.keys,
                                           carried[0], /*transposeB=*/false)};
       });
   if (failed(sums))
@@ -477,6 +543,7 @@ void BackwardEmitter::emitRounded() {
   Value sums = kb.loadHead(scratchArgument(scratch.querySums), work.batch,
                            work.head, work.row, 0, getRows(), headDim,
                            /*limit=*/Value(), "");
+  sums.getDefiningOp<tile::LoadOp>().setFragments(true);
   store(sums, resultArgument(op.getQueryGradient()), work.head, work.row,
         emitScale(headDim), "dq_out");
 }
@@ -494,9 +561,47 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
                           ValueRange{work.batch, block.head, block.query,
                                      kb.constant(index * kPartColumns)},
                           /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
-                          /*fold=*/DenseI64ArrayAttr(), b.getUnitAttr(),
+                          /*fold=*/DenseI64ArrayAttr(),
+                          /*fragments=*/b.getUnitAttr(),
+                          /*add=*/b.getUnitAttr(),
                           b.getStringAttr("dq_sum" + suffix));
   }
+}
+
+/// What a block of queries adds to the sums of a tile of keys.
+FailureOr<SmallVector<Value>>
+BackwardEmitter::emitBlockOfKeyTile(const ScoreBlock &block,
+                                    ValueRange carried) {
+  FailureOr<Weights> weights = emitWeights(block);
+  if (failed(weights))
+    return failure();
+  bool needsGradients = part.key || part.addsQuery;
+  Value byWeight;
+  if (needsGradients)
+    byWeight = emitPairProduct("dp", block.outputGradients, block.values);
+  SmallVector<Value> next;
+  if (part.value)
+    next.push_back(product("dv", weights->rounded, block.outputGradients,
+                           carried[0], /*transposeB=*/false));
+  if (!needsGradients)
+    return next;
+  FailureOr<Value> gradients = emitGradients(block, *weights, byWeight);
+  if (failed(gradients))
+    return failure();
+  // Another role's product reads them transposed; dK's, where registers are
+  // short, reads them there, too.
+  Value streamed;
+  if (part.addsQuery)
+    streamed = tile::StreamOp::create(kb.builder, loc, *gradients,
+                                      kb.builder.getStringAttr("ds"));
+  if (part.key)
+    next.push_back(
+        product("dk", streamed && !part.keepsGradients ? streamed : *gradients,
+                block.queries, carried.back(),
+                /*transposeB=*/false));
+  if (part.addsQuery)
+    addQueryGradient(block, streamed);
+  return next;
 }
 
 /// The sums over the queries of one head.
@@ -516,35 +621,18 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
     bounds->fullUpper = arith::SelectOp::create(
         b, loc, exist, bounds->fullUpper, bounds->fullLower);
   }
-  FailureOr<ValueRange> results = emitLoop(
-      *bounds, sums,
-      [&](Value query, Value partial,
-          ValueRange carried) -> FailureOr<SmallVector<Value>> {
-        block.query = query;
-        block.partial = partial;
-        loadQueries(block, /*needsOutputGradients=*/true);
-        if (part.key || part.addsQuery)
-          block.delta =
-              loadRowValue(scratchArgument(scratch.delta), block.head, query);
-        FailureOr<Pairs> pairs = emitPairs(block);
-        if (failed(pairs))
-          return failure();
-        // Two products read them, one of them transposed.
-        if (part.addsQuery)
-          pairs->gradients =
-              tile::StreamOp::create(kb.builder, loc, pairs->gradients,
-                                     kb.builder.getStringAttr("ds"));
-        SmallVector<Value> next;
-        if (part.value)
-          next.push_back(product("dv", pairs->weights, block.outputGradients,
-                                 carried[0], /*transposeB=*/false));
-        if (part.key)
-          next.push_back(product("dk", pairs->gradients, block.queries,
-                                 carried.back(), /*transposeB=*/false));
-        if (part.addsQuery)
-          addQueryGradient(block, pairs->gradients);
-        return next;
-      });
+  FailureOr<ValueRange> results =
+      emitLoop(*bounds, sums,
+               [&](Value query, Value partial,
+                   ValueRange carried) -> FailureOr<SmallVector<Value>> {
+                 block.query = query;
+                 block.partial = partial;
+                 loadQueries(block, /*needsOutputGradients=*/true);
+                 if (part.key && !part.addsQuery)
+                   block.delta = loadScratchValue(scratch.delta, block.head,
+                                                  query, "delta");
+                 return emitBlockOfKeyTile(block, carried);
+               });
   if (failed(results))
     return failure();
   return SmallVector<Value>(*results);

@@ -37,7 +37,8 @@ void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
                    int64_t column) {
     DenseI64ArrayAttr dims = b.getDenseI64ArrayAttr({getRowDim(), column});
     tile::StoreOp::create(b, loc, value, target, at, rowLimit, dims, getFold(),
-                          /*add=*/false, b.getStringAttr(name));
+                          /*fragments=*/UnitAttr(),
+                          /*add=*/UnitAttr(), b.getStringAttr(name));
   };
   store("out", output, o, at, 3);
   if (!lse)
@@ -131,7 +132,7 @@ FailureOr<plan::KernelAttr> ForwardEmitter::emit() {
   queryTile = tile::LoadOp::create(
       b, loc, kb.tileType(rows, headDim, element), q, getRowPlace(),
       /*limit=*/Value(), b.getDenseI64ArrayAttr({getRowDim(), 3}), getFold(),
-      b.getStringAttr("q"));
+      /*fragments=*/UnitAttr(), b.getStringAttr("q"));
   FailureOr<tile::SoftmaxSumOp> sum = emitSum();
   if (failed(sum))
     return failure();

@@ -147,6 +147,9 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
     std::tie(tile, headOfAll) = decodeSections(
         builder, loc, item, tiles, allHeads, perSection, lastTile,
         /*inTurn=*/order.schedule == tile::WorkSchedule::Static);
+    // Sections begin with each head's last tiles.
+    if (order.firstTilesFirst)
+      tile = arith::SubIOp::create(builder, loc, lastTile, tile);
     if (order.batchFirst) {
       work.batch = remainder(headOfAll, batch);
       work.head = divide(headOfAll, batch);

@@ -104,7 +104,8 @@ struct KernelBuilder {
     tile::WorkSchedule schedule = tile::WorkSchedule::Single;
     /// Where tiles take unequal time: that many heads at a time, the last tiles
     /// of all of them first, since masks that look back give those the most
-    /// keys. Null: the tiles of one head follow each other.
+    /// keys (or the first ones, see below). Null: the tiles of one head follow
+    /// each other.
     mlir::Value headsPerSection;
     /// With sections: how many of each head's first tiles, which masks that
     /// look back make the shortest, are kept for the end, when CTAs run out of
@@ -113,7 +114,7 @@ struct KernelBuilder {
     /// The same tile of all batch entries follows each other: they share what
     /// else it reads.
     bool batchFirst = false;
-    /// Without sections: a head's first tiles come first, not its last ones.
+    /// A head's first tiles come first, not its last ones, in sections or not.
     bool firstTilesFirst = false;
   };
   /// Starts the loop over tiles of `tileM` of the `rows` that each head of each

@@ -100,11 +100,12 @@ static void emitZeroRows(OpBuilder &b, tile::LoadOp load, Value buffer) {
 Value TileToWarpPass::makeBuffer(Location loc, RankedTensorType tile,
                                  int64_t ctas) {
   int64_t columns = tile.getDimSize(1);
-  auto space = warp::SharedAttr::get(&getContext(),
-                                     plan.copiesByEngine()
-                                         ? warp::getBoxPanelColumns(columns)
-                                         : warp::getPanelColumns(columns),
-                                     ctas);
+  int64_t panel = plan.copiesByEngine() ? warp::getBoxPanelColumns(columns)
+                                        : warp::getPanelColumns(columns);
+  // A panel's row has at most 128 bytes.
+  constexpr int64_t kMostBits = 128 * 8;
+  panel = std::min(panel, kMostBits / int64_t(tile.getElementTypeBitWidth()));
+  auto space = warp::SharedAttr::get(&getContext(), panel, ctas);
   auto type = MemRefType::get(tile.getShape(), tile.getElementType(),
                               MemRefLayoutAttrInterface(), space);
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
@@ -146,17 +147,20 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   Value limit = plan.copiesByEngine() ? Value() : load.getLimit();
   warp::CopyOp::create(builder, load.getLoc(), load.getSource(),
                        load.getIndices(), limit,
-                       /*condition=*/Value(), buffer, load.getDims(),
-                       load.getFoldAttr(), /*async=*/false, load.getNameAttr());
+                       /*condition=*/Value(), buffer, load.getDimsAttr(),
+                       load.getFoldAttr(), load.getFragmentsAttr(),
+                       /*async=*/UnitAttr(), load.getNameAttr());
   if (limit != load.getLimit())
     emitZeroRows(builder, load, buffer);
   return buffer;
 }
 
 /// Whether the copy engine can bring what the op loads, and threads read it
-/// from there: a block of 16-bit elements.
+/// from there: a block of 16-bit elements, or a vector in fragments.
 static bool canStage(tile::LoadOp load) {
   RankedTensorType tile = load.getResult().getType();
+  if (load.getFragments())
+    return load.getDims()[0] == -1;
   auto source = cast<MemRefType>(load.getSource().getType());
   int64_t rank = source.getRank();
   auto [strides, offset] = source.getStridesAndOffset();

@@ -126,6 +126,33 @@ static Value expandMemRef(ArgumentList &list, OpBuilder &b, MemRefType type,
   return UnrealizedConversionCastOp::create(b, loc, type, parts).getResult(0);
 }
 
+Value fovea::emitPointer(OpBuilder &b, Location loc, Value memref) {
+  return UnrealizedConversionCastOp::create(
+             b, loc, LLVM::LLVMPointerType::get(b.getContext(), 1), memref)
+      .getResult(0);
+}
+
+/// What `emitPointer` left open.
+static LogicalResult fillPointersIn(gpu::GPUFuncOp kernel) {
+  SmallVector<UnrealizedConversionCastOp> casts;
+  kernel.walk([&](UnrealizedConversionCastOp cast) {
+    if (cast.getNumOperands() == 1 &&
+        isa<MemRefType>(cast.getOperand(0).getType()) &&
+        isa<LLVM::LLVMPointerType>(cast.getResult(0).getType()))
+      casts.push_back(cast);
+  });
+  for (UnrealizedConversionCastOp cast : casts) {
+    OpBuilder b(cast);
+    FailureOr<GlobalView> view =
+        getGlobalView(b, cast.getLoc(), cast.getOperand(0));
+    if (failed(view))
+      return failure();
+    cast.getResult(0).replaceAllUsesWith(view->pointer);
+    cast.erase();
+  }
+  return success();
+}
+
 LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
   ArgumentList list{kernel, {}, {}};
   OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
@@ -164,7 +191,7 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
   old.set(0, count);
   (void)kernel.eraseArguments(old);
   abi.setParametersAttr(b.getArrayAttr(list.parameters));
-  return success();
+  return fillPointersIn(kernel);
 }
 
 void fovea::dropUnusedArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {

@@ -90,6 +90,56 @@ BoxAccess::Along BoxAccess::getFoldedRow(int64_t offset) {
   return place;
 }
 
+/// Rows of a fragment lie side by side. Offsets of whole fragments are a matter
+/// of constants.
+Value BoxAccess::emitFragmentRow(int64_t offset) {
+  constexpr int64_t kRows = tile::BoxDims::kFragmentRows;
+  auto constant = [&](int64_t value) { return emitI64(b, loc, value); };
+  Value row = arith::AddIOp::create(b, loc, start[dims.row], base[0]);
+  bool isWhole = offset % kRows == 0;
+  if (!isWhole)
+    row = arith::AddIOp::create(b, loc, row, constant(offset));
+  Value inBlock = arith::AndIOp::create(b, loc, row, constant(kRows - 1));
+  Value block = arith::SubIOp::create(b, loc, row, inBlock);
+  if (isWhole)
+    block = arith::AddIOp::create(b, loc, block, constant(offset));
+  return arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, block, view.strides[dims.row]),
+      arith::MulIOp::create(b, loc, inBlock,
+                            constant(tile::BoxDims::kFragmentColumns)));
+}
+
+/// `BoxDims::getFragmentPlace` moves bits: what constants have no part in is
+/// found once.
+Value BoxAccess::emitFragmentColumn(int64_t t, int64_t offset) {
+  auto constant = [&](int64_t value) { return emitI64(b, loc, value); };
+  Value column = arith::AddIOp::create(
+      b, loc, start[t == 0 ? dims.row : dims.column], base[t]);
+  bool isApart = t == 1 && tile::BoxDims::holdsPairs(offsets[1]);
+  if (!isApart)
+    column = arith::AddIOp::create(b, loc, column, constant(offset));
+  auto add = [&](Value sum, int64_t shift, int64_t mask, int64_t weight) {
+    Value bits = arith::AndIOp::create(
+        b, loc, arith::ShRUIOp::create(b, loc, column, constant(shift)),
+        constant(mask));
+    return arith::AddIOp::create(
+               b, loc, sum,
+               arith::MulIOp::create(b, loc, bits, constant(weight)))
+        .getResult();
+  };
+  Value place = constant(isApart ? dims.getFragmentPlace(offset) : 0);
+  place = add(place, 4, -1, dims.getFragmentPlace(16));
+  place = add(place, 3, 1, 2);
+  place = add(place, 1, 3, 4);
+  return add(place, 0, 1, 1);
+}
+
+SmallVector<SmallVector<unsigned, 4>> BoxAccess::getFragmentGroups() {
+  constexpr int64_t kBits = 128;
+  return dims.groupFragments(offsets[0], offsets[1],
+                             kBits / getMemoryType().getIntOrFloatBitWidth());
+}
+
 const BoxAccess::Along &BoxAccess::lookup(int64_t t, int64_t offset) {
   auto [entry, isNew] = cache[t].try_emplace(offset);
   if (!isNew)
@@ -97,6 +147,12 @@ const BoxAccess::Along &BoxAccess::lookup(int64_t t, int64_t offset) {
   int64_t dim = t == 0 ? dims.row : dims.column;
   if (dim == -1) {
     entry->second.distance = emitI64(b, loc, 0);
+    return entry->second;
+  }
+  if (dims.inFragments) {
+    entry->second.distance = t == 0 && !dims.isVector()
+                                 ? emitFragmentRow(offset)
+                                 : emitFragmentColumn(t, offset);
     return entry->second;
   }
   if (t == 0 && dims.isFolded())
@@ -162,6 +218,7 @@ Type fovea::getMemoryType(const GlobalView &view) {
 bool BoxAccess::isVector(RankedTensorType tile, const tile::BoxDims &dims) {
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   return (dims.row == -1) != (dims.column == -1) && !dims.isFolded() &&
+         !dims.inFragments &&
          layout.getNumElements(tile.getShape()) >= kManyRegisters;
 }
 

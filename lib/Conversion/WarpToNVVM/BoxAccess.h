@@ -39,6 +39,10 @@ public:
   /// exist together.
   bool isPair(unsigned index);
 
+  /// In fragments: registers in the order of memory, in groups of neighbours
+  /// that 16 bytes hold.
+  llvm::SmallVector<llvm::SmallVector<unsigned, 4>> getFragmentGroups();
+
   /// True if chunks of 8 columns, from the tile's first, exist as a whole and
   /// lie side by side in memory.
   bool hasWholeChunks();
@@ -83,6 +87,9 @@ private:
   /// 0 <= coordinate < bound, as one unsigned comparison.
   mlir::Value isInside(int64_t dim, mlir::Value coordinate);
   const Along &lookup(int64_t t, int64_t offset);
+  /// In fragments: where coordinates lie.
+  mlir::Value emitFragmentRow(int64_t offset);
+  mlir::Value emitFragmentColumn(int64_t t, int64_t offset);
   /// A row that has a coordinate along two dimensions.
   Along getFoldedRow(int64_t offset);
   /// Constant start, static bound, and the whole tile inside.

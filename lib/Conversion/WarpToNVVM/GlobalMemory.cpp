@@ -76,14 +76,17 @@ static void emitStore(OpBuilder &b, Location loc, Place place, Value value) {
                             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr);
 }
 
-/// Adds an f32 to memory, each at once, in any order.
-/// Adds one element to memory, or two that follow each other, at once.
+/// Adds one element to memory, or two or four that follow each other, each at
+/// once, in any order.
 static void emitAdd(OpBuilder &b, Location loc, Place place,
                     ValueRange values) {
-  bool isPair = values.size() == 2;
-  std::string text = isPair ? "red.global.add.v2.f32 [$0], {$1, $2};"
-                            : "red.global.add.f32 [$0], $1;";
-  std::string constraints = isPair ? "l,f,f" : "l,f";
+  std::string text =
+      values.size() == 4   ? "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};"
+      : values.size() == 2 ? "red.global.add.v2.f32 [$0], {$1, $2};"
+                           : "red.global.add.f32 [$0], $1;";
+  std::string constraints = "l";
+  for (size_t index = 0; index < values.size(); ++index)
+    constraints += ",f";
   SmallVector<Value> operands = {place.address};
   llvm::append_range(operands, values);
   if (place.predicate) {
@@ -153,11 +156,14 @@ static Value toMemory(OpBuilder &b, Location loc, Value value) {
   return arith::ExtUIOp::create(b, loc, b.getI8Type(), value);
 }
 
+static bool canExchange(tile::AbiOp abi, RankedTensorType tile,
+                        const GlobalView &view, BoxAccess &access);
+
 namespace {
 struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   LoadLowering(const TypeConverter &converter, MLIRContext *context,
-               VectorLoads &ways)
-      : OpConversionPattern(converter, context), ways(ways) {}
+               tile::AbiOp abi, VectorLoads &ways)
+      : OpConversionPattern(converter, context), abi(abi), ways(ways) {}
 
   LogicalResult
   matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
@@ -184,6 +190,15 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
                             access.getMemoryType());
           });
     };
+    if (op.getFragments()) {
+      rewriter.replaceOp(op, combine(loadFragments(rewriter, loc, access,
+                                                   type.getNumElements())));
+      return success();
+    }
+    if (isExchanged(op, *view, access)) {
+      rewriter.replaceOp(op, loadExchanged(rewriter, loc, type, access));
+      return success();
+    }
     if (!access.isVector()) {
       rewriter.replaceOp(op, combine(loadEach()));
       return success();
@@ -213,9 +228,16 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   }
 
 private:
+  static SmallVector<Value> loadFragments(OpBuilder &b, Location loc,
+                                          BoxAccess &access, int64_t count);
+  bool isExchanged(tile::LoadOp op, const GlobalView &view,
+                   BoxAccess &access) const;
+  static Value loadExchanged(OpBuilder &b, Location loc, VectorType type,
+                             BoxAccess &access);
   SmallVector<Value> loadThroughLocalMemory(tile::LoadOp op, BoxAccess &access,
                                             int32_t count, OpBuilder &b) const;
 
+  tile::AbiOp abi;
   VectorLoads &ways;
 };
 
@@ -240,7 +262,7 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
     RankedTensorType tile = op.getValue().getType();
     BoxAccess access(rewriter, loc, *view, op.getIndices(), op.getBoxDims(),
                      tile, op.getLimit());
-    if (canExchange(tile, *view, access)) {
+    if (!op.getFragments() && canExchange(abi, tile, *view, access)) {
       storeExchanged(rewriter, loc, adaptor.getValue(), access);
       rewriter.eraseOp(op);
       return success();
@@ -251,6 +273,11 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
     int64_t count = elements->getNumResults();
     const TargetInfo *target = lookupTarget(tile::AbiOp(abi).getTarget());
     bool addsPairs = target && target->addsVectors;
+    if (op.getFragments()) {
+      storeFragments(op, elements.getResults(), access, addsPairs, rewriter);
+      rewriter.eraseOp(op);
+      return success();
+    }
     for (int64_t index = 0; index < count; ++index) {
       Value value = toMemory(rewriter, loc, elements.getResult(index));
       unsigned bits = value.getType().getIntOrFloatBitWidth();
@@ -278,8 +305,8 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
   }
 
 private:
-  bool canExchange(RankedTensorType tile, const GlobalView &view,
-                   BoxAccess &access) const;
+  static void storeFragments(tile::StoreOp op, ValueRange elements,
+                             BoxAccess &access, bool addsVectors, OpBuilder &b);
   static void storeExchanged(OpBuilder &b, Location loc, Value tile,
                              BoxAccess &access);
 
@@ -386,6 +413,53 @@ static Operation *findFirstUser(Operation *op) {
   return place;
 }
 
+/// A memref of fragments holds its boxes whole.
+SmallVector<Value> LoadLowering::loadFragments(OpBuilder &b, Location loc,
+                                               BoxAccess &access,
+                                               int64_t count) {
+  Type element = access.getMemoryType();
+  SmallVector<Value> values(count);
+  for (ArrayRef<unsigned> group : access.getFragmentGroups()) {
+    auto type = VectorType::get({int64_t(group.size())}, element);
+    Value vector = LLVM::LoadOp::create(
+        b, loc, type, access.getPlace(group.front()).address,
+        group.size() * element.getIntOrFloatBitWidth() / 8);
+    for (auto [part, index] : llvm::enumerate(group))
+      values[index] = vector::ExtractOp::create(b, loc, vector, part);
+  }
+  return values;
+}
+
+void StoreLowering::storeFragments(tile::StoreOp op, ValueRange elements,
+                                   BoxAccess &access, bool addsVectors,
+                                   OpBuilder &b) {
+  Location loc = op.getLoc();
+  Type element = access.getMemoryType();
+  for (ArrayRef<unsigned> group : access.getFragmentGroups()) {
+    auto values = llvm::map_to_vector(group, [&](unsigned index) {
+      return toMemory(b, loc, elements[index]);
+    });
+    Place place = {access.getPlace(group.front()).address, Value()};
+    if (!op.getAdd()) {
+      auto type = VectorType::get({int64_t(group.size())}, element);
+      LLVM::StoreOp::create(
+          b, loc, vector::FromElementsOp::create(b, loc, type, values),
+          place.address, group.size() * element.getIntOrFloatBitWidth() / 8);
+      continue;
+    }
+    if (addsVectors && (values.size() == 4 || values.size() == 2)) {
+      emitAdd(b, loc, place, values);
+      continue;
+    }
+    for (auto [part, value] : llvm::enumerate(values))
+      emitAdd(b, loc, {access.getPlace(group[part]).address, Value()}, value);
+  }
+  // Else ptxas issues the next product before these have read their registers,
+  // and gives it others.
+  if (op.getAdd())
+    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+}
+
 /// Elements one by one, to local memory and back: with an address and a
 /// predicate each, as many as there are would wait in registers for their use.
 SmallVector<Value> LoadLowering::loadThroughLocalMemory(tile::LoadOp op,
@@ -437,13 +511,85 @@ int64_t fovea::getAlignment(tile::AbiOp abi, const GlobalView &view) {
 
 /// Kernels that store between tiles of work do so in few instructions, 16 bytes
 /// each, after the four lanes that share rows exchanged their words.
-bool StoreLowering::canExchange(RankedTensorType tile, const GlobalView &view,
-                                BoxAccess &access) const {
+static bool canExchange(tile::AbiOp abi, RankedTensorType tile,
+                        const GlobalView &view, BoxAccess &access) {
   constexpr int64_t kWideBytes = 16, kQuadColumns = 32;
-  tile::AbiOp kernel = abi;
   return warp::hasStoreFragments(tile) && tile.getElementTypeBitWidth() == 16 &&
          tile.getDimSize(1) % kQuadColumns == 0 && access.hasWholeChunks() &&
-         getAlignment(kernel, view) % kWideBytes == 0;
+         getAlignment(abi, view) % kWideBytes == 0;
+}
+
+/// Registers of rows, in the order of their columns: one word for every 8.
+static llvm::MapVector<int64_t, SmallVector<unsigned>>
+findWordsOfRows(BoxAccess &access, int64_t elements) {
+  llvm::MapVector<int64_t, SmallVector<unsigned>> rows;
+  for (unsigned index = 0; index < elements; index += 2)
+    rows[access.getOffsets(0)[index]].push_back(index);
+  return rows;
+}
+
+/// Where the lane's chunks of a row begin: two columns of each chunk are the
+/// lane's in registers; in memory every fourth chunk is.
+static Place getChunkPlace(OpBuilder &b, Location loc, BoxAccess &access,
+                           unsigned first, Value lane) {
+  Value distance = emitToI64(
+      b, loc,
+      arith::MulIOp::create(b, loc, lane, emitI32(b, loc, 6)).getResult());
+  Place place = access.getPlace(first);
+  place.address = LLVM::GEPOp::create(b, loc, place.address.getType(),
+                                      access.getMemoryType(), place.address,
+                                      ArrayRef<LLVM::GEPArg>{distance});
+  return place;
+}
+
+static Value emitLaneOfQuad(OpBuilder &b, Location loc) {
+  return arith::RemUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 4));
+}
+
+/// In a loop, what is on its way would wait in registers twice.
+bool LoadLowering::isExchanged(tile::LoadOp op, const GlobalView &view,
+                               BoxAccess &access) const {
+  return !op->getParentOfType<LoopLikeOpInterface>() &&
+         canExchange(abi, op.getResult().getType(), view, access);
+}
+
+/// Four words from 16-byte aligned memory, `bytes` past the place; zeros where
+/// there is nothing.
+static SmallVector<Value> emitWideLoad(OpBuilder &b, Location loc, Place place,
+                                       int64_t bytes) {
+  std::string text =
+      "ld.global.v4.b32 {$0, $1, $2, $3}, [$4+" + std::to_string(bytes) + "];";
+  std::string constraints = "=r,=r,=r,=r,l";
+  SmallVector<Value> operands = {place.address};
+  if (place.predicate) {
+    text = "mov.b32 $0, 0;\n\tmov.b32 $1, 0;\n\tmov.b32 $2, 0;\n\t"
+           "mov.b32 $3, 0;\n\t@$5 " +
+           text;
+    constraints += ",b";
+    operands.push_back(place.predicate);
+  }
+  SmallVector<Type> types(4, b.getI32Type());
+  return emitAsm(b, loc, text, constraints + ",~{memory}", operands, types);
+}
+
+Value LoadLowering::loadExchanged(OpBuilder &b, Location loc, VectorType type,
+                                  BoxAccess &access) {
+  Value lane = emitLaneOfQuad(b, loc);
+  SmallVector<Value> words(type.getNumElements() / 2);
+  for (auto &[row, indices] : findWordsOfRows(access, type.getNumElements())) {
+    Place place = getChunkPlace(b, loc, access, indices.front(), lane);
+    for (size_t quad = 0; quad < indices.size(); quad += 4) {
+      SmallVector<Value> block = transposeAmongLanes(
+          b, loc, emitWideLoad(b, loc, place, quad * 16), lane);
+      for (auto [word, index] :
+           llvm::zip(block, ArrayRef(indices).slice(quad, 4)))
+        words[index / 2] = word;
+    }
+  }
+  auto wordType = VectorType::get({int64_t(words.size())}, b.getI32Type());
+  return LLVM::BitcastOp::create(
+      b, loc, type,
+      vector::FromElementsOp::create(b, loc, wordType, words).getResult());
 }
 
 void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
@@ -452,21 +598,9 @@ void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
   auto wordType = VectorType::get({type.getNumElements() / 2}, b.getI32Type());
   auto words = vector::ToElementsOp::create(
       b, loc, LLVM::BitcastOp::create(b, loc, wordType, tile));
-  // A row's words, in the order of their columns: one for every 8.
-  llvm::MapVector<int64_t, SmallVector<unsigned>> rows;
-  for (unsigned index = 0; index < type.getNumElements(); index += 2)
-    rows[access.getOffsets(0)[index]].push_back(index);
-  Value lane =
-      arith::RemUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 4));
-  // Two columns of each chunk were the lane's; now every fourth chunk is.
-  Value distance = emitToI64(
-      b, loc,
-      arith::MulIOp::create(b, loc, lane, emitI32(b, loc, 6)).getResult());
-  for (auto &[row, indices] : rows) {
-    Place place = access.getPlace(indices.front());
-    place.address = LLVM::GEPOp::create(b, loc, place.address.getType(),
-                                        access.getMemoryType(), place.address,
-                                        ArrayRef<LLVM::GEPArg>{distance});
+  Value lane = emitLaneOfQuad(b, loc);
+  for (auto &[row, indices] : findWordsOfRows(access, type.getNumElements())) {
+    Place place = getChunkPlace(b, loc, access, indices.front(), lane);
     for (size_t quad = 0; quad < indices.size(); quad += 4) {
       SmallVector<Value> block;
       for (unsigned index : ArrayRef(indices).slice(quad, 4))
@@ -594,7 +728,7 @@ void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
   patterns.add<DimLowering>(converter, patterns.getContext());
   patterns.add<GatherLowering, ScatterLowering>(
       converter, patterns.getContext(), coordinates);
-  patterns.add<LoadLowering>(converter, patterns.getContext(), ways);
+  patterns.add<LoadLowering>(converter, patterns.getContext(), abi, ways);
   patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles);
   patterns.add<StoreLowering>(converter, patterns.getContext(), abi);
 }

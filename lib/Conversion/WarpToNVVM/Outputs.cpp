@@ -63,22 +63,28 @@ FailureOr<const Role *> OutputLowering::getRole(Operation *op) {
 }
 
 /// What dots read last may be written when they are done in all warps of the
-/// group. Buffers of the output's own are a warp's business.
+/// group. Buffers of the output's own are a warp's business, and who fills a
+/// stream's stage has acquired it from all that read it.
 LogicalResult OutputLowering::lower(warp::LocalStoreOp op) {
   FailureOr<const Role *> role = getRole(op);
   FailureOr<SharedView> view = getSharedView(op, op.getTarget());
   if (failed(role) || failed(view))
     return failure();
-  bool isRead = false;
-  kernel.walk([&](warp::DotOp dot) {
-    for (Value operand : {dot.getA(), Value(dot.getB())}) {
-      if (auto stage = operand.getDefiningOp<warp::StageOp>())
-        operand = stage.getBuffer();
-      isRead |= operand == view->buffer.getBuffer();
-    }
+  auto isOfBuffer = [&](Value memref) {
+    if (auto stage = memref.getDefiningOp<warp::StageOp>())
+      memref = stage.getBuffer();
+    return memref == view->buffer.getBuffer();
+  };
+  bool isRead = false, isCopiedOut = false;
+  kernel.walk([&](Operation *user) {
+    if (auto dot = dyn_cast<warp::DotOp>(user))
+      isRead |= isOfBuffer(dot.getA()) || isOfBuffer(dot.getB());
+    if (auto copy = dyn_cast<warp::CopyOutOp>(user))
+      isCopiedOut |= isOfBuffer(copy.getSource());
   });
   OpBuilder b(op);
-  return isRead ? barriers.emit(b, op, **role) : success();
+  bool isAcquired = view->stage && !isCopiedOut;
+  return isRead && !isAcquired ? barriers.emit(b, op, **role) : success();
 }
 
 static void emitMeetWarp(OpBuilder &b, Location loc) {

@@ -353,6 +353,9 @@ void CopyEmitter::emit() {
 LogicalResult
 CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &rewriter) const {
+  if (op.getFragments())
+    return op.emitError("fragments are copied by the copy engine: the copy "
+                        "must be asynchronous, in a role");
   FailureOr<GlobalView> view =
       getGlobalView(rewriter, op.getLoc(), op.getSource());
   if (failed(view))
@@ -376,11 +379,60 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   return success();
 }
 
+namespace {
+/// A vector that was copied in fragments: each thread reads 16 bytes at a time.
+struct VectorLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+} // namespace
+
+LogicalResult
+VectorLoadLowering::matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
+                                    ConversionPatternRewriter &rewriter) const {
+  RankedTensorType tile = op.getType();
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  auto columns = layout.getOffsets(tile.getShape(), 1);
+  if (tile.getDimSize(0) != 1 || !tile.getElementType().isF32() ||
+      !warp::hasStoreFragments(tile) || !tile::BoxDims::holdsPairs(columns))
+    return failure();
+  Location loc = op.getLoc();
+  // The thread's first column is one of a fragment's first 8, an even one.
+  const tile::BoxDims box({-1, 0}, std::nullopt, /*inFragments=*/true);
+  Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
+                               tile.getShape(), 1);
+  Value first =
+      arith::MulIOp::create(rewriter, loc, base, emitI32(rewriter, loc, 2));
+  Type element = tile.getElementType();
+  Value start =
+      LLVM::GEPOp::create(rewriter, loc, adaptor.getSource().getType(), element,
+                          adaptor.getSource(), ArrayRef<LLVM::GEPArg>{first});
+  SmallVector<Value> values(columns.size());
+  SmallVector<int64_t> rows(columns.size(), 0);
+  for (ArrayRef<unsigned> group : box.groupFragments(rows, columns, 4)) {
+    int32_t place = box.getFragmentPlace(columns[group.front()]);
+    Value at = LLVM::GEPOp::create(rewriter, loc, start.getType(), element,
+                                   start, ArrayRef<LLVM::GEPArg>{place});
+    auto type = VectorType::get({int64_t(group.size())}, element);
+    Value loaded =
+        LLVM::LoadOp::create(rewriter, loc, type, at, group.size() * 4);
+    for (auto [part, index] : llvm::enumerate(group))
+      values[index] = vector::ExtractOp::create(rewriter, loc, loaded, part);
+  }
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
+      op, cast<VectorType>(getTypeConverter()->convertType(tile)), values);
+  return success();
+}
+
 void fovea::populateSharedMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          tile::AbiOp abi,
                                          const CopyStarts &starts) {
   patterns.add<AllocLowering<warp::AllocOp>, AllocLowering<warp::OnesOp>,
-               StageLowering>(converter, patterns.getContext());
+               StageLowering, VectorLoadLowering>(converter,
+                                                  patterns.getContext());
   patterns.add<CopyLowering>(converter, patterns.getContext(), abi, starts);
 }

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
@@ -75,6 +76,10 @@ static LogicalResult checkTensorCopy(warp::CopyOp copy, int64_t clusterSize) {
   if (copy.getCondition())
     return copy.emitOpError("'if' is not supported in a role: what the stage "
                             "waits for must be known");
+  if (copy.getFragments())
+    return clusterSize == 1
+               ? success()
+               : copy.emitOpError("copies no fragments for a cluster");
   if (source.getRank() > kMaxRank)
     return copy.emitOpError("the copy engine knows up to ")
            << kMaxRank << " dimensions, found " << source.getRank();
@@ -236,9 +241,44 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
   return success();
 }
 
+/// One piece of memory needs no tensor map.
+static LogicalResult emitBulkCopy(warp::CopyOp copy, Value barrier,
+                                  Value leader) {
+  OpBuilder b(copy);
+  Location loc = copy.getLoc();
+  FailureOr<SharedView> view = getSharedView(copy, copy.getTarget());
+  if (failed(view))
+    return failure();
+  Value to = emitSharedAddress(b, loc, *view->buffer.getOffset());
+  if (view->stage)
+    to = arith::AddIOp::create(
+        b, loc, to,
+        arith::MulIOp::create(b, loc, view->stage,
+                              emitI32(b, loc, view->getStageBytes())));
+  // Vectors start at a fragment: its first element's place is its index.
+  Value place = emitI64(b, loc, 0);
+  for (auto [dim, index] : llvm::enumerate(copy.getIndices())) {
+    Value size = memref::DimOp::create(b, loc, copy.getSource(), dim);
+    place = arith::MulIOp::create(b, loc, place, emitToI64(b, loc, size));
+    place = arith::AddIOp::create(b, loc, place, emitToI64(b, loc, index));
+  }
+  Value from = LLVM::GEPOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext(), 1),
+      view->type.getElementType(), emitPointer(b, loc, copy.getSource()),
+      ArrayRef<LLVM::GEPArg>{place});
+  emitAsm(b, loc,
+          "@$4 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+          "bytes [$0], [$1], $2, [$3];",
+          "r,l,n,r,b,~{memory}",
+          {to, from, emitI32(b, loc, view->getStageBytes()), barrier, leader});
+  return success();
+}
+
 LogicalResult TensorCopies::add(warp::CopyOp copy) {
   if (failed(checkTensorCopy(copy, abi.getCluster())))
     return failure();
+  if (copy.getFragments())
+    return success();
   int64_t rows = getBoxRows(getIssuedRows(copy, abi.getCluster()),
                             copy.getBoxDims().foldExtent);
   FailureOr<Value> map =
@@ -256,6 +296,12 @@ LogicalResult TensorCopies::add(warp::CopyOp copy) {
 LogicalResult TensorCopies::lower(warp::CopyOp copy, Value barrier,
                                   Value leader, const Specialization &roles) {
   // What the innermost loops walk over is read by other CTAs, too, soon.
+  if (copy.getFragments()) {
+    if (failed(emitBulkCopy(copy, barrier, leader)))
+      return failure();
+    copy.erase();
+    return success();
+  }
   bool isShared = depths.lookup(copy.getSource()) == deepest;
   if (failed(emitTensorCopy(copy, maps.lookup(copy), barrier, leader,
                             isShared ? kEvictLast : kEvictFirst, roles)))

@@ -43,6 +43,10 @@ mlir::LogicalResult expandArguments(mlir::gpu::GPUFuncOp kernel,
 /// The parts of a memref that `expandArguments` made.
 mlir::FailureOr<GlobalView>
 getGlobalView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value memref);
+/// The pointer of a memref that is still an argument: `expandArguments` fills
+/// it in.
+mlir::Value emitPointer(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value memref);
 /// Drops arguments that nothing reads, from the kernel and its ABI.
 void dropUnusedArguments(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
 

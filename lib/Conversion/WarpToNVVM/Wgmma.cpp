@@ -333,6 +333,15 @@ static LogicalResult checkPanels(warp::DotOp op, MemRefType type) {
   return success();
 }
 
+/// Whether somebody reads the first operand, in registers, behind the issue.
+static bool isReadInFlight(warp::DotOp op) {
+  return op.getAsync() &&
+         llvm::any_of(op.getA().getUsers(), [&](Operation *user) {
+           Operation *place = op->getBlock()->findAncestorOpInBlock(*user);
+           return place && op->isBeforeInBlock(place);
+         });
+}
+
 /// What a product sums over.
 static int64_t getSum(warp::DotOp op) {
   return cast<ShapedType>(op.getA().getType())
@@ -436,7 +445,12 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     operands.push_back(*descriptor);
     append(constraints, "l");
   } else {
-    SmallVector<Value> all = toWords(rewriter, loc, adaptor.getA());
+    // Registers of a dot in flight must not be read (PTX ISA, wgmma.mma_async):
+    // who reads the tile later reads others, which ptxas makes the same again.
+    Value tile = adaptor.getA();
+    if (isReadInFlight(op))
+      tile = emitThrough(rewriter, loc, "", tile);
+    SmallVector<Value> all = toWords(rewriter, loc, tile);
     words = all.size();
     llvm::append_range(operands, all);
     append(constraints, "r", words);

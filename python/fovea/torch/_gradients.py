@@ -1,8 +1,8 @@
 """``torch.ops.fovea.attention_backward``, and how autograd comes to it.
 
 The forward keeps query, key, value, the output, the log-sum-exp and what it read;
-the weights are computed again. Nothing is summed in memory by several blocks, so a
-gradient is the same, bit for bit, each time.
+the weights are computed again. Under ``torch.use_deterministic_algorithms`` a gradient
+is the same, bit for bit, each time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TENSORS = (*BY, "o", "lse", "do", "dlse")
 _SCHEMA = (
     "attention_backward(Tensor query, Tensor key, Tensor value, Tensor output, Tensor lse, Tensor output_gradient, "
     "Tensor? lse_gradient, Tensor[] captures, Tensor[] blocks, str program, bool[] wants, int seed=0, int offset=0, "
-    "str schedule='auto', str level='attn') -> Tensor[]"
+    "str schedule='auto', str level='attn', bool deterministic=False) -> Tensor[]"
 )
 
 
@@ -46,6 +46,7 @@ class Call(NamedTuple):
     offset: int = 0
     schedule: str = "auto"
     level: str = "attn"
+    deterministic: bool = False
 
     def names(self) -> Tuple[str, ...]:
         """What gradients are by, as programs name it."""
@@ -58,7 +59,7 @@ class Call(NamedTuple):
 
     def form(self) -> Tuple[Any, ...]:
         """What launches are told apart by, beside tensors."""
-        return self.program, tuple(self.wants), self.schedule, len(self.blocks)
+        return self.program, tuple(self.wants), self.schedule, len(self.blocks), self.deterministic
 
 
 def _results(given: Dict[str, torch.Tensor], call: Call) -> List[torch.Tensor]:
@@ -96,7 +97,7 @@ def _spec(call: Call, lse_gradient: bool) -> Spec:
     for index, (one, wanted) in enumerate(zip(call.captures, call.wants[len(BY):])):
         if wanted and not one.is_floating_point():
             raise NotImplementedError(f"{_told(call, index)}, has no gradient: it holds no floats")
-    return gradient_spec(spec_of(call.program), call.names(), lse_gradient)
+    return gradient_spec(spec_of(call.program), call.names(), lse_gradient, call.deterministic)
 
 
 def _told(call: Call, index: int) -> str:
@@ -125,7 +126,7 @@ def _kernel_of(call: Call, lse_gradient: bool, device: int) -> LoadedKernel:
     """The kernel on a device; compiled at first use."""
     from ._op import compiled
 
-    key = (call.program, call.names(), lse_gradient, call.schedule, device)
+    key = (call.program, call.names(), lse_gradient, call.schedule, call.deterministic, device)
     found = _loaded.get(key)
     if found is None:
         spec = _spec(call, lse_gradient)
@@ -297,9 +298,10 @@ class Attention(torch.autograd.Function):
         program, _, seed, offset, _, _, level = ctx.rest
         captures, blocks = others[:ctx.count], others[ctx.count:]
         tensors = query, key, value, output, lse, output_gradient, lse_gradient
-        made = _directly(tensors, Call(captures, blocks, program, wants, seed, offset, level=level))
+        chosen = {"level": level, "deterministic": torch.are_deterministic_algorithms_enabled()}
+        made = _directly(tensors, Call(captures, blocks, program, wants, seed, offset, **chosen))
         if made is None:
-            made = torch.ops.fovea.attention_backward(*tensors, captures, blocks, program, wants, seed, offset, level=level)
+            made = torch.ops.fovea.attention_backward(*tensors, captures, blocks, program, wants, seed, offset, **chosen)
         remaining = iter(made)
         gradients = [next(remaining) if wanted else None for wanted in wants]
         return (*gradients[:3], None, None, *gradients[3:], *(None,) * len(blocks))

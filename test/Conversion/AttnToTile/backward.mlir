@@ -14,8 +14,8 @@
 // CHECK: tile.load "q"
 // CHECK: tile.load "do"
 // CHECK: tile.dot "s" %[[K:.*]], %[[Q:.*]], %{{.*}} transpose_b
-// CHECK: tile.dot "dp" %[[V:.*]], %[[DO:.*]], %{{.*}} transpose_b
 // CHECK: math.exp2
+// CHECK: tile.dot "dp" %[[V:.*]], %[[DO:.*]], %{{.*}} transpose_b
 // CHECK: tile.dot "dv" %{{.*}}, %[[DO]],
 // CHECK: tile.dot "dk" %{{.*}}, %[[Q]],
 // CHECK: tile.store "dv_out"

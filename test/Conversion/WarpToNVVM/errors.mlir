@@ -199,3 +199,20 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!vector = memref<1x32xbf16, #warp.shared<panel = 32>>
+gpu.module @m {
+  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#tile.tensor<"k", read, tensor<?xbf16>, ["S"], 16>]) parameters([#tile.memref<"k", [0]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(64)
+  gpu.func @f(%k: memref<?xbf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(0) : !vector
+    // expected-error@+2 {{fragments are copied by the copy engine: the copy must be asynchronous, in a role}}
+    // expected-error@+1 {{failed to legalize operation 'warp.copy'}}
+    warp.copy %k[%c0] dims [-1, 0] fragments to %b : memref<?xbf16> to !vector
+    gpu.return
+  }
+}

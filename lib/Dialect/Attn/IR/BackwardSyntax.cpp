@@ -43,6 +43,8 @@ void BackwardOp::getAsmBlockArgumentNames(Region &region,
     setName(argument, name);
 }
 
+static constexpr StringRef kDeterministic = "deterministic";
+
 namespace {
 /// The clause that says which gradients are asked for.
 struct Gradients {
@@ -97,6 +99,10 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
     if (keyword == "gradients")
       return gradients.parse(parser);
+    if (keyword == kDeterministic) {
+      result.addAttribute(kDeterministic, parser.getBuilder().getUnitAttr());
+      return success();
+    }
     if (parser.parseLParen() || parseTypedOperands(parser, lseGradient) ||
         parser.parseRParen())
       return failure();
@@ -107,7 +113,7 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
     return success();
   };
   SmallVector<StringRef> regions = getRegionNames();
-  StringRef own[] = {"gradients", "lse_gradient"};
+  StringRef own[] = {"gradients", "lse_gradient", kDeterministic};
   VariantClauses clauses(parser, result, regions, own, parseOwn);
   SmallVector<Type> types, results;
   if (clauses.parse() || parser.parseOptionalAttrDict(result.attributes) ||
@@ -171,11 +177,13 @@ void BackwardOp::print(OpAsmPrinter &p) {
     p << " lse_gradient(" << lseGradient << " : " << lseGradient.getType()
       << ')';
   printGradients(p, *this);
+  if (getDeterministic())
+    p << ' ' << kDeterministic;
   printVariantClauses(p, *this);
   SmallVector<StringRef> regions = getRegionNames();
-  printVariantRegions(
-      p, *this, regions,
-      {getDifferentiatedAttrName(), getResultSegmentSizeAttr()});
+  printVariantRegions(p, *this, regions,
+                      {getDifferentiatedAttrName(), getResultSegmentSizeAttr(),
+                       getDeterministicAttrName()});
   p << tensors.getTypes() << " -> ";
   llvm::interleaveComma((*this)->getResultTypes(), p);
 }

@@ -207,6 +207,8 @@ void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
                      builder.getDenseI32ArrayAttr(segments));
   state.addAttribute("differentiated",
                      builder.getDenseI64ArrayAttr(asked.captures));
+  if (deterministic)
+    state.addAttribute("deterministic", builder.getUnitAttr());
   for (unsigned region = 0; region < 6; ++region)
     state.addRegion();
   auto made = cast<BackwardOp>(builder.create(state));

@@ -240,11 +240,73 @@ static LogicalResult verifyLimit(Operation *op, Value limit,
   return success();
 }
 
+SmallVector<SmallVector<unsigned, 4>>
+BoxDims::groupFragments(ArrayRef<int64_t> rows, ArrayRef<int64_t> columns,
+                        size_t most) const {
+  auto getPlace = [&](unsigned index) {
+    return std::pair(rows[index], getFragmentPlace(columns[index]));
+  };
+  auto order = llvm::to_vector(llvm::seq<unsigned>(rows.size()));
+  llvm::stable_sort(order, [&](unsigned left, unsigned right) {
+    return getPlace(left) < getPlace(right);
+  });
+  SmallVector<SmallVector<unsigned, 4>> groups;
+  for (unsigned index : order) {
+    auto [row, column] = getPlace(index);
+    bool goesOn = holdsPairs(columns) && !groups.empty() &&
+                  groups.back().size() < most && column % most != 0;
+    if (goesOn) {
+      auto [lastRow, lastColumn] = getPlace(groups.back().back());
+      goesOn = row == lastRow && column == lastColumn + 1;
+    }
+    if (!goesOn)
+      groups.emplace_back();
+    groups.back().push_back(index);
+  }
+  return groups;
+}
+
+/// Fragments are blocks of memory in one piece.
+static LogicalResult verifyFragments(Operation *op, MemRefType memref,
+                                     const BoxDims &dims, Value limit,
+                                     RankedTensorType tile) {
+  if (!dims.inFragments)
+    return success();
+  if (limit || dims.isFolded())
+    return op->emitOpError("boxes of fragments have no limit and no fold");
+  int64_t last = memref.getRank() - 1;
+  bool isVector = dims.isVector();
+  if (isVector ? std::max(dims.row, dims.column) != last
+               : dims.column != last || dims.row != last - 1)
+    return op->emitOpError("fragments lie along the memref's last dimensions, "
+                           "found dims ")
+           << dims.row << " and " << dims.column;
+  auto [strides, offset] = memref.getStridesAndOffset();
+  int64_t columns = memref.getDimSize(last);
+  if (strides[last] != 1 ||
+      (!isVector && (columns % BoxDims::kFragmentColumns != 0 ||
+                     strides[last - 1] != columns)))
+    return op->emitOpError("rows of fragments are contiguous, a multiple of ")
+           << BoxDims::kFragmentColumns << " columns each, found " << memref;
+  int64_t rows = tile.getDimSize(0), along = tile.getDimSize(1);
+  if (isVector)
+    along = std::max(rows, along);
+  else if (rows % BoxDims::kFragmentRows != 0)
+    return op->emitOpError("fragments have ")
+           << BoxDims::kFragmentRows << " rows, found " << tile;
+  if (along % BoxDims::kFragmentColumns != 0)
+    return op->emitOpError("fragments have ")
+           << BoxDims::kFragmentColumns << " columns, found " << tile;
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
   if (failed(verifyBox(*this, getSource().getType(), getIndices().size(),
                        getDims(), getResult().getType())) ||
       failed(verifyFold(*this, getSource().getType(), getDims(), getFold(),
-                        getResult().getType().getDimSize(0))))
+                        getResult().getType().getDimSize(0))) ||
+      failed(verifyFragments(*this, getSource().getType(), getBoxDims(),
+                             getLimit(), getResult().getType())))
     return failure();
   return verifyLimit(*this, getLimit(), getDims());
 }
@@ -253,7 +315,9 @@ LogicalResult StoreOp::verify() {
   if (failed(verifyBox(*this, getTarget().getType(), getIndices().size(),
                        getDims(), getValue().getType())) ||
       failed(verifyFold(*this, getTarget().getType(), getDims(), getFold(),
-                        getValue().getType().getDimSize(0))))
+                        getValue().getType().getDimSize(0))) ||
+      failed(verifyFragments(*this, getTarget().getType(), getBoxDims(),
+                             getLimit(), getValue().getType())))
     return failure();
   if (getAdd() && !getValue().getType().getElementType().isF32())
     return emitOpError("adds f32 only, found ") << getValue().getType();

@@ -115,7 +115,26 @@ static std::optional<int64_t> countYounger(Value value, Operation *end,
   return *least + count;
 }
 
+/// The youngest dot of `dot`'s block that was waited for before `end`; with it
+/// all older ones are done.
+static DotOp findYoungestDone(DotOp dot, Operation *end) {
+  DotOp youngest = dot;
+  for (Operation *op = dot->getNextNode(); op && op != end;
+       op = op->getNextNode()) {
+    auto wait = dyn_cast<DotWaitOp>(op);
+    auto done = wait ? wait.getPending().getDefiningOp<DotOp>() : DotOp();
+    if (done && done->getBlock() == dot->getBlock() &&
+        youngest->isBeforeInBlock(done))
+      youngest = done;
+  }
+  return youngest;
+}
+
 std::optional<int64_t> warp::countYoungerDots(Value pending, Operation *op) {
+  // A count that earlier waits make needless would be right, but ptxas takes it
+  // for work in flight whose registers are read (C7514).
+  if (auto dot = pending.getDefiningOp<DotOp>())
+    pending = findYoungestDone(dot, op).getResult();
   llvm::DenseSet<Value> seen;
   return countYounger(pending, op, seen);
 }

@@ -220,7 +220,33 @@ LogicalResult fovea::warp::verifyCopy(Operation *op, CopySide global,
   return tile::verifyFold(op, memory, dims, fold, tile.getDimSize(0));
 }
 
+/// A vector in fragments is one piece of memory.
+static LogicalResult verifyFragments(CopyOp op) {
+  auto source = cast<MemRefType>(op.getSource().getType());
+  MemRefType target = op.getTarget().getType();
+  if (int64_t(op.getIndices().size()) != source.getRank() ||
+      source.getElementType() != target.getElementType())
+    return op.emitOpError("needs an index for each dimension of the source and "
+                          "the target's element type, found ")
+           << source << " and " << target;
+  if (op.getDims().size() != 2 || op.getDims()[0] != -1 ||
+      op.getDims()[1] != source.getRank() - 1 || target.getRank() != 2 ||
+      target.getDimSize(0) != 1 ||
+      target.getDimSize(1) % fovea::tile::BoxDims::kFragmentColumns != 0)
+    return op.emitOpError("copies vectors along the last dimension, a multiple "
+                          "of ")
+           << fovea::tile::BoxDims::kFragmentColumns
+           << " elements, where they lie in fragments, found dims "
+           << op.getDimsAttr() << " and " << target;
+  if (!source.getLayout().isIdentity() || op.getLimit() || op.getFold())
+    return op.emitOpError("copies fragments of memory in one piece, with no "
+                          "limit and no fold");
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
+  if (getFragments())
+    return verifyFragments(*this);
   return verifyCopy(*this, {"source", cast<MemRefType>(getSource().getType())},
                     {"target", getTarget().getType()}, getIndices().size(),
                     getDims(), getFold());

@@ -61,8 +61,9 @@ static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
   Value limit = copy.getLimit();
   warp::CopyOp::create(b, loc, copy.getSource(), indices,
                        limit ? mapping.lookupOrDefault(limit) : Value(),
-                       condition, target, copy.getDims(), copy.getFoldAttr(),
-                       /*async=*/true, copy.getNameAttr());
+                       condition, target, copy.getDimsAttr(),
+                       copy.getFoldAttr(), copy.getFragmentsAttr(),
+                       /*async=*/b.getUnitAttr(), copy.getNameAttr());
   warp::ProducerCommitOp::create(b, loc, stream.pipeline, state.stage,
                                  state.phase);
 }

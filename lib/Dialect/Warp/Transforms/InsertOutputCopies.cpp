@@ -53,8 +53,8 @@ static bool canCopy(tile::StoreOp store, tile::AbiOp abi) {
   auto target = cast<MemRefType>(store.getTarget().getType());
   auto argument = dyn_cast<BlockArgument>(store.getTarget());
   // The engine knows the ends of tensors and no others.
-  if (store.getLimit() || !argument || dims.row < 0 || dims.column < 0 ||
-      !hasStoreFragments(tile) ||
+  if (store.getLimit() || dims.inFragments || !argument || dims.row < 0 ||
+      dims.column < 0 || !hasStoreFragments(tile) ||
       (tile.getElementTypeBitWidth() != 16 && !store.getAdd()) ||
       target.getRank() > kMostDims || kWarpRows % dims.foldExtent != 0)
     return false;

@@ -13,6 +13,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPINSERTPIPELINES
@@ -49,7 +50,9 @@ struct InsertPipelinesPass
   void runOnKernel() override;
 
 private:
-  LogicalResult convert(const Fill &fill, plan::KernelAttr plan);
+  /// `others` are copies that come with this one.
+  LogicalResult convert(const Fill &fill, plan::KernelAttr plan,
+                        ArrayRef<Fill> others = {});
   LogicalResult convertSum(const Fill &fill);
   Value makePipeline(const Fill &fill, Operation *place, int64_t stages);
   /// The ring's position where the op stands, carried through all loops around.
@@ -140,8 +143,9 @@ void Fill::emit(OpBuilder &b, Value stage) const {
   Operation *op = ops.front();
   if (auto copy = dyn_cast<CopyOp>(op)) {
     CopyOp::create(b, op->getLoc(), copy.getSource(), copy.getIndices(),
-                   copy.getLimit(), Value(), stage, copy.getDims(),
-                   copy.getFoldAttr(), /*async=*/true, name);
+                   copy.getLimit(), Value(), stage, copy.getDimsAttr(),
+                   copy.getFoldAttr(), copy.getFragmentsAttr(),
+                   /*async=*/b.getUnitAttr(), name);
     return;
   }
   LocalStoreOp::create(b, op->getLoc(), cast<LocalStoreOp>(op).getValue(),
@@ -178,6 +182,22 @@ FailureOr<RingState> InsertPipelinesPass::makeState(const Fill &fill,
   return carryThrough(loops, state, /*steps=*/1, stages);
 }
 
+/// What comes with another copy is known where that one stands.
+static LogicalResult checkCompanion(const Fill &fill, const Fill &other) {
+  Operation *op = fill.ops.front(), *with = other.ops.front();
+  if (!isa<CopyOp>(op) || !isa<CopyOp>(with) ||
+      op->getBlock() != with->getBlock())
+    return with->emitError("comes with ")
+           << fill.name << ", which is not copied in the same block";
+  for (Value operand : with->getOperands())
+    if (Operation *def = operand.getDefiningOp();
+        def && def->getBlock() == op->getBlock() && !isa<AllocOp>(def) &&
+        !def->isBeforeInBlock(op))
+      return with->emitError("comes with ")
+             << fill.name << ", but where it lies is not known before that";
+  return success();
+}
+
 /// The op of the kernel's own block that is or contains `op`.
 static Operation *getPlace(gpu::GPUFuncOp kernel, Operation *op) {
   Operation *place = kernel.getBody().front().findAncestorOpInBlock(*op);
@@ -185,24 +205,33 @@ static Operation *getPlace(gpu::GPUFuncOp kernel, Operation *op) {
 }
 
 LogicalResult InsertPipelinesPass::convert(const Fill &fill,
-                                           plan::KernelAttr plan) {
+                                           plan::KernelAttr plan,
+                                           ArrayRef<Fill> others) {
   Operation *op = fill.ops.front();
   AllocOp alloc = fill.alloc;
-  auto [first, last] = getRange(op->getBlock(), fill.readers);
+  SmallVector<Operation *> readers(fill.readers);
+  for (const Fill &other : others) {
+    if (failed(checkCompanion(fill, other)))
+      return failure();
+    llvm::append_range(readers, other.readers);
+  }
+  auto [first, last] = getRange(op->getBlock(), readers);
   Location loc = op->getLoc();
   int64_t stages = alloc ? plan.getStream(fill.name).stages : 1;
   // A buffer lives as long as the CTA; its ring is carried through all loops
   // around the copy, so it starts outside of them.
   IRRewriter b(&getContext());
-  Value buffer;
   Operation *place =
       getPlace(getOperation(), alloc ? alloc.getOperation() : op);
-  if (alloc) {
+  auto makeBuffer = [&](AllocOp of) -> Value {
     b.setInsertionPoint(place);
-    buffer = warp::AllocOp::create(
-        b, loc, getStagedType(alloc.getBuffer().getType(), stages),
+    return warp::AllocOp::create(
+        b, of.getLoc(), getStagedType(of.getBuffer().getType(), stages),
         IntegerAttr());
-  }
+  };
+  Value buffer = alloc ? makeBuffer(alloc) : Value();
+  auto buffersOfOthers = llvm::map_to_vector(
+      others, [&](const Fill &other) { return makeBuffer(other.alloc); });
   Value pipeline = makePipeline(fill, place, stages);
   FailureOr<RingState> state = makeState(fill, pipeline, stages);
   if (failed(state))
@@ -214,12 +243,21 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
     fill.emit(b, makeStageView(b, loc, buffer, state->stage));
   else
     b.setInsertionPointAfter(op);
+  for (auto [other, ring] : llvm::zip(others, buffersOfOthers))
+    other.emit(b, makeStageView(b, loc, ring, state->stage));
   createCommit(b, loc, pipeline, *state, isa<DotIntoOp>(op));
   b.setInsertionPoint(first);
   warp::ConsumerWaitOp::create(b, loc, pipeline, state->stage, state->phase);
   Value view;
   if (alloc)
     view = makeStageView(b, loc, buffer, state->stage);
+  for (auto [other, ring] : llvm::zip(others, buffersOfOthers)) {
+    AllocOp old = other.alloc;
+    Value stage = makeStageView(b, loc, ring, state->stage);
+    old.getBuffer().replaceUsesWithIf(stage, [&](OpOperand &use) {
+      return llvm::is_contained(other.readers, use.getOwner());
+    });
+  }
   b.setInsertionPointAfter(last);
   createRelease(b, loc, pipeline, *state, isReadByDots(fill.readers));
   if (!alloc)
@@ -227,6 +265,10 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
   fill.erase(b);
   b.replaceAllUsesWith(alloc.getBuffer(), view);
   b.eraseOp(alloc);
+  for (const Fill &other : others) {
+    other.erase(b);
+    b.eraseOp(other.alloc);
+  }
   return success();
 }
 
@@ -320,10 +362,29 @@ void InsertPipelinesPass::runOnKernel() {
     if (alloc && (hasRoles || isa<LocalStoreOp>(op)))
       fills.emplace_back(op, *alloc);
   });
+  // What comes with another stream is converted with it.
+  auto getLeader = [&](StringAttr name) {
+    return abi.getPlan().getStream(name).with;
+  };
+  llvm::MapVector<StringAttr, SmallVector<Fill>> companions;
+  SmallVector<Fill> leaders;
   for (auto [op, alloc] : fills) {
     FailureOr<Fill> fill = Fill::get(op, alloc);
-    if (failed(fill) || failed(convert(*fill, abi.getPlan())))
+    if (failed(fill))
       return signalPassFailure();
+    StringAttr leader = getLeader(fill->name);
+    (leader ? companions[leader] : leaders).push_back(*fill);
+  }
+  for (const Fill &fill : leaders) {
+    SmallVector<Fill> others = companions.lookup(fill.name);
+    companions.erase(fill.name);
+    if (failed(convert(fill, abi.getPlan(), others)))
+      return signalPassFailure();
+  }
+  for (auto &[leader, others] : companions) {
+    others.front().ops.front()->emitError("comes with ")
+        << leader << ", which no copy brings";
+    return signalPassFailure();
   }
   // In tensor memory, what a dot gives, and what is put over that.
   SmallVector<Operation *> ops;

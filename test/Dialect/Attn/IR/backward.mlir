@@ -16,6 +16,13 @@ func.func @plain(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %do: !o) -> (tensor
   return %0#0, %0#1, %0#2 : tensor<4x16x?x64xf32>, !k, !v
 }
 
+// CHECK-LABEL: func @same
+// CHECK: %dv = attn.backward {{.*}} gradients(v) deterministic :
+func.func @same(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %do: !o) -> !v {
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(v) deterministic : !q, !k, !v, !o, !lse, !o -> !v
+  return %0 : !v
+}
+
 // All that may be asked for; what a region reads twice and what none reads goes,
 // what has a gradient stays.
 // CHECK-LABEL: func @all

@@ -1,5 +1,7 @@
 // RUN: fovea-opt %s --attn-make-gradient | FileCheck %s
 // RUN: fovea-opt %s --attn-make-gradient='gradients=capture1,v lse-gradient only-backward' | FileCheck %s --check-prefix=SOME
+// RUN: fovea-opt %s --attn-make-gradient='gradients=q deterministic' | FileCheck %s --check-prefix=SAME
+// SAME: %dq = attn.backward {{.*}} gradients(q) deterministic scale(
 // RUN: not fovea-opt %s --attn-make-gradient=gradients=w 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: gradients are by 'q', 'k', 'v', 'sinks', 'scale' and captured values such as 'capture0', found 'w'
 

@@ -365,3 +365,46 @@ func.func @stream_without_name(%x: tensor<16x64xbf16, #tile.reg>) {
   %s = "tile.stream"(%x) : (tensor<16x64xbf16, #tile.reg>) -> tensor<16x64xbf16, #tile.reg>
   return
 }
+
+// -----
+
+!tile = tensor<16x64xf32, #tile.reg>
+func.func @fragments_limit(%x: !tile, %M: memref<?x64xf32>, %i: index) {
+  // expected-error@+1 {{boxes of fragments have no limit and no fold}}
+  tile.store %x, %M[%i, %i] limit(%i) dims [0, 1] fragments : !tile, memref<?x64xf32>
+  return
+}
+
+// -----
+
+!tile = tensor<16x64xf32, #tile.reg>
+func.func @fragments_dims(%M: memref<?x?x64xf32>, %i: index) {
+  // expected-error@+1 {{fragments lie along the memref's last dimensions, found dims 0 and 2}}
+  %x = tile.load %M[%i, %i, %i] dims [0, 2] fragments : memref<?x?x64xf32> to !tile
+  return
+}
+
+// -----
+
+!tile = tensor<16x64xf32, #tile.reg>
+func.func @fragments_rows(%M: memref<?x64xf32, strided<[?, 1]>>, %i: index) {
+  // expected-error@+1 {{rows of fragments are contiguous, a multiple of 16 columns each, found 'memref<?x64xf32, strided<[?, 1]>>'}}
+  %x = tile.load %M[%i, %i] dims [0, 1] fragments : memref<?x64xf32, strided<[?, 1]>> to !tile
+  return
+}
+
+// -----
+
+func.func @fragments_height(%M: memref<?x64xf32>, %i: index) {
+  // expected-error@+1 {{fragments have 8 rows, found 'tensor<4x64xf32, #tile.reg>'}}
+  %x = tile.load %M[%i, %i] dims [0, 1] fragments : memref<?x64xf32> to tensor<4x64xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @fragments_width(%M: memref<?xf32>, %i: index) {
+  // expected-error@+1 {{fragments have 16 columns, found 'tensor<1x8xf32, #tile.reg>'}}
+  %x = tile.load %M[%i] dims [-1, 0] fragments : memref<?xf32> to tensor<1x8xf32, #tile.reg>
+  return
+}

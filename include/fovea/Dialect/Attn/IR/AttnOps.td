@@ -222,6 +222,10 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     | lse, lse_gradient | (B, Hq, Sq), natural logarithm | f32 |
     | do | that of o | that of o |
 
+    With `deterministic` the same operands give the same results, bit for bit, in
+    each run: sums have one order. Else parts of a gradient may be added to memory
+    as they come, where that is faster.
+
     `score_gradient` is made by `attn-differentiate` where there is a
     `score_mod`: of the score before it, the derivative of the loss by the score
     behind it, the coordinates and the captured values, it yields the derivative
@@ -266,7 +270,8 @@ def Attn_BackwardOp : Attn_Op<"backward", [
         "::fovea::generator::kVersion">:$dropoutGenerator,
     DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout,
     SequenceFormAttrInterface:$sequence,
-    DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$differentiated);
+    DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$differentiated,
+    UnitAttr:$deterministic);
   let results = (outs
     Optional<AnyRankedTensor>:$queryGradient,
     Optional<AnyRankedTensor>:$keyGradient,

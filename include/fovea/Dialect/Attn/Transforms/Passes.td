@@ -161,6 +161,8 @@ def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
       "What gradients are by: 'q', 'k', 'v', 'sinks', 'scale', and captured values by their names, such as 'capture0'; all that have one by default">,
     Option<"lseGradient", "lse-gradient", "bool", /*default=*/"false",
       "The loss depends on lse, too">,
+    Option<"deterministic", "deterministic", "bool", /*default=*/"false",
+      "The gradients are the same, bit for bit, in each run">,
     Option<"onlyBackward", "only-backward", "bool", /*default=*/"false",
       "Drop the functions that gradients are of">
   ];

@@ -50,11 +50,14 @@ struct StreamPlan {
   /// The dot in whose accumulator, once that is read, it lies; null: a buffer
   /// in shared memory. Parts of a family lie in those of the part alike.
   mlir::StringAttr over;
+  /// The stream whose pipeline brings it, too; null: one of its own.
+  mlir::StringAttr with;
 
   static constexpr auto getFields() {
     return std::tuple(Field{"stages", &StreamPlan::stages, 1, 32},
                       Field{"staged", &StreamPlan::isStaged},
-                      Field{"over", &StreamPlan::over});
+                      Field{"over", &StreamPlan::over},
+                      Field{"with", &StreamPlan::with});
   }
 };
 

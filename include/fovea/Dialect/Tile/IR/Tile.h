@@ -54,10 +54,13 @@ struct BoxDims {
   /// Rows `r` lie `r / foldExtent` places along `row` and `r % foldExtent`
   /// along this; -1 and 1 where they run along one dimension.
   int64_t fold = -1, foldExtent = 1;
+  /// Elements lie as matrix units hold them; see `tile.load`.
+  bool inFragments = false;
 
   BoxDims(llvm::ArrayRef<int64_t> dims,
-          std::optional<llvm::ArrayRef<int64_t>> folded)
-      : row(dims[0]), column(dims[1]) {
+          std::optional<llvm::ArrayRef<int64_t>> folded,
+          bool inFragments = false)
+      : row(dims[0]), column(dims[1]), inFragments(inFragments) {
     if (!folded)
       return;
     fold = (*folded)[0];
@@ -65,6 +68,27 @@ struct BoxDims {
   }
 
   bool isFolded() const { return fold != -1; }
+  bool isVector() const { return row == -1 || column == -1; }
+  /// In fragments: where column `c`, or element `c` of a vector, lies in blocks
+  /// one behind the other.
+  static constexpr int64_t kFragmentRows = 8, kFragmentColumns = 16;
+  /// Whether a thread's registers at these columns, from its first one on, are
+  /// one pair of each chunk of 8, as those of sums: then their places add up,
+  /// and groups begin where the thread's first does.
+  static bool holdsPairs(llvm::ArrayRef<int64_t> columns) {
+    return llvm::all_of(columns,
+                        [](int64_t column) { return (column & 6) == 0; });
+  }
+  /// Registers at the offsets `rows` and `columns` in the order of memory, in
+  /// groups of up to `most` that are neighbours there.
+  llvm::SmallVector<llvm::SmallVector<unsigned, 4>>
+  groupFragments(llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> columns,
+                 size_t most) const;
+  int64_t getFragmentPlace(int64_t c) const {
+    int64_t block = kFragmentColumns * (isVector() ? 1 : kFragmentRows);
+    return c / kFragmentColumns * block + (c >> 1 & 3) * 4 + (c >> 3 & 1) * 2 +
+           (c & 1);
+  }
   bool contains(int64_t dim) const {
     return dim == row || dim == column || dim == fold;
   }

@@ -315,6 +315,14 @@ def Tile_LoadOp : Tile_Op<"load", [
     With `fold [d, n]`, rows run along two dimensions: row `r` lies `r div n`
     places along `dims[0]` and `r mod n` along `d`.
 
+    With `fragments` the memref's last dimensions hold their elements in the order
+    in which matrix units hold sums: in blocks of 8 rows by 16 columns, one behind
+    the other along the columns, of which each lies in one piece: row `r`,
+    column `8 a + 2 t + e` of a block, with `t` below 4, at `16 r + 4 t + 2 a + e`. So the
+    four lanes that share a row reach 64 bytes in one piece, and a warp 512. A vector,
+    along either dimension of the tile, has blocks of one row. Boxes start at a block,
+    and all of a box lies in the memref.
+
     Example:
 
     ```mlir
@@ -328,7 +336,7 @@ def Tile_LoadOp : Tile_Op<"load", [
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
                        Optional<Index>:$limit, DenseI64ArrayAttr:$dims,
                        OptionalAttr<DenseI64ArrayAttr>:$fold,
-                       OptionalAttr<StrAttr>:$name);
+                       UnitAttr:$fragments, OptionalAttr<StrAttr>:$name);
   let results = (outs Tile_AnyTile:$result);
   let builders = [OpBuilder<(ins "::mlir::Type":$result,
                                 "::mlir::Value":$source,
@@ -338,14 +346,15 @@ def Tile_LoadOp : Tile_Op<"load", [
                                 CArg<"::mlir::StringAttr", "{}">:$name), [{
     build($_builder, $_state, result, source, indices, limit,
           $_builder.getDenseI64ArrayAttr(dims),
-          /*fold=*/::mlir::DenseI64ArrayAttr(), name);
+          /*fold=*/::mlir::DenseI64ArrayAttr(),
+          /*fragments=*/::mlir::UnitAttr(), name);
   }]>];
   let extraClassDeclaration = [{
-    BoxDims getBoxDims() { return {getDims(), getFold()}; }
+    BoxDims getBoxDims() { return {getDims(), getFold(), getFragments()}; }
   }];
   let assemblyFormat = [{
     ($name^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims
-    (`fold` $fold^)? attr-dict `:` type($source) `to` type($result)
+    (`fold` $fold^)? (`fragments` $fragments^)? attr-dict `:` type($source) `to` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -410,7 +419,7 @@ def Tile_StoreOp : Tile_Op<"store", [
   let description = [{
     The reverse of `tile.load`; elements outside the memref are dropped, and
     with `limit` those at or past it along the memref's dimension `dims[0]`.
-    `fold` places rows as it does there. With `add` elements, f32, are added to
+    `fold` and `fragments` place elements as they do there. With `add` elements, f32, are added to
     what is there, each at once; the order in which those of several stores are
     added is not specified.
 
@@ -424,7 +433,8 @@ def Tile_StoreOp : Tile_Op<"store", [
   let arguments = (ins Tile_AnyTile:$value, AnyMemRef:$target,
                        Variadic<Index>:$indices, Optional<Index>:$limit,
                        DenseI64ArrayAttr:$dims,
-                       OptionalAttr<DenseI64ArrayAttr>:$fold, UnitAttr:$add,
+                       OptionalAttr<DenseI64ArrayAttr>:$fold,
+                       UnitAttr:$fragments, UnitAttr:$add,
                        OptionalAttr<StrAttr>:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
                                 "::mlir::Value":$target,
@@ -433,14 +443,15 @@ def Tile_StoreOp : Tile_Op<"store", [
                                 CArg<"::mlir::StringAttr", "{}">:$name), [{
     build($_builder, $_state, value, target, indices,
           /*limit=*/::mlir::Value(), $_builder.getDenseI64ArrayAttr(dims),
-          /*fold=*/::mlir::DenseI64ArrayAttr(), /*add=*/false, name);
+          /*fold=*/::mlir::DenseI64ArrayAttr(),
+          /*fragments=*/::mlir::UnitAttr(), /*add=*/::mlir::UnitAttr(), name);
   }]>];
   let extraClassDeclaration = [{
-    BoxDims getBoxDims() { return {getDims(), getFold()}; }
+    BoxDims getBoxDims() { return {getDims(), getFold(), getFragments()}; }
   }];
   let assemblyFormat = [{
     (`add` $add^)? ($name^)? $value `,` $target `[` $indices `]` (`limit` `(` $limit^ `)`)?
-    `dims` $dims (`fold` $fold^)? attr-dict `:` type($value) `,` type($target)
+    `dims` $dims (`fold` $fold^)? (`fragments` $fragments^)? attr-dict `:` type($value) `,` type($target)
   }];
   let hasVerifier = 1;
 }

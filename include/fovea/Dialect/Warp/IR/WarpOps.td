@@ -95,6 +95,9 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
     `async` the copy belongs to the producer's current stage of a pipeline: it
     may land at any time until the stage's `warp.consumer_wait` is done.
 
+    With `fragments` what is copied is a vector that lies in memory as `tile.load` has
+    it: a buffer of one row takes it in one piece, in that order.
+
     Example:
 
     ```mlir
@@ -106,13 +109,15 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
                        Optional<Index>:$limit, Optional<I1>:$condition,
                        Warp_SharedBuffer:$target, DenseI64ArrayAttr:$dims,
                        OptionalAttr<DenseI64ArrayAttr>:$fold,
-                       UnitAttr:$async, OptionalAttr<StrAttr>:$name);
+                       UnitAttr:$fragments, UnitAttr:$async,
+                       OptionalAttr<StrAttr>:$name);
   let extraClassDeclaration = [{
-    tile::BoxDims getBoxDims() { return {getDims(), getFold()}; }
+    tile::BoxDims getBoxDims() { return {getDims(), getFold(), getFragments()}; }
   }];
   let assemblyFormat = [{
     (`async` $async^)? ($name^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)?
-    (`if` `(` $condition^ `)`)? `dims` $dims (`fold` $fold^)? `to` $target
+    (`if` `(` $condition^ `)`)? `dims` $dims (`fold` $fold^)?
+    (`fragments` $fragments^)? `to` $target
     attr-dict `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;
@@ -144,6 +149,8 @@ def Warp_ZeroRowsOp : Warp_OpWithEffects<"zero_rows"> {
 def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
   let summary = "reads a shared buffer into a register tile";
   let description = [{
+    Operands of 16 bits, and vectors of f32 that were copied in fragments.
+
     Example:
 
     ```mlir

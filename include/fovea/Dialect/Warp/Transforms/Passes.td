@@ -81,7 +81,8 @@ def WarpInsertPipelines
     pipeline; `warp.producer_acquire` and
     `warp.producer_commit` stand around it, `warp.consumer_wait` before the first
     reader and `warp.consumer_release` behind the last. The position in the ring
-    is carried through all loops around the copy. Nothing moves: how far the
+    is carried through all loops around the copy. What the plan lets come `with`
+    another copy is copied beside it and has no pipeline of its own. Nothing else moves: how far the
     copies run ahead is up to the role that will have them.
 
     A stage that dots in memory form read is given back when they are done
@@ -139,6 +140,12 @@ def WarpOverlapDots
     scores and the last block's product stand before and behind the loop. Sums of
     the weights are a part of the softmax, so that the loop need not carry the
     weights as floats.
+
+    Of several late dots one may need what another gives, by a register operand or
+    through a stream, as in a backward pass: what that one needs goes first, then the
+    next block's scores and it are issued, and softmax runs under it. Its role's other
+    sums are waited for behind softmax. Other roles' dots stay where they are, with what
+    is done with them; what is read for the late dots alone is read beside them.
 
     Loops that may run zero times are left alone, and so are those where
     everything depends on the product.

@@ -1,0 +1,386 @@
+//===- TwoStages.cpp - What a loop does a block ahead -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TwoStages.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+/// The alloc behind a view of one stage.
+static Value getBuffer(Value operand) {
+  if (auto stage = operand.getDefiningOp<StageOp>())
+    return stage.getBuffer();
+  return operand;
+}
+
+static DotWaitOp getWait(DotOp dot) {
+  return dyn_cast<DotWaitOp>(*dot.getResult().user_begin());
+}
+
+/// Buffers that the dot reads.
+static SmallVector<Value, 2> getBuffers(DotOp dot) {
+  SmallVector<Value, 2> buffers;
+  for (Value operand : {Value(dot.getA()), Value(dot.getB())})
+    if (isSharedBuffer(operand.getType()))
+      buffers.push_back(getBuffer(operand));
+  return buffers;
+}
+
+/// The buffer that the op fills, or null.
+static Value getFilled(Operation *op) {
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return getBuffer(copy.getTarget());
+  if (auto store = dyn_cast<LocalStoreOp>(op))
+    return getBuffer(store.getTarget());
+  if (auto fence = dyn_cast<FenceStoresOp>(op))
+    return getBuffer(fence.getBuffer());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Dependences
+//===----------------------------------------------------------------------===//
+
+SmallVector<Operation *> TwoStages::getNeeded(Operation *op, bool carried) {
+  SmallVector<Operation *> needed;
+  op->walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands()) {
+      if (auto argument = dyn_cast<BlockArgument>(operand)) {
+        if (!carried || argument.getOwner() != loop.getBody() ||
+            argument == loop.getInductionVar())
+          continue;
+        operand = loop.getTiedLoopYieldedValue(argument)->get();
+      }
+      Operation *def = operand.getDefiningOp();
+      if (def && loop->isProperAncestor(def) && inBody(def) != op)
+        needed.push_back(inBody(def));
+    }
+  });
+  return needed;
+}
+
+/// Whether the op, or one inside, uses a result of `defs` in one iteration.
+bool TwoStages::usesResultOf(Operation *op, const Ops &defs) {
+  return llvm::any_of(getNeeded(op, /*carried=*/false),
+                      [&](Operation *def) { return defs.contains(def); });
+}
+
+/// `op` with what uses its result in the iteration, and what uses that.
+TwoStages::Ops TwoStages::getBehind(Operation *op) {
+  Ops result;
+  result.insert(op);
+  for (Operation *next = op->getNextNode();
+       next && next != loop.getBody()->getTerminator();
+       next = next->getNextNode())
+    if (usesResultOf(next, result))
+      result.insert(next);
+  return result;
+}
+
+void TwoStages::findRings() {
+  // A copy belongs to the pipeline whose stage was acquired last before it.
+  llvm::MapVector<Value, Value> buffers;
+  Value acquired;
+  for (Operation &op : *loop.getBody()) {
+    if (auto acquire = dyn_cast<ProducerAcquireOp>(op))
+      acquired = acquire.getPipeline();
+    Value buffer = getFilled(&op);
+    if (!buffer)
+      continue;
+    if (acquired)
+      buffers[buffer] = acquired;
+    rings[buffer].fills.insert(&op);
+  }
+  // What brings one buffer of a pipeline brings them all.
+  for (Operation &op : *loop.getBody()) {
+    bool isRelease = isa<ConsumerReleaseOp>(op);
+    Value ofOp = getFilled(&op);
+    if (ofOp)
+      ofOp = buffers.lookup(ofOp);
+    else if (isRelease ||
+             isa<ProducerAcquireOp, ProducerCommitOp, ConsumerWaitOp>(op))
+      ofOp = op.getOperand(0);
+    for (auto [buffer, pipeline] : buffers)
+      if (pipeline == ofOp)
+        (isRelease ? rings[buffer].releases : rings[buffer].fills).insert(&op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+/// A view of its own for a dot that reads, a block later, what an early one
+/// reads: the loop carries numbers of stages, not views.
+static void splitViews(DotOp dot, const llvm::SetVector<Value> &earlyBuffers) {
+  for (OpOperand &operand : dot->getOpOperands()) {
+    auto view = operand.get().getDefiningOp<StageOp>();
+    if (view && earlyBuffers.contains(view.getBuffer()) && !view->hasOneUse())
+      operand.set(OpBuilder(dot).clone(*view)->getResult(0));
+  }
+}
+
+/// What register operands of late dots are computed from: stage 0 does it.
+TwoStages::Ops TwoStages::getOperandsNeeds() {
+  Ops needs;
+  for (DotOp dot : early)
+    needs.insert(dot);
+  for (DotOp dot : late)
+    for (Value operand : {Value(dot.getA()), Value(dot.getAcc())})
+      if (Operation *def = operand.getDefiningOp())
+        if (loop->isProperAncestor(def) && !isa<StageOp>(def))
+          needs.insert(inBody(def));
+  for (size_t index = 0; index < needs.size(); ++index)
+    for (Operation *needed : getNeeded(needs[index]))
+      if (!lateRoots.contains(needed))
+        needs.insert(needed);
+  return needs;
+}
+
+/// Late dots, their waits and other roles' dots, what is computed from what
+/// these give, and what brings their operands. What is read from shared memory
+/// for stage 1 alone is read there.
+void TwoStages::findLateRoots() {
+  llvm::SetVector<Value> earlyBuffers, buffers;
+  for (DotOp dot : early)
+    earlyBuffers.insert_range(getBuffers(dot));
+  for (auto dot : loop.getBody()->getOps<DotOp>()) {
+    if (isEarly(dot))
+      continue;
+    splitViews(dot, earlyBuffers);
+    lateRoots.insert(dot);
+    if (dot.getAsync())
+      lateRoots.insert(getWait(dot));
+    buffers.insert_range(getBuffers(dot));
+  }
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (usesResultOf(&op, lateRoots))
+      lateRoots.insert(&op);
+  // What changes a product's operand stays ahead of it.
+  loop->walk([&](ZeroRowsOp zero) {
+    Value buffer = getBuffer(zero.getBuffer());
+    if (buffers.contains(buffer) && !earlyBuffers.contains(buffer))
+      lateRoots.insert(inBody(zero));
+  });
+  Ops needs = getOperandsNeeds();
+  for (auto load : loop.getBody()->getOps<LocalLoadOp>())
+    if (!needs.contains(load)) {
+      lateRoots.insert(load);
+      buffers.insert(getBuffer(load.getSource()));
+    }
+  for (Value buffer : buffers) {
+    if (!earlyBuffers.contains(buffer))
+      lateRoots.insert_range(rings[buffer].fills);
+    lateRoots.insert_range(rings[buffer].releases);
+  }
+}
+
+/// All that has effects and is no part of the late dots, and what those and the
+/// late dots' register operands need. What is read for stage 1 alone is read
+/// there.
+void TwoStages::findFirstStage() {
+  SmallVector<Operation *> worklist;
+  auto add = [&](Operation *op) {
+    if (!lateRoots.contains(op) && firstStage.insert(op))
+      worklist.push_back(op);
+  };
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (!isMemoryEffectFree(&op) && !isa<tile::LoadOp>(op))
+      add(&op);
+  for (Operation *op : getOperandsNeeds())
+    add(op);
+  while (!worklist.empty())
+    for (Operation *needed : getNeeded(worklist.pop_back_val()))
+      add(needed);
+}
+
+/// Sums of what stage 0 computes are a part of it: the loop would carry whole
+/// tiles to add them up in stage 1.
+void TwoStages::addReductions() {
+  Ops reductions;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (firstStage.contains(&op) || lateRoots.contains(&op) ||
+        !isMemoryEffectFree(&op) ||
+        !(isa<tile::ReduceOp>(op) || usesResultOf(&op, reductions)))
+      continue;
+    if (!llvm::all_of(getNeeded(&op), [&](Operation *needed) {
+          return firstStage.contains(needed);
+        }))
+      continue;
+    firstStage.insert(&op);
+    reductions.insert(&op);
+  }
+}
+
+void TwoStages::findAfterLate() {
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (!firstStage.contains(&op))
+      continue;
+    bool isAfter = false;
+    op.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands()) {
+        auto argument = dyn_cast<BlockArgument>(operand);
+        if (argument && argument.getOwner() == loop.getBody() &&
+            argument != loop.getInductionVar()) {
+          Operation *def =
+              loop.getTiedLoopYieldedValue(argument)->get().getDefiningOp();
+          isAfter |= def && lateRoots.contains(def);
+        }
+        Operation *def = operand.getDefiningOp();
+        isAfter |= def && loop->isProperAncestor(def) &&
+                   afterLate.contains(inBody(def));
+      }
+    });
+    if (isAfter)
+      afterLate.insert(&op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+/// What stage 1 needs for `op` goes first.
+void TwoStages::addLead(Operation *op) {
+  if (firstStage.contains(op) || !lead.insert(op))
+    return;
+  for (Operation *needed : getNeeded(op, /*carried=*/false))
+    addLead(needed);
+  auto dot = dyn_cast<DotOp>(op);
+  if (!dot)
+    return;
+  for (Value buffer : getBuffers(dot))
+    if (auto ring = rings.find(buffer); ring != rings.end())
+      for (Operation *fill : ring->second.fills)
+        addLead(fill);
+}
+
+void TwoStages::findChain() {
+  Ops needsLate;
+  llvm::SetVector<Value> stored;
+  for (DotOp dot : late) {
+    Ops users = getBehind(getWait(dot));
+    bool feedsAnother = llvm::any_of(users, [&](Operation *op) {
+      auto other = dyn_cast<DotOp>(op);
+      return isa<LocalStoreOp>(op) ||
+             (other && users.contains(other.getA().getDefiningOp()));
+    });
+    if (!feedsAnother) {
+      behind.insert_range(users);
+      continue;
+    }
+    needsLate.insert_range(users);
+    for (Operation *user : users)
+      if (Value buffer = getFilled(user))
+        stored.insert(buffer);
+  }
+  auto isChained = [&](DotOp dot) {
+    return needsLate.contains(dot) ||
+           llvm::any_of(getBuffers(dot),
+                        [&](Value buffer) { return stored.contains(buffer); });
+  };
+  auto found = llvm::find_if(late, isChained);
+  if (found == late.end()) {
+    behind.clear();
+    return;
+  }
+  chained = *found;
+  for (auto dot : loop.getBody()->getOps<DotOp>())
+    if (!dot.getAsync())
+      behind.insert_range(getBehind(dot));
+  for (Operation &op : *loop.getBody())
+    if (isa<ConsumerReleaseOp>(op))
+      behind.insert(&op);
+  for (Operation &op : *loop.getBody())
+    if (isa<tile::LoadOp>(op))
+      addLead(&op);
+  for (DotOp dot : late)
+    if (!isChained(dot))
+      addLead(dot);
+}
+
+LogicalResult TwoStages::analyze() {
+  for (DotOp dot : llvm::concat<DotOp>(early, late)) {
+    if (!dot.getResult().hasOneUse())
+      return failure();
+    DotWaitOp wait = getWait(dot);
+    if (!wait || wait->getBlock() != loop.getBody())
+      return failure();
+  }
+  if (early.empty() || late.empty())
+    return failure();
+  // Other roles' dots stay as they are, and are waited for where they stand.
+  for (auto dot : loop.getBody()->getOps<DotOp>())
+    if (dot.getAsync() && !isEarly(dot) && !llvm::is_contained(late, dot))
+      return failure();
+  findRings();
+  findLateRoots();
+  findFirstStage();
+  addReductions();
+  findAfterLate();
+  if (llvm::any_of(firstStage,
+                   [&](Operation *op) { return usesResultOf(op, lateRoots); }))
+    return failure();
+  // A late dot whose operand stage 0 would need at once has nothing to hide
+  // under.
+  if (llvm::any_of(early, [&](DotOp dot) { return afterLate.contains(dot); }))
+    return failure();
+  findChain();
+  return success();
+}
+
+StagedOrder TwoStages::getOrder() {
+  Operation *earlyWait = getWait(early.back()),
+            *lateWait = chained ? getWait(chained) : nullptr;
+  for (DotOp dot : early)
+    if (getWait(dot)->isBeforeInBlock(earlyWait))
+      earlyWait = getWait(dot);
+  for (DotOp dot : late)
+    if (!chained && (!lateWait || getWait(dot)->isBeforeInBlock(lateWait)))
+      lateWait = getWait(dot);
+  StagedOrder order;
+  Ops placed;
+  auto append = [&](unsigned stage, function_ref<bool(Operation *)> belongs) {
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (firstStage.contains(&op) == (stage == 0) && belongs(&op) &&
+          placed.insert(&op))
+        order.emplace_back(&op, stage);
+  };
+  append(1, [&](Operation *op) { return lead.contains(op); });
+  append(1, [&](Operation *op) {
+    return chained && op->isBeforeInBlock(chained) && !behind.contains(op);
+  });
+  // The next scores are issued, then the last product, and softmax runs under
+  // it. What came of the last product is rescaled after its wait.
+  append(0, [&](Operation *op) { return op->isBeforeInBlock(earlyWait); });
+  append(1, [&](Operation *op) {
+    return op->isBeforeInBlock(lateWait) && !behind.contains(op);
+  });
+  append(0, [&](Operation *op) { return !afterLate.contains(op); });
+  append(1, [&](Operation *op) { return true; });
+  append(0, [&](Operation *op) { return true; });
+  return order;
+}
+
+SmallVector<Operation *> TwoStages::getRescales() {
+  SmallVector<Operation *> rescales;
+  auto add = [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    if (def && afterLate.contains(def) && !llvm::is_contained(rescales, def))
+      rescales.push_back(def);
+  };
+  for (DotOp dot : late) {
+    auto concat = dot.getAcc().getDefiningOp<ConcatColumnsOp>();
+    if (!concat)
+      add(dot.getAcc());
+    else
+      llvm::for_each(concat.getParts(), add);
+  }
+  return rescales;
+}

@@ -1,0 +1,134 @@
+// Several late dots: "dk" needs, through a stream, what "dp" gave. What it needs goes
+// first; then the next block's scores and it are issued, and the next weights are
+// computed under it. "dv" is waited for behind them. Another role's dot, and what is
+// read for the late dots alone, stay in the second stage. One view of a stage serves
+// both: the loop carries the stage's number.
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s -enable-var-scope
+
+// CHECK-LABEL: gpu.func @chained
+// CHECK: %[[K:.*]] = warp.alloc : memref<64x64xbf16
+// CHECK: %[[Q:.*]] = warp.alloc : memref<2x64x64xbf16
+// CHECK: %[[DO:.*]] = warp.alloc : memref<2x64x64xbf16
+// CHECK: %[[D:.*]] = warp.alloc : memref<2x1x64xf32
+// CHECK: %[[DS:.*]] = warp.alloc : memref<2x64x64xbf16
+// CHECK: %[[QP:.*]] = warp.pipeline "q"
+// CHECK: %[[DOP:.*]] = warp.pipeline "do"
+// CHECK: %[[DSP:.*]] = warp.pipeline "ds"
+// The first block's weights.
+// CHECK: warp.producer_acquire %[[QP]]
+// CHECK-NOT: %[[DOP]]
+// CHECK: warp.dot async "s"
+// CHECK: %[[P0:.*]] = arith.truncf
+// CHECK: scf.for {{.*}} iter_args({{.*}}%[[P:[a-z0-9]+]] = %[[P0]]
+// CHECK: warp.producer_acquire %[[DOP]]
+// CHECK-NEXT: warp.stage %[[DO]]
+// CHECK-NEXT: warp.copy async "do"
+// CHECK-NEXT: warp.stage %[[D]]
+// CHECK-NEXT: warp.copy async "delta"
+// CHECK-NEXT: warp.producer_commit %[[DOP]]
+// CHECK-NEXT: warp.consumer_wait %[[DOP]]
+// CHECK: %[[DP:.*]] = warp.dot async "dp"
+// CHECK: %[[DV:.*]] = warp.dot async "dv" %[[P]]
+// CHECK: warp.dot_wait %[[DP]]
+// CHECK: warp.local_load
+// CHECK: warp.producer_acquire %[[DSP]]
+// CHECK: warp.local_store "ds"
+// CHECK: warp.producer_commit %[[DSP]]
+// CHECK-NEXT: warp.consumer_wait %[[DSP]]
+// CHECK: warp.producer_acquire %[[QP]]
+// CHECK: %[[S:.*]] = warp.dot async "s"
+// CHECK-NEXT: %[[DK:.*]] = warp.dot async "dk"
+// CHECK: warp.dot_wait %[[S]]
+// CHECK: math.exp2
+// CHECK: arith.truncf
+// CHECK: warp.dot_wait %[[DV]]
+// CHECK: warp.consumer_release %[[DOP]]
+// CHECK: warp.dot_wait %[[DK]]
+// CHECK: warp.consumer_release %[[QP]]
+// CHECK: warp.dot "dq"
+// CHECK: warp.consumer_release %[[DSP]]
+// CHECK: scf.yield
+// The last block's sums.
+// CHECK: warp.dot async "dp"
+// CHECK: warp.dot async "dv"
+// CHECK: warp.dot async "dk"
+// CHECK-NOT: warp.dot async "s"
+// CHECK: gpu.return
+
+!memory = memref<?x64xbf16>
+!rows = memref<?xf32>
+!tile = memref<64x64xbf16, #warp.shared<panel = 64>>
+!ring = memref<2x64x64xbf16, #warp.shared<panel = 64>>
+!vector = memref<1x64xf32, #warp.shared<panel = 32>>
+!vectors = memref<2x1x64xf32, #warp.shared<panel = 32>>
+!acc = tensor<64x64xf32, #tile.reg>
+!half = tensor<64x64xbf16, #tile.reg>
+gpu.module @kernels {
+  tile.abi @chained target("sm_90a")
+    plan(<#warp.wgmma_unit, tile_n = 64, dots = [<"s", ahead = 1>],
+          roles = [<"load", warps = 4, registers = 24, owns = ["q", "do", "delta"]>,
+                   <"compute", warps = 4, registers = 208, owns = ["s", "dp", "dv", "dk", "ds"]>,
+                   <"reduce", warps = 4, registers = 72, owns = ["dq", "sum"]>]>)
+    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"do", read, tensor<?x64xbf16>, ["S", "D"], 16>,
+             #tile.tensor<"delta", read, tensor<?xf32>, ["S"], 16>, #tile.tensor<"sum", accumulate, tensor<?x64xf32>, ["S", "D"], 16>])
+    parameters([#tile.memref<"q", [0, 1]>, #tile.memref<"do", [0, 1]>, #tile.memref<"delta", [0]>, #tile.memref<"sum", [0, 1]>, #tile.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @chained(%q: !memory, %do: !memory, %delta: !rows, %sum: memref<?x64xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %zeros = arith.constant dense<0.0> : !acc
+    %k = warp.alloc : !tile
+    %qs = warp.alloc : !ring
+    %dos = warp.alloc : !ring
+    %ds = warp.alloc : !vectors
+    %dss = warp.alloc : !ring
+    %qp = warp.pipeline "q" : !warp.pipeline<2>
+    %dop = warp.pipeline "do" : !warp.pipeline<2>
+    %dsp = warp.pipeline "ds" : !warp.pipeline<2>
+    %end = arith.maxsi %n, %c1 : index
+    %r:4 = scf.for %j = %c0 to %end step %c1
+        iter_args(%dv = %zeros, %dk = %zeros, %stage = %zero, %phase = %zero) -> (!acc, !acc, i32, i32) {
+      %row = arith.muli %j, %c64 : index
+      warp.producer_acquire %qp[%stage, %phase] : !warp.pipeline<2>
+      %q0 = warp.stage %qs[%stage] : !ring to !tile
+      warp.copy async "q" %q[%row, %c0] dims [0, 1] to %q0 : !memory to !tile
+      warp.producer_commit %qp[%stage, %phase] : !warp.pipeline<2>
+      warp.producer_acquire %dop[%stage, %phase] : !warp.pipeline<2>
+      %do0 = warp.stage %dos[%stage] : !ring to !tile
+      warp.copy async "do" %do[%row, %c0] dims [0, 1] to %do0 : !memory to !tile
+      %d0 = warp.stage %ds[%stage] : !vectors to !vector
+      warp.copy async "delta" %delta[%row] dims [-1, 0] fragments to %d0 : !rows to !vector
+      warp.producer_commit %dop[%stage, %phase] : !warp.pipeline<2>
+      warp.consumer_wait %qp[%stage, %phase] : !warp.pipeline<2>
+      %s = warp.dot "s" %k, %q0, %zeros transpose_b : !tile, !tile, !acc
+      %e = math.exp2 %s : !acc
+      %p = arith.truncf %e : !acc to !half
+      warp.consumer_wait %dop[%stage, %phase] : !warp.pipeline<2>
+      %dp = warp.dot "dp" %k, %do0, %zeros transpose_b : !tile, !tile, !acc
+      %dv1 = warp.dot "dv" %p, %do0, %dv : !half, !tile, !acc
+      %d = warp.local_load %d0 : !vector to tensor<1x64xf32, #tile.reg>
+      warp.consumer_release %dop[%stage, %phase] : !warp.pipeline<2>
+      %db = tile.broadcast %d : tensor<1x64xf32, #tile.reg> to !acc
+      %g = arith.subf %dp, %db : !acc
+      %gh = arith.truncf %g : !acc to !half
+      warp.producer_acquire %dsp[%stage, %phase] : !warp.pipeline<2>
+      %ds0 = warp.stage %dss[%stage] : !ring to !tile
+      warp.local_store "ds" %gh to %ds0 : !half, !tile
+      warp.fence_stores %ds0 : !tile
+      warp.producer_commit %dsp[%stage, %phase] : !warp.pipeline<2>
+      warp.consumer_wait %dsp[%stage, %phase] : !warp.pipeline<2>
+      %dk1 = warp.dot "dk" %ds0, %q0, %dk : !tile, !tile, !acc
+      warp.consumer_release %qp[%stage, %phase] : !warp.pipeline<2>
+      %dq = warp.dot "dq" %ds0, %k, %zeros transpose_a : !tile, !tile, !acc
+      warp.consumer_release %dsp[%stage, %phase] : !warp.pipeline<2>
+      tile.store add "sum" %dq, %sum[%row, %c0] dims [0, 1] : !acc, memref<?x64xf32>
+      %next = arith.subi %one, %stage : i32
+      %flip = arith.xori %phase, %stage : i32
+      scf.yield %dv1, %dk1, %next, %flip : !acc, !acc, i32, i32
+    }
+    gpu.return
+  }
+}

@@ -240,6 +240,21 @@ LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
   return success();
 }
 
+/// Whether the last thing that happens to the stage before it is passed on is a
+/// fence: the stage's writer sees to what the commit would have to, too.
+static bool isFenced(warp::ProducerCommitOp commit) {
+  for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
+    if (auto fence = dyn_cast<warp::FenceStoresOp>(op)) {
+      auto stage = fence.getBuffer().getDefiningOp<warp::StageOp>();
+      if (stage && stage.getStage() == commit.getStage())
+        return true;
+    }
+    if (!isMemoryEffectFree(op))
+      return false;
+  }
+  return false;
+}
+
 /// What a warp's threads stored, the units that run on their own see before the
 /// warp says so.
 void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
@@ -247,7 +262,7 @@ void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
     return;
   OpBuilder b(commit);
   Location loc = commit.getLoc();
-  if (!producer->isSingleWarp) {
+  if (!producer->isSingleWarp && !isFenced(commit)) {
     NVVM::FenceProxyOp::create(
         b, loc, NVVM::ProxyKind::async_shared,
         NVVM::SharedSpaceAttr::get(b.getContext(),

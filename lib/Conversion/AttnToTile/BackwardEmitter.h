@@ -41,6 +41,8 @@ struct BackwardPart {
 
   /// Its tiles are queries, or keys.
   bool hasQueryTiles() const { return kind != Keys; }
+  /// It writes whole blocks of memory in fragments, at least one.
+  bool fillsFragments() const { return kind == Delta && addsQuery; }
 };
 
 /// Arguments of the kernels in scratch memory, by number.

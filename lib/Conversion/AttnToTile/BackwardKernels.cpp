@@ -240,6 +240,13 @@ planPart(const KernelBuilder &kb, attn::BackwardOp op, BackwardPart part) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Blocks of queries that memory in fragments has: one even if there are no
+/// queries, since roles visit a block in any case.
+static AffineExpr countBlocks(AffineExpr queries) {
+  AffineExpr one = getAffineConstantExpr(1, queries.getContext());
+  return queries.ceilDiv(kBlockQueries) + one.floorDiv(queries + 1);
+}
+
 /// A value of each query, or rows of them, as the kernel's next argument; in
 /// fragments for all queries of a block.
 static unsigned declareOfQueries(KernelBuilder &kb, StringRef name,
@@ -249,7 +256,7 @@ static unsigned declareOfQueries(KernelBuilder &kb, StringRef name,
   for (int64_t dim = 0; dim < 3; ++dim)
     extents.push_back(sizes.getSize(dim));
   if (inFragments)
-    extents.back() = extents.back().ceilDiv(kBlockQueries) * kBlockQueries;
+    extents.back() = countBlocks(extents.back()) * kBlockQueries;
   if (columns)
     extents.push_back(kb.builder.getAffineConstantExpr(columns));
   return declareScratch(kb, name, sizes.getNames(), extents,
@@ -304,8 +311,10 @@ LogicalResult fovea::buildBackwardPrologue(KernelBuilder &kb,
     if (failed(plan))
       return failure();
     SizeExpressions sizes(kb, /*operand=*/part.hasQueryTiles() ? 0 : 1);
-    AffineExpr ctas = sizes.getSize(2).ceilDiv((*plan)->tileM) *
-                      sizes.getSize(1) * sizes.getSize(0);
+    AffineExpr rows = sizes.getSize(2);
+    AffineExpr tiles = part.fillsFragments() ? countBlocks(rows)
+                                             : rows.ceilDiv((*plan)->tileM);
+    AffineExpr ctas = tiles * sizes.getSize(1) * sizes.getSize(0);
     KernelBuilder inner = kb;
     inner.kernel = beginPrologueKernel(
         inner.builder, kb, main,

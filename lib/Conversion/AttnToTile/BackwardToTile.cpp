@@ -69,8 +69,11 @@ void BackwardEmitter::emitCoordinates() {
   order.firstTilesFirst = !ofQueries;
   if (!ofQueries && !op.getMaskMod().empty())
     order.headsPerSection = emitHeadsPerSection();
-  work = kb.beginWork(kb.size(q, 0), kb.size(ofQueries ? q : k, 1),
-                      ofQueries ? queries : keys, getRows(), order);
+  Value rows = ofQueries ? queries : keys;
+  if (part.fillsFragments())
+    rows = arith::MaxUIOp::create(b, loc, rows, kb.constant(1));
+  work = kb.beginWork(kb.size(q, 0), kb.size(ofQueries ? q : k, 1), rows,
+                      getRows(), order);
   keyHead = work.head;
   if (ofQueries)
     keyHead = arith::DivUIOp::create(b, loc, work.head, group);
@@ -119,6 +122,13 @@ BackwardEmitter::emitBounds(Region &region, Value head, Value first, Value of,
   auto roundDown = [&](Value value) {
     return scale(arith::DivUIOp::create(b, loc, value, step));
   };
+  // What visits a block in any case needs one that there is.
+  if (plan.visitsAtLeastOnce()) {
+    Value last = arith::SubIOp::create(
+        b, loc, arith::MaxSIOp::create(b, loc, limit, kb.constant(1)),
+        kb.constant(1));
+    bounds.lower = arith::MinSIOp::create(b, loc, bounds.lower, last);
+  }
   bounds.lower = roundDown(bounds.lower);
   bounds.fullLower =
       scale(arith::CeilDivUIOp::create(b, loc, bounds.fullLower, step));
@@ -475,7 +485,7 @@ FailureOr<ValueRange> BackwardEmitter::emitLoop(
       b, loc, sums.getTypes(), bounds.lower, bounds.upper, bounds.fullLower,
       bounds.fullUpper, /*count=*/Value(), /*masked=*/Value(),
       /*inits=*/ValueRange(), sums, getColumns(),
-      /*descending=*/plan.hasRoles());
+      /*descending=*/plan.visitsAtLeastOnce());
   SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
   llvm::append_range(types, sums.getTypes());
   Block &block = *b.createBlock(&loop.getBody(), {}, types,

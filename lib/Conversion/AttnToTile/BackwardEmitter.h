@@ -22,6 +22,7 @@
 
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
+#include "VisitedBlocks.h"
 
 namespace fovea {
 
@@ -53,6 +54,9 @@ struct BackwardScratch {
   /// adds to its exponents, f32, and the sums: f32.
   std::optional<unsigned> exponents, querySums;
 };
+
+/// The number of the first captured operand.
+unsigned getFirstCapture(attn::BackwardOp op);
 
 /// One kernel of a backward pass.
 class BackwardEmitter {
@@ -93,6 +97,8 @@ private:
   mlir::LogicalResult emitQueryTile();
   mlir::LogicalResult emitKeyTile();
   void emitRounded();
+  /// The last of the `rows` from `first` on that are below `of`, or 0.
+  mlir::Value emitLastRow(mlir::Value first, mlir::Value of);
   mlir::FailureOr<Bounds> emitBounds(mlir::Region &region, mlir::Value head,
                                      mlir::Value first, mlir::Value of,
                                      mlir::Value limit);
@@ -115,10 +121,14 @@ private:
   mlir::Value emitDropout(const ScoreBlock &block);
   /// Scores before score_mod.
   mlir::Value emitScore(mlir::Value products);
-  /// Sums over blocks: `body` gets a block's first row, whether it may be
+  /// The blocks of queries within the bounds that see the tile of keys, where
+  /// the plan asks for them one by one; else null.
+  mlir::FailureOr<std::unique_ptr<VisitedBlocks>>
+  emitVisited(const ScoreBlock &block, const Bounds &bounds);
+  /// Sums over blocks, those of the bounds or visited ones: `body` gets a block's first row, whether it may be
   /// masked and the sums so far, and gives the next ones.
   mlir::FailureOr<mlir::ValueRange>
-  emitLoop(const Bounds &bounds, mlir::ValueRange sums,
+  emitLoop(const Bounds &bounds, VisitedBlocks *visited, mlir::ValueRange sums,
            llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
                mlir::Value, mlir::Value, mlir::ValueRange)>
                body);

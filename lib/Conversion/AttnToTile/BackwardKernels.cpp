@@ -165,6 +165,7 @@ static plan::KernelAttr makeRolesPlan(attn::BackwardOp op,
   kernel.tileN = kBlockQueries;
   kernel.warps = 8;
   kernel.stages = 2;
+  kernel.classify = !op.getKvClassify().empty();
   auto stream = [&](StringRef name, int64_t stages, StringRef with = "") {
     plan::StreamPlan said;
     said.stages = stages;
@@ -277,6 +278,19 @@ static BackwardScratch findScratch(const KernelBuilder &kb,
   return scratch;
 }
 
+/// The extremes that a kernel before the main one asks for: what they share is
+/// the main one's.
+static LogicalResult declareSummaries(KernelBuilder &kb, attn::BackwardOp op,
+                                      BackwardPart part) {
+  FailureOr<plan::KernelAttr> plan = planPart(kb, op, part);
+  if (failed(plan))
+    return failure();
+  if ((*plan)->classify)
+    BlockSummaries(kb, op.getKvClassify(), getFirstCapture(op),
+                   /*queries=*/(*plan)->tileN, /*keys=*/(*plan)->tileM);
+  return success();
+}
+
 FailureOr<plan::KernelAttr> fovea::buildBackward(KernelBuilder &kb,
                                                  attn::BackwardOp op) {
   if (failed(checkLowered(kb, op)) || failed(checkRoles(kb, op)))
@@ -292,7 +306,11 @@ FailureOr<plan::KernelAttr> fovea::buildBackward(KernelBuilder &kb,
                      inFragments);
     kb.workDims = attn::WorkDims{"B", "Hq", "Sq", "", ""};
   }
-  BackwardPart part = findParts(kb, op).back();
+  SmallVector<BackwardPart> parts = findParts(kb, op);
+  for (const BackwardPart &before : ArrayRef(parts).drop_back())
+    if (failed(declareSummaries(kb, op, before)))
+      return failure();
+  BackwardPart part = parts.back();
   FailureOr<plan::KernelAttr> plan = planPart(kb, op, part);
   if (failed(plan) ||
       failed(BackwardEmitter(kb, op, part, *plan, scratch).emit()))
@@ -324,6 +342,11 @@ LogicalResult fovea::buildBackwardPrologue(KernelBuilder &kb,
       return failure();
     gpu::ReturnOp::create(inner.builder, op.getLoc());
     kb.hasWideIndex |= inner.hasWideIndex;
+    // The host asks the main kernel which numbers are drawn.
+    if (inner.generator) {
+      tile::lookupAbi(inner.kernel).setGeneratorAttr(inner.generator);
+      main.setGeneratorAttr(inner.generator);
+    }
   }
   return success();
 }

@@ -8,6 +8,7 @@
 
 #include "BackwardEmitter.h"
 
+#include "ClassifiedBlocks.h"
 #include "Dropout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,6 +27,10 @@ static constexpr int64_t kPartColumns = 64;
 
 /// Operands of attn.backward by number.
 enum : unsigned { kQ, kK, kV, kO, kLse, kOutputGradient, kLseGradient };
+
+unsigned fovea::getFirstCapture(attn::BackwardOp op) {
+  return op.getFirstVariantOperand() + (op.getScaleValue() ? 1 : 0);
+}
 
 /// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
 /// L2; of long ones a few even so, or the last tiles would wait for each other.
@@ -57,9 +62,8 @@ void BackwardEmitter::emitCoordinates() {
   o = kb.operandArgument(kO);
   lse = kb.operandArgument(kLse);
   outputGradient = kb.operandArgument(kOutputGradient);
-  unsigned first = op.getFirstVariantOperand() + (op.getScaleValue() ? 1 : 0);
   for (unsigned i = 0; i < op.getCaptures().size(); ++i)
-    captures.push_back(kb.operandArgument(first + i));
+    captures.push_back(kb.operandArgument(getFirstCapture(op) + i));
   queries = kb.size(q, 2);
   keys = kb.size(k, 2);
   group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
@@ -88,6 +92,14 @@ void BackwardEmitter::emitCoordinates() {
   keyLimit = keys = arith::MinSIOp::create(b, loc, positive, keys);
 }
 
+Value BackwardEmitter::emitLastRow(Value first, Value of) {
+  OpBuilder &b = kb.builder;
+  Value end = arith::AddIOp::create(b, loc, first, kb.constant(getRows()));
+  Value clipped = arith::MinSIOp::create(b, loc, end, of);
+  Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
+  return arith::MaxSIOp::create(b, loc, last, kb.constant(0));
+}
+
 /// What `region` says of the `count` rows from `first` on that are below `of`,
 /// as a range of the rows of the other side, of which there are `limit`; whole
 /// blocks of columns. Without a region, all of them; full where nothing is
@@ -99,10 +111,7 @@ BackwardEmitter::emitBounds(Region &region, Value head, Value first, Value of,
   Value zero = kb.constant(0), step = kb.constant(getColumns());
   Bounds bounds = {zero, zero, op.getMaskMod().empty() ? limit : zero, limit};
   if (!region.empty()) {
-    Value end = arith::AddIOp::create(b, loc, first, kb.constant(getRows()));
-    Value clipped = arith::MinSIOp::create(b, loc, end, of);
-    Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
-    last = arith::MaxSIOp::create(b, loc, last, zero);
+    Value last = emitLastRow(first, of);
     Value start = arith::MinSIOp::create(b, loc, first, last);
     RegionContext context = makeContext({});
     FailureOr<SmallVector<Value>> said =
@@ -476,16 +485,46 @@ Value BackwardEmitter::emitScale(int64_t width) {
   return kb.operandArgument(op.getFirstVariantOperand());
 }
 
+FailureOr<std::unique_ptr<VisitedBlocks>>
+BackwardEmitter::emitVisited(const ScoreBlock &block, const Bounds &bounds) {
+  if (!plan->classify)
+    return std::unique_ptr<VisitedBlocks>();
+  OpBuilder &b = kb.builder;
+  ScoreBlock tile = block;
+  Value last = emitLastRow(block.key, keys);
+  tile.key = arith::MinSIOp::create(b, loc, block.key, last);
+  auto classified = std::make_unique<ClassifiedBlocks>(
+      kb, op, makeContext(tile), getFirstCapture(op));
+  if (failed(classified->emitCounts(bounds.lower, bounds.upper, last,
+                                    plan.visitsAtLeastOnce())))
+    return failure();
+  return std::unique_ptr<VisitedBlocks>(std::move(classified));
+}
+
 FailureOr<ValueRange> BackwardEmitter::emitLoop(
-    const Bounds &bounds, ValueRange sums,
+    const Bounds &bounds, VisitedBlocks *visited, ValueRange sums,
     function_ref<FailureOr<SmallVector<Value>>(Value, Value, ValueRange)>
         body) {
   OpBuilder &b = kb.builder;
-  auto loop = tile::ForBlocksOp::create(
-      b, loc, sums.getTypes(), bounds.lower, bounds.upper, bounds.fullLower,
-      bounds.fullUpper, /*count=*/Value(), /*masked=*/Value(),
-      /*inits=*/ValueRange(), sums, getColumns(),
-      /*descending=*/plan.visitsAtLeastOnce());
+  tile::ForBlocksOp loop;
+  if (visited) {
+    loop = tile::ForBlocksOp::create(
+        b, loc, sums.getTypes(), Value(), Value(), Value(), Value(),
+        visited->getCount(), visited->getMasked(), visited->getInits(), sums,
+        getColumns(), /*descending=*/false);
+    Block &visit = loop.getVisit().emplaceBlock();
+    visit.addArgument(b.getIndexType(), loc);
+    for (Value init : visited->getInits())
+      visit.addArgument(init.getType(), loc);
+    if (failed(visited->emitVisit(visit)))
+      return failure();
+  } else {
+    loop = tile::ForBlocksOp::create(
+        b, loc, sums.getTypes(), bounds.lower, bounds.upper, bounds.fullLower,
+        bounds.fullUpper, /*count=*/Value(), /*masked=*/Value(),
+        /*inits=*/ValueRange(), sums, getColumns(),
+        /*descending=*/plan.visitsAtLeastOnce());
+  }
   SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
   llvm::append_range(types, sums.getTypes());
   Block &block = *b.createBlock(&loop.getBody(), {}, types,
@@ -525,7 +564,7 @@ LogicalResult BackwardEmitter::emitQueryTile() {
   if (failed(bounds))
     return failure();
   FailureOr<ValueRange> sums = emitLoop(
-      *bounds, kb.splat(getRows(), headDim, 0.0),
+      *bounds, /*visited=*/nullptr, kb.splat(getRows(), headDim, 0.0),
       [&](Value key, Value partial,
           ValueRange carried) -> FailureOr<SmallVector<Value>> {
         block.key = key;
@@ -631,8 +670,12 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
     bounds->fullUpper = arith::SelectOp::create(
         b, loc, exist, bounds->fullUpper, bounds->fullLower);
   }
+  FailureOr<std::unique_ptr<VisitedBlocks>> visited =
+      emitVisited(block, *bounds);
+  if (failed(visited))
+    return failure();
   FailureOr<ValueRange> results =
-      emitLoop(*bounds, sums,
+      emitLoop(*bounds, visited->get(), sums,
                [&](Value query, Value partial,
                    ValueRange carried) -> FailureOr<SmallVector<Value>> {
                  block.query = query;

@@ -50,6 +50,17 @@ static Value declareSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
   return kb.kernel.getArgument(argument);
 }
 
+/// A summary that was declared before, for this kernel or the one that it is a
+/// part of; or null.
+static Value findSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
+                         int64_t block) {
+  for (const KernelBuilder::Summary &summary : kb.summaries)
+    if (summary.operand == operand && summary.dim == dim &&
+        summary.block == block)
+      return kb.kernel.getArgument(summary.argument);
+  return {};
+}
+
 BlockSummaries::BlockSummaries(KernelBuilder &kb, Region &region,
                                unsigned firstCapture, int64_t queries,
                                int64_t keys)
@@ -60,9 +71,11 @@ BlockSummaries::BlockSummaries(KernelBuilder &kb, Region &region,
     Value &summary = memory[{argument, int64_t(op.getDim()), block}];
     if (summary)
       return;
-    unsigned operand =
-        firstCapture + argument - attn::ForwardOp::kKVClassifyArguments;
-    summary = declareSummary(kb, operand, op.getDim(), block);
+    unsigned operand = firstCapture + argument -
+                       attn::AttentionOpInterface::kKVClassifyArguments;
+    summary = findSummary(kb, operand, op.getDim(), block);
+    if (!summary)
+      summary = declareSummary(kb, operand, op.getDim(), block);
   };
   region.walk([&](Operation *op) {
     if (auto least = dyn_cast<attn::BlockMinOp>(op))

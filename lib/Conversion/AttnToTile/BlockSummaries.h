@@ -17,25 +17,24 @@ namespace fovea {
 /// prologue: whole blocks of queries or keys at a time.
 class BlockSummaries {
 public:
-  /// Declares what `region` asks for. Blocks of queries and keys are those of
+  /// Declares what `region` asks for and `kb` does not have yet. Blocks of queries and keys are those of
   /// the kernel's tiles; `firstCapture` is the operand that the region's first
   /// captured value is.
   BlockSummaries(KernelBuilder &kb, mlir::Region &region, unsigned firstCapture,
                  int64_t queries, int64_t keys);
 
-  /// The extreme over the queries' block `number`, a scalar, or over the keys'
-  /// blocks from `number` on, a column tile of `columns`; both of type index.
-  /// `others` are the indices beside the range.
+  /// The extreme over block `number`, a scalar, or over the blocks from `number`
+  /// on, a column tile of `columns`. `others` are the indices beside the range.
   template <typename OpTy>
-  mlir::Value emitOverQueries(mlir::OpBuilder &b, OpTy op,
-                              mlir::ValueRange others,
-                              mlir::Value number) const {
+  mlir::Value emitOfBlock(mlir::OpBuilder &b, OpTy op, mlir::ValueRange others,
+                          mlir::Value number) const {
     return emitScalar(b, op.getLoc(), find(op), isLargest(op), others, number,
                       op.getType());
   }
   template <typename OpTy>
-  mlir::Value emitOverKeys(mlir::OpBuilder &b, OpTy op, mlir::ValueRange others,
-                           mlir::Value number, int64_t columns) const {
+  mlir::Value emitOfCandidates(mlir::OpBuilder &b, OpTy op,
+                               mlir::ValueRange others, mlir::Value number,
+                               int64_t columns) const {
     return emitColumns(b, op.getLoc(), find(op), isLargest(op), others, number,
                        columns, op.getType());
   }

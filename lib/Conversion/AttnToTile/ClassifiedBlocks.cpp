@@ -18,15 +18,21 @@ using namespace fovea;
 
 static constexpr int64_t kWordBits = tile::BallotOp::kColumns;
 
-ClassifiedBlocks::ClassifiedBlocks(KernelBuilder &kb, attn::ForwardOp op,
+ClassifiedBlocks::ClassifiedBlocks(KernelBuilder &kb,
+                                   attn::AttentionOpInterface op,
                                    const RegionContext &tile,
                                    unsigned firstCapture)
     : kb(kb), op(op),
-      summaries(kb, op.getKvClassify(), firstCapture, tile.rows, tile.columns),
+      summaries(kb, op.getKvClassify(), firstCapture, tile.countQueries(),
+                tile.countKeys()),
       context(tile) {
   context.summaries = &summaries;
   Operation *yield = op.getKvClassify().front().getTerminator();
   hasFull = !matchPattern(yield->getOperand(1), m_Zero());
+}
+
+Value ClassifiedBlocks::getLength() {
+  return context.rowsAreKeys ? context.queryLength : context.keyLength;
 }
 
 Value ClassifiedBlocks::integer(int64_t value) {
@@ -51,20 +57,21 @@ FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::emitWord(Value number) {
       make<arith::AddIOp>(make<tile::IotaOp>(type, 1), widen(start));
   Value exists = make<arith::CmpIOp>(arith::CmpIPredicate::slt, candidates,
                                      widen(endBlock));
-  // Candidates that don't exist are asked about the last key.
-  Value keys = toInteger(context.keyLength);
-  Value lastKey =
-      make<arith::MaxSIOp>(make<arith::SubIOp>(keys, integer(1)), integer(0));
-  Value last = widen(lastKey);
+  // Candidates that don't exist are asked about the last column.
+  Value columns = toInteger(getLength());
+  Value lastColumn = make<arith::MaxSIOp>(
+      make<arith::SubIOp>(columns, integer(1)), integer(0));
+  Value lastOfAll = widen(lastColumn);
   Value first =
       make<arith::MulIOp>(candidates, widen(integer(context.columns)));
   Value end = make<arith::AddIOp>(first, widen(integer(context.columns - 1)));
   FailureOr<std::pair<Value, Value>> answer =
       RegionToTile(b, context)
-          .cloneClassify(op.getKvClassify(), lastQuery,
-                         make<arith::IndexCastOp>(b.getIndexType(), start),
-                         make<arith::MinSIOp>(first, last),
-                         make<arith::MinSIOp>(end, last));
+          .cloneClassify(
+              op.getKvClassify(), last,
+              {make<arith::IndexCastOp>(b.getIndexType(), start),
+               make<arith::MinSIOp>(first, lastOfAll),
+               make<arith::MinSIOp>(end, lastOfAll)});
   if (failed(answer))
     return failure();
   auto toTile = [&](Value flag) {
@@ -75,15 +82,27 @@ FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::emitWord(Value number) {
   if (!hasFull)
     return Bits{visible, integer(0)};
   Value all = make<arith::AndIOp>(toTile(answer->second), any);
+  if (context.rowsAreKeys) {
+    Value isWhole =
+        make<arith::CmpIOp>(arith::CmpIPredicate::slt, end, widen(columns));
+    all = make<arith::AndIOp>(
+        all, make<arith::AndIOp>(isWhole, widen(tileIsWhole)));
+  }
   Value full = make<tile::BallotOp>(all);
   return Bits{make<arith::XOrIOp>(visible, full), full};
 }
 
 LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper,
-                                           Value lastQuery, bool runsOnce) {
+                                           Value last, bool runsOnce) {
   OpBuilder &b = kb.builder;
   Location loc = kb.getLoc();
-  this->lastQuery = lastQuery;
+  this->last = last;
+  if (context.rowsAreKeys) {
+    Value wholeLast =
+        make<arith::AddIOp>(context.key, kb.constant(context.rows - 1));
+    tileIsWhole =
+        make<arith::CmpIOp>(arith::CmpIPredicate::eq, last, wholeLast);
+  }
   Value size = kb.constant(context.columns), zero = kb.constant(0),
         one = kb.constant(1);
   firstBlock = toInteger(make<arith::DivUIOp>(lower, size));
@@ -114,7 +133,8 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper,
   scf::YieldOp::create(b, loc, sums);
   b.setInsertionPointAfter(loop);
 
-  masked = make<arith::IndexCastOp>(b.getIndexType(), loop.getResult(0));
+  partial = masked =
+      make<arith::IndexCastOp>(b.getIndexType(), loop.getResult(0));
   Value all = make<arith::IndexCastOp>(
       b.getIndexType(),
       make<arith::AddIOp>(loop.getResult(0), loop.getResult(1)));
@@ -122,8 +142,15 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper,
   if (runsOnce) {
     count = make<arith::MaxSIOp>(all, one);
     Value isEmpty = make<arith::CmpIOp>(arith::CmpIPredicate::eq, all, zero);
-    Value past = toInteger(make<arith::CeilDivUIOp>(context.keyLength, size));
-    least = make<arith::SelectOp>(isEmpty, past, integer(0));
+    if (context.rowsAreKeys) {
+      Value blocks = make<arith::CeilDivUIOp>(getLength(), size);
+      most = toInteger(make<arith::SubIOp>(
+          make<arith::MaxSIOp>(blocks, one), one));
+      masked = make<arith::SelectOp>(isEmpty, one, masked);
+    } else {
+      Value past = toInteger(make<arith::CeilDivUIOp>(getLength(), size));
+      least = make<arith::SelectOp>(isEmpty, past, integer(0));
+    }
   }
   inits = {integer(0), firstWord.partial};
   return success();
@@ -164,9 +191,9 @@ LogicalResult ClassifiedBlocks::emitVisit(Block &block) {
   Value n = block.getArgument(0), number = block.getArgument(1),
         bits = block.getArgument(2), isPartial;
   if (hasFull) {
-    isPartial = make<tile::IsPartialOp>(n, masked, /*end=*/Value());
+    isPartial = make<tile::IsPartialOp>(n, partial, /*end=*/Value());
     // The full ones are looked for from the first word on.
-    Value restarts = make<arith::CmpIOp>(arith::CmpIPredicate::eq, n, masked);
+    Value restarts = make<arith::CmpIOp>(arith::CmpIPredicate::eq, n, partial);
     number = make<arith::SelectOp>(restarts, integer(0), number);
     bits = make<arith::SelectOp>(restarts, firstWord.full, bits);
   }
@@ -193,6 +220,8 @@ LogicalResult ClassifiedBlocks::emitVisit(Block &block) {
       make<arith::AddIOp>(start, make<math::CountTrailingZerosOp>(bits));
   if (least)
     candidate = make<arith::MaxSIOp>(candidate, least);
+  if (most)
+    candidate = make<arith::MinSIOp>(candidate, most);
   Value key = make<arith::IndexCastOp>(
       b.getIndexType(),
       make<arith::MulIOp>(candidate, integer(context.columns)));

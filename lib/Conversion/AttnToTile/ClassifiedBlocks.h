@@ -14,20 +14,21 @@
 
 namespace fovea {
 
-/// The blocks of a range of keys that kv_classify says queries see, found 32 at
-/// a time: the partial ones first, then the full ones. The loop carries the
+/// The blocks of a range of keys that kv_classify says queries see, or those of
+/// a range of queries that see keys, found 32 at a time: the partial ones first,
+/// then the full ones. The loop carries the
 /// number of a word of 32 candidates and the bits of those that are left of it.
 class ClassifiedBlocks final : public VisitedBlocks {
 public:
-  /// `tile` is the context of the tile of queries, without keys; `firstCapture`
-  /// the op's first captured operand.
-  ClassifiedBlocks(KernelBuilder &kb, attn::ForwardOp op,
+  /// `tile` is the context of a tile of rows, which are queries or keys, without
+  /// columns; `firstCapture` the op's first captured operand.
+  ClassifiedBlocks(KernelBuilder &kb, attn::AttentionOpInterface op,
                    const RegionContext &tile, unsigned firstCapture);
 
-  /// Counts the visible blocks of the keys from `lower` to `upper`, multiples
-  /// of a block and at most the key length. `lastQuery` is the tile's.
+  /// Counts the visible blocks of the columns from `lower` to `upper`, multiples
+  /// of a block and at most their number. `last` is the tile's last row.
   mlir::LogicalResult emitCounts(mlir::Value lower, mlir::Value upper,
-                                 mlir::Value lastQuery, bool runsOnce);
+                                 mlir::Value last, bool runsOnce);
   mlir::LogicalResult emitVisit(mlir::Block &block) override;
 
 private:
@@ -40,6 +41,8 @@ private:
   /// The next word, from `number` on, that has bits of the wanted kind.
   mlir::FailureOr<mlir::ValueRange> emitSearch(mlir::Value number,
                                                mlir::Value isPartial);
+  /// The number of columns.
+  mlir::Value getLength();
   mlir::Value integer(int64_t value);
   mlir::Value toInteger(mlir::Value index);
   template <typename OpTy, typename... Args>
@@ -49,12 +52,18 @@ private:
   }
 
   KernelBuilder &kb;
-  attn::ForwardOp op;
+  attn::AttentionOpInterface op;
   BlockSummaries summaries;
   RegionContext context;
-  mlir::Value lastQuery;
-  /// Numbers of blocks and of words, i32; the least number that is visited.
-  mlir::Value firstBlock, endBlock, words, least;
+  mlir::Value last;
+  /// Numbers of blocks and of words, i32; the least number that is visited and
+  /// the greatest one, or null. Where there is none, keys have a block past the
+  /// last one; queries, to whose sums is added, the last one.
+  mlir::Value firstBlock, endBlock, words, least, most;
+  /// How many blocks are found to be partial, index.
+  mlir::Value partial;
+  /// Whether all the tile's rows exist, i1: pairs of others need a mask.
+  mlir::Value tileIsWhole;
   Bits firstWord;
 };
 

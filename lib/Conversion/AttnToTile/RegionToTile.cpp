@@ -173,12 +173,17 @@ RegionToTile::cloneScalars(Region &region, ArrayRef<Value> arguments) {
 }
 
 FailureOr<std::pair<Value, Value>>
-RegionToTile::cloneClassify(Region &region, Value lastQuery, Value firstBlock,
-                            Value firstKey, Value lastKey) {
-  seesKeys = false;
-  this->firstBlock = firstBlock;
-  SmallVector<Value> values = {context.batch, context.head, context.row,
-                               lastQuery,     firstKey,     lastKey};
+RegionToTile::cloneClassify(Region &region, Value last,
+                            const BlockCandidates &candidates) {
+  seesElements = false;
+  firstBlock = candidates.number;
+  SmallVector<Value> values = {context.batch, context.head};
+  if (context.rowsAreKeys)
+    llvm::append_values(values, candidates.first, candidates.last, context.key,
+                        last);
+  else
+    llvm::append_values(values, context.row, last, candidates.first,
+                        candidates.last);
   mapping.map(region.getArguments().take_front(values.size()), values);
   if (failed(cloneBody(region)))
     return failure();
@@ -215,7 +220,7 @@ LogicalResult RegionToTile::cloneBody(Region &region) {
       continue;
     ranges.try_emplace(argument,
                        makeRange(0, attn::ForwardOp::kMaxSequenceLength));
-    if (isUniform(argument) || !seesKeys)
+    if (isUniform(argument) || !seesElements)
       continue;
     auto tile = cast<RankedTensorType>(mapping.lookup(argument).getType());
     int64_t dim = tile.getDimSize(0) == 1 ? 1 : 0;
@@ -625,17 +630,17 @@ void RegionToTile::cloneExtreme(OpTy op) {
   SmallVector<Value> others = llvm::map_to_vector(
       op.getIndices(), [&](Value index) { return asIndex(index); });
   const BlockSummaries &summaries = *context.summaries;
-  if (!op.isOverQueries()) {
+  if (op.isOverQueries() == context.rowsAreKeys) {
     mapping.map(op.getResult(),
-                summaries.emitOverKeys(builder, op, others, firstBlock,
-                                       tile::BallotOp::kColumns));
+                summaries.emitOfCandidates(builder, op, others, firstBlock,
+                                           tile::BallotOp::kColumns));
     return;
   }
   Value tile = arith::DivUIOp::create(
-      builder, op.getLoc(), context.row,
+      builder, op.getLoc(), context.rowsAreKeys ? context.key : context.row,
       arith::ConstantIndexOp::create(builder, op.getLoc(), context.rows));
   mapping.map(op.getResult(),
-              summaries.emitOverQueries(builder, op, others, tile));
+              summaries.emitOfBlock(builder, op, others, tile));
 }
 
 Value RegionToTile::loadBox(Location loc, Value source, ArrayRef<Value> first,

@@ -55,6 +55,12 @@ struct RegionContext {
   int64_t countKeys() const { return rowsAreKeys ? rows : columns; }
 };
 
+/// Blocks of a tile's columns that may be visited: the first one's number
+/// (index), and the first and the last element of each, column tiles of i32.
+struct BlockCandidates {
+  mlir::Value number, first, last;
+};
+
 /// Indices of reads that are the same for all scores of a block.
 using ExtractPlaces =
     llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>;
@@ -88,14 +94,12 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   cloneScalars(mlir::Region &region, llvm::ArrayRef<mlir::Value> arguments);
 
-  /// Clones kv_classify for the queries from the context's to `lastQuery` and
-  /// the keys from `firstKey` to `lastKey`, column tiles of i32 that hold a
-  /// block each, the first one block number `firstBlock` (index); any and all
-  /// are scalars or column tiles of i1.
+  /// Clones kv_classify for the tile's rows, from the context's first one to
+  /// `last`, and blocks of its columns; any and all are scalars or column tiles
+  /// of i1.
   mlir::FailureOr<std::pair<mlir::Value, mlir::Value>>
-  cloneClassify(mlir::Region &region, mlir::Value lastQuery,
-                mlir::Value firstBlock, mlir::Value firstKey,
-                mlir::Value lastKey);
+  cloneClassify(mlir::Region &region, mlir::Value last,
+                const BlockCandidates &candidates);
 
   /// Coordinates of the block's keys, i32: a column tile, or a row tile where
   /// rows are keys.
@@ -226,9 +230,9 @@ private:
   const ExtractPlaces *places;
   /// Some scalar of type index was cloned as i64.
   bool hasWideScalar = false;
-  /// Column tiles hold neighbouring keys; else neighbouring blocks of keys,
+  /// Column tiles hold neighbouring elements; else neighbouring blocks of them,
   /// from that one on.
-  bool seesKeys = true;
+  bool seesElements = true;
   mlir::Value firstBlock;
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;

@@ -1,0 +1,53 @@
+"""Runs the gradients by q, k and v of every example and checks the numbers.
+
+    run_example_gradients.py FOVEA_OPT FOVEA_RUN EXAMPLES LEVEL:TARGET...
+
+Prints a line for each example and run; exits with 1 if one is wrong. Those that no
+kernel is made of yet have to be refused, with the reason.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+from reporting import report
+from run_examples import SIZES, SPECIAL
+
+# Documents, chunks and windows of which some blocks see nothing, tiles that divide
+# neither queries nor keys.
+LONGER = {**SIZES, "B": 1, "Hq": 2, "Hkv": 1}
+REFUSED = {"block_mask": "listed blocks", "block_sparse": "listed blocks", "packed": "packed sequences"}
+
+
+def make_gradient(fovea_opt, program):
+    options = f"--attn-make-gradient=gradients=q,k,v"
+    made = subprocess.run([fovea_opt, str(program), options, "--attn-differentiate"],
+                          capture_output=True, text=True, check=True).stdout
+    return made, re.search(r"func.func @(\w+_backward)\(", made)[1]
+
+
+def main(fovea_opt, fovea_run, examples, *runs):
+    failed = False
+    programs = sorted(pathlib.Path(examples).glob("*.mlir"))
+    assert programs, f"no examples in {examples}"
+    for program in programs:
+        made, entry = make_gradient(fovea_opt, program)
+        sizes = {**LONGER, **SPECIAL.get(program.stem, {})}
+        dims = ",".join(f"{name}={size}" for name, size in sizes.items())
+        for run in runs:
+            level, target = run.split(":")
+            command = [fovea_run, "-", f"--entry={entry}", f"--level={level}", f"--target={target}", "--random=1",
+                       f"--dims={dims}", "--integers=0:430", "--check"]
+            result = subprocess.run(command, input=made, capture_output=True, text=True)
+            reason = REFUSED.get(program.stem)
+            if reason and result.returncode != 0 and f"gradients of {reason} are not lowered" in result.stderr:
+                print(program.stem, run, "refused")
+                continue
+            assert not reason or result.returncode != 0, f"{program.stem} is not refused any more: say so here"
+            failed |= report(f"{program.stem} {run}", command, result)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -15,6 +15,8 @@
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace fovea;
 
@@ -82,6 +84,11 @@ namespace {
 class MmaSyncPlanner : public Planner {
 public:
   using Planner::Planner;
+  bool isOn(const TargetInfo &) const override { return true; }
+  std::vector<std::vector<std::string>> listShapes() const override;
+  std::vector<std::string> listVariations() const override {
+    return {"recurrence=lazy"};
+  }
   std::optional<ScheduleFields>
   decide(const ScheduleProblem &problem,
          std::optional<plan::RecurrenceKind> recurrence) const override;
@@ -99,6 +106,24 @@ public:
                           const ScheduleFields &fields) const override;
 };
 } // namespace
+
+std::vector<std::vector<std::string>> MmaSyncPlanner::listShapes() const {
+  std::vector<std::vector<std::string>> shapes;
+  // Each warp holds the rows of one or two instructions.
+  for (int64_t warps : {4, 8})
+    for (int64_t rows : {unit.getGroupRows(), 2 * unit.getGroupRows()})
+      for (int64_t tileN : {32, 48, 64, 96, 128})
+        for (int64_t inRegisters : {0, 1})
+          for (int64_t blocks : {1, 2}) {
+            auto &list = shapes.emplace_back();
+            for (int64_t stages : {3, 2})
+              list.push_back(llvm::formatv(
+                  "warps={0},tile_m={1},tile_n={2},stages={3},"
+                  "query_in_registers={4},min_blocks={5}",
+                  warps, warps * rows, tileN, stages, inRegisters, blocks));
+          }
+  return shapes;
+}
 
 std::optional<ScheduleFields>
 MmaSyncPlanner::decide(const ScheduleProblem &problem,

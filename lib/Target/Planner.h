@@ -24,6 +24,14 @@ public:
   explicit Planner(plan::MatrixUnitAttrInterface unit) : unit(unit) {}
   virtual ~Planner() = default;
 
+  /// Whether the chip has the unit.
+  virtual bool isOn(const TargetInfo &target) const = 0;
+
+  /// Tile sizes, warps and buffers that a search tries, and changes of order
+  /// and arithmetic besides those of all units (ScheduleSpace.h).
+  virtual std::vector<std::vector<std::string>> listShapes() const = 0;
+  virtual std::vector<std::string> listVariations() const = 0;
+
   /// The best fields for a problem, or nothing if the target or the problem
   /// rules the unit out. With a `recurrence` that is asked for they are the
   /// best with that.
@@ -92,9 +100,6 @@ makePlanners(mlir::MLIRContext *context);
 /// The one that fields are for.
 std::unique_ptr<Planner> makePlanner(mlir::MLIRContext *context,
                                      const ScheduleFields &fields);
-
-/// The fields that follow from the number of warp groups that compute.
-std::string getWarpGroupOverrides(int64_t groups);
 
 } // namespace fovea
 

@@ -17,12 +17,14 @@
 #include "Planner.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Support/Warps.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace fovea;
 
 static constexpr int64_t kMostRowTiles = 2;
-static constexpr int64_t kBudgetStep = 8, kLeastBudget = 24;
 // Registers of a thread that has a row of scores, of one that has a part of a
 // row of the output, and of one that only says what others do.
 static constexpr int64_t kSoftmaxRegisters = 192, kCorrectionRegisters = 80,
@@ -55,6 +57,13 @@ namespace {
 class TensorMemoryPlanner : public Planner {
 public:
   using Planner::Planner;
+  bool isOn(const TargetInfo &target) const override {
+    return target.tensorMemoryDots;
+  }
+  std::vector<std::vector<std::string>> listShapes() const override;
+  std::vector<std::string> listVariations() const override {
+    return {"work=single", "exp2_by_fma=25", "output=direct"};
+  }
   std::optional<ScheduleFields>
   decide(const ScheduleProblem &problem,
          std::optional<plan::RecurrenceKind> recurrence) const override;
@@ -85,13 +94,26 @@ TensorMemoryPlanner::getSharedMemory(const ScheduleProblem &problem,
                         fields.output == plan::OutputPath::Tma);
 }
 
+std::vector<std::vector<std::string>> TensorMemoryPlanner::listShapes() const {
+  std::vector<std::vector<std::string>> shapes;
+  for (int64_t rowTiles = 1; rowTiles <= kMostRowTiles; ++rowTiles)
+    for (int64_t tileN : {32, 64, 128}) {
+      auto &list = shapes.emplace_back();
+      for (auto [keyStages, stages] : {std::pair(3, 3), {3, 2}, {2, 2}, {2, 1}})
+        list.push_back(
+            llvm::formatv("row_tiles={0},tile_n={1},key_stages={2},stages={3}",
+                          rowTiles, tileN, keyStages, stages));
+    }
+  return shapes;
+}
+
 std::optional<ScheduleFields>
 TensorMemoryPlanner::decide(const ScheduleProblem &problem,
                             std::optional<plan::RecurrenceKind>) const {
   // Stages with rows to be made zero, and rows that end within the tensor, take
   // threads that store; no role here has any to spare for that.
-  if (!problem.target->tensorMemoryDots ||
-      !unit.multiplies(problem.elementBits) || problem.endsEarly)
+  if (!isOn(*problem.target) || !unit.multiplies(problem.elementBits) ||
+      problem.endsEarly)
     return std::nullopt;
   ScheduleFields fields;
   fields.recurrence = plan::RecurrenceKind::Conditional;
@@ -150,7 +172,7 @@ TensorMemoryPlanner::check(const ScheduleProblem &problem,
                            const ScheduleFields &fields,
                            function_ref<InFlightDiagnostic()> emitError) const {
   int64_t rowTiles = fields.rowTiles;
-  if (!problem.target->tensorMemoryDots)
+  if (!isOn(*problem.target))
     return emitError() << "schedule accumulates in tensor memory "
                           "('row_tiles'), which '"
                        << problem.target->name << "' does not have";

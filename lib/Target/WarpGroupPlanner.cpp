@@ -1,5 +1,4 @@
-//===- WarpGroupPlanner.cpp - Schedules of two roles -------------*- C++
-//-*-===//
+//===- WarpGroupPlanner.cpp - Schedules of two roles ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -10,13 +9,13 @@
 #include "Planner.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Support/Warps.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace fovea;
 
-static constexpr int64_t kBudgetStep = 8, kLeastBudget = 24;
 // Registers of a thread besides its tiles: row statistics, ring positions,
 // descriptors, operands of the instructions in flight.
 static constexpr int64_t kOtherRegisters = 24;
@@ -57,15 +56,6 @@ static Budget getBudget(const ScheduleProblem &problem, int64_t groups) {
   if (groups == 2 && (problem.blocksByCaptures || problem.sparse))
     return {56, 224};
   return getBudget(groups);
-}
-
-std::string fovea::getWarpGroupOverrides(int64_t groups) {
-  Budget budget = getBudget(groups);
-  return llvm::formatv("warps={0},tile_m={1},producer_registers={2},"
-                       "consumer_registers={3},ping_pong={4}",
-                       groups * warp::WgmmaUnitAttr::kGroupWarps,
-                       groups * warp::WgmmaUnitAttr::kGroupRows,
-                       budget.producer, budget.consumer, int(groups > 1));
 }
 
 /// Columns that a buffer's rows take, panels whole.
@@ -261,6 +251,11 @@ namespace {
 class WarpGroupPlanner : public Planner {
 public:
   using Planner::Planner;
+  bool isOn(const TargetInfo &target) const override {
+    return target.warpGroupDots;
+  }
+  std::vector<std::vector<std::string>> listShapes() const override;
+  std::vector<std::string> listVariations() const override;
   std::optional<ScheduleFields>
   decide(const ScheduleProblem &problem,
          std::optional<plan::RecurrenceKind> recurrence) const override;
@@ -283,10 +278,46 @@ protected:
 };
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
+
+std::vector<std::vector<std::string>> WarpGroupPlanner::listShapes() const {
+  std::vector<std::vector<std::string>> shapes;
+  for (int64_t groups = 1; groups <= 4; ++groups)
+    for (int64_t tileN = 48; tileN <= 192; tileN += 16)
+      for (int64_t chain : {0, 1, 2}) {
+        auto &list = shapes.emplace_back();
+        Budget budget = getBudget(groups);
+        for (auto [keyStages, stages] :
+             {std::pair(4, 4), {4, 3}, {3, 3}, {3, 2}, {2, 2}})
+          list.push_back(llvm::formatv(
+              "warps={0},tile_m={1},producer_registers={2},"
+              "consumer_registers={3},ping_pong={4},tile_n={5},chain={6},"
+              "query_stages={7},key_stages={8},stages={9}",
+              groups * unit.getGroupWarps(), groups * unit.getGroupRows(),
+              budget.producer, budget.consumer, int(groups > 1), tileN, chain,
+              chain == 1 ? 2 : 1, keyStages, stages));
+      }
+  return shapes;
+}
+
+std::vector<std::string> WarpGroupPlanner::listVariations() const {
+  return {"work=static",           "work=dynamic",     "work=single,chain=0",
+          "ping_pong=0",           "ping_pong=1",      "softmax_part=25",
+          "softmax_part=50",       "softmax_part=100", "sum_by_dot=1",
+          "cluster=2,work=static", "exp2_by_fma=25",   "add_by_dot=0",
+          "add_by_dot=1",          "output=direct",    "output=tma"};
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
 std::optional<ScheduleFields>
 WarpGroupPlanner::decide(const ScheduleProblem &problem,
                          std::optional<plan::RecurrenceKind> recurrence) const {
-  if (!problem.target->warpGroupDots || !unit.multiplies(problem.elementBits))
+  if (!isOn(*problem.target) || !unit.multiplies(problem.elementBits))
     return std::nullopt;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   bool isSmall = headDim <= 64 && !problem.dropout;
@@ -438,7 +469,7 @@ LogicalResult
 WarpGroupPlanner::check(const ScheduleProblem &problem,
                         const ScheduleFields &fields,
                         function_ref<InFlightDiagnostic()> emitError) const {
-  if (!problem.target->warpGroupDots)
+  if (!isOn(*problem.target))
     return emitError() << "schedule has roles ('producer_registers'), which '"
                        << problem.target->name << "' does not support";
   int64_t groups = fields.warps / unit.getGroupWarps();

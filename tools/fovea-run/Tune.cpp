@@ -135,7 +135,8 @@ std::optional<std::string> Tuner::check(StringRef schedule,
 
 std::vector<Candidate> Tuner::getShapes() {
   std::vector<Candidate> candidates;
-  for (auto &shapes : getScheduleShapes(*lookupTarget(options.target))) {
+  for (auto &shapes : getScheduleShapes(program.module.get()->getContext(),
+                                        *lookupTarget(options.target))) {
     std::optional<Candidate> chosen;
     for (std::string &schedule : shapes) {
       std::string refusal;
@@ -155,8 +156,8 @@ std::vector<Candidate> Tuner::getShapes() {
 
 std::vector<Candidate> Tuner::getVariations(StringRef shape) {
   std::vector<Candidate> candidates;
-  for (std::string &change :
-       getScheduleVariations(*lookupTarget(options.target))) {
+  for (std::string &change : getScheduleVariations(
+           program.module.get()->getContext(), *lookupTarget(options.target))) {
     Candidate candidate{shape == "auto" ? change : shape.str() + "," + change};
     std::optional<std::string> whole =
         check(candidate.schedule, candidate.refusal);

@@ -14,6 +14,10 @@
 #include <string>
 #include <vector>
 
+namespace mlir {
+class MLIRContext;
+} // namespace mlir
+
 namespace fovea {
 
 /// Tile sizes, warps and buffers for a search, as overrides of the schedule
@@ -21,11 +25,12 @@ namespace fovea {
 /// legal for a problem is up to `chooseSchedule`. In each list that is returned
 /// the first legal one will do: the others differ by having fewer buffers.
 std::vector<std::vector<std::string>>
-getScheduleShapes(const TargetInfo &target);
+getScheduleShapes(mlir::MLIRContext *context, const TargetInfo &target);
 
 /// Changes of order and arithmetic that a search tries on the best shape, one
 /// by one.
-std::vector<std::string> getScheduleVariations(const TargetInfo &target);
+std::vector<std::string> getScheduleVariations(mlir::MLIRContext *context,
+                                               const TargetInfo &target);
 
 } // namespace fovea
 

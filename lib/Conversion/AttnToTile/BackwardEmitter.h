@@ -125,8 +125,9 @@ private:
   /// the plan asks for them one by one; else null.
   mlir::FailureOr<std::unique_ptr<VisitedBlocks>>
   emitVisited(const ScoreBlock &block, const Bounds &bounds);
-  /// Sums over blocks, those of the bounds or visited ones: `body` gets a block's first row, whether it may be
-  /// masked and the sums so far, and gives the next ones.
+  /// Sums over blocks, those of the bounds or visited ones: `body` gets a
+  /// block's first row, whether it may be masked and the sums so far, and gives
+  /// the next ones.
   mlir::FailureOr<mlir::ValueRange>
   emitLoop(const Bounds &bounds, VisitedBlocks *visited, mlir::ValueRange sums,
            llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(

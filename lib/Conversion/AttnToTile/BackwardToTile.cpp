@@ -508,10 +508,10 @@ FailureOr<ValueRange> BackwardEmitter::emitLoop(
   OpBuilder &b = kb.builder;
   tile::ForBlocksOp loop;
   if (visited) {
-    loop = tile::ForBlocksOp::create(
-        b, loc, sums.getTypes(), Value(), Value(), Value(), Value(),
-        visited->getCount(), visited->getMasked(), visited->getInits(), sums,
-        getColumns(), /*descending=*/false);
+    loop = tile::ForBlocksOp::create(b, loc, sums.getTypes(), Value(), Value(),
+                                     Value(), Value(), visited->getCount(),
+                                     visited->getMasked(), visited->getInits(),
+                                     sums, getColumns(), /*descending=*/false);
     Block &visit = loop.getVisit().emplaceBlock();
     visit.addArgument(b.getIndexType(), loc);
     for (Value init : visited->getInits())

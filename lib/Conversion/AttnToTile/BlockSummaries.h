@@ -17,14 +17,15 @@ namespace fovea {
 /// prologue: whole blocks of queries or keys at a time.
 class BlockSummaries {
 public:
-  /// Declares what `region` asks for and `kb` does not have yet. Blocks of queries and keys are those of
-  /// the kernel's tiles; `firstCapture` is the operand that the region's first
-  /// captured value is.
+  /// Declares what `region` asks for and `kb` does not have yet. Blocks of
+  /// queries and keys are those of the kernel's tiles; `firstCapture` is the
+  /// operand that the region's first captured value is.
   BlockSummaries(KernelBuilder &kb, mlir::Region &region, unsigned firstCapture,
                  int64_t queries, int64_t keys);
 
-  /// The extreme over block `number`, a scalar, or over the blocks from `number`
-  /// on, a column tile of `columns`. `others` are the indices beside the range.
+  /// The extreme over block `number`, a scalar, or over the blocks from
+  /// `number` on, a column tile of `columns`. `others` are the indices beside
+  /// the range.
   template <typename OpTy>
   mlir::Value emitOfBlock(mlir::OpBuilder &b, OpTy op, mlir::ValueRange others,
                           mlir::Value number) const {

@@ -22,9 +22,8 @@ ClassifiedBlocks::ClassifiedBlocks(KernelBuilder &kb,
                                    attn::AttentionOpInterface op,
                                    const RegionContext &tile,
                                    unsigned firstCapture)
-    : kb(kb), op(op),
-      summaries(kb, op.getKvClassify(), firstCapture, tile.countQueries(),
-                tile.countKeys()),
+    : kb(kb), op(op), summaries(kb, op.getKvClassify(), firstCapture,
+                                tile.countQueries(), tile.countKeys()),
       context(tile) {
   context.summaries = &summaries;
   Operation *yield = op.getKvClassify().front().getTerminator();
@@ -67,11 +66,10 @@ FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::emitWord(Value number) {
   Value end = make<arith::AddIOp>(first, widen(integer(context.columns - 1)));
   FailureOr<std::pair<Value, Value>> answer =
       RegionToTile(b, context)
-          .cloneClassify(
-              op.getKvClassify(), last,
-              {make<arith::IndexCastOp>(b.getIndexType(), start),
-               make<arith::MinSIOp>(first, lastOfAll),
-               make<arith::MinSIOp>(end, lastOfAll)});
+          .cloneClassify(op.getKvClassify(), last,
+                         {make<arith::IndexCastOp>(b.getIndexType(), start),
+                          make<arith::MinSIOp>(first, lastOfAll),
+                          make<arith::MinSIOp>(end, lastOfAll)});
   if (failed(answer))
     return failure();
   auto toTile = [&](Value flag) {
@@ -85,15 +83,15 @@ FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::emitWord(Value number) {
   if (context.rowsAreKeys) {
     Value isWhole =
         make<arith::CmpIOp>(arith::CmpIPredicate::slt, end, widen(columns));
-    all = make<arith::AndIOp>(
-        all, make<arith::AndIOp>(isWhole, widen(tileIsWhole)));
+    all = make<arith::AndIOp>(all,
+                              make<arith::AndIOp>(isWhole, widen(tileIsWhole)));
   }
   Value full = make<tile::BallotOp>(all);
   return Bits{make<arith::XOrIOp>(visible, full), full};
 }
 
-LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper,
-                                           Value last, bool runsOnce) {
+LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper, Value last,
+                                           bool runsOnce) {
   OpBuilder &b = kb.builder;
   Location loc = kb.getLoc();
   this->last = last;
@@ -144,8 +142,8 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper,
     Value isEmpty = make<arith::CmpIOp>(arith::CmpIPredicate::eq, all, zero);
     if (context.rowsAreKeys) {
       Value blocks = make<arith::CeilDivUIOp>(getLength(), size);
-      most = toInteger(make<arith::SubIOp>(
-          make<arith::MaxSIOp>(blocks, one), one));
+      most = toInteger(
+          make<arith::SubIOp>(make<arith::MaxSIOp>(blocks, one), one));
       masked = make<arith::SelectOp>(isEmpty, one, masked);
     } else {
       Value past = toInteger(make<arith::CeilDivUIOp>(getLength(), size));

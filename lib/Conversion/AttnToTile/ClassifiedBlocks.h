@@ -15,18 +15,19 @@
 namespace fovea {
 
 /// The blocks of a range of keys that kv_classify says queries see, or those of
-/// a range of queries that see keys, found 32 at a time: the partial ones first,
-/// then the full ones. The loop carries the
-/// number of a word of 32 candidates and the bits of those that are left of it.
+/// a range of queries that see keys, found 32 at a time: the partial ones
+/// first, then the full ones. The loop carries the number of a word of 32
+/// candidates and the bits of those that are left of it.
 class ClassifiedBlocks final : public VisitedBlocks {
 public:
-  /// `tile` is the context of a tile of rows, which are queries or keys, without
-  /// columns; `firstCapture` the op's first captured operand.
+  /// `tile` is the context of a tile of rows, which are queries or keys,
+  /// without columns; `firstCapture` the op's first captured operand.
   ClassifiedBlocks(KernelBuilder &kb, attn::AttentionOpInterface op,
                    const RegionContext &tile, unsigned firstCapture);
 
-  /// Counts the visible blocks of the columns from `lower` to `upper`, multiples
-  /// of a block and at most their number. `last` is the tile's last row.
+  /// Counts the visible blocks of the columns from `lower` to `upper`,
+  /// multiples of a block and at most their number. `last` is the tile's last
+  /// row.
   mlir::LogicalResult emitCounts(mlir::Value lower, mlir::Value upper,
                                  mlir::Value last, bool runsOnce);
   mlir::LogicalResult emitVisit(mlir::Block &block) override;

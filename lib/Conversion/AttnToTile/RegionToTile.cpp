@@ -639,8 +639,7 @@ void RegionToTile::cloneExtreme(OpTy op) {
   Value tile = arith::DivUIOp::create(
       builder, op.getLoc(), context.rowsAreKeys ? context.key : context.row,
       arith::ConstantIndexOp::create(builder, op.getLoc(), context.rows));
-  mapping.map(op.getResult(),
-              summaries.emitOfBlock(builder, op, others, tile));
+  mapping.map(op.getResult(), summaries.emitOfBlock(builder, op, others, tile));
 }
 
 Value RegionToTile::loadBox(Location loc, Value source, ArrayRef<Value> first,

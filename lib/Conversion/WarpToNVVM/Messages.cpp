@@ -8,6 +8,8 @@
 
 #include "WarpToNVVM.h"
 
+#include "fovea/Support/Warps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,7 +17,7 @@
 using namespace mlir;
 using namespace fovea;
 
-static constexpr int64_t kGroupWarps = 4, kSlotBytes = 4;
+static constexpr int64_t kSlotBytes = 4;
 // Two counters of i32: numbers given out, CTAs that want no more.
 static constexpr int64_t kCounterBytes = 8;
 

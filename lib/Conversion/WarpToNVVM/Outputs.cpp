@@ -8,6 +8,8 @@
 
 #include "WarpToNVVM.h"
 
+#include "fovea/Support/Warps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -16,7 +18,6 @@
 using namespace mlir;
 using namespace fovea;
 
-static constexpr int64_t kLanes = 32, kGroupWarps = 4;
 // Rows that a warp holds of a tile, and of a buffer.
 static constexpr int64_t kWarpRows = 16;
 

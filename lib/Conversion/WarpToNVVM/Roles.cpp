@@ -10,6 +10,8 @@
 
 #include "fovea/Target/Target.h"
 
+#include "fovea/Support/Warps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -18,7 +20,6 @@
 using namespace mlir;
 using namespace fovea;
 
-static constexpr int64_t kLanes = 32, kGroupWarps = 4;
 static constexpr int64_t kRegisterStep = 8;
 static constexpr int64_t kChunkBytes = 16;
 

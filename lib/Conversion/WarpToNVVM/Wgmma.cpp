@@ -8,6 +8,8 @@
 
 #include "WarpToNVVM.h"
 
+#include "fovea/Support/Warps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -18,7 +20,6 @@ using namespace fovea;
 
 // wgmma.mma_async.m64nNk16 (PTX ISA, asynchronous warpgroup instructions).
 static constexpr int64_t kRows = 64, kStep = 16, kMostColumns = 256;
-static constexpr int64_t kGroupWarps = 4;
 // What wgmma.wait_group counts to.
 static constexpr int64_t kMostInFlight = 7;
 static constexpr int64_t kElementBytes = 2;

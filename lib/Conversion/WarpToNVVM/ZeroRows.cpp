@@ -8,13 +8,15 @@
 
 #include "WarpToNVVM.h"
 
+#include "fovea/Support/Warps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace fovea;
 
-static constexpr int64_t kGroupWarps = 4, kGroupThreads = 128, kChunkBytes = 16;
+static constexpr int64_t kChunkBytes = 16;
 
 /// What the stores of one thread have in common.
 namespace {

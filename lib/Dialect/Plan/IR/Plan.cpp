@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Plan/IR/Plan.h"
+#include "fovea/Support/Warps.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -16,6 +17,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace fovea;
 using namespace fovea::plan;
 
 #include "fovea/Dialect/Plan/IR/PlanDialect.cpp.inc"
@@ -108,7 +110,6 @@ LogicalResult RoleAttr::verify(EmitError emitError, StringRef name,
                        << "' must have warps and registers, found " << warps
                        << " and " << registers;
   // Registers are given to four warps at a time; roles of fewer share them.
-  constexpr int64_t kGroupWarps = 4;
   if (warps > kGroupWarps && warps % kGroupWarps != 0)
     return emitError() << "role '" << name << "' must have less than "
                        << kGroupWarps << " warps or a multiple of "

@@ -7,14 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Support/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
-
-static constexpr int64_t kLanes = 32, kMaxWarps = 32;
 
 LogicalResult
 DiagonalsAttr::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -7,12 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Support/Warps.h"
 
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
-
-static constexpr int64_t kLanes = 32;
 
 bool warp::isWholeInWarps(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Support/Warps.h"
 
 using namespace mlir;
 using namespace fovea;

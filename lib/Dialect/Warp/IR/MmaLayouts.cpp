@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Support/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -19,7 +20,6 @@ static constexpr int64_t kBlockRows = 16, kBlockColumns = 8;
 static constexpr int64_t kRowsApart = 8, kNeighbours = 2, kWarpLanes = 32;
 
 // A CTA has at most 1024 threads.
-static constexpr int64_t kMaxWarps = 32;
 
 namespace {
 /// Rows of a tile go to `warps` warps in equal consecutive parts; each part is
@@ -177,8 +177,6 @@ MmaSyncAttr::getReductionLanes(int64_t dim) const {
 //===----------------------------------------------------------------------===//
 // wgmma
 //===----------------------------------------------------------------------===//
-
-static constexpr int64_t kGroupWarps = 4;
 
 LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t groups) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/IR/PipelineRounds.h"
+#include "fovea/Support/Warps.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -14,8 +15,6 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 using llvm::formatv;
-
-static constexpr int64_t kGroupWarps = 4;
 
 //===----------------------------------------------------------------------===//
 // Parties

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Support/Warps.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -100,10 +101,8 @@ void SpecializeOp::print(OpAsmPrinter &p) {
 // Verification
 //===----------------------------------------------------------------------===//
 
-// By the PTX ISA, setmaxnreg: a multiple of 8 between 24 and 256, by a group of
-// four warps.
-static constexpr int64_t kGroupWarps = 4, kBudgetStep = 8, kLeastBudget = 24,
-                         kMostBudget = 256, kMaxWarps = 32, kMaxCluster = 16;
+// CTAs of a cluster at most, on any chip.
+static constexpr int64_t kMaxCluster = 16;
 
 /// Warps change their budget four at a time: roles that share such a group have
 /// one budget.

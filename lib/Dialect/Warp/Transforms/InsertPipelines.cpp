@@ -253,9 +253,10 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
     view = makeStageView(b, loc, buffer, state->stage);
   for (auto [other, ring] : llvm::zip(others, buffersOfOthers)) {
     AllocOp old = other.alloc;
+    ArrayRef<Operation *> readers = other.readers;
     Value stage = makeStageView(b, loc, ring, state->stage);
     old.getBuffer().replaceUsesWithIf(stage, [&](OpOperand &use) {
-      return llvm::is_contained(other.readers, use.getOwner());
+      return llvm::is_contained(readers, use.getOwner());
     });
   }
   b.setInsertionPointAfter(last);

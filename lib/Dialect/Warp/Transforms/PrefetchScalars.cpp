@@ -178,7 +178,7 @@ SmallVector<Value> Prefetcher::makeNothing(OpBuilder &b) {
     Type type = read.load.getType();
     nothing.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
     // No place in a tensor.
-    for (Value index : read.clamped)
+    for (size_t index = 0; index < read.clamped.size(); ++index)
       nothing.push_back(arith::ConstantIndexOp::create(b, loc, -1));
   }
   return nothing;

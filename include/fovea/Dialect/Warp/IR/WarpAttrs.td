@@ -149,7 +149,7 @@ def Warp_WgmmaUnitAttr : Warp_Unit<"WgmmaUnit", "wgmma_unit", ["takesOnes"]> {
     Accumulators are in `#warp.wgmma`.
   }];
   let extraClassDeclaration = [{
-    static constexpr int64_t kGroupWarps = 4, kGroupRows = 64;
+    static constexpr int64_t kGroupRows = 64;
   }];
 }
 

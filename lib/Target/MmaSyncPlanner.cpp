@@ -104,6 +104,12 @@ public:
         function_ref<InFlightDiagnostic()> emitError) const override;
   int64_t getSharedMemory(const ScheduleProblem &problem,
                           const ScheduleFields &fields) const override;
+  BackwardForm getBackwardForm() const override {
+    return BackwardForm::OneProgram;
+  }
+  FailureOr<BackwardPlans>
+  planBackward(const BackwardProblem &problem, const ScheduleFields &asked,
+               function_ref<InFlightDiagnostic()> emitError) const override;
 };
 } // namespace
 
@@ -206,6 +212,31 @@ MmaSyncPlanner::check(const ScheduleProblem &problem,
                        << " registers a thread for its tiles, at most 224 fit: "
                           "reduce 'tile_m' or 'tile_n', or use more 'warps'";
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+/// Tiles whose sums and scores fit the registers of four warps, a block ahead
+/// on its way.
+FailureOr<BackwardPlans>
+MmaSyncPlanner::planBackward(const BackwardProblem &problem,
+                             const ScheduleFields &,
+                             function_ref<InFlightDiagnostic()>) const {
+  // Both sums of a tile of keys stay in registers up to so many columns.
+  constexpr int64_t kMostSharedColumns = 256,
+                    kMostColumnsBesideWideBlocks = 128;
+  ScheduleFields fields;
+  fields.tileM = 64;
+  fields.tileN = problem.getColumns() <= kMostColumnsBesideWideBlocks ? 64 : 32;
+  fields.warps = 4;
+  fields.stages = 2;
+  fields.minBlocks = 1;
+  BackwardPlans plans;
+  plans.keys = plans.queries = makePlan(fields);
+  plans.sharesKeyTiles = problem.getColumns() <= kMostSharedColumns;
+  return plans;
 }
 
 std::unique_ptr<Planner> fovea::makeMmaSyncPlanner(MLIRContext *context) {

@@ -9,7 +9,7 @@
 #ifndef FOVEA_LIB_TARGET_PLANNER_H
 #define FOVEA_LIB_TARGET_PLANNER_H
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Target/BackwardPlans.h"
 
 #include <memory>
 #include <optional>
@@ -59,6 +59,24 @@ public:
 
   /// The plan of a kernel with these fields, which must be right.
   plan::KernelAttr makePlan(const ScheduleFields &fields) const;
+
+  /// Which kernels of the unit find gradients: none, ones in which all warps
+  /// run one program, or ones in roles.
+  enum class BackwardForm { None, OneProgram, Roles };
+  virtual BackwardForm getBackwardForm() const { return BackwardForm::None; }
+  /// Why such kernels do not find the problem's gradients, as the end of an
+  /// error; nothing if they do.
+  virtual std::optional<std::string>
+  findObstacle(const BackwardProblem &problem) const {
+    return std::nullopt;
+  }
+  /// The plans of those kernels, where nothing is in the way. Of what is asked
+  /// for, fields that are -1 are open; the caller takes over the others.
+  virtual mlir::FailureOr<BackwardPlans>
+  planBackward(const BackwardProblem &problem, const ScheduleFields &asked,
+               llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const {
+    return mlir::failure();
+  }
 
 protected:
   /// What a plan says of names.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Planner.h"
+#include "WarpGroupBackward.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 #include "fovea/Support/Warps.h"
@@ -271,6 +272,16 @@ public:
         function_ref<InFlightDiagnostic()> emitError) const override;
   int64_t getSharedMemory(const ScheduleProblem &problem,
                           const ScheduleFields &fields) const override;
+  BackwardForm getBackwardForm() const override { return BackwardForm::Roles; }
+  std::optional<std::string>
+  findObstacle(const BackwardProblem &problem) const override {
+    return findWarpGroupObstacle(problem);
+  }
+  FailureOr<BackwardPlans>
+  planBackward(const BackwardProblem &problem, const ScheduleFields &asked,
+               function_ref<InFlightDiagnostic()> emitError) const override {
+    return planWarpGroupBackward(unit, problem, asked, emitError);
+  }
 
 protected:
   void addEntries(const ScheduleFields &fields,

@@ -9,7 +9,7 @@
 #include "fovea/Conversion/Passes.h"
 
 #include "BlockSummaries.h"
-#include "KernelBuilder.h"
+#include "KernelLowering.h"
 #include "SequenceOrder.h"
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
@@ -247,15 +247,10 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                    &info,           schedule,       table ? &*table : nullptr,
                    explainSchedule, accurateTanh,   heldRows,
                    finalTiles,      overlapPrologue};
+  std::unique_ptr<KernelLowering> lowering = makeKernelLowering(op);
   FailureOr<plan::KernelAttr> chosen = failure();
-  if (auto forward = dyn_cast<attn::ForwardOp>(op.getOperation()))
-    chosen = buildForward(kb, forward);
-  else if (auto merge = dyn_cast<attn::MergeOp>(op.getOperation()))
-    chosen = buildMerge(kb, merge);
-  else if (auto backward = dyn_cast<attn::BackwardOp>(op.getOperation()))
-    chosen = buildBackward(kb, backward);
-  else
-    op->emitError("'") << op->getName() << "' has no lowering to tiles";
+  if (lowering)
+    chosen = lowering->emit(kb);
   if (failed(chosen)) {
     module->erase();
     return failure();
@@ -291,11 +286,10 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     buildSequenceOrder(kb, abi);
   if (!kb.summaries.empty())
     buildSummaries(kb, abi);
-  if (auto backward = dyn_cast<attn::BackwardOp>(op.getOperation()))
-    if (failed(buildBackwardPrologue(kb, backward, abi))) {
-      module->erase();
-      return failure();
-    }
+  if (failed(lowering->emitPrologue(kb, abi))) {
+    module->erase();
+    return failure();
+  }
   // Coordinates and sizes fit 32 bits, and divisions of 64 are many
   // instructions; addresses are formed in 64 bits at any rate.
   if (!kb.hasWideIndex)

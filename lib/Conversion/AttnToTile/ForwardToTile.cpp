@@ -8,6 +8,7 @@
 
 #include "ClassifiedBlocks.h"
 #include "ForwardEmitter.h"
+#include "KernelLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -141,7 +142,19 @@ FailureOr<plan::KernelAttr> ForwardEmitter::emit() {
   return plan;
 }
 
-FailureOr<plan::KernelAttr> fovea::buildForward(KernelBuilder &kb,
-                                                attn::ForwardOp op) {
-  return ForwardEmitter(kb, op).emit();
+namespace {
+class ForwardLowering final : public KernelLowering {
+public:
+  explicit ForwardLowering(attn::ForwardOp op) : op(op) {}
+  FailureOr<plan::KernelAttr> emit(KernelBuilder &kb) override {
+    return ForwardEmitter(kb, op).emit();
+  }
+
+private:
+  attn::ForwardOp op;
+};
+} // namespace
+
+std::unique_ptr<KernelLowering> fovea::makeForwardLowering(attn::ForwardOp op) {
+  return std::make_unique<ForwardLowering>(op);
 }

@@ -149,17 +149,6 @@ decodeSections(mlir::OpBuilder &b, mlir::Location loc, mlir::Value item,
                mlir::Value tiles, mlir::Value allHeads, mlir::Value perSection,
                mlir::Value lastTile, bool inTurn);
 
-/// Emit the body of a kernel; return the plan that shaped it.
-mlir::FailureOr<plan::KernelAttr> buildForward(KernelBuilder &kb,
-                                               attn::ForwardOp op);
-mlir::FailureOr<plan::KernelAttr> buildMerge(KernelBuilder &kb,
-                                             attn::MergeOp op);
-mlir::FailureOr<plan::KernelAttr> buildBackward(KernelBuilder &kb,
-                                                attn::BackwardOp op);
-/// The kernels that run before the one of a backward pass whose ABI is `main`.
-mlir::LogicalResult
-buildBackwardPrologue(KernelBuilder &kb, attn::BackwardOp op, tile::AbiOp main);
-
 /// Checks that the tensors are some that products take: elements and head dims.
 mlir::LogicalResult checkTensors(const KernelBuilder &kb,
                                  attn::AttentionOpInterface op);

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "KernelLowering.h"
 
 #include "fovea/Target/Schedule.h"
 
@@ -44,8 +44,22 @@ static SmallVector<Value, 3> loadState(KernelBuilder &kb, Value output,
   return {m, l, acc};
 }
 
-FailureOr<plan::KernelAttr> fovea::buildMerge(KernelBuilder &kb,
-                                              attn::MergeOp op) {
+namespace {
+class MergeLowering final : public KernelLowering {
+public:
+  explicit MergeLowering(attn::MergeOp op) : op(op) {}
+  FailureOr<plan::KernelAttr> emit(KernelBuilder &kb) override;
+
+private:
+  attn::MergeOp op;
+};
+} // namespace
+
+std::unique_ptr<KernelLowering> fovea::makeMergeLowering(attn::MergeOp op) {
+  return std::make_unique<MergeLowering>(op);
+}
+
+FailureOr<plan::KernelAttr> MergeLowering::emit(KernelBuilder &kb) {
   // Memory-bound: small tiles, columns in chunks that leave many CTAs an SM.
   constexpr int64_t kRows = 64, kColumns = 32, kWarps = 4;
   OpBuilder &b = kb.builder;

@@ -1,0 +1,63 @@
+//===- BackwardPlans.h - Plans of kernels that find gradients ---*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_TARGET_BACKWARDPLANS_H
+#define FOVEA_TARGET_BACKWARDPLANS_H
+
+#include "fovea/Target/Schedule.h"
+
+namespace fovea {
+
+/// What the plans of a backward pass depend on.
+struct BackwardProblem {
+  const TargetInfo *target;
+  /// Head dims of Q and K, and of V, as they are.
+  int64_t headDim, valueHeadDim;
+  /// The gradients that are asked for.
+  bool query = true, key = true, value = true;
+  /// Sums have one order.
+  bool isDeterministic = false;
+  /// Kernels can tell which blocks of queries see a tile of keys, one by one.
+  bool classifies = false;
+
+  /// Columns that a product takes at a time; those past a head dim are zero.
+  static constexpr int64_t kColumnStep = 16;
+  int64_t getWidestHead() const { return std::max(headDim, valueHeadDim); }
+  /// Columns of dK and dV together.
+  int64_t getColumns() const {
+    return llvm::alignTo(headDim, kColumnStep) +
+           llvm::alignTo(valueHeadDim, kColumnStep);
+  }
+};
+
+/// The form of a backward pass, and the plans of its kernels.
+struct BackwardPlans {
+  /// Of kernels whose tiles are keys, and of those whose tiles are queries.
+  plan::KernelAttr keys, queries;
+  /// One kernel of keys finds all gradients: it adds what it knows of dQ to
+  /// sums in memory, which a kernel before it sets to zero and one behind it
+  /// rounds.
+  bool sumsQueries = false;
+  /// One kernel finds dK and dV.
+  bool sharesKeyTiles = true;
+  /// Derivatives by scores stay in registers for dK's product.
+  bool keepsGradients = false;
+};
+
+/// The plans for `problem`. `overrides` is "auto" or a list of the fields
+/// 'tile_n', 'stages' and 'producer_registers', which is 0 where one program is
+/// wanted of all warps. Fails with a diagnostic on other fields, and on what
+/// does not fit the problem or the target.
+mlir::FailureOr<BackwardPlans>
+chooseBackwardPlans(mlir::MLIRContext *context, const BackwardProblem &problem,
+                    llvm::StringRef overrides,
+                    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+} // namespace fovea
+
+#endif // FOVEA_TARGET_BACKWARDPLANS_H

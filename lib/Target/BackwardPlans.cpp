@@ -1,0 +1,86 @@
+//===- BackwardPlans.cpp - Which unit finds gradients, and how --*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planner.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// The field that is 0 where all warps run one program.
+static constexpr StringRef kRolesWord = "producer_registers";
+
+/// What the caller says of fields; those left open are -1.
+static FailureOr<ScheduleFields>
+parseAsked(StringRef overrides, function_ref<InFlightDiagnostic()> emitError) {
+  ScheduleFields asked;
+  asked.tileN = asked.stages = asked.producerRegisters = -1;
+  for (auto [name, text] : parseFields(overrides)) {
+    if (name != "tile_n" && name != "stages" && name != kRolesWord)
+      return emitError() << "schedules of gradients have the fields 'tile_n', "
+                            "'stages' and '"
+                         << kRolesWord << "', found '" << name << "'";
+    if (failed(asked.set(name, text, emitError)))
+      return failure();
+  }
+  return asked;
+}
+
+/// The first planner that fits what is asked for: one of roles if registers
+/// are, one without if 0 are; of others the one that is best for the problem.
+static std::unique_ptr<Planner> findPlanner(MLIRContext *context,
+                                            const BackwardProblem &problem,
+                                            const ScheduleFields &asked) {
+  for (std::unique_ptr<Planner> &planner : makePlanners(context)) {
+    Planner::BackwardForm form = planner->getBackwardForm();
+    if (form == Planner::BackwardForm::None)
+      continue;
+    bool hasRoles = form == Planner::BackwardForm::Roles;
+    bool isWanted = asked.producerRegisters == -1
+                        ? !planner->findObstacle(problem)
+                        : hasRoles == (asked.producerRegisters != 0);
+    if (isWanted)
+      return std::move(planner);
+  }
+  llvm_unreachable("the last planner finds gradients for every problem");
+}
+
+/// Takes over what is asked for.
+static plan::KernelAttr takeAsked(plan::KernelAttr plan,
+                                  const ScheduleFields &asked) {
+  return plan.change([&](plan::KernelPlan &kernel) {
+    if (asked.tileN != -1)
+      kernel.tileN = asked.tileN;
+    if (asked.stages != -1)
+      kernel.stages = asked.stages;
+  });
+}
+
+FailureOr<BackwardPlans>
+fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
+                           StringRef overrides,
+                           function_ref<InFlightDiagnostic()> emitError) {
+  FailureOr<ScheduleFields> asked = parseAsked(overrides, emitError);
+  if (failed(asked))
+    return failure();
+  std::unique_ptr<Planner> planner = findPlanner(context, problem, *asked);
+  if (std::optional<std::string> obstacle = planner->findObstacle(problem))
+    return emitError() << *obstacle;
+  FailureOr<BackwardPlans> plans =
+      planner->planBackward(problem, *asked, emitError);
+  if (failed(plans))
+    return failure();
+  for (plan::KernelAttr *plan : {&plans->keys, &plans->queries}) {
+    ScheduleFields fields;
+    fields.tileN = asked->tileN != -1 ? asked->tileN : (*plan)->tileN;
+    fields.stages = asked->stages != -1 ? asked->stages : (*plan)->stages;
+    if (failed(fields.verify(emitError)))
+      return failure();
+    *plan = takeAsked(*plan, *asked);
+  }
+  return plans;
+}

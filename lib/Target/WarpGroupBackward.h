@@ -1,0 +1,27 @@
+//===- WarpGroupBackward.h - Gradients by warp groups -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_TARGET_WARPGROUPBACKWARD_H
+#define FOVEA_LIB_TARGET_WARPGROUPBACKWARD_H
+
+#include "fovea/Target/BackwardPlans.h"
+
+namespace fovea {
+
+/// The part of wgmma's planner that is about gradients.
+std::optional<std::string>
+findWarpGroupObstacle(const BackwardProblem &problem);
+mlir::FailureOr<BackwardPlans>
+planWarpGroupBackward(plan::MatrixUnitAttrInterface unit,
+                      const BackwardProblem &problem,
+                      const ScheduleFields &asked,
+                      llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_TARGET_WARPGROUPBACKWARD_H

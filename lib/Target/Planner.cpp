@@ -45,6 +45,15 @@ Planner::checkSharedMemory(const ScheduleProblem &problem,
                      << remedy;
 }
 
+int64_t fovea::getSumStep(MLIRContext *context, const TargetInfo &target,
+                          int64_t elementBits) {
+  int64_t step = 1;
+  for (const std::unique_ptr<Planner> &planner : makePlanners(context))
+    if (planner->isOn(target) && planner->getUnit().multiplies(elementBits))
+      step = std::max(step, planner->getUnit().getSumStep(elementBits));
+  return step;
+}
+
 int64_t fovea::getSharedMemory(MLIRContext *context,
                                const ScheduleProblem &problem,
                                const ScheduleFields &fields) {

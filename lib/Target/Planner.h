@@ -24,6 +24,8 @@ public:
   explicit Planner(plan::MatrixUnitAttrInterface unit) : unit(unit) {}
   virtual ~Planner() = default;
 
+  plan::MatrixUnitAttrInterface getUnit() const { return unit; }
+
   /// Whether the chip has the unit.
   virtual bool isOn(const TargetInfo &target) const = 0;
 

@@ -174,12 +174,29 @@ static int64_t getListedStages(plan::KernelAttr plan, StringRef name,
   return others;
 }
 
+/// Whether the role brings what the scores are made of.
+static bool copiesIn(plan::RoleAttr role) {
+  return role.getCopies() ||
+         llvm::any_of(role.getOwns().getAsValueRange<StringAttr>(),
+                      [](StringRef name) {
+                        return name == "q" || name.starts_with("q.");
+                      });
+}
+
 /// Registers of the role that copies, or of the first one that doesn't.
 static int64_t getRegisters(plan::KernelAttr plan, bool copies) {
   for (plan::RoleAttr role : plan.getRoles())
-    if ((role.getName() == "load") == copies)
+    if (copiesIn(role) == copies)
       return role.getRegisters();
   return 0;
+}
+
+/// Whether a sum is kept in flight around a loop, as of plans that are written
+/// by hand.
+static bool hasDotInFlight(plan::KernelAttr plan) {
+  return llvm::any_of(plan.getDots(), [](plan::DotAttr dot) {
+    return dot.getFields().inFlight;
+  });
 }
 
 static plan::OutputPath getOutput(plan::KernelAttr plan) {

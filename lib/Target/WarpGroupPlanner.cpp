@@ -465,14 +465,15 @@ checkBudgets(const ScheduleProblem &problem, int64_t groupWarps,
                           "'consumer_registers' is "
                        << fields.consumerRegisters
                        << ": reduce 'tile_n', or use fewer 'warps'";
-  int64_t threads = 32 * groupWarps * (groups + 1);
+  int64_t threads = kLanes * groupWarps * (groups + 1);
   int64_t launched =
       problem.target->registers / threads / kBudgetStep * kBudgetStep;
   int64_t wanted = fields.producerRegisters + groups * fields.consumerRegisters;
   if (wanted > launched * (groups + 1))
     return emitError() << "schedule's register budgets need "
-                       << wanted * 32 * groupWarps << " registers, a CTA of "
-                       << threads << " threads has " << launched * threads;
+                       << wanted * kLanes * groupWarps
+                       << " registers, a CTA of " << threads << " threads has "
+                       << launched * threads;
   return success();
 }
 

@@ -16,7 +16,7 @@ namespace fovea {
 /// What the plans of a backward pass depend on.
 struct BackwardProblem {
   const TargetInfo *target;
-  /// Head dims of Q and K, and of V, as they are.
+  /// Head dims of Q and K, and of V, padded to what instructions need.
   int64_t headDim, valueHeadDim;
   /// The gradients that are asked for.
   bool query = true, key = true, value = true;
@@ -25,14 +25,9 @@ struct BackwardProblem {
   /// Kernels can tell which blocks of queries see a tile of keys, one by one.
   bool classifies = false;
 
-  /// Columns that a product takes at a time; those past a head dim are zero.
-  static constexpr int64_t kColumnStep = 16;
   int64_t getWidestHead() const { return std::max(headDim, valueHeadDim); }
   /// Columns of dK and dV together.
-  int64_t getColumns() const {
-    return llvm::alignTo(headDim, kColumnStep) +
-           llvm::alignTo(valueHeadDim, kColumnStep);
-  }
+  int64_t getColumns() const { return headDim + valueHeadDim; }
 };
 
 /// The form of a backward pass, and the plans of its kernels.

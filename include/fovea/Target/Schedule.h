@@ -130,6 +130,12 @@ int64_t getSharedMemory(mlir::MLIRContext *context,
 plan::KernelAttr makePlan(mlir::MLIRContext *context,
                           const ScheduleFields &fields);
 
+/// What head dims are padded to: the extent that products of elements of so
+/// many bits sum over is a multiple of it, whichever unit of the target makes
+/// them.
+int64_t getSumStep(mlir::MLIRContext *context, const TargetInfo &target,
+                   int64_t elementBits);
+
 class ScheduleTable;
 
 /// The plan for `problem`: of a field, what `overrides` says, else what

@@ -13,6 +13,7 @@
 #include "SequenceOrder.h"
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
+#include "fovea/Support/Warps.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -277,7 +278,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       *chosen, builder.getArrayAttr(tensors), builder.getArrayAttr(parameters),
       builder.getArrayAttr(sizes),
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), items)),
-      builder.getI64IntegerAttr(32 * (*chosen)->warps),
+      builder.getI64IntegerAttr(kLanes * (*chosen)->warps),
       builder.getI64IntegerAttr(0), constraints, persistent,
       cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
       /*prologue=*/ArrayAttr(), contents,

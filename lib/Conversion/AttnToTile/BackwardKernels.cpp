@@ -44,7 +44,7 @@ public:
   LogicalResult emitPrologue(KernelBuilder &kb, tile::AbiOp main) override;
 
 private:
-  LogicalResult choosePlans(const KernelBuilder &kb);
+  LogicalResult choosePlans(KernelBuilder &kb);
   /// The kernels, in the order in which they run; the last one is the main one.
   SmallVector<BackwardPart> findParts();
   plan::KernelAttr getPlan(const BackwardPart &part) {
@@ -69,9 +69,9 @@ private:
 } // namespace
 
 /// The form and the plans of the kernels, by the target's planners.
-LogicalResult BackwardLowering::choosePlans(const KernelBuilder &kb) {
-  BackwardProblem problem{kb.target, op.getQueryType().getDimSize(3),
-                          op.getValueType().getDimSize(3)};
+LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
+  BackwardProblem problem{kb.target, kb.padHeadDim(op.getQueryType()),
+                          kb.padHeadDim(op.getValueType())};
   problem.query = bool(op.getQueryGradient());
   problem.key = bool(op.getKeyGradient());
   problem.value = bool(op.getValueGradient());
@@ -144,9 +144,7 @@ BackwardScratch BackwardLowering::declareScratch(KernelBuilder &kb) {
     return declared;
   declared.exponents = declareOfQueries(kb, "exponents", /*columns=*/0);
   declared.querySums =
-      declareOfQueries(kb, "dq_sum",
-                       llvm::alignTo(op.getQueryType().getDimSize(3),
-                                     BackwardProblem::kColumnStep));
+      declareOfQueries(kb, "dq_sum", kb.padHeadDim(op.getQueryType()));
   return declared;
 }
 

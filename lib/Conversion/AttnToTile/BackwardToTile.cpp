@@ -53,9 +53,9 @@ Value BackwardEmitter::emitHeadsPerSection() {
 void BackwardEmitter::emitCoordinates() {
   OpBuilder &b = kb.builder;
   element = op.getQueryType().getElementType();
-  // Products take steps of 16; the columns past the head dim are zero.
-  headDim = llvm::alignTo(op.getQueryType().getDimSize(3), 16);
-  valueHeadDim = llvm::alignTo(op.getValueType().getDimSize(3), 16);
+  // The columns past the head dim are zero.
+  headDim = kb.padHeadDim(op.getQueryType());
+  valueHeadDim = kb.padHeadDim(op.getValueType());
   q = kb.operandArgument(kQ);
   k = kb.operandArgument(kK);
   v = kb.operandArgument(kV);

@@ -82,7 +82,8 @@ private:
   /// rows, each on its own.
   bool partsRows() {
     return kb.heldRows && !computesBoundsFromCaptures() && plan.hasRoles() &&
-           !kb.packedHeads && plan->warps * plan->cluster > 4;
+           !kb.packedHeads &&
+           plan->warps * plan->cluster > plan.getUnit().getGroupWarps();
   }
   /// The query before `end`, 0 where there is none: regions see no number
   /// below.

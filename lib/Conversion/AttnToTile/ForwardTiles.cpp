@@ -45,8 +45,8 @@ LogicalResult ForwardEmitter::chooseTiles() {
   if (failed(checkTensors(kb, op)))
     return failure();
   // Products take steps of 16; the columns past the head dim are zero.
-  headDim = llvm::alignTo(op.getQueryType().getDimSize(3), 16);
-  valueHeadDim = llvm::alignTo(op.getValueType().getDimSize(3), 16);
+  headDim = kb.padHeadDim(op.getQueryType());
+  valueHeadDim = kb.padHeadDim(op.getValueType());
   ScoreBoxes boxes = findScoreBoxes(op);
   // Boxes of captured values run along queries and keys.
   if (boxes.captures.empty())

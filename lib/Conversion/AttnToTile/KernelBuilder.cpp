@@ -174,6 +174,12 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   return work;
 }
 
+int64_t KernelBuilder::padHeadDim(RankedTensorType tensor) {
+  return llvm::alignTo(tensor.getDimSize(3),
+                       getSumStep(tensor.getContext(), *target,
+                                  tensor.getElementTypeBitWidth()));
+}
+
 void KernelBuilder::endWork() { builder.setInsertionPointAfter(workLoop); }
 
 LogicalResult fovea::checkTensors(const KernelBuilder &kb,
@@ -186,7 +192,7 @@ LogicalResult fovea::checkTensors(const KernelBuilder &kb,
   if (!op.getSequence().isLowered())
     return op->emitError("sequence form '")
            << op.getSequence().getKeyword()
-           << "' is not lowered yet, only 'dense', 'lengths' and 'packed' are";
+           << "' is not lowered to kernels yet";
   for (auto [name, type] :
        {std::pair("query", op.getQueryType()), {"value", op.getValueType()}}) {
     int64_t size = type.getDimSize(3);

@@ -86,6 +86,8 @@ struct KernelBuilder {
   mlir::Value constant(int64_t value);
   mlir::RankedTensorType tileType(int64_t rows, int64_t columns,
                                   mlir::Type element);
+  /// The head dim of a tensor, padded to what products sum over.
+  int64_t padHeadDim(mlir::RankedTensorType tensor);
   /// A splat f32 tile.
   mlir::Value splat(int64_t rows, int64_t columns, double value);
   /// Loads a tile of one head: rows from `row`, columns from `column`. One

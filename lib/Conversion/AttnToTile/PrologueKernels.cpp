@@ -8,6 +8,8 @@
 
 #include "PrologueKernels.h"
 
+#include "fovea/Support/Warps.h"
+
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -83,7 +85,7 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
                       b.getArrayAttr(parameters), described.sizes,
                       AffineMapAttr::get(AffineMap::get(
                           0, described.sizes.size(), described.ctas)),
-                      b.getI64IntegerAttr(32 * described.plan->warps),
+                      b.getI64IntegerAttr(kLanes * described.plan->warps),
                       b.getI64IntegerAttr(0), b.getArrayAttr({}),
                       /*persistent=*/IntegerAttr(),
                       /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),

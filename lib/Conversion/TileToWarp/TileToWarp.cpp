@@ -190,8 +190,15 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
     return dot.emitError(
         "transposed first operand of a dot must be loaded from "
         "memory or a stream ('tile.stream')");
+  plan::MatrixUnitAttrInterface unit = plan.getUnit();
+  int64_t bits = dot.getA().getType().getElementTypeBitWidth();
   auto a = dot.getA().getDefiningOp<tile::LoadOp>();
   if (!left) {
+    if (!unit.accumulatesInMemory() && !unit.takesAccumulators(bits))
+      return dot.emitError("first operand of a dot is computed, and ")
+             << unit << " reads no operands of " << bits
+             << " bits as they are computed: it must be loaded from memory or "
+                "a stream ('tile.stream')";
     left = dot.getA();
   } else if (a && plan.getDot(dot.getNameAttr()).aInRegisters &&
              !dot.getTransposeA()) {

@@ -8,13 +8,13 @@
 
 #include "WarpToNVVM.h"
 
+#include "fovea/Support/Warps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace fovea;
-
-static constexpr int64_t kWarpLanes = 32;
 
 namespace {
 /// Each lane asks others of its warp for the diagonals that its elements lie
@@ -41,15 +41,14 @@ DiagonalsLowering::matchAndRewrite(tile::DiagonalsOp op, OpAdaptor adaptor,
   // A lane's first element is in the first rows and columns of its warp.
   int64_t period = layout.getPeriod(0);
   if (!source || source.getRows() != result.getDimSize(0) ||
-      layout.getNumElements(result.getShape()) * kWarpLanes *
-              source.getWarps() !=
+      layout.getNumElements(result.getShape()) * kLanes * source.getWarps() !=
           result.getNumElements() ||
-      period != layout.getPeriod(1) || 2 * period + source.kStep > kWarpLanes)
+      period != layout.getPeriod(1) || 2 * period + source.kStep > kLanes)
     return op.emitError("diagonals must lie in the warps that hold their rows, "
                         "found ")
            << op.getSource().getType() << " for " << result;
   Value lane = arith::RemUIOp::create(rewriter, loc, emitThread(rewriter, loc),
-                                      emitI32(rewriter, loc, kWarpLanes));
+                                      emitI32(rewriter, loc, kLanes));
   // Its diagonal, counted from that of the warp's last row and first column.
   auto base = [&](int64_t dim) {
     return layout.emitBase(rewriter, loc, lane, result.getShape(), dim);

@@ -109,16 +109,6 @@ static Value packWords(OpBuilder &b, Location loc, ArrayRef<Value> words,
   return LLVM::BitcastOp::create(b, loc, type, packed);
 }
 
-/// The warps that share a tile by rows, each with fragments of mma.sync, which
-/// those of wgmma are too; 0 for other layouts.
-static int64_t getFragmentWarps(Attribute layout) {
-  if (auto fragments = dyn_cast<warp::MmaSyncAttr>(layout))
-    return fragments.getWarps();
-  if (auto fragments = dyn_cast<warp::WgmmaAttr>(layout))
-    return 4 * fragments.getGroups();
-  return 0;
-}
-
 namespace {
 /// Register fragments of a first operand: the layout's own order.
 struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
@@ -128,7 +118,9 @@ struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
   matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     RankedTensorType tile = op.getType();
-    int64_t warps = getFragmentWarps(tile.getEncoding());
+    auto layout =
+        dyn_cast_or_null<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+    int64_t warps = layout ? layout.getFragmentWarps() : 0;
     if (warps == 0 || tile.getElementTypeBitWidth() != 16 ||
         tile.getDimSize(1) % 16 != 0)
       return failure();

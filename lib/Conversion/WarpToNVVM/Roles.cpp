@@ -20,7 +20,6 @@
 using namespace mlir;
 using namespace fovea;
 
-static constexpr int64_t kRegisterStep = 8;
 static constexpr int64_t kChunkBytes = 16;
 
 //===----------------------------------------------------------------------===//
@@ -342,8 +341,7 @@ static LogicalResult checkSpecialize(warp::SpecializeOp op,
   int64_t wanted = 0;
   for (auto [count, registers] : llvm::zip(op.getWarps(), op.getRegisters()))
     wanted += count * registers;
-  launched =
-      target->registers / (kLanes * warps) / kRegisterStep * kRegisterStep;
+  launched = target->registers / (kLanes * warps) / kBudgetStep * kBudgetStep;
   if (wanted > launched * warps)
     return op.emitOpError("roles want ")
            << wanted * kLanes << " registers, a launch of " << warps

@@ -11,6 +11,8 @@
 #include "fovea/Conversion/Passes.h"
 #include "fovea/Target/Target.h"
 
+#include "fovea/Support/Warps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -229,7 +231,7 @@ FailureOr<Specialization> WarpToNVVMPass::lowerRoles(gpu::GPUFuncOp kernel,
 static LogicalResult checkThreads(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
   bool hasRoles = false;
   kernel.walk([&](warp::SpecializeOp) { hasRoles = true; });
-  if (hasRoles || int64_t(abi.getThreads()) == 32 * abi.getPlan()->warps)
+  if (hasRoles || int64_t(abi.getThreads()) == kLanes * abi.getPlan()->warps)
     return success();
   return abi.emitError("kernel needs 32 threads for each of ")
          << abi.getPlan()->warps << " warps, found " << abi.getThreads();

@@ -355,7 +355,7 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
     return op.emitOpError("wgmma needs a role that computes");
   auto layout = cast<warp::WgmmaAttr>(op.getTileType().getEncoding());
   int64_t warps = role->warps * roles.clusterSize;
-  if (warps != 4 * layout.getGroups())
+  if (warps != kGroupWarps * layout.getGroups())
     return op.emitOpError("tiles of ")
            << layout.getGroups() << " warp groups in role '"
            << role->name.getValue() << "' of " << warps << " warps";

@@ -28,6 +28,7 @@ int64_t MmaSyncUnitAttr::getMostColumns() const { return 1024; }
 bool MmaSyncUnitAttr::multiplies(int64_t elementBits) const {
   return elementBits == 16;
 }
+bool MmaSyncUnitAttr::isAsynchronous() const { return false; }
 Attribute MmaSyncUnitAttr::getLayout(EmitError emitError, int64_t warps) const {
   return MmaSyncAttr::getChecked(emitError, getContext(), warps);
 }
@@ -53,12 +54,14 @@ Attribute WgmmaUnitAttr::getLayout(EmitError emitError, int64_t warps) const {
 // tcgen05
 //===----------------------------------------------------------------------===//
 
-int64_t Tcgen05UnitAttr::getGroupWarps() const { return 4; }
+int64_t Tcgen05UnitAttr::getGroupWarps() const { return kGroupWarps; }
 int64_t Tcgen05UnitAttr::getGroupRows() const { return kTmemRows; }
 int64_t Tcgen05UnitAttr::getColumnStep() const { return 32; }
 int64_t Tcgen05UnitAttr::getMostColumns() const { return 256; }
 bool Tcgen05UnitAttr::multiplies(int64_t elementBits) const {
   return elementBits == 16;
 }
+/// They are put into tensor memory first.
+bool Tcgen05UnitAttr::readsRegisters() const { return false; }
 bool Tcgen05UnitAttr::accumulatesInMemory() const { return true; }
 Attribute Tcgen05UnitAttr::getLayout(EmitError, int64_t) const { return {}; }

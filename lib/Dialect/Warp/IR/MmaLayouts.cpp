@@ -17,9 +17,7 @@ using namespace fovea::warp;
 
 // Rows and columns of one block, and of the fragment that a thread holds of it.
 static constexpr int64_t kBlockRows = 16, kBlockColumns = 8;
-static constexpr int64_t kRowsApart = 8, kNeighbours = 2, kWarpLanes = 32;
-
-// A CTA has at most 1024 threads.
+static constexpr int64_t kRowsApart = 8, kNeighbours = 2;
 
 namespace {
 /// Rows of a tile go to `warps` warps in equal consecutive parts; each part is
@@ -90,15 +88,13 @@ Value Fragments::emitBase(OpBuilder &builder, Location loc, Value thread,
   };
   if (shape[dim] == 1)
     return constant(0);
-  Value lane =
-      arith::RemUIOp::create(builder, loc, thread, constant(kWarpLanes));
+  Value lane = arith::RemUIOp::create(builder, loc, thread, constant(kLanes));
   if (dim == 1) {
     Value column = arith::RemUIOp::create(builder, loc, lane, constant(4));
     return arith::MulIOp::create(builder, loc, column, constant(kNeighbours));
   }
   Value row = arith::DivUIOp::create(builder, loc, lane, constant(4));
-  Value warp =
-      arith::DivUIOp::create(builder, loc, thread, constant(kWarpLanes));
+  Value warp = arith::DivUIOp::create(builder, loc, thread, constant(kLanes));
   Value first =
       arith::MulIOp::create(builder, loc, warp, constant(shape[0] / warps));
   return arith::AddIOp::create(builder, loc, first, row);

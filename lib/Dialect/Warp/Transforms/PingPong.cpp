@@ -57,7 +57,7 @@ void PingPongPass::runOnKernel() {
   if (!abi)
     return signalPassFailure();
   plan::KernelAttr plan = abi.getPlan();
-  int64_t groups = plan->warps / 4;
+  int64_t groups = plan->warps / plan.getUnit().getGroupWarps();
   if (!plan.hasRoles() || !plan->pingPong)
     return;
   auto leaveOut = [&](StringRef reason) {

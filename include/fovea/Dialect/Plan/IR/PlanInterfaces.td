@@ -28,6 +28,20 @@ def MatrixUnitAttrInterface : AttrInterface<"MatrixUnitAttrInterface"> {
       "int64_t", "getMostColumns">,
     InterfaceMethod<"Whether it multiplies elements of so many bits.",
       "bool", "multiplies", (ins "int64_t":$elementBits)>,
+    InterfaceMethod<[{What the extent that a product sums over is a multiple of:
+      the step of an instruction, 32 bytes of most units.}],
+      "int64_t", "getSumStep", (ins "int64_t":$elementBits), "",
+      /*defaultImplementation=*/[{
+        return 256 / elementBits;
+      }]>,
+    InterfaceMethod<[{Whether products are made while who asked for them goes on,
+      who then waits for them (`warp.dot_wait`).}],
+      "bool", "isAsynchronous", (ins), "",
+      /*defaultImplementation=*/"return true;">,
+    InterfaceMethod<[{Whether the first operand can be a register tile: one that
+      was computed, or is kept there. The second one is in shared memory.}],
+      "bool", "readsRegisters", (ins), "",
+      /*defaultImplementation=*/"return true;">,
     InterfaceMethod<[{Whether accumulators are in memory of their own. A dot is
       then in memory form, and who computes with its result reads it there;
       else its result is a register tile.}],
@@ -42,7 +56,15 @@ def MatrixUnitAttrInterface : AttrInterface<"MatrixUnitAttrInterface"> {
       memory.}],
       "::mlir::Attribute", "getLayout",
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
-           "int64_t":$warps)>
+           "int64_t":$warps)>,
+    InterfaceMethod<[{Whether a first operand of such elements has the layout of
+      an accumulator in registers, so that what is computed of one product is
+      the next one's operand as it is.}],
+      "bool", "takesAccumulators", (ins "int64_t":$elementBits), "",
+      /*defaultImplementation=*/[{
+        return $_attr.readsRegisters() &&
+               elementBits == 16;
+      }]>
   ];
 }
 

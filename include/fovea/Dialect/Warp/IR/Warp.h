@@ -10,6 +10,7 @@
 #define FOVEA_DIALECT_WARP_IR_WARP_H
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Support/Warps.h"
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 

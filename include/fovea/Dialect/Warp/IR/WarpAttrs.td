@@ -69,6 +69,8 @@ def Warp_MmaSyncAttr : Warp_Attr<"MmaSync", "mma_sync", [
   let parameters = (ins "int64_t":$warps);
   let assemblyFormat = "`<` `warps` `=` $warps `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration =
+      "int64_t getFragmentWarps() const { return getWarps(); }";
 }
 
 def Warp_WgmmaAttr : Warp_Attr<"Wgmma", "wgmma", [
@@ -87,7 +89,10 @@ def Warp_WgmmaAttr : Warp_Attr<"Wgmma", "wgmma", [
   let parameters = (ins "int64_t":$groups);
   let assemblyFormat = "`<` `groups` `=` $groups `>`";
   let genVerifyDecl = 1;
-  let extraClassDeclaration = "bool hasStoreFragments() const { return true; }";
+  let extraClassDeclaration = [{
+    bool hasStoreFragments() const { return true; }
+    int64_t getFragmentWarps() const { return kGroupWarps * getGroups(); }
+  }];
 }
 
 def Warp_LanesAttr : Warp_Attr<"Lanes", "lanes", [
@@ -133,7 +138,9 @@ class Warp_Unit<string attrName, string attrMnemonic, list<string> methods = []>
     : Warp_Attr<attrName, attrMnemonic,
                 [DeclareAttrInterfaceMethods<MatrixUnitAttrInterface, methods>]>;
 
-def Warp_MmaSyncUnitAttr : Warp_Unit<"MmaSyncUnit", "mma_sync_unit"> {
+def Warp_MmaSyncUnitAttr
+    : Warp_Unit<"MmaSyncUnit", "mma_sync_unit",
+                ["isAsynchronous"]> {
   let summary = "the matrix unit of mma.sync";
   let description = [{
     A warp multiplies what its lanes hold, and is done when the instruction
@@ -154,7 +161,8 @@ def Warp_WgmmaUnitAttr : Warp_Unit<"WgmmaUnit", "wgmma_unit", ["takesOnes"]> {
 }
 
 def Warp_Tcgen05UnitAttr
-    : Warp_Unit<"Tcgen05Unit", "tcgen05_unit", ["accumulatesInMemory"]> {
+    : Warp_Unit<"Tcgen05Unit", "tcgen05_unit",
+                ["accumulatesInMemory", "readsRegisters"]> {
   let summary = "the matrix unit of tcgen05";
   let description = [{
     One thread has products made, of operands in shared memory, the first one in

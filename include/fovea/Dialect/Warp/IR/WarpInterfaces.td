@@ -57,6 +57,10 @@ def ThreadLayoutAttrInterface : AttrInterface<"ThreadLayoutAttrInterface"> {
       what is computed of it any warp computes alone, and votes on.}],
       "bool", "isOneWarps", (ins), "",
       /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<[{The warps that part a tile's rows, if each holds its own in
+      the fragments of mma.sync's first operand; else 0.}],
+      "int64_t", "getFragmentWarps", (ins), "",
+      /*defaultImplementation=*/"return 0;">,
     InterfaceMethod<[{Whether each warp holds 16 rows of its own, in fragments
       that matrix stores (`stmatrix`) take: the four lanes of a quad share two
       rows, two columns of every eight each.}],

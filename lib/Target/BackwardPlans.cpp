@@ -14,20 +14,45 @@ using namespace fovea;
 // The field that is 0 where all warps run one program.
 static constexpr StringRef kRolesWord = "producer_registers";
 
-/// What the caller says of fields; those left open are -1.
+static bool isOpen(StringRef word) {
+  return word == "tile_n" || word == "stages" || word == kRolesWord;
+}
+
+/// What the caller says of the fields that can be chosen; those left open are
+/// -1.
 static FailureOr<ScheduleFields>
 parseAsked(StringRef overrides, function_ref<InFlightDiagnostic()> emitError) {
   ScheduleFields asked;
   asked.tileN = asked.stages = asked.producerRegisters = -1;
+  for (auto [name, text] : parseFields(overrides))
+    if (isOpen(name) && failed(asked.set(name, text, emitError)))
+      return failure();
+  return asked;
+}
+
+/// Other fields can only be asked for as a kernel has them, such as those of
+/// the schedule in its metadata.
+static LogicalResult checkOthers(const BackwardPlans &plans,
+                                 StringRef overrides,
+                                 function_ref<InFlightDiagnostic()> emitError) {
   for (auto [name, text] : parseFields(overrides)) {
-    if (name != "tile_n" && name != "stages" && name != kRolesWord)
+    if (isOpen(name))
+      continue;
+    bool isSame = false;
+    for (plan::KernelAttr plan : {plans.keys, plans.queries}) {
+      ScheduleFields fields = ScheduleFields::from(plan);
+      std::string before = fields.print();
+      if (failed(fields.set(name, text, emitError)))
+        return failure();
+      isSame |= fields.print() == before;
+    }
+    if (!isSame)
       return emitError() << "schedules of gradients have the fields 'tile_n', "
                             "'stages' and '"
-                         << kRolesWord << "', found '" << name << "'";
-    if (failed(asked.set(name, text, emitError)))
-      return failure();
+                         << kRolesWord << "', found '" << name
+                         << "', which no kernel has as " << text;
   }
-  return asked;
+  return success();
 }
 
 /// The first planner that fits what is asked for: one of roles if registers
@@ -80,7 +105,9 @@ fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
     fields.stages = asked->stages != -1 ? asked->stages : (*plan)->stages;
     if (failed(fields.verify(emitError)))
       return failure();
-    *plan = takeAsked(*plan, *asked);
+    *plan = takeAsked(*plan, *asked).withAsked(getFieldNames(overrides));
   }
+  if (failed(checkOthers(*plans, overrides, emitError)))
+    return failure();
   return plans;
 }

@@ -59,6 +59,12 @@ static llvm::json::Value getBlock(AbiOp abi) {
 }
 
 /// A kernel that runs before the one that the metadata is of.
+/// People read it, hosts ignore it.
+static void writeSchedule(AbiOp abi, llvm::json::OStream &json) {
+  json.attributeObject(
+      "schedule", [&] { ScheduleFields::from(abi.getPlan()).writeJSON(json); });
+}
+
 static void writePrologueKernel(AbiOp abi, llvm::json::OStream &json) {
   json.attribute("kernel", abi.getKernel());
   json.attributeArray("parameters", [&] {
@@ -68,6 +74,7 @@ static void writePrologueKernel(AbiOp abi, llvm::json::OStream &json) {
   json.attribute("grid", getGrid(abi));
   json.attribute("block", getBlock(abi));
   json.attribute("shared_memory", static_cast<int64_t>(abi.getSharedMemory()));
+  writeSchedule(abi, json);
 }
 
 /// Whether hosts must know more of a prologue's kernel than that it reads

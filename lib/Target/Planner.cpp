@@ -8,6 +8,8 @@
 
 #include "Planner.h"
 
+#include "fovea/Dialect/Warp/IR/Warp.h"
+
 using namespace mlir;
 using namespace fovea;
 
@@ -43,6 +45,10 @@ Planner::checkSharedMemory(const ScheduleProblem &problem,
                      << " bytes of shared memory, '" << problem.target->name
                      << "' has " << problem.target->sharedMemory << ": reduce "
                      << remedy;
+}
+
+int64_t fovea::padColumns(int64_t columns) {
+  return llvm::alignTo(columns, warp::getBoxPanelColumns(columns));
 }
 
 int64_t fovea::getSumStep(MLIRContext *context, const TargetInfo &target,

@@ -194,9 +194,7 @@ static int64_t getRegisters(plan::KernelAttr plan, bool copies) {
 /// Whether a sum is kept in flight around a loop, as of plans that are written
 /// by hand.
 static bool hasDotInFlight(plan::KernelAttr plan) {
-  return llvm::any_of(plan.getDots(), [](plan::DotAttr dot) {
-    return dot.getFields().inFlight;
-  });
+  return plan.hasDot([](const plan::DotPlan &dot) { return dot.inFlight; });
 }
 
 static plan::OutputPath getOutput(plan::KernelAttr plan) {

@@ -29,8 +29,6 @@ static constexpr int64_t kMostRowTiles = 2;
 // row of the output, and of one that only says what others do.
 static constexpr int64_t kSoftmaxRegisters = 192, kCorrectionRegisters = 80,
                          kServiceRegisters = 48;
-// Barriers, and what aligns the first buffer.
-static constexpr int64_t kSharedExtra = 1024;
 
 /// Columns of tensor memory: scores of a block, and an output, a tile of rows.
 static int64_t getColumns(const ScheduleProblem &problem, int64_t rowTiles,
@@ -41,10 +39,8 @@ static int64_t getColumns(const ScheduleProblem &problem, int64_t rowTiles,
 static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t rowTiles,
                               int64_t tileN, int64_t keyStages,
                               int64_t valueStages, bool copiesOut) {
-  auto pad = [](int64_t columns) {
-    return llvm::alignTo(columns, warp::getBoxPanelColumns(columns));
-  };
-  int64_t d = pad(problem.headDim), dv = pad(problem.valueHeadDim);
+  int64_t d = padColumns(problem.headDim),
+          dv = padColumns(problem.valueHeadDim);
   int64_t rows = rowTiles * warp::kTmemRows;
   int64_t elements = rows * (d + (copiesOut ? dv : 0)) +
                      tileN * (keyStages * d + valueStages * dv);

@@ -20,8 +20,6 @@ using namespace fovea;
 // Registers of a thread besides its tiles: row statistics, ring positions,
 // descriptors, operands of the instructions in flight.
 static constexpr int64_t kOtherRegisters = 24;
-// Barriers, work numbers, and what aligns the first buffer.
-static constexpr int64_t kSharedExtra = 1024;
 // A block of ones: 16 rows of a panel.
 static constexpr int64_t kOnesBytes = 2048;
 
@@ -57,11 +55,6 @@ static Budget getBudget(const ScheduleProblem &problem, int64_t groups) {
   if (groups == 2 && (problem.blocksByCaptures || problem.sparse))
     return {56, 224};
   return getBudget(groups);
-}
-
-/// Columns that a buffer's rows take, panels whole.
-static int64_t padColumns(int64_t columns) {
-  return llvm::alignTo(columns, warp::getBoxPanelColumns(columns));
 }
 
 /// Registers of a thread for the accumulator, the scores and the weights, for

@@ -9,7 +9,7 @@
 // CHECK-NEXT: ],
 // CHECK:      "shared_memory": 1024,
 // CHECK-NEXT: "prologue": [
-// CHECK-NEXT:   {"kernel":"summaries","parameters":[{"kind":"pointer","tensor":"doc"},{"kind":"scratch","name":"least","bytes":["*",["*","B",["ceildiv","S",128]],8]}],"grid":{{\[\[}}"ceildiv","S",128],1,1],"block":[32,1,1],"shared_memory":0}
+// CHECK-NEXT:   {"kernel":"summaries","parameters":[{"kind":"pointer","tensor":"doc"},{"kind":"scratch","name":"least","bytes":["*",["*","B",["ceildiv","S",128]],8]}],"grid":{{\[\[}}"ceildiv","S",128],1,1],"block":[32,1,1],"shared_memory":0,"schedule":{"tile_m":16,{{.*}}}}
 // CHECK-NEXT: ],
 // CHECK-NEXT: "overlapped": 1,
 // CHECK-NEXT: "constraints": []

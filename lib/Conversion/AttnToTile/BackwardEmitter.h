@@ -55,9 +55,6 @@ struct BackwardScratch {
   std::optional<unsigned> exponents, querySums;
 };
 
-/// The number of the first captured operand.
-unsigned getFirstCapture(attn::BackwardOp op);
-
 /// One kernel of a backward pass.
 class BackwardEmitter {
 public:

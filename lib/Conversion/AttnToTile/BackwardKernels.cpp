@@ -152,7 +152,7 @@ void BackwardLowering::declareSummaries(KernelBuilder &kb,
                                         const BackwardPart &part) {
   plan::KernelAttr plan = getPlan(part);
   if (plan->classify)
-    BlockSummaries(kb, op.getKvClassify(), getFirstCapture(op),
+    BlockSummaries(kb, op.getKvClassify(), op.getFirstCapture(),
                    /*queries=*/plan->tileN, /*keys=*/plan->tileM);
 }
 

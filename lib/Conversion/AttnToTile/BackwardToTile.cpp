@@ -28,14 +28,10 @@ static constexpr int64_t kPartColumns = 64;
 /// Operands of attn.backward by number.
 enum : unsigned { kQ, kK, kV, kO, kLse, kOutputGradient, kLseGradient };
 
-unsigned fovea::getFirstCapture(attn::BackwardOp op) {
-  return op.getFirstVariantOperand() + (op.getScaleValue() ? 1 : 0);
-}
-
 /// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
 /// L2; of long ones a few even so, or the last tiles would wait for each other.
 Value BackwardEmitter::emitHeadsPerSection() {
-  constexpr int64_t kBytes = 32 << 20, kFewest = 4, kSumBytes = 4;
+  constexpr int64_t kFewest = 4, kSumBytes = 4;
   OpBuilder &b = kb.builder;
   int64_t rowBytes =
       (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8 +
@@ -44,8 +40,8 @@ Value BackwardEmitter::emitHeadsPerSection() {
     return arith::MaxUIOp::create(b, loc, value, kb.constant(least));
   };
   Value rows = arith::MulIOp::create(b, loc, atLeast(queries, 1), group);
-  Value fit = arith::DivUIOp::create(b, loc, kb.constant(kBytes / rowBytes),
-                                     atLeast(rows, 1));
+  Value fit = arith::DivUIOp::create(
+      b, loc, kb.constant(kb.target->sharedInL2 / rowBytes), atLeast(rows, 1));
   Value all = arith::MulIOp::create(b, loc, kb.size(k, 0), kb.size(k, 1));
   return arith::MinUIOp::create(b, loc, atLeast(fit, kFewest), atLeast(all, 1));
 }
@@ -63,7 +59,7 @@ void BackwardEmitter::emitCoordinates() {
   lse = kb.operandArgument(kLse);
   outputGradient = kb.operandArgument(kOutputGradient);
   for (unsigned i = 0; i < op.getCaptures().size(); ++i)
-    captures.push_back(kb.operandArgument(getFirstCapture(op) + i));
+    captures.push_back(kb.operandArgument(op.getFirstCapture() + i));
   queries = kb.size(q, 2);
   keys = kb.size(k, 2);
   group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
@@ -81,15 +77,8 @@ void BackwardEmitter::emitCoordinates() {
   keyHead = work.head;
   if (ofQueries)
     keyHead = arith::DivUIOp::create(b, loc, work.head, group);
-  std::optional<unsigned> operand = op.getSequence().getKeyPlaces().lengths;
-  if (!operand)
-    return;
-  Value lengths = kb.operandArgument(
-      op.getSequenceOperands().getBeginOperandIndex() + *operand);
-  Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
-  Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
-  Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
-  keyLimit = keys = arith::MinSIOp::create(b, loc, positive, keys);
+  if (Value length = kb.emitKeyLength(op, work.batch, keys))
+    keyLimit = keys = length;
 }
 
 Value BackwardEmitter::emitLastRow(Value first, Value of) {
@@ -494,7 +483,7 @@ BackwardEmitter::emitVisited(const ScoreBlock &block, const Bounds &bounds) {
   Value last = emitLastRow(block.key, keys);
   tile.key = arith::MinSIOp::create(b, loc, block.key, last);
   auto classified = std::make_unique<ClassifiedBlocks>(
-      kb, op, makeContext(tile), getFirstCapture(op));
+      kb, op, makeContext(tile), op.getFirstCapture());
   if (failed(classified->emitCounts(bounds.lower, bounds.upper, last,
                                     plan.visitsAtLeastOnce())))
     return failure();

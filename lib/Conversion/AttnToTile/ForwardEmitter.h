@@ -43,8 +43,6 @@ private:
                                    const llvm::Twine &reason);
   ScheduleProblem makeProblem(const ScoreBoxes &boxes);
   PackedHeads findPackedHeads();
-  /// Operand number of the first captured value.
-  unsigned getFirstCapture() { return op.getScaleValue() ? 4 : 3; }
   /// Whether a tile of queries visits some blocks only.
   bool picksBlocks() {
     return !op.getKvBounds().empty() || !op.getKvClassify().empty() ||

@@ -85,7 +85,7 @@ FailureOr<Value> ForwardEmitter::emitScore(OpBuilder &invariant, Value key,
   if (std::optional<double> constant = op.getConstantScale())
     factor.constant = *constant;
   else
-    factor.scalar = kb.operandArgument(3);
+    factor.scalar = kb.operandArgument(op.getFirstVariantOperand());
   ScoreFormEmitter emitter(kb.builder, invariant, loc, rows, columns);
   auto leaveOut = [&](ArrayRef<ScoreForm> forms) {
     LeftOut leftOut = LeftOut::of(forms);

@@ -20,7 +20,6 @@ using namespace fovea;
 
 // Queries of a head that heads are packed for. Any tile's rows are a multiple.
 static constexpr int64_t kMaxPackedQueries = 16;
-static constexpr int64_t kMegabyte = 1 << 20;
 
 /// With few queries, tiles would have few rows. The heads that share keys have
 /// the same work: they become rows, too. Not where what a region or a random
@@ -70,7 +69,7 @@ LogicalResult ForwardEmitter::chooseTiles() {
   columns = plan->tileN;
   if (stagesScores())
     for (unsigned capture : boxes.captures)
-      kb.makeContiguous(getFirstCapture() + capture);
+      kb.makeContiguous(op.getFirstCapture() + capture);
   return success();
 }
 
@@ -114,16 +113,18 @@ Value ForwardEmitter::emitHeadsPerSection(Value keys) {
   OpBuilder &b = kb.builder;
   Value positive = arith::MaxSIOp::create(b, loc, keys, kb.constant(1));
   // Heads whose keys and values fit; the product of sizes may not fit 32 bits.
-  auto fit = [&](int64_t megabytes) -> Value {
-    Value rows = kb.constant(megabytes * kMegabyte / getKeyBytes());
+  auto fit = [&](int64_t bytes) -> Value {
+    Value rows = kb.constant(bytes / getKeyBytes());
     Value count = arith::DivUIOp::create(b, loc, rows, positive);
     return arith::MaxUIOp::create(b, loc, count, kb.constant(1));
   };
   // Several tiles of one head at a time walk its keys together: for long
   // sequences, more heads than fit are better than one head's tiles alone.
-  Value spilling = arith::MinUIOp::create(b, loc, fit(64), kb.constant(16));
+  Value spilling = arith::MinUIOp::create(
+      b, loc, fit(2 * kb.target->sharedInL2), kb.constant(16));
   Value least = arith::MaxUIOp::create(b, loc, spilling, kb.constant(8));
-  Value wanted = arith::MaxUIOp::create(b, loc, fit(32), least);
+  Value wanted =
+      arith::MaxUIOp::create(b, loc, fit(kb.target->sharedInL2), least);
   Value heads = arith::MulIOp::create(b, loc, kb.size(q, 0), kb.size(q, 1));
   return arith::MinUIOp::create(b, loc, wanted, heads);
 }
@@ -132,7 +133,7 @@ Value ForwardEmitter::emitHeadsPerSection(Value keys) {
 /// together, stay in L2.
 Value ForwardEmitter::emitFinalTiles(Value heads) {
   OpBuilder &b = kb.builder;
-  Value fit = kb.constant((32 * kMegabyte) / (getKeyBytes() * rows));
+  Value fit = kb.constant(kb.target->sharedInL2 / (getKeyBytes() * rows));
   Value all = arith::MulIOp::create(b, loc, kb.size(q, 0), heads);
   Value some = arith::MaxUIOp::create(b, loc, all, kb.constant(1));
   return arith::DivUIOp::create(b, loc, fit, some);
@@ -146,7 +147,7 @@ void ForwardEmitter::emitCoordinates() {
   o = kb.resultArgument(0);
   lse = op.getLse() ? kb.resultArgument(1) : Value();
   for (unsigned i = 0; i < op.getCaptures().size(); ++i)
-    captures.push_back(kb.operandArgument(getFirstCapture() + i));
+    captures.push_back(kb.operandArgument(op.getFirstCapture() + i));
 
   // What does not depend on the tile stands before the loop over tiles.
   queries = kb.size(q, 2);
@@ -182,16 +183,8 @@ void ForwardEmitter::emitBatchEntry(Value heads, Value headRows) {
     order.finalTiles = emitFinalTiles(heads);
   work = kb.beginWork(kb.size(q, 0), heads, headRows, rows, order);
   memoryBatch = work.batch;
-  std::optional<unsigned> operand = op.getSequence().getKeyPlaces().lengths;
-  if (!operand)
-    return;
-  Value lengths = kb.operandArgument(
-      op.getSequenceOperands().getBeginOperandIndex() + *operand);
-  Value length = memref::LoadOp::create(b, loc, lengths, work.batch);
-  Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), length);
-  Value positive = arith::MaxSIOp::create(b, loc, wide, kb.constant(0));
-  keys = arith::MinSIOp::create(b, loc, positive, keys);
-  keyLimit = keys;
+  if (Value length = kb.emitKeyLength(op, work.batch, keys))
+    keyLimit = keys = length;
 }
 
 void ForwardEmitter::emitPackedSequence() {

@@ -113,7 +113,7 @@ LogicalResult ForwardEmitter::emitBlocks() {
   if (!plan->classify || !plan.hasRoles())
     return success();
   auto classified = std::make_unique<ClassifiedBlocks>(
-      kb, op, makeContext(Value()), getFirstCapture());
+      kb, op, makeContext(Value()), op.getFirstCapture());
   Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(rows));
   Value clipped = arith::MinSIOp::create(b, loc, end, queries);
   Value last = emitLastQuery(clipped);

@@ -174,6 +174,22 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   return work;
 }
 
+Value KernelBuilder::emitKeyLength(attn::AttentionOpInterface attention,
+                                   Value batch, Value keys) {
+  std::optional<unsigned> operand =
+      attention.getSequence().getKeyPlaces().lengths;
+  if (!operand)
+    return {};
+  Location loc = getLoc();
+  Value lengths = operandArgument(
+      attention.getSequenceOperands().getBeginOperandIndex() + *operand);
+  Value length = memref::LoadOp::create(builder, loc, lengths, batch);
+  Value wide =
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), length);
+  Value positive = arith::MaxSIOp::create(builder, loc, wide, constant(0));
+  return arith::MinSIOp::create(builder, loc, positive, keys);
+}
+
 int64_t KernelBuilder::padHeadDim(RankedTensorType tensor) {
   return llvm::alignTo(tensor.getDimSize(3),
                        getSumStep(tensor.getContext(), *target,

@@ -88,6 +88,10 @@ struct KernelBuilder {
                                   mlir::Type element);
   /// The head dim of a tensor, padded to what products sum over.
   int64_t padHeadDim(mlir::RankedTensorType tensor);
+  /// How many of `keys` keys a batch entry has by the op's sequence form; null
+  /// if it has all of them.
+  mlir::Value emitKeyLength(attn::AttentionOpInterface attention,
+                            mlir::Value batch, mlir::Value keys);
   /// A splat f32 tile.
   mlir::Value splat(int64_t rows, int64_t columns, double value);
   /// Loads a tile of one head: rows from `row`, columns from `column`. One

@@ -200,8 +200,12 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
              << " bits as they are computed: it must be loaded from memory or "
                 "a stream ('tile.stream')";
     left = dot.getA();
-  } else if (a && plan.getDot(dot.getNameAttr()).aInRegisters &&
-             !dot.getTransposeA()) {
+  } else if (plan.getDot(dot.getNameAttr()).aInRegisters) {
+    if (!a || dot.getTransposeA() || !unit.readsRegisters())
+      return dot.emitError(
+          "plan says 'a_in_registers', but the first operand is "
+          "not loaded as the unit reads it: it comes from a "
+          "stream, or transposed");
     Value &fragment = fragments[a];
     if (!fragment) {
       OpBuilder builder(a);

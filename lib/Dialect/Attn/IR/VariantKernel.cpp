@@ -16,7 +16,7 @@ namespace {
 /// Numbers of the first operands of groups.
 struct Groups {
   explicit Groups(AttentionOpInterface op)
-      : captures(op.getFirstVariantOperand() + (op.getScaleValue() ? 1 : 0)),
+      : captures(op.getFirstCapture()),
         sequence(captures + op.getCaptures().size()),
         weights(sequence + op.getSequenceOperands().size()),
         lists(op->getNumOperands() - op.getBlockLists().size()) {}

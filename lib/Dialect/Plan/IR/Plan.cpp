@@ -263,10 +263,11 @@ KernelAttr KernelAttr::changeDots(function_ref<void(DotPlan &)> change) const {
              getAsked());
 }
 
-KernelAttr
-KernelAttr::changeStores(function_ref<void(StorePlan &)> change) const {
+KernelAttr KernelAttr::withoutStore(StringRef name) const {
+  SmallVector<StoreAttr> stores(getStores());
+  llvm::erase(stores, lookup(getStores(), name));
   return get(getContext(), getUnit(), getFields(), getStreams(), getDots(),
-             changeEntries(getStores(), change), getRoles(), getAsked());
+             stores, getRoles(), getAsked());
 }
 
 KernelAttr KernelAttr::withoutStream(StringRef name) const {

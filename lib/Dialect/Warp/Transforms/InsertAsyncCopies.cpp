@@ -201,6 +201,89 @@ static void emitDrain(IRRewriter &b, scf::ForOp loop, ArrayRef<Stream> streams,
   yield->setOperand(count - 1, state.phase);
 }
 
+/// Ahead of the loop: all stages but the last.
+static LogicalResult emitAhead(IRRewriter &b, scf::ForOp loop,
+                               ArrayRef<Stream> streams, RingState start,
+                               bool isNested, int64_t stages) {
+  Location loc = loop.getLoc();
+  Value zero = start.phase;
+  b.setInsertionPoint(loop);
+  for (int64_t stage = 0; stage + 1 < stages; ++stage) {
+    Value distance = arith::MulIOp::create(
+        b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, stage));
+    Value index = arith::AddIOp::create(b, loc, loop.getLowerBound(), distance);
+    Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
+                                       loop.getUpperBound());
+    for (const Stream &stream : streams) {
+      IRMapping mapping;
+      mapping.map(loop.getInductionVar(), index);
+      auto copy = stream.copy;
+      if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
+        return failure();
+      RingState at = isNested ? advance(b, loc, start, stage, stages)
+                              : RingState{makeI32(b, loc, stage), zero};
+      emitProducer(b, stream, at, mapping, runs);
+    }
+  }
+  return success();
+}
+
+/// Waits before the first reader, releases behind the last. The first wait.
+static warp::ConsumerWaitOp emitConsumers(IRRewriter &b, Block *body,
+                                          ArrayRef<Stream> streams,
+                                          RingState current) {
+  Location loc = body->getParentOp()->getLoc();
+  warp::ConsumerWaitOp firstWait;
+  for (const Stream &stream : streams) {
+    if (stream.readers.empty())
+      continue;
+    b.setInsertionPoint(getRange(body, stream.readers).first);
+    auto wait = warp::ConsumerWaitOp::create(b, loc, stream.pipeline,
+                                             current.stage, current.phase);
+    Value view = makeStageView(b, loc, stream.buffer, current.stage);
+    auto copy = stream.copy;
+    copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
+      return llvm::is_contained(stream.readers, use.getOwner());
+    });
+    b.setInsertionPointAfter(getRange(body, stream.readers).second);
+    warp::ConsumerReleaseOp::create(b, loc, stream.pipeline, current.stage,
+                                    current.phase);
+    if (!firstWait || wait->isBeforeInBlock(firstWait))
+      firstWait = wait;
+  }
+  return firstWait;
+}
+
+/// Behind the first wait, by when all are done with the stage that is filled;
+/// with a single stage before it, since it waits for this copy.
+static LogicalResult emitProducers(IRRewriter &b, scf::ForOp loop,
+                                   ArrayRef<Stream> streams, RingState current,
+                                   warp::ConsumerWaitOp firstWait,
+                                   int64_t stages) {
+  Location loc = loop.getLoc();
+  Block *body = loop.getBody();
+  if (stages > 1 && firstWait)
+    b.setInsertionPointAfter(firstWait);
+  else
+    b.setInsertionPointToStart(body);
+  Value ahead =
+      arith::MulIOp::create(b, loc, loop.getStep(),
+                            arith::ConstantIndexOp::create(b, loc, stages - 1));
+  Value index = arith::AddIOp::create(b, loc, loop.getInductionVar(), ahead);
+  Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
+                                     loop.getUpperBound());
+  RingState filled = advance(b, loc, current, stages - 1, stages);
+  for (const Stream &stream : streams) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), index);
+    auto copy = stream.copy;
+    if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
+      return failure();
+    emitProducer(b, stream, filled, mapping, runs);
+  }
+  return success();
+}
+
 LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
                                                  ArrayRef<warp::CopyOp> copies,
                                                  int64_t stages) {
@@ -232,25 +315,8 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
       return failure();
     start = *carried;
   }
-  // Ahead of the loop: all stages but the last.
-  b.setInsertionPoint(loop);
-  for (int64_t stage = 0; stage + 1 < stages; ++stage) {
-    Value distance = arith::MulIOp::create(
-        b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, stage));
-    Value index = arith::AddIOp::create(b, loc, loop.getLowerBound(), distance);
-    Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
-                                       loop.getUpperBound());
-    for (const Stream &stream : streams) {
-      IRMapping mapping;
-      mapping.map(loop.getInductionVar(), index);
-      auto copy = stream.copy;
-      if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
-        return failure();
-      RingState at = isNested ? advance(b, loc, start, stage, stages)
-                              : RingState{makeI32(b, loc, stage), zero};
-      emitProducer(b, stream, at, mapping, runs);
-    }
-  }
+  if (failed(emitAhead(b, loop, streams, start, isNested, stages)))
+    return failure();
 
   // The ring's state travels with the loop.
   auto yields = [&](OpBuilder &inner, Location loc,
@@ -269,47 +335,9 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
   auto arguments = loop.getRegionIterArgs().take_back(2);
   RingState current = {arguments[0], arguments[1]};
 
-  // Consumers: wait before the first reader, release behind the last.
-  warp::ConsumerWaitOp firstWait;
-  for (const Stream &stream : streams) {
-    if (stream.readers.empty())
-      continue;
-    b.setInsertionPoint(getRange(body, stream.readers).first);
-    auto wait = warp::ConsumerWaitOp::create(b, loc, stream.pipeline,
-                                             current.stage, current.phase);
-    Value view = makeStageView(b, loc, stream.buffer, current.stage);
-    auto copy = stream.copy;
-    copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
-      return llvm::is_contained(stream.readers, use.getOwner());
-    });
-    b.setInsertionPointAfter(getRange(body, stream.readers).second);
-    warp::ConsumerReleaseOp::create(b, loc, stream.pipeline, current.stage,
-                                    current.phase);
-    if (!firstWait || wait->isBeforeInBlock(firstWait))
-      firstWait = wait;
-  }
-
-  // Producers: behind the first wait, by when all are done with the stage that
-  // is filled; with a single stage, before it, since it waits for this copy.
-  if (stages > 1 && firstWait)
-    b.setInsertionPointAfter(firstWait);
-  else
-    b.setInsertionPointToStart(body);
-  Value ahead =
-      arith::MulIOp::create(b, loc, loop.getStep(),
-                            arith::ConstantIndexOp::create(b, loc, stages - 1));
-  Value index = arith::AddIOp::create(b, loc, loop.getInductionVar(), ahead);
-  Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
-                                     loop.getUpperBound());
-  RingState filled = advance(b, loc, current, stages - 1, stages);
-  for (const Stream &stream : streams) {
-    IRMapping mapping;
-    mapping.map(loop.getInductionVar(), index);
-    auto copy = stream.copy;
-    if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
-      return failure();
-    emitProducer(b, stream, filled, mapping, runs);
-  }
+  warp::ConsumerWaitOp firstWait = emitConsumers(b, body, streams, current);
+  if (failed(emitProducers(b, loop, streams, current, firstWait, stages)))
+    return failure();
   if (isNested)
     emitDrain(b, loop, streams, stages);
   for (Stream &stream : streams) {

@@ -203,8 +203,7 @@ void InsertOutputCopiesPass::runOnKernel() {
   llvm::MapVector<StringAttr, SmallVector<tile::StoreOp>> stores;
   getOperation().walk([&](tile::StoreOp store) {
     plan::StorePlan plan = abi.getPlan().getStore(store.getNameAttr());
-    // Where the copy engine adds, no thread waits for memory.
-    if ((plan.isCopied || store.getAdd()) && canCopy(store, abi))
+    if (plan.isCopied && canCopy(store, abi))
       stores[plan.over].push_back(store);
   });
   for (auto &[over, group] : stores)
@@ -214,18 +213,15 @@ void InsertOutputCopiesPass::runOnKernel() {
       useStreamBuffer(group, over.getValue());
   // What is stored by threads all the same.
   SmallVector<tile::StoreOp> left;
-  bool isCopied = false;
-  getOperation().walk([&](Operation *op) {
-    if (auto store = dyn_cast<tile::StoreOp>(op))
-      if (abi.getPlan().getStore(store.getNameAttr()).isCopied)
-        left.push_back(store);
-    isCopied |= isa<CopyOutOp>(op);
+  getOperation().walk([&](tile::StoreOp store) {
+    if (abi.getPlan().getStore(store.getNameAttr()).isCopied)
+      left.push_back(store);
   });
   for (tile::StoreOp store : left)
     if (failed(reportMissed(store, abi, "output",
                             "the copy engine can't write this tile")))
       return signalPassFailure();
-  if (!isCopied && !left.empty())
-    abi.setPlanAttr(
-        abi.getPlan().changeStores([](plan::StorePlan &store) { store = {}; }));
+  // The plan says what the code has, of each store.
+  for (tile::StoreOp store : left)
+    abi.setPlanAttr(abi.getPlan().withoutStore(store.getName().value_or("")));
 }

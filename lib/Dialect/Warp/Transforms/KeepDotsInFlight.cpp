@@ -9,6 +9,7 @@
 #include "PipelineLoop.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Target/Schedule.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -116,12 +117,19 @@ void KeepDotsInFlightPass::runOnKernel() {
   tile::AbiOp abi = tile::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  if (!abi.getPlan().hasRoles())
-    return;
+  // Only what roles ask for is made while they go on.
+  bool canWait =
+      abi.getPlan().hasRoles() && abi.getPlan().getUnit().isAsynchronous();
   llvm::MapVector<Operation *, SmallVector<DotOp>> loops;
   WalkResult walk = getOperation().walk([&](DotOp dot) -> WalkResult {
     if (!abi.getPlan().getDot(dot.getNameAttr()).inFlight)
       return WalkResult::advance();
+    if (!canWait)
+      return failed(reportMissed(dot, abi, "in_flight",
+                                 "all warps run one program, or the matrix "
+                                 "unit's products are made at once"))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
     scf::ForOp loop = findSum(dot);
     if (!loop || failed(checkStages(dot)))
       return WalkResult::interrupt();

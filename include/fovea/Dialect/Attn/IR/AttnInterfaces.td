@@ -118,6 +118,10 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
   let methods = [
     InterfaceMethod<"Number of the operand that a run-time scale is or would be.",
       "unsigned", "getFirstVariantOperand", (ins)>,
+    InterfaceMethod<"Number of the first captured value's operand.",
+      "unsigned", "getFirstCapture", (ins), "", [{
+        return $_op.getFirstVariantOperand() + ($_op.getScaleValue() ? 1 : 0);
+      }]>,
     InterfaceMethod<"", "::mlir::Value", "getQuery", (ins)>,
     InterfaceMethod<"", "::mlir::Value", "getKey", (ins)>,
     InterfaceMethod<"", "::mlir::Value", "getValue", (ins)>,

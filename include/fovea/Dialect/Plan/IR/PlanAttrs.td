@@ -196,14 +196,13 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     /// Rows that a cluster works on at a time.
     int64_t getClusterRows() const;
 
-    /// The plan with something else in it. Entries of dots and stores that say
-    /// nothing go.
+    /// The plan with something else in it. Entries of dots that say nothing go.
     KernelAttr change(
         ::llvm::function_ref<void(::fovea::plan::KernelPlan &)> change) const;
     KernelAttr changeDots(
         ::llvm::function_ref<void(::fovea::plan::DotPlan &)> change) const;
-    KernelAttr changeStores(
-        ::llvm::function_ref<void(::fovea::plan::StorePlan &)> change) const;
+    /// Without the entry that is about the store of that name.
+    KernelAttr withoutStore(::llvm::StringRef name) const;
     KernelAttr withoutStream(::llvm::StringRef name) const;
     KernelAttr withAsked(::llvm::ArrayRef<::llvm::StringRef> asked) const;
   }];

@@ -217,10 +217,10 @@ llvm::json::Value WarpTrace::toJSON(tile::AbiOp abi) {
   for (auto &[_, op] : buffers) {
     auto type = cast<MemRefType>(op->getResult(0).getType());
     // Each CTA of a cluster may keep a part.
-    auto memory = dyn_cast_if_present<warp::SharedAttr>(type.getMemorySpace());
     bufferFacts.push_back(llvm::json::Object{
         {"shape", llvm::json::Array(type.getShape())},
-        {"bytes", getBytes(type) / (memory ? memory.getCtas() : 1)},
+        {"bytes", getBytes(type) /
+                      (warp::isSharedBuffer(type) ? warp::getCtas(type) : 1)},
         {"offset", getOffset(op)},
         {"tensor", getTensorName(abi, sources.lookup(op))}});
   }

@@ -47,8 +47,8 @@ Planner::checkSharedMemory(const ScheduleProblem &problem,
                      << remedy;
 }
 
-int64_t fovea::padColumns(int64_t columns) {
-  return llvm::alignTo(columns, warp::getBoxPanelColumns(columns));
+int64_t fovea::padColumns(int64_t columns, int64_t bits) {
+  return llvm::alignTo(columns, warp::getBoxPanelColumns(columns, bits));
 }
 
 int64_t fovea::getSumStep(MLIRContext *context, const TargetInfo &target,

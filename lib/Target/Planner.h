@@ -112,8 +112,8 @@ protected:
 /// Shared memory of kernels with roles beside their buffers: barriers, work
 /// numbers, and what aligns the first buffer.
 inline constexpr int64_t kSharedExtra = 1024;
-/// Columns that the rows of a buffer of 16-bit elements take, panels whole.
-int64_t padColumns(int64_t columns);
+/// Columns that the rows of a buffer take, panels whole.
+int64_t padColumns(int64_t columns, int64_t bits);
 
 std::unique_ptr<Planner> makeMmaSyncPlanner(mlir::MLIRContext *context);
 std::unique_ptr<Planner> makeWarpGroupPlanner(mlir::MLIRContext *context);

@@ -39,8 +39,8 @@ static int64_t getColumns(const ScheduleProblem &problem, int64_t rowTiles,
 static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t rowTiles,
                               int64_t tileN, int64_t keyStages,
                               int64_t valueStages, bool copiesOut) {
-  int64_t d = padColumns(problem.headDim),
-          dv = padColumns(problem.valueHeadDim);
+  int64_t d = padColumns(problem.headDim, problem.elementBits),
+          dv = padColumns(problem.valueHeadDim, problem.elementBits);
   int64_t rows = rowTiles * warp::kTmemRows;
   int64_t elements = rows * (d + (copiesOut ? dv : 0)) +
                      tileN * (keyStages * d + valueStages * dv);

@@ -72,7 +72,8 @@ static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
 
 /// Columns of ones can go on with a value's only panel, which must be full.
 static bool canSumByDot(const ScheduleProblem &problem) {
-  return warp::getBoxPanelColumns(problem.valueHeadDim) == problem.valueHeadDim;
+  return warp::getBoxPanelColumns(problem.valueHeadDim, problem.elementBits) ==
+         problem.valueHeadDim;
 }
 
 static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
@@ -80,14 +81,14 @@ static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
                               int64_t keyStages, int64_t valueStages,
                               bool sumByDot, int64_t scoreStages,
                               int64_t scoreLoops, int64_t outputStages) {
-  int64_t d = padColumns(problem.headDim),
-          dv = padColumns(problem.valueHeadDim);
+  int64_t d = padColumns(problem.headDim, problem.elementBits),
+          dv = padColumns(problem.valueHeadDim, problem.elementBits);
   int64_t elements = tileM * (queryStages * d + outputStages * dv) +
                      tileN * (scoreLoops * keyStages * d + valueStages * dv);
   return elements * problem.elementBits / 8 + kSharedExtra +
          (sumByDot ? kOnesBytes : 0) +
-         scoreLoops * scoreStages * tileM * padColumns(tileN) *
-             problem.scoreBits / 8;
+         scoreLoops * scoreStages * tileM *
+             padColumns(tileN, problem.elementBits) * problem.scoreBits / 8;
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,7 +98,8 @@ static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
 /// Output can lie in the query's buffer if it is as wide, and if nobody waits
 /// for that buffer before the output is written.
 static bool isQueryBufferWideEnough(const ScheduleProblem &problem) {
-  return padColumns(problem.valueHeadDim) == padColumns(problem.headDim);
+  return padColumns(problem.valueHeadDim, problem.elementBits) ==
+         padColumns(problem.headDim, problem.elementBits);
 }
 static bool isQueryBufferFree(bool chain, int64_t queryStages) {
   return !chain || queryStages == 2;

@@ -18,8 +18,8 @@
 #reg = #warp.wgmma<groups = 2>
 !o = memref<?x64xbf16, strided<[?, 1]>>
 !d = memref<?x64xf32, strided<[?, 1]>>
-!b = memref<128x64xbf16, #warp.shared<panel = 64>>
-!s = memref<128x64xf32, #warp.shared<panel = 32>>
+!b = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!s = memref<128x64xf32, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"d", write, tensor<?x64xf32>, ["S", "D"], 16>])

@@ -15,8 +15,8 @@
 // Q, K, V by TMA; S = Q K^T; P = S as bf16; O = P V, written as it is.
 #acc = #warp.wgmma<groups = 2>
 !global = memref<?x?x64xbf16, strided<[?, ?, 1]>>
-!q = memref<128x64xbf16, #warp.shared<panel = 64>>
-!k = memref<64x64xbf16, #warp.shared<panel = 64>>
+!q = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!k = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a")
     plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,

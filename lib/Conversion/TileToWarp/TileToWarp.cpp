@@ -99,13 +99,11 @@ static void emitZeroRows(OpBuilder &b, tile::LoadOp load, Value buffer) {
 
 Value TileToWarpPass::makeBuffer(Location loc, RankedTensorType tile,
                                  int64_t ctas) {
-  int64_t columns = tile.getDimSize(1);
-  int64_t panel = plan.copiesByEngine() ? warp::getBoxPanelColumns(columns)
-                                        : warp::getPanelColumns(columns);
-  // A panel's row has at most 128 bytes.
-  constexpr int64_t kMostBits = 128 * 8;
-  panel = std::min(panel, kMostBits / int64_t(tile.getElementTypeBitWidth()));
-  auto space = warp::SharedAttr::get(&getContext(), panel, ctas);
+  int64_t columns = tile.getDimSize(1), bits = tile.getElementTypeBitWidth();
+  int64_t rowBytes = plan.copiesByEngine()
+                         ? warp::getBoxRowBytes(columns, bits)
+                         : warp::getDividingRowBytes(columns, bits);
+  auto space = warp::SharedAttr::get(&getContext(), rowBytes, ctas);
   auto type = MemRefType::get(tile.getShape(), tile.getElementType(),
                               MemRefLayoutAttrInterface(), space);
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
@@ -270,8 +268,8 @@ LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
                          "('producer_registers')");
   Value right = getBuffer(product.getB().getDefiningOp<tile::LoadOp>());
   auto rightType = cast<MemRefType>(right.getType());
-  int64_t panel = cast<warp::SharedAttr>(rightType.getMemorySpace()).getPanel();
-  if (rightType.getDimSize(1) != panel || product.getTransposeB())
+  if (rightType.getDimSize(1) != warp::getPanelColumns(rightType) ||
+      product.getTransposeB())
     return sum.emitError("row sums by a dot need a product of one panel of 16, "
                          "32 or 64 columns beside them, found ")
            << product.getResult().getType();

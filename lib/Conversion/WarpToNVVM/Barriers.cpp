@@ -18,7 +18,7 @@ static constexpr int64_t kBarrierBytes = 8;
 
 /// In a cluster, whether all CTAs keep all of such a buffer.
 static bool isReplicated(MemRefType buffer) {
-  return cast<warp::SharedAttr>(buffer.getMemorySpace()).getCtas() == 1;
+  return warp::getCtas(buffer) == 1;
 }
 
 namespace {

@@ -22,11 +22,13 @@ namespace {
 /// are numbered row by row if `rowsFirst` is false (rows 0-7 of both column
 /// halves come as matrices 0 and 1), else column by column.
 class BlockLoader {
+  /// A row of a block: 16 elements of 16 bits.
+  static constexpr int64_t kBlockBytes = 32;
+
 public:
   BlockLoader(OpBuilder &b, Location loc, Value base, MemRefType type,
               bool rowsFirst, Value firstRow)
-      : b(b), loc(loc), type(type),
-        panel(cast<warp::SharedAttr>(type.getMemorySpace()).getPanel()) {
+      : b(b), loc(loc), type(type), rowBytes(warp::getRowBytes(type)) {
     Value lane =
         arith::RemUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 32));
     Value inMatrix = arith::RemUIOp::create(b, loc, lane, emitI32(b, loc, 8));
@@ -49,24 +51,25 @@ public:
         b, loc, b.getI32Type(),
         LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), base));
     laneAddress = arith::AddIOp::create(
-        b, loc, start, emitSwizzle(b, loc, row, chunkHalf, panel));
+        b, loc, start, emitSwizzle(b, loc, row, chunkHalf, rowBytes));
   }
 
   /// The block at (16 * row, 16 * column), transposed on the way or not.
   SmallVector<Value, 4> load(int64_t row, int64_t column, bool transpose) {
-    int64_t columnsBefore = column * 16, inPanel = columnsBefore % panel;
+    int64_t bytesBefore = column * kBlockBytes,
+            inPanel = bytesBefore % rowBytes;
     Value &address = addresses[inPanel];
     if (!address) {
       Value place = laneAddress;
       if (inPanel != 0)
         place = arith::XOrIOp::create(b, loc, laneAddress,
-                                      emitI32(b, loc, inPanel * 2));
+                                      emitI32(b, loc, inPanel));
       address = LLVM::IntToPtrOp::create(
           b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3), place);
     }
     int64_t bytes =
-        (columnsBefore / panel) * warp::getRowsOfCta(type) * panel * 2 +
-        row * 16 * panel * 2;
+        (bytesBefore / rowBytes) * warp::getRowsOfCta(type) * rowBytes +
+        row * 16 * rowBytes;
     Value pointer = LLVM::GEPOp::create(
         b, loc, address.getType(), b.getI8Type(), address,
         ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(bytes))});
@@ -88,7 +91,7 @@ private:
   OpBuilder &b;
   Location loc;
   MemRefType type;
-  int64_t panel;
+  int64_t rowBytes;
   Value laneAddress;
   std::map<int64_t, Value> addresses;
 };

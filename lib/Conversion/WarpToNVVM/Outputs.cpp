@@ -153,7 +153,7 @@ void OutputLowering::emitCopies(warp::CopyOutOp op, const Role &role,
   Location loc = op.getLoc();
   tile::BoxDims box = op.getBoxDims();
   int64_t rows = warp::getRowsOfCta(view.type), panel = view.getPanel();
-  int64_t rowBytes = panel * view.type.getElementTypeBitWidth() / 8;
+  int64_t rowBytes = view.getRowBytes();
   auto scale = [&](Value value, int64_t count) -> Value {
     return arith::MulIOp::create(b, loc, value, emitI32(b, loc, count));
   };
@@ -297,8 +297,9 @@ static Value emitRowOfCta(OpBuilder &b, Location loc, Value row,
 /// whose rows lanes 0 to 7, 8 to 15 and so on point to.
 void LocalStoreLowering::storeMatrices(OpBuilder &b, Location loc, Value tile,
                                        Value target, MemRefType type) {
-  int64_t panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
-  int64_t rows = warp::getRowsOfCta(type), rowBytes = panel * 2;
+  int64_t panel = warp::getPanelColumns(type),
+          rowBytes = warp::getRowBytes(type);
+  int64_t rows = warp::getRowsOfCta(type);
   Value thread = emitThread(b, loc);
   auto divide = [&](Value value, int64_t by) -> Value {
     return arith::DivUIOp::create(b, loc, value, emitI32(b, loc, by));
@@ -317,7 +318,7 @@ void LocalStoreLowering::storeMatrices(OpBuilder &b, Location loc, Value tile,
   // Chunk `c` of a row lies at chunk `c xor turn`: with `c` even and `half` in
   // the lowest bit, that is `c xor (half xor turn)`.
   Value place = arith::AddIOp::create(b, loc, base,
-                                      emitSwizzle(b, loc, row, half, panel));
+                                      emitSwizzle(b, loc, row, half, rowBytes));
   SmallVector<Value> words = getWords(b, loc, tile);
   for (int64_t column = 0; column < type.getDimSize(1); column += 16) {
     Value inPanel = arith::XOrIOp::create(b, loc, place,
@@ -337,9 +338,10 @@ void LocalStoreLowering::storePairs(OpBuilder &b, Location loc, Value tile,
                                     RankedTensorType tileType, Value target,
                                     MemRefType type) {
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tileType.getEncoding());
-  int64_t panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
+  int64_t panel = warp::getPanelColumns(type),
+          rowBytes = warp::getRowBytes(type);
   int64_t rows = warp::getRowsOfCta(type);
-  int64_t bytes = type.getElementTypeBitWidth() / 8, rowBytes = panel * bytes;
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
   int64_t chunk = 16 / bytes; // columns in 16 bytes
   Value thread = emitThread(b, loc);
   Value bases[2];
@@ -364,9 +366,8 @@ void LocalStoreLowering::storePairs(OpBuilder &b, Location loc, Value tile,
     Value inChunk = arith::MulIOp::create(
         b, loc, arith::RemUIOp::create(b, loc, column, columns),
         emitI32(b, loc, bytes));
-    Value inPanel = emitSwizzle(b, loc, row,
-                                arith::DivUIOp::create(b, loc, column, columns),
-                                rowBytes / 2);
+    Value inPanel = emitSwizzle(
+        b, loc, row, arith::DivUIOp::create(b, loc, column, columns), rowBytes);
     Value distance = arith::AddIOp::create(b, loc, inPanel, inChunk);
     Value address = arith::AddIOp::create(
         b, loc, arith::AddIOp::create(b, loc, base, distance),

@@ -157,7 +157,7 @@ private:
   Value target;
   Type element;
   tile::BoxDims dims;
-  int64_t rows, columns, panel;
+  int64_t rows, columns, panel, panelRowBytes;
   /// Rows that all threads copy at a time.
   int64_t step;
   bool hasRaggedColumns, isRegular;
@@ -181,7 +181,8 @@ CopyEmitter::CopyEmitter(OpBuilder &b, warp::CopyOp op, const GlobalView &view,
   MemRefType type = op.getTarget().getType();
   rows = type.getDimSize(0);
   columns = type.getDimSize(1);
-  panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
+  panel = warp::getPanelColumns(type);
+  panelRowBytes = warp::getRowBytes(type);
   step = threads / (panel / kChunk);
   hasRaggedColumns = !hasStaticColumns(op, view);
   // Rows a multiple of 8 apart have one swizzle: only constants differ.
@@ -247,7 +248,7 @@ void CopyEmitter::emitStart() {
     source = block;
     destination = LLVM::GEPOp::create(
         b, loc, target.getType(), b.getI8Type(), target,
-        ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, row, chunk, panel)});
+        ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, row, chunk, panelRowBytes)});
   }
   threadRow = arith::AddIOp::create(b, loc, firstRow, row);
 }
@@ -290,9 +291,9 @@ void CopyEmitter::emitChunk(Value from, Value to, Value rowExists,
   if (!bytes)
     bytes = arith::SelectOp::create(b, loc, inside, emitI32(b, loc, 16),
                                     emitI32(b, loc, 0));
-  int64_t shared = (column / panel) * rows * panel * 2;
+  int64_t shared = (column / panel) * rows * panelRowBytes;
   if (isRegular)
-    shared += start * panel * 2;
+    shared += start * panelRowBytes;
   to = LLVM::GEPOp::create(
       b, loc, to.getType(), b.getI8Type(), to,
       ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(shared))});
@@ -326,9 +327,9 @@ void CopyEmitter::emitRow(int64_t start) {
   if (!isRegular) {
     if (!dims.isFolded())
       from = emitAddress(b, loc, block, current, rowBytes);
-    to = LLVM::GEPOp::create(
-        b, loc, target.getType(), b.getI8Type(), target,
-        ArrayRef<LLVM::GEPArg>{emitSwizzle(b, loc, current, chunk, panel)});
+    to = LLVM::GEPOp::create(b, loc, target.getType(), b.getI8Type(), target,
+                             ArrayRef<LLVM::GEPArg>{emitSwizzle(
+                                 b, loc, current, chunk, panelRowBytes)});
   }
   for (int64_t column = 0; column < columns; column += panel)
     emitChunk(from, to, exists, column, start);

@@ -118,15 +118,14 @@ FailureOr<Value> fovea::getTensorMap(Operation *op, Value memref,
     return failure();
   }
   MLIRContext *context = op->getContext();
-  int64_t panel = cast<warp::SharedAttr>(shared.getMemorySpace()).getPanel();
   SmallVector<int64_t> dims = getMapDims(box, memref), order,
                        extents(dims.size(), 1);
   for (int64_t dim : dims)
     order.push_back(tensor.getOrder()[dim]);
-  extents[0] = panel;
+  extents[0] = warp::getPanelColumns(shared);
   extents[1] = box.foldExtent;
   extents[getMapRow(box)] = boxRows / box.foldExtent;
-  int64_t swizzle = panel * shared.getElementTypeBitWidth() / 8;
+  int64_t swizzle = warp::getRowBytes(shared);
   auto parameter = tile::TensorMapParameterAttr::get(
       context, tensor.getTensor(), DenseI64ArrayAttr::get(context, order),
       DenseI64ArrayAttr::get(context, extents), swizzle);
@@ -203,7 +202,7 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
   int64_t panel = view->getPanel(), extent = copy.getBoxDims().foldExtent,
           boxRows = getBoxRows(issued, extent),
           rowAt = getMapRow(copy.getBoxDims());
-  int64_t rowBytes = panel * view->type.getElementTypeBitWidth() / 8;
+  int64_t rowBytes = view->getRowBytes();
   Value base = emitSharedAddress(b, loc, *view->buffer.getOffset());
   if (view->stage)
     base = arith::AddIOp::create(

@@ -90,8 +90,8 @@ Value fovea::emitToI32(OpBuilder &builder, Location loc, Value value) {
 }
 
 Value fovea::emitSwizzle(OpBuilder &builder, Location loc, Value row,
-                         Value chunk, int64_t panel) {
-  int64_t rowBytes = panel * 2, chunks = rowBytes / 16;
+                         Value chunk, int64_t rowBytes) {
+  int64_t chunks = rowBytes / 16;
   Value shifted = arith::DivUIOp::create(builder, loc, row,
                                          emitI32(builder, loc, 128 / rowBytes));
   Value turn = arith::RemUIOp::create(builder, loc, shifted,
@@ -144,7 +144,8 @@ void WarpToNVVMPass::declareSharedMemory(gpu::GPUModuleOp module) {
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
   LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
                          LLVM::Linkage::External, kSharedMemorySymbol,
-                         /*value=*/Attribute(), /*alignment=*/1024,
+                         /*value=*/Attribute(),
+                         /*alignment=*/warp::kSharedAlignment,
                          /*addrSpace=*/3);
 }
 

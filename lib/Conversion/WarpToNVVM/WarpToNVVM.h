@@ -187,9 +187,8 @@ struct SharedView {
 
   /// Byte distance of neighbouring stages.
   int64_t getStageBytes() const { return warp::getStorageBytes(type); }
-  int64_t getPanel() const {
-    return llvm::cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
-  }
+  int64_t getPanel() const { return warp::getPanelColumns(type); }
+  int64_t getRowBytes() const { return warp::getRowBytes(type); }
 };
 mlir::FailureOr<SharedView> getSharedView(mlir::Operation *user,
                                           mlir::Value memref);
@@ -348,9 +347,10 @@ mlir::Value emitShuffle(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value, mlir::NVVM::ShflKind kind,
                         mlir::Value lane);
 
-/// Byte offset of 16-byte chunk `chunk` of row `row` in one panel, i32.
+/// Byte offset of 16-byte chunk `chunk` of row `row` in a panel whose rows have
+/// `rowBytes` bytes, i32.
 mlir::Value emitSwizzle(mlir::OpBuilder &builder, mlir::Location loc,
-                        mlir::Value row, mlir::Value chunk, int64_t panel);
+                        mlir::Value row, mlir::Value chunk, int64_t rowBytes);
 
 /// Name of the symbol for the CTA's dynamic shared memory.
 inline constexpr llvm::StringLiteral kSharedMemorySymbol = "fovea_shared";

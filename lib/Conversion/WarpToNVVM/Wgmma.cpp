@@ -35,20 +35,19 @@ static constexpr int64_t kUnit = 16, kAddressMask = 0x3FFF;
 namespace {
 /// How the matrix units find an operand in swizzled panels.
 struct PanelWalk {
-  int64_t rows, panel;
+  int64_t rows, rowBytes;
   /// The sum runs along columns (else along rows).
   bool sumAlongColumns;
   /// Bytes from the buffer to the ones that go on with its panel; 0 if none do.
   int64_t toOnes = 0;
 
-  int64_t getRowBytes() const { return panel * kElementBytes; }
-  int64_t getPanelBytes() const { return rows * getRowBytes(); }
+  int64_t getPanelBytes() const { return rows * rowBytes; }
 
   /// A descriptor's upper half. A panel of 128, 64, 32-byte rows has the
   /// swizzle of its row: layout type 1, 2, 3.
   int64_t getUpperHalf() const {
-    int64_t stride = kPatternRows * getRowBytes();
-    int64_t swizzle = panel == 64 ? 1 : panel == 32 ? 2 : 3;
+    int64_t stride = kPatternRows * rowBytes;
+    int64_t swizzle = rowBytes == 128 ? 1 : rowBytes == 64 ? 2 : 3;
     return swizzle << 30 | stride / kUnit;
   }
 
@@ -70,10 +69,10 @@ struct PanelWalk {
 
   /// What k-step `step` adds to a descriptor.
   int64_t getStepAdvance(int64_t step) const {
-    int64_t first = step * kStep;
-    int64_t bytes = sumAlongColumns ? first / panel * getPanelBytes() +
-                                          first % panel * kElementBytes
-                                    : first * getRowBytes();
+    int64_t first = step * kStep, along = first * kElementBytes;
+    int64_t bytes = sumAlongColumns
+                        ? along / rowBytes * getPanelBytes() + along % rowBytes
+                        : first * rowBytes;
     return getAdvance(bytes);
   }
 };
@@ -231,8 +230,8 @@ FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
     b.setInsertionPointAfterValue(role->leader);
     Value address = emitSharedAddress(b, loc, *view->buffer.getOffset());
     // A warp group's rows: rows of the buffer, or columns, a panel of them.
-    int64_t ofGroup = walk.sumAlongColumns ? kRows * walk.getRowBytes()
-                                           : walk.getPanelBytes();
+    int64_t ofGroup =
+        walk.sumAlongColumns ? kRows * walk.rowBytes : walk.getPanelBytes();
     if (isLeft)
       address = arith::AddIOp::create(
           b, loc, address,
@@ -373,8 +372,7 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   if (auto left = dyn_cast<MemRefType>(op.getA().getType())) {
     if (failed(checkPanels(op, left)))
       return failure();
-    int64_t panel = cast<warp::SharedAttr>(left.getMemorySpace()).getPanel();
-    if (op.getTransposeA() && panel != kRows)
+    if (op.getTransposeA() && warp::getPanelColumns(left) != kRows)
       return op.emitOpError("wgmma reads a transposed first operand in panels "
                             "of ")
              << kRows << " columns, found " << left;
@@ -386,8 +384,7 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
 }
 
 static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {
-  int64_t panel = cast<warp::SharedAttr>(type.getMemorySpace()).getPanel();
-  return {warp::getRowsOfCta(type), panel, sumAlongColumns};
+  return {warp::getRowsOfCta(type), warp::getRowBytes(type), sumAlongColumns};
 }
 
 /// Bytes from the second operand's buffer to the ones behind it.

@@ -31,7 +31,7 @@ struct ThreadRows {
 /// so the order does not matter.
 static ThreadRows emitThreadRows(OpBuilder &b, Location loc, SharedView view,
                                  Value thread) {
-  int64_t rowBytes = view.getPanel() * view.type.getElementTypeBitWidth() / 8;
+  int64_t rowBytes = view.getRowBytes();
   Value base = emitSharedAddress(b, loc, *view.buffer.getOffset());
   if (view.stage)
     base = arith::AddIOp::create(
@@ -60,7 +60,7 @@ static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
   Location loc = op.getLoc();
   int64_t rows = view->type.getDimSize(0), columns = view->type.getDimSize(1);
   int64_t panel = view->getPanel();
-  int64_t panelBytes = rows * panel * view->type.getElementTypeBitWidth() / 8;
+  int64_t panelBytes = rows * view->getRowBytes();
   Value thread = arith::RemUIOp::create(b, loc, role.thread,
                                         emitI32(b, loc, kGroupThreads));
   ThreadRows mine = emitThreadRows(b, loc, *view, thread);

@@ -3,6 +3,6 @@
 
 func.func @f() {
   // expected-error @+1 {{'warp.alloc' op}}
-  %k = warp.alloc : memref<64x64xindex, #warp.shared<panel = 64>>
+  %k = warp.alloc : memref<64x64xindex, #warp.shared<row_bytes = 128>>
   return
 }

@@ -1,5 +1,5 @@
 // Panels have the swizzle's widths.
 // RUN: %reject %s
 
-// expected-error @+1 {{panels have 16, 32 or 64 columns, found 48}}
-func.func private @f(memref<64x96xbf16, #warp.shared<panel = 48>>)
+// expected-error @+1 {{rows of a panel have 32, 64 or 128 bytes, found 96}}
+func.func private @f(memref<64x96xbf16, #warp.shared<row_bytes = 96>>)

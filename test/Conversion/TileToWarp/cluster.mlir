@@ -2,8 +2,8 @@
 
 // The CTAs of a cluster part the rows of products: of the first operand each
 // keeps its rows, of the second one all.
-// CHECK-DAG: warp.alloc : memref<256x64xbf16, #warp.shared<panel = 64, ctas = 2>>
-// CHECK-DAG: warp.alloc : memref<32x64xbf16, #warp.shared<panel = 64>>
+// CHECK-DAG: warp.alloc : memref<256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
+// CHECK-DAG: warp.alloc : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 // CHECK-NOT: warp.alloc
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {

@@ -5,8 +5,8 @@
 
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[K:[a-z0-9]+]]:
-// CHECK-DAG: %[[Q:.*]] = warp.alloc : memref<64x64xbf16, #warp.shared<panel = 64>>
-// CHECK-DAG: %[[KT:.*]] = warp.alloc : memref<32x64xbf16, #warp.shared<panel = 64>>
+// CHECK-DAG: %[[Q:.*]] = warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+// CHECK-DAG: %[[KT:.*]] = warp.alloc : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 // CHECK-NOT: warp.alloc
 // CHECK: %[[N:.*]] = memref.dim
 // CHECK-NOT: tile.load

@@ -6,8 +6,8 @@
 // CHECK-DAG: %[[P:.*]] = arith.constant dense<5.000000e-01>
 // CHECK-DAG: %[[O:.*]] = arith.constant dense<3.000000e+00>
 // CHECK-DAG: %[[L:.*]] = arith.constant dense<2.000000e+00>
-// CHECK-DAG: %[[V:.*]] = warp.alloc : memref<32x64xbf16, #warp.shared<panel = 64>>
-// CHECK-DAG: %[[ONES:.*]] = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
+// CHECK-DAG: %[[V:.*]] = warp.alloc : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
+// CHECK-DAG: %[[ONES:.*]] = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
 // CHECK: %[[OL:.*]] = warp.concat_columns %[[O]], %[[L]]
 // CHECK: %[[D:.*]] = warp.dot %[[P]], %[[V]], %[[OL]] ones(%[[ONES]] : {{.*}}) : {{.*}}, tensor<64x72xf32, #tile.reg>
 // CHECK: %[[O1:.*]] = warp.extract_columns %[[D]] from 0

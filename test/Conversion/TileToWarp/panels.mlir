@@ -2,7 +2,7 @@
 
 // The widest panels that divide the columns.
 
-// CHECK: warp.alloc : memref<{{64|16}}x16xbf16, #warp.shared<panel = 16>>
+// CHECK: warp.alloc : memref<{{64|16}}x16xbf16, #warp.shared<row_bytes = 32>>
 !memory = memref<?x16xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -20,7 +20,7 @@ gpu.module @m {
 
 // -----
 
-// CHECK: warp.alloc : memref<{{64|16}}x48xbf16, #warp.shared<panel = 16>>
+// CHECK: warp.alloc : memref<{{64|16}}x48xbf16, #warp.shared<row_bytes = 32>>
 !memory = memref<?x48xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -38,7 +38,7 @@ gpu.module @m {
 
 // -----
 
-// CHECK: warp.alloc : memref<{{64|16}}x96xbf16, #warp.shared<panel = 32>>
+// CHECK: warp.alloc : memref<{{64|16}}x96xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x96xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -56,7 +56,7 @@ gpu.module @m {
 
 // -----
 
-// CHECK: warp.alloc : memref<{{64|16}}x192xbf16, #warp.shared<panel = 64>>
+// CHECK: warp.alloc : memref<{{64|16}}x192xbf16, #warp.shared<row_bytes = 128>>
 !memory = memref<?x192xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)

@@ -8,7 +8,7 @@
 // CHECK: warp.copy async {{("[^"]+" )?}}%arg0
 // CHECK: warp.producer_commit %[[RING]]
 // CHECK: warp.consumer_wait %[[RING]]
-// CHECK: %[[STAGE:.*]] = warp.stage %{{.*}} : memref<3x128x64xbf16, #warp.shared<panel = 64>>
+// CHECK: %[[STAGE:.*]] = warp.stage %{{.*}} : memref<3x128x64xbf16, #warp.shared<row_bytes = 128>>
 // CHECK: %[[X:.*]] = warp.local_load %[[STAGE]]
 // CHECK: warp.consumer_release %[[RING]]
 // CHECK: %[[Y:.*]] = tile.load {{("[^"]+" )?}}%arg1
@@ -40,7 +40,7 @@ gpu.module @m {
 
 // The CTAs of a cluster part its rows.
 // CHECK-LABEL: gpu.func @parted
-// CHECK: warp.alloc : memref<{{.*}}256x64xbf16, #warp.shared<panel = 64, ctas = 2>>
+// CHECK: warp.alloc : memref<{{.*}}256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
 // CHECK: warp.local_load
 !a = memref<?x?xbf16, strided<[?, 1]>>
 gpu.module @m {

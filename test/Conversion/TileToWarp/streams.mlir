@@ -3,7 +3,7 @@
 
 // A stream's tile is stored where the stream stands; dots read it, either way round.
 // CHECK-LABEL: gpu.func @f
-// CHECK: %[[S:.*]] = warp.alloc : memref<64x64xbf16, #warp.shared<panel = 64>>
+// CHECK: %[[S:.*]] = warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 // CHECK: %[[X:.*]] = arith.negf
 // CHECK-NEXT: warp.local_store "x" %[[X]] to %[[S]]
 // CHECK-NEXT: warp.fence_stores %[[S]]
@@ -13,7 +13,7 @@
 
 // It has stages and a pipeline of its name, where all warps copy as well.
 // PIPELINE-LABEL: gpu.func @f
-// PIPELINE: %[[RING:.*]] = warp.alloc : memref<2x64x64xbf16, #warp.shared<panel = 64>>
+// PIPELINE: %[[RING:.*]] = warp.alloc : memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
 // PIPELINE: %[[P:.*]] = warp.pipeline "x" : !warp.pipeline<2>
 // PIPELINE: warp.producer_acquire %[[P]]
 // PIPELINE-NEXT: %[[STAGE:.*]] = warp.stage %[[RING]]

@@ -10,7 +10,7 @@
 // CHECK-DAG: %[[S:.*]] = warp.tmem_alloc column(0) : memref<128x64xf32, #warp.tmem>
 // CHECK-DAG: %[[O:.*]] = warp.tmem_alloc column(64) : memref<128x32xf32, #warp.tmem>
 // A number a row is a vector in shared memory.
-// CHECK-DAG: %[[F:.*]] = warp.alloc : memref<128x1xf32, #warp.shared<panel = 16>>
+// CHECK-DAG: %[[F:.*]] = warp.alloc : memref<128x1xf32, #warp.shared<row_bytes = 32>>
 // CHECK: scf.for %[[J:.*]] = %[[LOWER:.*]] to
 // CHECK: warp.copy "k" %{{.*}} to %[[KS:[^ ]*]] :
 // CHECK: warp.dot_into "s" %{{.*}}, %[[KS]], %[[S]] accumulate(%{{.*}}) transpose_b

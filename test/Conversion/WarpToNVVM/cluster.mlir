@@ -47,8 +47,8 @@
 #acc = #warp.wgmma<groups = 2>
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !out = memref<?x32xf32, strided<[?, 1]>>
-!bq = memref<128x64xbf16, #warp.shared<panel = 64, ctas = 2>>
-!bk = memref<32x64xbf16, #warp.shared<panel = 64>>
+!bq = memref<128x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
+!bk = memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
     tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"k", read, tensor<?x64xbf16>, ["T", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "E"], 16>])

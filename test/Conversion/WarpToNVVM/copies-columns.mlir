@@ -15,7 +15,7 @@
 // CHECK: %[[BYTES:.*]] = arith.select %[[BOTH]], %[[SOME]], %c0_i32
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[BYTES]]
 !memory = memref<?x?xbf16, strided<[?, 1]>>
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x?xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
@@ -38,7 +38,7 @@ gpu.module @m {
 
 // A step that is no multiple of eight.
 !memory = memref<?x?xbf16, strided<[?, 1]>>
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x?xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
@@ -62,7 +62,7 @@ gpu.module @m {
 
 // Rows that begin anywhere.
 !memory = memref<?x?xbf16, strided<[?, 1]>>
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x?xbf16>, ["S", "D"], 2>]) parameters([#tile.memref<"k", [0, 1]>])

@@ -27,8 +27,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<panel = 32>>
-    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<panel = 32>>
+    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<row_bytes = 64>>
     gpu.return
   }
 }
@@ -49,8 +49,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<panel = 32>>
-    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<panel = 32>>
+    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<row_bytes = 64>>
     gpu.return
   }
 }
@@ -76,8 +76,8 @@ gpu.module @m {
     %t = gpu.block_id x
     %yes = arith.cmpi slt, %t, %n : index
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<panel = 32>>
-    warp.copy async %k[%c0, %c0] limit(%t) if(%yes) dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<panel = 32>>
+    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    warp.copy async %k[%c0, %c0] limit(%t) if(%yes) dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<row_bytes = 64>>
     gpu.return
   }
 }
@@ -96,8 +96,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<panel = 32>>
-    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<panel = 32>>
+    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<row_bytes = 64>>
     gpu.return
   }
 }
@@ -115,8 +115,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(1024) : memref<16x128xbf16, #warp.shared<panel = 64>>
-    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<16x128xbf16, #warp.shared<panel = 64>>
+    %b = warp.alloc offset(1024) : memref<16x128xbf16, #warp.shared<row_bytes = 128>>
+    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<16x128xbf16, #warp.shared<row_bytes = 128>>
     gpu.return
   }
 }
@@ -142,8 +142,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @ragged(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(0) : memref<64x80xbf16, #warp.shared<panel = 64>>
-    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x80xbf16, #warp.shared<panel = 64>>
+    %b = warp.alloc offset(0) : memref<64x80xbf16, #warp.shared<row_bytes = 128>>
+    warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x80xbf16, #warp.shared<row_bytes = 128>>
     gpu.return
   }
 }

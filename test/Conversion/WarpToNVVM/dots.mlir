@@ -21,10 +21,10 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(0) : memref<32x32xbf16, #warp.shared<panel = 32>>
+    %b = warp.alloc offset(0) : memref<32x32xbf16, #warp.shared<row_bytes = 64>>
     %a = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
     %zero = arith.constant dense<0.0> : tensor<64x32xf32, #warp.mma_sync<warps = 4>>
-    %d = warp.dot %a, %b, %zero transpose_b : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, memref<32x32xbf16, #warp.shared<panel = 32>>, tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+    %d = warp.dot %a, %b, %zero transpose_b : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, memref<32x32xbf16, #warp.shared<row_bytes = 64>>, tensor<64x32xf32, #warp.mma_sync<warps = 4>>
     %o = arith.truncf %d : tensor<64x32xf32, #warp.mma_sync<warps = 4>> to tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
     tile.store %o, %k[%c0, %c0] dims [0, 1] : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, !memory
     gpu.return
@@ -48,10 +48,10 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %a = warp.alloc offset(0) : memref<64x16xf16, #warp.shared<panel = 16>>
-    %b = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<panel = 16>>
+    %a = warp.alloc offset(0) : memref<64x16xf16, #warp.shared<row_bytes = 32>>
+    %b = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<row_bytes = 32>>
     %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-    %d = warp.dot %a, %b, %zero : memref<64x16xf16, #warp.shared<panel = 16>>, memref<16x16xf16, #warp.shared<panel = 16>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %d = warp.dot %a, %b, %zero : memref<64x16xf16, #warp.shared<row_bytes = 32>>, memref<16x16xf16, #warp.shared<row_bytes = 32>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     %o = arith.truncf %d : tensor<64x16xf32, #warp.mma_sync<warps = 4>> to tensor<64x16xf16, #warp.mma_sync<warps = 4>>
     tile.store %o, %k[%c0, %c0] dims [0, 1] : tensor<64x16xf16, #warp.mma_sync<warps = 4>>, !memory
     gpu.return

@@ -5,7 +5,7 @@ gpu.module @m {
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
   gpu.func @f() kernel {
     // expected-error@+1 {{a buffer of ones needs a kernel with roles}}
-    %ones = warp.ones offset(0) : memref<16x8xbf16, #warp.shared<panel = 64>>
+    %ones = warp.ones offset(0) : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
     gpu.return
   }
 }
@@ -17,7 +17,7 @@ gpu.module @m {
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
   gpu.func @f() kernel {
     // expected-error@+1 {{buffer of ones has no offset; run 'warp-allocate-shared-memory' first}}
-    %ones = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
+    %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
     warp.specialize
       role @compute warps(4) regs(240) {
         warp.return
@@ -29,8 +29,8 @@ gpu.module @m {
 // -----
 
 #acc = #warp.wgmma<groups = 1>
-!v = memref<128x64xbf16, #warp.shared<panel = 64>>
-!ones = memref<16x8xbf16, #warp.shared<panel = 64>>
+!v = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!ones = memref<16x8xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
@@ -54,8 +54,8 @@ gpu.module @m {
 // -----
 
 #acc = #warp.wgmma<groups = 1>
-!v = memref<128x64xbf16, #warp.shared<panel = 64>>
-!ones = memref<16x8xbf16, #warp.shared<panel = 64>>
+!v = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!ones = memref<16x8xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
@@ -79,8 +79,8 @@ gpu.module @m {
 // -----
 
 #acc = #warp.wgmma<groups = 1>
-!v = memref<128x64xbf16, #warp.shared<panel = 64>>
-!ones = memref<8x8xbf16, #warp.shared<panel = 64>>
+!v = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!ones = memref<8x8xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
@@ -93,7 +93,7 @@ gpu.module @m {
         %x = arith.constant dense<0.0> : tensor<64x72xf32, #acc>
         %p = arith.constant dense<1.0> : tensor<64x128xbf16, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-        // expected-error@+1 {{wgmma needs 16 rows of ones, found 'memref<8x8xbf16, #warp.shared<panel = 64>>'}}
+        // expected-error@+1 {{wgmma needs 16 rows of ones, found 'memref<8x8xbf16, #warp.shared<row_bytes = 128>>'}}
         %d = warp.dot %p, %v0, %x ones(%ones0 : !ones) : tensor<64x128xbf16, #acc>, !v, tensor<64x72xf32, #acc>
         warp.return
       }
@@ -104,8 +104,8 @@ gpu.module @m {
 // -----
 
 #acc = #warp.mma_sync<warps = 4>
-!v = memref<128x64xbf16, #warp.shared<panel = 64>>
-!ones = memref<16x8xbf16, #warp.shared<panel = 64>>
+!v = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!ones = memref<16x8xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
@@ -129,8 +129,8 @@ gpu.module @m {
 // -----
 
 #acc = #warp.wgmma<groups = 1>
-!k = memref<128x64xbf16, #warp.shared<panel = 32>>
-!v = memref<128x64xbf16, #warp.shared<panel = 64>>
+!k = memref<128x64xbf16, #warp.shared<row_bytes = 64>>
+!v = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
@@ -142,7 +142,7 @@ gpu.module @m {
       ^bb0(%k0: !k, %v0: !v):
         %x = arith.constant dense<0.0> : tensor<64x64xf32, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-        // expected-error@+1 {{wgmma reads a transposed first operand in panels of 64 columns, found 'memref<128x64xbf16, #warp.shared<panel = 32>>'}}
+        // expected-error@+1 {{wgmma reads a transposed first operand in panels of 64 columns, found 'memref<128x64xbf16, #warp.shared<row_bytes = 64>>'}}
         %d = warp.dot %k0, %v0, %x transpose_a : !k, !v, tensor<64x64xf32, #acc>
         warp.return
       }

@@ -3,7 +3,7 @@
 // Copies into all CTAs of a cluster are made by one thread of one warp; this
 // role's other warps would have nothing to acquire.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<32x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["T", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])

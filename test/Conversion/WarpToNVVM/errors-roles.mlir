@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -36,7 +36,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   // expected-error@+1 {{kernel needs 32 threads for each of 12 warps of its roles, found 256}}
@@ -71,7 +71,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   // expected-error@+1 {{kernel needs clusters of 2 CTAs as its roles do, found 1}}
@@ -106,7 +106,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -142,7 +142,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -180,7 +180,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -217,7 +217,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -255,7 +255,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -296,7 +296,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -332,7 +332,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -369,7 +369,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -408,7 +408,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -446,7 +446,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -485,7 +485,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -523,7 +523,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -559,7 +559,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -595,7 +595,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -632,7 +632,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -669,7 +669,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -712,7 +712,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -751,7 +751,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)

@@ -117,8 +117,8 @@ gpu.module @m {
   gpu.func @f(%k: !memory) kernel {
     // expected-error@+2 {{failed to legalize operation 'warp.alloc'}}
     // expected-error@+1 {{shared buffer has no offset; run 'warp-allocate-shared-memory' first}}
-    %b = warp.alloc : memref<32x32xbf16, #warp.shared<panel = 32>>
-    %q = warp.local_load %b : memref<32x32xbf16, #warp.shared<panel = 32>> to tensor<32x32xbf16, #warp.mma_sync<warps = 2>>
+    %b = warp.alloc : memref<32x32xbf16, #warp.shared<row_bytes = 64>>
+    %q = warp.local_load %b : memref<32x32xbf16, #warp.shared<row_bytes = 64>> to tensor<32x32xbf16, #warp.mma_sync<warps = 2>>
     gpu.return
   }
 }
@@ -190,19 +190,19 @@ gpu.module @m {
     tensors([#tile.tensor<"k", read, tensor<?x32xf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
-    %a = warp.alloc offset(0) : memref<16x64xf16, #warp.shared<panel = 64>>
-    %b = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<panel = 16>>
+    %a = warp.alloc offset(0) : memref<16x64xf16, #warp.shared<row_bytes = 128>>
+    %b = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<row_bytes = 32>>
     %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
     // expected-error@+1 {{mma.sync reads no transposed first operand}}
-    %d = warp.dot %a, %b, %zero transpose_a : memref<16x64xf16, #warp.shared<panel = 64>>, memref<16x16xf16, #warp.shared<panel = 16>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %d = warp.dot %a, %b, %zero transpose_a : memref<16x64xf16, #warp.shared<row_bytes = 128>>, memref<16x16xf16, #warp.shared<row_bytes = 32>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     gpu.return
   }
 }
 
 // -----
 
-!vector = memref<1x32xbf16, #warp.shared<panel = 32>>
+!vector = memref<1x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?xbf16>, ["S"], 16>]) parameters([#tile.memref<"k", [0]>])

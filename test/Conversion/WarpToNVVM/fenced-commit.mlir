@@ -20,8 +20,8 @@
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: mbarrier.arrive.shared::cta
 // CHECK-NOT: nvvm.fence.proxy
-!ring = memref<2x128x64xbf16, #warp.shared<panel = 64>>
-!stage = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ring = memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>
+!stage = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !x = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<2>
 gpu.module @m {

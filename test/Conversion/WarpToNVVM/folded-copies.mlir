@@ -13,7 +13,7 @@
 // CHECK: "@${{.*}} cp.async.bulk.tensor.4d.{{.*}} %{{.*}}, %[[Q]], %[[C64]], %[[C2]], %[[C8]], %[[C7]],
 // CHECK-NOT: cp.async.bulk.tensor
 !q = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
-!bq = memref<64x128xbf16, #warp.shared<panel = 64>>
+!bq = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @engine target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"q", read, tensor<?x?x?x128xbf16>, ["B", "S", "H", "D"], 16>])
@@ -47,7 +47,7 @@ gpu.module @m {
 
 // No instruction copies a part of a fold.
 !q = memref<?x?x512x64xbf16, strided<[?, ?, ?, 1]>>
-!bq = memref<1024x64xbf16, #warp.shared<panel = 64>>
+!bq = memref<1024x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @long target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"q", read, tensor<?x?x512x64xbf16>, ["B", "H", "S", "D"], 16>])
@@ -97,8 +97,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @threads(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<panel = 32>>
-    warp.copy async %k[%c0, %c0, %c0] dims [0, 2] fold [1, 8] to %b : !memory to memref<64x32xbf16, #warp.shared<panel = 32>>
+    %b = warp.alloc offset(1024) : memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    warp.copy async %k[%c0, %c0, %c0] dims [0, 2] fold [1, 8] to %b : !memory to memref<64x32xbf16, #warp.shared<row_bytes = 64>>
     %x = arith.constant dense<1.0> : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
     tile.store %x, %k[%c0, %c0, %c0] dims [0, 2] fold [1, 8] : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, !memory
     gpu.return

@@ -13,8 +13,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(0) : memref<64x32xbf16, #warp.shared<panel = 32>>
-    %q = warp.local_load %b : memref<64x32xbf16, #warp.shared<panel = 32>> to tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
+    %b = warp.alloc offset(0) : memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    %q = warp.local_load %b : memref<64x32xbf16, #warp.shared<row_bytes = 64>> to tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
     tile.store %q, %k[%c0, %c0] dims [0, 1] : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, !memory
     gpu.return
   }
@@ -37,8 +37,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @ragged(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(0) : memref<64x80xbf16, #warp.shared<panel = 64>>
-    %q = warp.local_load %b : memref<64x80xbf16, #warp.shared<panel = 64>> to tensor<64x80xbf16, #warp.mma_sync<warps = 4>>
+    %b = warp.alloc offset(0) : memref<64x80xbf16, #warp.shared<row_bytes = 128>>
+    %q = warp.local_load %b : memref<64x80xbf16, #warp.shared<row_bytes = 128>> to tensor<64x80xbf16, #warp.mma_sync<warps = 4>>
     tile.store %q, %k[%c0, %c0] dims [0, 1] : tensor<64x80xbf16, #warp.mma_sync<warps = 4>>, !memory
     gpu.return
   }
@@ -60,8 +60,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @parted(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %b = warp.alloc offset(0) : memref<128x80xbf16, #warp.shared<panel = 64, ctas = 2>>
-    %q = warp.local_load %b : memref<128x80xbf16, #warp.shared<panel = 64, ctas = 2>> to tensor<128x80xbf16, #warp.mma_sync<warps = 8>>
+    %b = warp.alloc offset(0) : memref<128x80xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
+    %q = warp.local_load %b : memref<128x80xbf16, #warp.shared<row_bytes = 128, ctas = 2>> to tensor<128x80xbf16, #warp.mma_sync<warps = 8>>
     tile.store %q, %k[%c0, %c0] dims [0, 1] : tensor<128x80xbf16, #warp.mma_sync<warps = 8>>, !memory
     gpu.return
   }

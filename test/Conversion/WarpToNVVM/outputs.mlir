@@ -21,7 +21,7 @@
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0{{$}}
 // CHECK-NEXT: nvvm.bar.warp.sync
 !o = memref<?x?x80xbf16, strided<[?, ?, 1]>>
-!b = memref<128x80xbf16, #warp.shared<panel = 64>>
+!b = memref<128x80xbf16, #warp.shared<row_bytes = 128>>
 !x = tensor<128x80xbf16, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
@@ -62,7 +62,7 @@ gpu.module @m {
 // CHECK: nvvm.cp.async.bulk.commit.group
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
 !o = memref<?x?x32xf32, strided<[?, ?, 1]>>
-!b = memref<64x32xf32, #warp.shared<panel = 32>>
+!b = memref<64x32xf32, #warp.shared<row_bytes = 128>>
 !x = tensor<64x32xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
   tile.abi @adds target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
@@ -91,7 +91,7 @@ gpu.module @m {
 // CHECK: wgmma.mma_async
 // CHECK: "bar.sync $0, 128;"
 // CHECK: stmatrix
-!b = memref<64x64xbf16, #warp.shared<panel = 64>>
+!b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !x = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
   tile.abi @reused target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
@@ -115,7 +115,7 @@ gpu.module @m {
 
 // -----
 
-!b = memref<64x64xbf16, #warp.shared<panel = 64>>
+!b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
@@ -130,7 +130,7 @@ gpu.module @m {
 // -----
 
 !o = memref<?x64xbf16, strided<[?, 1]>>
-!b = memref<32x64xbf16, #warp.shared<panel = 64>>
+!b = memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1]>])
@@ -153,7 +153,7 @@ gpu.module @m {
 // -----
 
 !o = memref<?x?x64xbf16, strided<[?, ?, 1]>>
-!b = memref<64x64xbf16, #warp.shared<panel = 64>>
+!b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x?x64xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1, 2]>])
@@ -176,7 +176,7 @@ gpu.module @m {
 // -----
 
 !o = memref<?x64xbf16, strided<[?, 2]>>
-!b = memref<64x64xbf16, #warp.shared<panel = 64>>
+!b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 2>]) parameters([#tile.memref<"o", [0, 1]>])

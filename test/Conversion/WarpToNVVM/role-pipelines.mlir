@@ -48,7 +48,7 @@
 // CHECK-NOT: nvvm.elect.sync
 // CHECK-NOT: nvvm.cp.async.commit
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", i32>])

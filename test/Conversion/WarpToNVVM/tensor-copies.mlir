@@ -31,8 +31,8 @@
 // CHECK-NOT: cp.async.bulk.tensor
 !k = memref<?x?x?x80xbf16, strided<[?, ?, ?, 1]>>
 !q = memref<?x64xf16, strided<[?, 1]>>
-!bk = memref<64x80xbf16, #warp.shared<panel = 64>>
-!bq = memref<384x64xf16, #warp.shared<panel = 32>>
+!bk = memref<64x80xbf16, #warp.shared<row_bytes = 128>>
+!bq = memref<384x64xf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"k", read, tensor<?x?x?x80xbf16>, ["B", "S", "H", "D"], 16>, #tile.tensor<"q", read, tensor<?x64xf16>, ["Sq", "E"], 16>])

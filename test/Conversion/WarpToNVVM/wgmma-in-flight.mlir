@@ -18,8 +18,8 @@
 #acc = #warp.wgmma<groups = 1>
 !acc = tensor<64x64xf32, #acc>
 !out = memref<?x64xf32, strided<[?, 1]>>
-!a = memref<64x16xbf16, #warp.shared<panel = 16>>
-!b = memref<16x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x16xbf16, #warp.shared<row_bytes = 32>>
+!b = memref<16x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"c", write, tensor<?x64xf32>, ["M", "N"], 16>])

@@ -22,9 +22,9 @@
 // Two kilobytes further from the start, and closer to the ones.
 // CHECK-SAME: add.s64 b, $104, -8388480;
 #acc = #warp.wgmma<groups = 1>
-!v = memref<2x128x64xbf16, #warp.shared<panel = 64>>
-!vs = memref<128x64xbf16, #warp.shared<panel = 64>>
-!ones = memref<16x8xbf16, #warp.shared<panel = 64>>
+!v = memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>
+!vs = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!ones = memref<16x8xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x72xf32>, ["S", "D"], 4>])

@@ -58,11 +58,11 @@
 // CHECK-NEXT: llvm.extractvalue
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 #acc = #warp.wgmma<groups = 2>
-!q = memref<128x64xbf16, #warp.shared<panel = 64>>
-!k = memref<64x64xbf16, #warp.shared<panel = 64>>
-!kr = memref<2x64x64xbf16, #warp.shared<panel = 64>>
-!h = memref<128x64xf16, #warp.shared<panel = 32>>
-!g = memref<8x64xf16, #warp.shared<panel = 32>>
+!q = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!k = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!kr = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
+!h = memref<128x64xf16, #warp.shared<row_bytes = 64>>
+!g = memref<8x64xf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 4>, #tile.tensor<"r", write, tensor<?x8xf32>, ["S", "E"], 4>])

@@ -15,8 +15,8 @@
 // CHECK: %[[GROUP:.*]] = arith.divui %{{.*}}, %[[WARPS]] : i32
 // CHECK: %[[BARRIER:.*]] = arith.addi %[[GROUP]], %[[FIRST]] : i32
 // CHECK: "bar.sync $0, 128;", "r,~{memory}" %[[BARRIER]]
-!v = memref<2x32x128xbf16, #warp.shared<panel = 64>>
-!vs = memref<32x128xbf16, #warp.shared<panel = 64>>
+!v = memref<2x32x128xbf16, #warp.shared<row_bytes = 128>>
+!vs = memref<32x128xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 32, warps = 8>)
     tensors([]) parameters([#tile.scalar<"stage", i32>, #tile.scalar<"n", i32>])
@@ -42,9 +42,9 @@ gpu.module @m {
     tensors([]) parameters([#tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
   gpu.func @f(%n: index) kernel {
-    %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<panel = 64>>
+    %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
     // expected-error@+1 {{'warp.zero_rows' op must stand in a role of whole warp groups}}
-    warp.zero_rows %v from %n : memref<32x64xbf16, #warp.shared<panel = 64>>
+    warp.zero_rows %v from %n : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
     gpu.return
   }
 }
@@ -56,16 +56,16 @@ gpu.module @m {
     tensors([]) parameters([#tile.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
   gpu.func @f(%n: index) kernel {
-    %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<panel = 64>>
-    warp.specialize captures(%v, %n : memref<32x64xbf16, #warp.shared<panel = 64>>, index)
+    %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
+    warp.specialize captures(%v, %n : memref<32x64xbf16, #warp.shared<row_bytes = 128>>, index)
       role @compute warps(2) regs(240) {
-      ^bb0(%v0: memref<32x64xbf16, #warp.shared<panel = 64>>, %n0: index):
+      ^bb0(%v0: memref<32x64xbf16, #warp.shared<row_bytes = 128>>, %n0: index):
         // expected-error@+1 {{'warp.zero_rows' op must stand in a role of whole warp groups}}
-        warp.zero_rows %v0 from %n0 : memref<32x64xbf16, #warp.shared<panel = 64>>
+        warp.zero_rows %v0 from %n0 : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
         warp.return
       }
       role @other warps(2) regs(240) {
-      ^bb0(%v0: memref<32x64xbf16, #warp.shared<panel = 64>>, %n0: index):
+      ^bb0(%v0: memref<32x64xbf16, #warp.shared<row_bytes = 128>>, %n0: index):
         warp.return
       }
     gpu.return

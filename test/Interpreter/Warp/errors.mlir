@@ -1,7 +1,7 @@
 // What the interpreter does not execute is refused with a location.
 // RUN: sed 's/\/\/ here/%%bad = memref.load %%b[%%c0, %%c0] : !tile/' %s > %t.load.mlir
 // RUN: not fovea-run %t.load.mlir 2>&1 | FileCheck %s --check-prefix=LOAD
-// LOAD: error: the interpreter cannot execute 'memref.load' on 'memref<16x16xf16, #warp.shared<panel = 16>>'
+// LOAD: error: the interpreter cannot execute 'memref.load' on 'memref<16x16xf16, #warp.shared<row_bytes = 32>>'
 // LOAD-NEXT: memref.load
 
 // RUN: sed 's/\/\/ here/%%t = warp.local_load %%b : !tile to tensor<16x16xf16, #tile.reg>/' %s > %t.unwritten.mlir
@@ -49,7 +49,7 @@
 // RUN: not fovea-run %s --seeds=0 2>&1 | FileCheck %s --check-prefix=SEEDS
 // SEEDS: error: --seeds must be positive
 
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
 gpu.module @m {
   gpu.func @f() kernel {
     %c0 = arith.constant 0 : index

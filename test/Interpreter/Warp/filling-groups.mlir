@@ -38,9 +38,9 @@
 #two = #warp.wgmma<groups = 2>
 !x = memref<2x128x64xbf16>
 !o = memref<2x128x16xf32>
-!ring = memref<1x128x64xbf16, #warp.shared<panel = 64>>
-!stage = memref<128x64xbf16, #warp.shared<panel = 64>>
-!ones = memref<64x16xbf16, #warp.shared<panel = 16>>
+!ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
+!stage = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!ones = memref<64x16xbf16, #warp.shared<row_bytes = 32>>
 !tile = tensor<128x64xbf16, #two>
 !sums = tensor<128x16xf32, #two>
 !p = !warp.pipeline<1>

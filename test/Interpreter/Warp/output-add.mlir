@@ -16,8 +16,8 @@
 !x = memref<3x128x32xf32>
 !o = memref<100x32xf32>
 !t = tensor<128x32xf32, #reg>
-!bs = memref<3x128x32xf32, #warp.shared<panel = 32>>
-!b = memref<128x32xf32, #warp.shared<panel = 32>>
+!bs = memref<3x128x32xf32, #warp.shared<row_bytes = 128>>
+!b = memref<128x32xf32, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#tile.tensor<"x", read, tensor<3x128x32xf32>, ["N", "R", "C"], 16>, #tile.tensor<"o", write, tensor<100x32xf32>, ["S", "C"], 16>])

@@ -27,8 +27,8 @@
 // NEVER: error: the result of an asynchronous dot is never waited for
 
 #reg = #warp.mma_sync<warps = 1>
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
-!tiles = memref<2x16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
+!tiles = memref<2x16x16xf16, #warp.shared<row_bytes = 32>>
 !acc = tensor<16x16xf32, #reg>
 !p = !warp.pipeline<2>
 gpu.module @m {

@@ -9,10 +9,10 @@
 !row = tensor<128x1xf32, #reg>
 !score = tensor<128x64xf32, #reg>
 !weight = tensor<128x64xbf16, #reg>
-!tile = memref<64x64xbf16, #warp.shared<panel = 64>>
-!ring = memref<2x64x64xbf16, #warp.shared<panel = 64>>
-!query = memref<128x64xbf16, #warp.shared<panel = 64>>
-!queries = memref<2x128x64xbf16, #warp.shared<panel = 64>>
+!tile = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!ring = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
+!query = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!queries = memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>
 !q = memref<1x1x640x64xbf16>
 !k = memref<1x1x192x64xbf16>
 !p = !warp.pipeline<2>

@@ -38,7 +38,7 @@
 // OVERWRITE-NEXT: %d0 = warp.dot async
 
 #reg = #warp.mma_sync<warps = 1>
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
 !acc = tensor<16x16xf32, #reg>
 gpu.module @m {
   gpu.func @f(%x: memref<16x16xf16>, %o: memref<16x16xf32>) kernel {
@@ -46,10 +46,10 @@ gpu.module @m {
     %z = arith.constant 0 : i32
     %zero = arith.constant dense<0.0> : !acc
     %plain = warp.alloc : !tile
-    %staged = warp.alloc : memref<1x16x16xf16, #warp.shared<panel = 16>>
+    %staged = warp.alloc : memref<1x16x16xf16, #warp.shared<row_bytes = 32>>
     %p = warp.pipeline : !warp.pipeline<1>
     warp.producer_acquire %p[%z, %z] : !warp.pipeline<1>
-    %stage = warp.stage %staged[%z] : memref<1x16x16xf16, #warp.shared<panel = 16>> to !tile
+    %stage = warp.stage %staged[%z] : memref<1x16x16xf16, #warp.shared<row_bytes = 32>> to !tile
     warp.copy async %x[%c0, %c0] dims [0, 1] to %stage : memref<16x16xf16> to !tile
     warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
     warp.copy %x[%c0, %c0] dims [0, 1] to %plain : memref<16x16xf16> to !tile

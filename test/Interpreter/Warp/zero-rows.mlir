@@ -5,7 +5,7 @@
 // CHECK-NEXT: warp.zero_rows
 // CHECK: note: the dot
 // CHECK-NEXT: warp.dot async
-!b = memref<16x16xbf16, #warp.shared<panel = 16>>
+!b = memref<16x16xbf16, #warp.shared<row_bytes = 32>>
 !acc = tensor<16x16xf32, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, stages = 1>)

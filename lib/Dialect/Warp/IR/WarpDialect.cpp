@@ -62,21 +62,44 @@ bool fovea::warp::isSharedBuffer(Type type) {
          isa_and_nonnull<SharedAttr>(memref.getMemorySpace());
 }
 
-int64_t fovea::warp::getPanelColumns(int64_t columns) {
-  for (int64_t panel : {64, 32})
-    if (columns % panel == 0)
-      return panel;
-  return 16;
+// The widest pattern that chunks are swizzled by, and the narrowest.
+static constexpr int64_t kMostRowBytes = 128, kLeastRowBytes = 32;
+
+int64_t fovea::warp::getDividingRowBytes(int64_t columns, int64_t bits) {
+  int64_t bytes = kMostRowBytes;
+  while (bytes > kLeastRowBytes && columns * bits / 8 % bytes != 0)
+    bytes /= 2;
+  return bytes;
 }
 
-int64_t fovea::warp::getBoxPanelColumns(int64_t columns) {
-  return columns > 32 ? 64 : columns > 16 ? 32 : 16;
+int64_t fovea::warp::getBoxRowBytes(int64_t columns, int64_t bits) {
+  int64_t bytes = kMostRowBytes;
+  while (bytes > kLeastRowBytes && columns * bits / 8 <= bytes / 2)
+    bytes /= 2;
+  return bytes;
+}
+
+int64_t fovea::warp::getBoxPanelColumns(int64_t columns, int64_t bits) {
+  return getBoxRowBytes(columns, bits) * 8 / bits;
+}
+
+int64_t fovea::warp::getRowBytes(MemRefType type) {
+  return cast<SharedAttr>(type.getMemorySpace()).getRowBytes();
+}
+
+int64_t fovea::warp::getPanelColumns(MemRefType type) {
+  return getRowBytes(type) * 8 / type.getElementTypeBitWidth();
+}
+
+int64_t fovea::warp::getCtas(MemRefType type) {
+  return cast<SharedAttr>(type.getMemorySpace()).getCtas();
 }
 
 LogicalResult SharedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 int64_t panel, int64_t ctas) {
-  if (panel != 16 && panel != 32 && panel != 64)
-    return emitError() << "panels have 16, 32 or 64 columns, found " << panel;
+                                 int64_t rowBytes, int64_t ctas) {
+  if (rowBytes != 32 && rowBytes != 64 && rowBytes != kMostRowBytes)
+    return emitError() << "rows of a panel have 32, 64 or " << kMostRowBytes
+                       << " bytes, found " << rowBytes;
   if (ctas < 1)
     return emitError() << "'ctas' must be at least 1, found " << ctas;
   return success();
@@ -113,7 +136,7 @@ bool fovea::warp::isRowVector(MemRefType type) {
 }
 
 int64_t fovea::warp::getStorageBytes(MemRefType type) {
-  int64_t panel = cast<SharedAttr>(type.getMemorySpace()).getPanel();
+  int64_t panel = getPanelColumns(type);
   ArrayRef<int64_t> shape = type.getShape();
   // A number a row is a vector: no box and no dot needs panels of it.
   int64_t elements = isRowVector(type) ? 1 : llvm::alignTo(shape.back(), panel);
@@ -123,16 +146,12 @@ int64_t fovea::warp::getStorageBytes(MemRefType type) {
 }
 
 int64_t fovea::warp::getRowsOfCta(MemRefType type) {
-  int64_t ctas = cast<SharedAttr>(type.getMemorySpace()).getCtas();
-  return type.getDimSize(type.getRank() - 2) / ctas;
+  return type.getDimSize(type.getRank() - 2) / getCtas(type);
 }
 
 //===----------------------------------------------------------------------===//
 // Buffers
 //===----------------------------------------------------------------------===//
-
-// The widest pattern that chunks are swizzled by.
-static constexpr int64_t kMostRowBytes = 128;
 
 static LogicalResult verifyOffset(Operation *op, MemRefType type,
                                   std::optional<uint64_t> offset) {
@@ -146,7 +165,7 @@ static LogicalResult verifyOffset(Operation *op, MemRefType type,
 // Panels are swizzled by address bits below 1024; a vector has none, and is
 // read 16 bytes a time.
 int64_t fovea::warp::getStorageAlignment(MemRefType type) {
-  return isRowVector(type) ? 16 : 1024;
+  return isRowVector(type) ? 16 : kSharedAlignment;
 }
 
 LogicalResult AllocOp::verify() {
@@ -156,15 +175,10 @@ LogicalResult AllocOp::verify() {
        type.getElementTypeBitWidth() != 32))
     return emitOpError("elements must have 16 or 32 bits, found ")
            << type.getElementType();
-  auto space = cast<SharedAttr>(type.getMemorySpace());
-  int64_t bytes = space.getPanel() * type.getElementTypeBitWidth() / 8;
-  if (bytes > kMostRowBytes)
-    return emitOpError("rows of a panel must have at most ")
-           << kMostRowBytes << " bytes, found " << bytes;
-  int64_t rows = type.getDimSize(type.getRank() - 2);
-  if (rows % space.getCtas() != 0)
+  int64_t rows = type.getDimSize(type.getRank() - 2), ctas = getCtas(type);
+  if (rows % ctas != 0)
     return emitOpError("rows must be dealt to ")
-           << space.getCtas() << " CTAs in equal parts, found " << rows;
+           << ctas << " CTAs in equal parts, found " << rows;
   return verifyOffset(*this, getBuffer().getType(), getOffset());
 }
 
@@ -297,7 +311,7 @@ static LogicalResult verifyOnes(DotOp op) {
     return op.emitOpError("ones must have the second operand's elements and "
                           "panels, found ")
            << ones << " and " << b;
-  int64_t panel = cast<SharedAttr>(b.getMemorySpace()).getPanel();
+  int64_t panel = getPanelColumns(b);
   if (op.getTransposeB() || b.getDimSize(1) != panel ||
       ones.getDimSize(1) > panel)
     return op.emitOpError("ones need a second operand of one panel, not "

@@ -90,10 +90,9 @@ void InsertOutputCopiesPass::replace(tile::StoreOp store, Value buffer) {
 }
 
 static MemRefType getBufferType(RankedTensorType tile, int64_t ctas) {
-  // A panel's row has at most 128 bytes: 64 columns of 16 bits.
-  int64_t halves = tile.getElementTypeBitWidth() / 16;
-  int64_t panel = getBoxPanelColumns(tile.getDimSize(1) * halves) / halves;
-  auto space = SharedAttr::get(tile.getContext(), panel, ctas);
+  auto space = SharedAttr::get(
+      tile.getContext(),
+      getBoxRowBytes(tile.getDimSize(1), tile.getElementTypeBitWidth()), ctas);
   return MemRefType::get(tile.getShape(), tile.getElementType(),
                          MemRefLayoutAttrInterface(), space);
 }

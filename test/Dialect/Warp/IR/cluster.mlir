@@ -2,14 +2,14 @@
 
 // CHECK-LABEL: func.func @f
 func.func @f() {
-  // CHECK: warp.alloc : memref<2x256x64xbf16, #warp.shared<panel = 64, ctas = 2>>
-  %q = warp.alloc : memref<2x256x64xbf16, #warp.shared<panel = 64, ctas = 2>>
-  // CHECK: warp.stage {{.*}} to memref<256x64xbf16, #warp.shared<panel = 64, ctas = 2>>
+  // CHECK: warp.alloc : memref<2x256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
+  %q = warp.alloc : memref<2x256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
+  // CHECK: warp.stage {{.*}} to memref<256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
   %z = arith.constant 0 : i32
-  %s = warp.stage %q[%z] : memref<2x256x64xbf16, #warp.shared<panel = 64, ctas = 2>> to memref<256x64xbf16, #warp.shared<panel = 64, ctas = 2>>
+  %s = warp.stage %q[%z] : memref<2x256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>> to memref<256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
   // Without, each CTA keeps all; a program of one CTA is the usual one.
-  // CHECK: warp.alloc : memref<64x64xbf16, #warp.shared<panel = 64>>
-  %k = warp.alloc : memref<64x64xbf16, #warp.shared<panel = 64, ctas = 1>>
+  // CHECK: warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+  %k = warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128, ctas = 1>>
   // CHECK: warp.specialize captures(%{{.*}} : i32) cluster(2)
   // CHECK-NEXT: role @compute warps(8) regs(168)
   warp.specialize captures(%z : i32) cluster(2)

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --cse --canonicalize | FileCheck %s
 
-!buffer = memref<16x16xbf16, #warp.shared<panel = 16>>
+!buffer = memref<16x16xbf16, #warp.shared<row_bytes = 32>>
 !tile = tensor<16x16xbf16, #tile.reg>
 
 // Reading a buffer twice with a wait between gives two values; without, one.

@@ -16,9 +16,9 @@
 
 !global = memref<1x1x512x64xbf16>
 !keys = memref<1x1x384x64xbf16>
-!pair = memref<2x128x64xbf16, #warp.shared<panel = 64>>
-!ring = memref<3x128x64xbf16, #warp.shared<panel = 64>>
-!shared = memref<128x64xbf16, #warp.shared<panel = 64>>
+!pair = memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>
+!ring = memref<3x128x64xbf16, #warp.shared<row_bytes = 128>>
+!shared = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !scores = memref<128x128xf32, #warp.tmem>
 !weights = memref<128x128xbf16, #warp.tmem>
 !out = memref<128x64xf32, #warp.tmem>
@@ -189,7 +189,7 @@ gpu.module @m {
         %rounded0 = arith.truncf %result0 : !outTile to tensor<128x64xbf16, #tile.reg>
         warp.producer_acquire %pe[%z, %z] : !two
         %e0 = warp.stage %es[%z] : !pair to !shared
-        // CHECK: warp.local_store %{{.*}} to %{{.*}} : tensor<128x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<panel = 64>>
+        // CHECK: warp.local_store %{{.*}} to %{{.*}} : tensor<128x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>
         warp.local_store %rounded0 to %e0 : tensor<128x64xbf16, #tile.reg>, !shared
         warp.producer_commit %pe[%z, %z] : !two
         warp.consumer_wait %pa1[%z, %b1] : !one
@@ -223,7 +223,7 @@ gpu.module @m {
         warp.consumer_wait %pkv[%z, %z] : !three
         warp.consumer_wait %pq[%z, %z] : !two
         warp.producer_acquire %ps0[%z, %z] : !one
-        // CHECK: warp.dot_into %{{.*}}, %{{.*}}, %{{.*}} accumulate(%{{.*}}) transpose_b : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<128x64xbf16, #warp.shared<panel = 64>>, memref<128x128xf32, #warp.tmem>
+        // CHECK: warp.dot_into %{{.*}}, %{{.*}}, %{{.*}} accumulate(%{{.*}}) transpose_b : memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x128xf32, #warp.tmem>
         // CHECK-NEXT: warp.commit_after_dots %{{.*}}[%{{.*}}, %{{.*}}] : !warp.pipeline<1>
         warp.dot_into %q0, %k0, %s0 accumulate(%false) transpose_b : !shared, !shared, !scores
         warp.commit_after_dots %ps0[%z, %z] : !one
@@ -254,7 +254,7 @@ gpu.module @m {
           warp.consumer_wait %pkv[%vs, %vp] : !three
           warp.consumer_wait %pp0[%z, %phase] : !one
           warp.producer_acquire %po0[%z, %phase] : !one
-          // CHECK: warp.dot_into %{{.*}}, %{{.*}}, %{{.*}} accumulate(%{{.*}}) : memref<128x128xbf16, #warp.tmem>, memref<128x64xbf16, #warp.shared<panel = 64>>, memref<128x64xf32, #warp.tmem>
+          // CHECK: warp.dot_into %{{.*}}, %{{.*}}, %{{.*}} accumulate(%{{.*}}) : memref<128x128xbf16, #warp.tmem>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x64xf32, #warp.tmem>
           warp.dot_into %p0, %vt, %o0 accumulate(%accumulate) : !weights, !shared, !out
           warp.release_after_dots %pp0[%z, %phase] : !one
           warp.commit_after_dots %po0[%z, %phase] : !one
@@ -332,7 +332,7 @@ gpu.module @m {
         %row1 = arith.addi %row0, %c128 : index
         warp.consumer_wait %pe[%z, %z] : !two
         %e0 = warp.stage %es[%z] : !pair to !shared
-        // CHECK: warp.copy_out %{{.*}} to %{{.*}}[{{.*}}] dims [2, 3] : memref<128x64xbf16, #warp.shared<panel = 64>> to memref<1x1x512x64xbf16>
+        // CHECK: warp.copy_out %{{.*}} to %{{.*}}[{{.*}}] dims [2, 3] : memref<128x64xbf16, #warp.shared<row_bytes = 128>> to memref<1x1x512x64xbf16>
         warp.copy_out %e0 to %o[%c0, %c0, %row0, %c0] dims [2, 3] : !shared to !global
         warp.consumer_release %pe[%z, %z] : !two
         warp.consumer_wait %pe[%b1, %z] : !two

@@ -1,13 +1,13 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 // expected-error@+1 {{'ctas' must be at least 1, found 0}}
-func.func private @f(memref<64x64xbf16, #warp.shared<panel = 64, ctas = 0>>)
+func.func private @f(memref<64x64xbf16, #warp.shared<row_bytes = 128, ctas = 0>>)
 
 // -----
 
 func.func @f() {
   // expected-error@+1 {{rows must be dealt to 3 CTAs in equal parts, found 64}}
-  %b = warp.alloc : memref<64x64xbf16, #warp.shared<panel = 64, ctas = 3>>
+  %b = warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128, ctas = 3>>
   return
 }
 

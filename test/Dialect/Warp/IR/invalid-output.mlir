@@ -1,63 +1,63 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
-func.func @local_store(%b: memref<128x64xbf16, #warp.shared<panel = 64>>, %x: tensor<64x64xbf16, #tile.reg>) {
+func.func @local_store(%b: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %x: tensor<64x64xbf16, #tile.reg>) {
   // expected-error@+1 {{buffer and tile must have one shape and element type}}
-  warp.local_store %x to %b : tensor<64x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<panel = 64>>
+  warp.local_store %x to %b : tensor<64x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>
   return
 }
 
 // -----
 
-func.func @out_to_shared(%b: memref<64x64xbf16, #warp.shared<panel = 64>>, %i: index) {
+func.func @out_to_shared(%b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %i: index) {
   // expected-error@+1 {{target must be global memory}}
-  warp.copy_out %b to %b[%i, %i] dims [0, 1] : memref<64x64xbf16, #warp.shared<panel = 64>> to memref<64x64xbf16, #warp.shared<panel = 64>>
+  warp.copy_out %b to %b[%i, %i] dims [0, 1] : memref<64x64xbf16, #warp.shared<row_bytes = 128>> to memref<64x64xbf16, #warp.shared<row_bytes = 128>>
   return
 }
 
 // -----
 
-func.func @out_indices(%b: memref<64x64xbf16, #warp.shared<panel = 64>>, %o: memref<64x64xbf16>, %i: index) {
+func.func @out_indices(%b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %o: memref<64x64xbf16>, %i: index) {
   // expected-error@+1 {{needs 2 indices, found 1}}
-  warp.copy_out %b to %o[%i] dims [0, 1] : memref<64x64xbf16, #warp.shared<panel = 64>> to memref<64x64xbf16>
+  warp.copy_out %b to %o[%i] dims [0, 1] : memref<64x64xbf16, #warp.shared<row_bytes = 128>> to memref<64x64xbf16>
   return
 }
 
 // -----
 
-func.func @out_elements(%b: memref<64x64xbf16, #warp.shared<panel = 64>>, %o: memref<64x64xf32>, %i: index) {
+func.func @out_elements(%b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %o: memref<64x64xf32>, %i: index) {
   // expected-error@+1 {{target and source must have one element type}}
-  warp.copy_out %b to %o[%i, %i] dims [0, 1] : memref<64x64xbf16, #warp.shared<panel = 64>> to memref<64x64xf32>
+  warp.copy_out %b to %o[%i, %i] dims [0, 1] : memref<64x64xbf16, #warp.shared<row_bytes = 128>> to memref<64x64xf32>
   return
 }
 
 // -----
 
-func.func @out_rank(%b: memref<2x64x64xbf16, #warp.shared<panel = 64>>, %o: memref<64x64xbf16>, %i: index) {
+func.func @out_rank(%b: memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>, %o: memref<64x64xbf16>, %i: index) {
   // expected-error@+1 {{source must have rank 2}}
-  warp.copy_out %b to %o[%i, %i] dims [0, 1] : memref<2x64x64xbf16, #warp.shared<panel = 64>> to memref<64x64xbf16>
+  warp.copy_out %b to %o[%i, %i] dims [0, 1] : memref<2x64x64xbf16, #warp.shared<row_bytes = 128>> to memref<64x64xbf16>
   return
 }
 
 // -----
 
-func.func @out_dims(%b: memref<64x64xbf16, #warp.shared<panel = 64>>, %o: memref<64x64xbf16>, %i: index) {
+func.func @out_dims(%b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %o: memref<64x64xbf16>, %i: index) {
   // expected-error@+1 {{dims must be two different dimensions of the target}}
-  warp.copy_out %b to %o[%i, %i] dims [0, 2] : memref<64x64xbf16, #warp.shared<panel = 64>> to memref<64x64xbf16>
+  warp.copy_out %b to %o[%i, %i] dims [0, 2] : memref<64x64xbf16, #warp.shared<row_bytes = 128>> to memref<64x64xbf16>
   return
 }
 
 // -----
 
-func.func @out_fold(%b: memref<64x64xbf16, #warp.shared<panel = 64>>, %o: memref<?x64x64xbf16>, %i: index) {
+func.func @out_fold(%b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %o: memref<?x64x64xbf16>, %i: index) {
   // expected-error@+1 {{fold's extent must divide the 64 rows, found 3}}
-  warp.copy_out %b to %o[%i, %i, %i] dims [0, 2] fold [1, 3] : memref<64x64xbf16, #warp.shared<panel = 64>> to memref<?x64x64xbf16>
+  warp.copy_out %b to %o[%i, %i, %i] dims [0, 2] fold [1, 3] : memref<64x64xbf16, #warp.shared<row_bytes = 128>> to memref<?x64x64xbf16>
   return
 }
 
 // -----
 
-func.func @out_adds_integers(%b: memref<64x32xi32, #warp.shared<panel = 32>>, %o: memref<64x32xi32>, %i: index) {
-  // expected-error@+1 {{adds floats, found 'memref<64x32xi32, #warp.shared<panel = 32>>'}}
-  warp.copy_out add %b to %o[%i, %i] dims [0, 1] : memref<64x32xi32, #warp.shared<panel = 32>> to memref<64x32xi32>
+func.func @out_adds_integers(%b: memref<64x32xi32, #warp.shared<row_bytes = 128>>, %o: memref<64x32xi32>, %i: index) {
+  // expected-error@+1 {{adds floats, found 'memref<64x32xi32, #warp.shared<row_bytes = 128>>'}}
+  warp.copy_out add %b to %o[%i, %i] dims [0, 1] : memref<64x32xi32, #warp.shared<row_bytes = 128>> to memref<64x32xi32>
   return
 }

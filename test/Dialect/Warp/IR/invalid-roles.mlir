@@ -269,10 +269,10 @@ func.func @f() {
 
 // -----
 
-func.func @f(%q: memref<128x64xbf16, #warp.shared<panel = 64>>, %b: memref<64x64xbf16, #warp.shared<panel = 64>>, %c: tensor<128x64xf32, #warp.wgmma<groups = 2>>) {
+func.func @f(%q: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %c: tensor<128x64xf32, #warp.wgmma<groups = 2>>) {
   // expected-error@+2 {{inferred type(s)}}
   // expected-error@+1 {{failed to infer returned types}}
-  %0 = "warp.dot"(%q, %b, %c) <{async, transposeB}> : (memref<128x64xbf16, #warp.shared<panel = 64>>, memref<64x64xbf16, #warp.shared<panel = 64>>, tensor<128x64xf32, #warp.wgmma<groups = 2>>) -> tensor<128x64xf32, #warp.wgmma<groups = 2>>
+  %0 = "warp.dot"(%q, %b, %c) <{async, transposeB}> : (memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>, tensor<128x64xf32, #warp.wgmma<groups = 2>>) -> tensor<128x64xf32, #warp.wgmma<groups = 2>>
   return
 }
 

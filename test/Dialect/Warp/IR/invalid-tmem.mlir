@@ -64,32 +64,32 @@ func.func @store(%s: memref<128x128xf32, #warp.tmem>, %x: tensor<128x128xbf16, #
 
 // -----
 
-func.func @dot_shapes(%q: memref<128x64xbf16, #warp.shared<panel = 64>>, %s: memref<128x128xf32, #warp.tmem>, %c: i1) {
+func.func @dot_shapes(%q: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %s: memref<128x128xf32, #warp.tmem>, %c: i1) {
   // expected-error@+1 {{shapes do not fit a product}}
-  warp.dot_into %q, %q, %s accumulate(%c) : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<128x64xbf16, #warp.shared<panel = 64>>, memref<128x128xf32, #warp.tmem>
+  warp.dot_into %q, %q, %s accumulate(%c) : memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x128xf32, #warp.tmem>
   return
 }
 
 // -----
 
-func.func @dot_elements(%q: memref<128x64xbf16, #warp.shared<panel = 64>>, %k: memref<128x64xf16, #warp.shared<panel = 64>>, %s: memref<128x128xf32, #warp.tmem>, %c: i1) {
+func.func @dot_elements(%q: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %k: memref<128x64xf16, #warp.shared<row_bytes = 128>>, %s: memref<128x128xf32, #warp.tmem>, %c: i1) {
   // expected-error@+1 {{operands must have one element type}}
-  warp.dot_into %q, %k, %s accumulate(%c) transpose_b : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<128x64xf16, #warp.shared<panel = 64>>, memref<128x128xf32, #warp.tmem>
+  warp.dot_into %q, %k, %s accumulate(%c) transpose_b : memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x64xf16, #warp.shared<row_bytes = 128>>, memref<128x128xf32, #warp.tmem>
   return
 }
 
 // -----
 
-func.func @dot_stages(%q: memref<2x128x64xbf16, #warp.shared<panel = 64>>, %s: memref<128x128xf32, #warp.tmem>, %c: i1) {
+func.func @dot_stages(%q: memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>, %s: memref<128x128xf32, #warp.tmem>, %c: i1) {
   // expected-error@+1 {{operands must have rank 2}}
-  warp.dot_into %q, %q, %s accumulate(%c) transpose_b : memref<2x128x64xbf16, #warp.shared<panel = 64>>, memref<2x128x64xbf16, #warp.shared<panel = 64>>, memref<128x128xf32, #warp.tmem>
+  warp.dot_into %q, %q, %s accumulate(%c) transpose_b : memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>, memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x128xf32, #warp.tmem>
   return
 }
 
 // -----
 
-func.func @dot_precision(%q: memref<128x64xbf16, #warp.shared<panel = 64>>, %s: memref<128x128xbf16, #warp.tmem>, %c: i1) {
+func.func @dot_precision(%q: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %s: memref<128x128xbf16, #warp.tmem>, %c: i1) {
   // expected-error@+1 {{must accumulate in f32, found 'memref<128x128xbf16, #warp.tmem>'}}
-  warp.dot_into %q, %q, %s accumulate(%c) transpose_b : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<128x64xbf16, #warp.shared<panel = 64>>, memref<128x128xbf16, #warp.tmem>
+  warp.dot_into %q, %q, %s accumulate(%c) transpose_b : memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x128xbf16, #warp.tmem>
   return
 }

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{panels have 16, 32 or 64 columns, found 48}}
-func.func private @panel(memref<16x48xbf16, #warp.shared<panel = 48>>)
+// expected-error@+1 {{rows of a panel have 32, 64 or 128 bytes, found 96}}
+func.func private @panel(memref<16x48xbf16, #warp.shared<row_bytes = 96>>)
 
 // -----
 
@@ -45,7 +45,7 @@ func.func @alloc_space() {
 
 func.func @alloc_dynamic() {
   // expected-error@+1 {{result #0 must be static memref in shared memory}}
-  %0 = "warp.alloc"() : () -> memref<?x16xbf16, #warp.shared<panel = 16>>
+  %0 = "warp.alloc"() : () -> memref<?x16xbf16, #warp.shared<row_bytes = 32>>
   return
 }
 
@@ -53,7 +53,7 @@ func.func @alloc_dynamic() {
 
 func.func @alloc_rank() {
   // expected-error@+1 {{result #0 must be static memref in shared memory}}
-  %0 = warp.alloc : memref<16xbf16, #warp.shared<panel = 16>>
+  %0 = warp.alloc : memref<16xbf16, #warp.shared<row_bytes = 32>>
   return
 }
 
@@ -61,15 +61,15 @@ func.func @alloc_rank() {
 
 func.func @alloc_strided() {
   // expected-error@+1 {{result #0 must be static memref in shared memory}}
-  %0 = warp.alloc : memref<16x16xbf16, strided<[32, 1]>, #warp.shared<panel = 16>>
+  %0 = warp.alloc : memref<16x16xbf16, strided<[32, 1]>, #warp.shared<row_bytes = 32>>
   return
 }
 
 // -----
 
 func.func @alloc_element() {
-  // expected-error@+1 {{rows of a panel must have at most 128 bytes, found 256}}
-  %0 = warp.alloc : memref<64x64xf32, #warp.shared<panel = 64>>
+  // expected-error@+1 {{rows of a panel have 32, 64 or 128 bytes, found 256}}
+  %0 = warp.alloc : memref<64x64xf32, #warp.shared<row_bytes = 256>>
   return
 }
 
@@ -77,7 +77,7 @@ func.func @alloc_element() {
 
 func.func @alloc_element_index() {
   // expected-error@+1 {{elements must have 16 or 32 bits, found 'index'}}
-  %0 = warp.alloc : memref<16x16xindex, #warp.shared<panel = 16>>
+  %0 = warp.alloc : memref<16x16xindex, #warp.shared<row_bytes = 32>>
   return
 }
 
@@ -85,7 +85,7 @@ func.func @alloc_element_index() {
 
 func.func @alloc_offset() {
   // expected-error@+1 {{offset must be a multiple of 1024 bytes, found 512}}
-  %0 = warp.alloc offset(512) : memref<16x16xbf16, #warp.shared<panel = 16>>
+  %0 = warp.alloc offset(512) : memref<16x16xbf16, #warp.shared<row_bytes = 32>>
   return
 }
 
@@ -93,30 +93,30 @@ func.func @alloc_offset() {
 
 func.func @alloc_negative_offset() {
   // expected-error@+1 {{offset must be a multiple of 1024 bytes, found -1024}}
-  %0 = warp.alloc offset(-1024) : memref<16x16xbf16, #warp.shared<panel = 16>>
+  %0 = warp.alloc offset(-1024) : memref<16x16xbf16, #warp.shared<row_bytes = 32>>
   return
 }
 
 // -----
 
-func.func @stage_shape(%b: memref<2x16x16xbf16, #warp.shared<panel = 16>>, %s: i32) {
+func.func @stage_shape(%b: memref<2x16x16xbf16, #warp.shared<row_bytes = 32>>, %s: i32) {
   // expected-error@+1 {{result must be the buffer without its first dimension, found}}
-  %0 = warp.stage %b[%s] : memref<2x16x16xbf16, #warp.shared<panel = 16>> to memref<16x32xbf16, #warp.shared<panel = 16>>
+  %0 = warp.stage %b[%s] : memref<2x16x16xbf16, #warp.shared<row_bytes = 32>> to memref<16x32xbf16, #warp.shared<row_bytes = 32>>
   return
 }
 
 // -----
 
-func.func @stage_element(%b: memref<2x16x16xbf16, #warp.shared<panel = 16>>, %s: i32) {
+func.func @stage_element(%b: memref<2x16x16xbf16, #warp.shared<row_bytes = 32>>, %s: i32) {
   // expected-error@+1 {{result must be the buffer without its first dimension}}
-  %0 = warp.stage %b[%s] : memref<2x16x16xbf16, #warp.shared<panel = 16>> to memref<16x16xf16, #warp.shared<panel = 16>>
+  %0 = warp.stage %b[%s] : memref<2x16x16xbf16, #warp.shared<row_bytes = 32>> to memref<16x16xf16, #warp.shared<row_bytes = 32>>
   return
 }
 
 // -----
 
-func.func @stage_panel(%b: memref<2x16x32xbf16, #warp.shared<panel = 16>>, %s: i32) {
+func.func @stage_panel(%b: memref<2x16x32xbf16, #warp.shared<row_bytes = 32>>, %s: i32) {
   // expected-error@+1 {{result must be the buffer without its first dimension}}
-  %0 = warp.stage %b[%s] : memref<2x16x32xbf16, #warp.shared<panel = 16>> to memref<16x32xbf16, #warp.shared<panel = 32>>
+  %0 = warp.stage %b[%s] : memref<2x16x32xbf16, #warp.shared<row_bytes = 32>> to memref<16x32xbf16, #warp.shared<row_bytes = 64>>
   return
 }

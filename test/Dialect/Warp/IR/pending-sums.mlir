@@ -1,13 +1,13 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics | fovea-opt --split-input-file | FileCheck %s
 
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 // A sum in flight: a dot adds to a product that is not delivered.
 // CHECK-LABEL: func @sum
 func.func @sum(%b: !buffer, %zero: !acc) -> !acc {
   // CHECK: %[[P0:.*]] = warp.begin_sum %{{.*}} : tensor<64x64xf32, #tile.reg>
   %p0 = warp.begin_sum %zero : !acc
-  // CHECK: %[[P1:.*]] = warp.dot async "c" %[[B:.*]], %[[B]], %[[P0]] : memref<64x64xbf16, #warp.shared<panel = 64>>, memref<64x64xbf16, #warp.shared<panel = 64>>, !warp.pending<tensor<64x64xf32, #tile.reg>>
+  // CHECK: %[[P1:.*]] = warp.dot async "c" %[[B:.*]], %[[B]], %[[P0]] : memref<64x64xbf16, #warp.shared<row_bytes = 128>>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>, !warp.pending<tensor<64x64xf32, #tile.reg>>
   %p1 = warp.dot async "c" %b, %b, %p0 : !buffer, !buffer, !warp.pending<!acc>
   %p2 = warp.dot async "c" %b, %b, %p1 : !buffer, !buffer, !warp.pending<!acc>
   // CHECK: warp.await_reads %[[P1]] : !warp.pending<tensor<64x64xf32, #tile.reg>>
@@ -18,7 +18,7 @@ func.func @sum(%b: !buffer, %zero: !acc) -> !acc {
 
 // -----
 
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @synchronous(%b: !buffer, %zero: !acc) {
   %p0 = warp.begin_sum %zero : !acc
@@ -29,7 +29,7 @@ func.func @synchronous(%b: !buffer, %zero: !acc) {
 
 // -----
 
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @delivered(%b: !buffer, %zero: !acc) {
   %p0 = warp.dot async %b, %b, %zero : !buffer, !buffer, !acc
@@ -42,7 +42,7 @@ func.func @delivered(%b: !buffer, %zero: !acc) {
 
 // -----
 
-!buffer = memref<64x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @shape(%b: !buffer, %wide: tensor<64x128xf32, #tile.reg>) {
   %p0 = warp.begin_sum %wide : tensor<64x128xf32, #tile.reg>

@@ -1,21 +1,21 @@
 // RUN: fovea-opt %s | fovea-opt | FileCheck %s
 // RUN: fovea-opt %s --mlir-print-op-generic | fovea-opt | FileCheck %s
 
-!buffer = memref<64x128xbf16, #warp.shared<panel = 64>>
-!staged = memref<2x64x128xbf16, #warp.shared<panel = 64>>
+!buffer = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
+!staged = memref<2x64x128xbf16, #warp.shared<row_bytes = 128>>
 
 // CHECK-LABEL: func @movement
 // CHECK-SAME: %[[K:.*]]: memref<?x?x128xbf16>, %[[I:.*]]: index, %[[N:.*]]: index, %[[C:.*]]: i1, %[[STAGE:.*]]: i32
 func.func @movement(%k: memref<?x?x128xbf16>, %i: index, %n: index, %c: i1, %stage: i32)
     -> tensor<64x128xbf16, #warp.mma_sync<warps = 4>> {
-  // CHECK: %[[ALLOC:.*]] = warp.alloc : memref<2x64x128xbf16, #warp.shared<panel = 64>>
+  // CHECK: %[[ALLOC:.*]] = warp.alloc : memref<2x64x128xbf16, #warp.shared<row_bytes = 128>>
   %staged = warp.alloc : !staged
-  // CHECK: warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<panel = 16>>
-  %placed = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<panel = 16>>
+  // CHECK: warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<row_bytes = 32>>
+  %placed = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<row_bytes = 32>>
   // The last panel is kept whole.
-  // CHECK: warp.alloc : memref<16x96xbf16, #warp.shared<panel = 64>>
-  %ragged = warp.alloc : memref<16x96xbf16, #warp.shared<panel = 64>>
-  // CHECK: %[[VIEW:.*]] = warp.stage %[[ALLOC]][%[[STAGE]]] : memref<2x64x128xbf16, {{.*}}> to memref<64x128xbf16, #warp.shared<panel = 64>>
+  // CHECK: warp.alloc : memref<16x96xbf16, #warp.shared<row_bytes = 128>>
+  %ragged = warp.alloc : memref<16x96xbf16, #warp.shared<row_bytes = 128>>
+  // CHECK: %[[VIEW:.*]] = warp.stage %[[ALLOC]][%[[STAGE]]] : memref<2x64x128xbf16, {{.*}}> to memref<64x128xbf16, #warp.shared<row_bytes = 128>>
   %view = warp.stage %staged[%stage] : !staged to !buffer
   // CHECK: warp.copy %[[K]][%[[I]], %[[I]], %[[I]]] dims [1, 2] to %[[VIEW]] : memref<?x?x128xbf16> to
   warp.copy %k[%i, %i, %i] dims [1, 2] to %view : memref<?x?x128xbf16> to !buffer
@@ -23,7 +23,7 @@ func.func @movement(%k: memref<?x?x128xbf16>, %i: index, %n: index, %c: i1, %sta
   warp.copy %k[%i, %i, %i] dims [0, 2] fold [1, 4] to %view : memref<?x?x128xbf16> to !buffer
   // CHECK: warp.copy async %[[K]][%[[I]], %[[I]], %[[I]]] limit(%[[N]]) if(%[[C]]) dims [1, 2] to %[[VIEW]]
   warp.copy async %k[%i, %i, %i] limit(%n) if(%c) dims [1, 2] to %view : memref<?x?x128xbf16> to !buffer
-  // CHECK: warp.zero_rows %[[VIEW]] from %[[N]] : memref<64x128xbf16, #warp.shared<panel = 64>>
+  // CHECK: warp.zero_rows %[[VIEW]] from %[[N]] : memref<64x128xbf16, #warp.shared<row_bytes = 128>>
   warp.zero_rows %view from %n : !buffer
   // CHECK: warp.local_load %[[VIEW]] : {{.*}} to tensor<64x128xbf16, #warp.mma_sync<warps = 4>>
   %tile = warp.local_load %view : !buffer to tensor<64x128xbf16, #warp.mma_sync<warps = 4>>
@@ -31,7 +31,7 @@ func.func @movement(%k: memref<?x?x128xbf16>, %i: index, %n: index, %c: i1, %sta
 }
 
 // CHECK-LABEL: func @dots
-// CHECK-SAME: %[[A:.*]]: tensor<64x128xbf16, #tile.reg>, %[[B:.*]]: memref<64x128xbf16, #warp.shared<panel = 64>>, %[[S:.*]]: tensor<64x64xf32, #tile.reg>, %[[O:.*]]: tensor<64x128xf32, #tile.reg>
+// CHECK-SAME: %[[A:.*]]: tensor<64x128xbf16, #tile.reg>, %[[B:.*]]: memref<64x128xbf16, #warp.shared<row_bytes = 128>>, %[[S:.*]]: tensor<64x64xf32, #tile.reg>, %[[O:.*]]: tensor<64x128xf32, #tile.reg>
 func.func @dots(%a: tensor<64x128xbf16, #tile.reg>, %b: !buffer, %s: tensor<64x64xf32, #tile.reg>,
                 %o: tensor<64x128xf32, #tile.reg>, %p: tensor<64x64xbf16, #tile.reg>) {
   // CHECK: warp.dot %[[A]], %[[B]], %[[S]] transpose_b : tensor<64x128xbf16, #tile.reg>, memref
@@ -44,14 +44,14 @@ func.func @dots(%a: tensor<64x128xbf16, #tile.reg>, %b: !buffer, %s: tensor<64x6
 }
 
 // CHECK-LABEL: func @ones
-func.func @ones(%a: tensor<64x32xbf16, #tile.reg>, %b: memref<32x64xbf16, #warp.shared<panel = 64>>,
+func.func @ones(%a: tensor<64x32xbf16, #tile.reg>, %b: memref<32x64xbf16, #warp.shared<row_bytes = 128>>,
                 %c: tensor<64x72xf32, #tile.reg>) {
-  // CHECK: %[[ONES:.*]] = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
-  %ones = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
-  // CHECK: warp.ones offset(2048) : memref<16x8xf16, #warp.shared<panel = 16>>
-  %placed = warp.ones offset(2048) : memref<16x8xf16, #warp.shared<panel = 16>>
-  // CHECK: warp.dot %{{.*}}, %{{.*}}, %{{.*}} ones(%[[ONES]] : memref<16x8xbf16, #warp.shared<panel = 64>>) : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16, #warp.shared<panel = 64>>, tensor<64x72xf32, #tile.reg>
-  %0 = warp.dot %a, %b, %c ones(%ones : memref<16x8xbf16, #warp.shared<panel = 64>>) : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16, #warp.shared<panel = 64>>, tensor<64x72xf32, #tile.reg>
+  // CHECK: %[[ONES:.*]] = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
+  %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
+  // CHECK: warp.ones offset(2048) : memref<16x8xf16, #warp.shared<row_bytes = 32>>
+  %placed = warp.ones offset(2048) : memref<16x8xf16, #warp.shared<row_bytes = 32>>
+  // CHECK: warp.dot %{{.*}}, %{{.*}}, %{{.*}} ones(%[[ONES]] : memref<16x8xbf16, #warp.shared<row_bytes = 128>>) : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16, #warp.shared<row_bytes = 128>>, tensor<64x72xf32, #tile.reg>
+  %0 = warp.dot %a, %b, %c ones(%ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>) : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16, #warp.shared<row_bytes = 128>>, tensor<64x72xf32, #tile.reg>
   return
 }
 

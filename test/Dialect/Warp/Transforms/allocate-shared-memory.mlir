@@ -12,9 +12,9 @@ gpu.module @m {
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
-    %a = warp.alloc : memref<16x16xbf16, #warp.shared<panel = 16>>
-    %b = warp.alloc offset(8192) : memref<2x32x32xbf16, #warp.shared<panel = 32>>
-    %c = warp.alloc : memref<32x32xbf16, #warp.shared<panel = 32>>
+    %a = warp.alloc : memref<16x16xbf16, #warp.shared<row_bytes = 32>>
+    %b = warp.alloc offset(8192) : memref<2x32x32xbf16, #warp.shared<row_bytes = 64>>
+    %c = warp.alloc : memref<32x32xbf16, #warp.shared<row_bytes = 64>>
     gpu.return
   }
 }
@@ -31,9 +31,9 @@ gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f() kernel {
-    %rows = warp.alloc : memref<2x128x1xf32, #warp.shared<panel = 16>>
-    %a = warp.alloc : memref<32x32xbf16, #warp.shared<panel = 32>>
-    %few = warp.alloc : memref<16x1xf32, #warp.shared<panel = 16>>
+    %rows = warp.alloc : memref<2x128x1xf32, #warp.shared<row_bytes = 64>>
+    %a = warp.alloc : memref<32x32xbf16, #warp.shared<row_bytes = 64>>
+    %few = warp.alloc : memref<16x1xf32, #warp.shared<row_bytes = 64>>
     gpu.return
   }
 }
@@ -49,8 +49,8 @@ gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f() kernel {
-    %ones = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
-    %a = warp.alloc : memref<32x32xbf16, #warp.shared<panel = 32>>
+    %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
+    %a = warp.alloc : memref<32x32xbf16, #warp.shared<row_bytes = 64>>
     gpu.return
   }
 }
@@ -87,7 +87,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // expected-error@+1 {{kernel needs 131072 bytes of shared memory, 'sm_86' has 101376}}
   gpu.func @f(%k: !memory) kernel {
-    %a = warp.alloc : memref<1024x64xbf16, #warp.shared<panel = 64>>
+    %a = warp.alloc : memref<1024x64xbf16, #warp.shared<row_bytes = 128>>
     gpu.return
   }
 }
@@ -124,7 +124,7 @@ gpu.module @m {
     %p = warp.pipeline : !warp.pipeline<2>
     %m = warp.mailbox : !warp.mailbox<1>
     %r = warp.pipeline : !warp.pipeline<1>
-    %a = warp.alloc : memref<64x80xbf16, #warp.shared<panel = 64>>
+    %a = warp.alloc : memref<64x80xbf16, #warp.shared<row_bytes = 128>>
     warp.specialize
       role @load warps(4) regs(24) {
         warp.return

@@ -45,9 +45,9 @@ gpu.module @m {
     %s = tile.load %x[%c0, %c0] dims [0, 1] : memref<128x80xf32> to !t
     %e = math.exp2 %s : !t
     %w = arith.truncf %e : !t to !h
-    %v = warp.alloc : memref<80x16xbf16, #warp.shared<panel = 16>>
+    %v = warp.alloc : memref<80x16xbf16, #warp.shared<row_bytes = 32>>
     %zero = arith.constant dense<0.0> : !o
-    %o = warp.dot "o" %w, %v, %zero : !h, memref<80x16xbf16, #warp.shared<panel = 16>>, !o
+    %o = warp.dot "o" %w, %v, %zero : !h, memref<80x16xbf16, #warp.shared<row_bytes = 32>>, !o
     tile.store %o, %out[%c0, %c0] dims [0, 1] : !o, memref<128x16xf32>
     %m = tile.reduce max dim 1 %s : !t to !row
     %factor = math.exp2 %m : !row
@@ -68,7 +68,7 @@ gpu.module @m {
 !t = tensor<64x32xf32, #tile.reg>
 !h = tensor<64x32xbf16, #tile.reg>
 !o = tensor<64x16xf32, #tile.reg>
-!buffer = memref<32x16xbf16, #warp.shared<panel = 16>>
+!buffer = memref<32x16xbf16, #warp.shared<row_bytes = 32>>
 gpu.module @m {
   tile.abi @named target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, dots = [<"o", operand_by_fma = 50>]>)
     tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)

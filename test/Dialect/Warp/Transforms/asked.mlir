@@ -116,8 +116,8 @@ gpu.module @m {
 // CHECK: tile.abi @empty
 // CHECK-NOT: ahead =
 // CHECK: gpu.func @empty
-!query = memref<64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
   tile.abi @empty target("sm_90a") plan(<#warp.wgmma_unit,

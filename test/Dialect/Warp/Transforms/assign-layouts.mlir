@@ -34,8 +34,8 @@ gpu.module @m {
 // With roles: wgmma's layout, of as many warp groups as compute; also of what is
 // in flight and of what loops carry.
 // CHECK-LABEL: gpu.func @roles
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 gpu.module @m {
   tile.abi @roles target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,

@@ -55,9 +55,9 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: scf.condition(%[[MORE]]) %[[GO]]#0, %[[GO]]#1, %[[GO]]#2, %[[GO]]#3
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
@@ -124,9 +124,9 @@ gpu.module @m {
 // CHECK-NOT: scf.if
 // CHECK: scf.condition
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
@@ -193,9 +193,9 @@ gpu.module @m {
 // CHECK-NOT: scf.if
 // CHECK: scf.condition
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
@@ -258,9 +258,9 @@ gpu.module @m {
 // CHECK-NOT: scf.if
 // CHECK: scf.condition
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
@@ -329,9 +329,9 @@ gpu.module @m {
 // CHECK-NOT: scf.if
 // CHECK: scf.condition
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
@@ -397,9 +397,9 @@ gpu.module @m {
 // CHECK-NOT: scf.if
 // CHECK: scf.condition
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>

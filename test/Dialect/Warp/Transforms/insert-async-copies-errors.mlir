@@ -9,7 +9,7 @@ gpu.module @m {
 
 // -----
 
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -35,7 +35,7 @@ gpu.module @m {
 
 // -----
 
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -61,7 +61,7 @@ gpu.module @m {
 
 // -----
 
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -87,7 +87,7 @@ gpu.module @m {
 
 // -----
 
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -113,7 +113,7 @@ gpu.module @m {
 
 // -----
 
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -134,7 +134,7 @@ gpu.module @m {
 
 // -----
 
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -157,7 +157,7 @@ gpu.module @m {
 
 // -----
 
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -180,7 +180,7 @@ gpu.module @m {
 
 // -----
 
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -203,7 +203,7 @@ gpu.module @m {
 // -----
 
 // One ring position serves all copies of a loop.
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, streams = [<"k", stages = 3>]>)

@@ -23,9 +23,9 @@ gpu.module @m {
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
     %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
-    %b = warp.alloc : memref<64x32xbf16, #warp.shared<panel = 32>>
-    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<panel = 32>>
-    %q = warp.local_load %b : memref<64x32xbf16, #warp.shared<panel = 32>> to tensor<64x32xbf16, #tile.reg>
+    %b = warp.alloc : memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    %q = warp.local_load %b : memref<64x32xbf16, #warp.shared<row_bytes = 64>> to tensor<64x32xbf16, #tile.reg>
     %n = memref.dim %k, %c0 : !memory
     %m = arith.addf %q, %q : tensor<64x32xbf16, #tile.reg>
     gpu.return
@@ -47,7 +47,7 @@ gpu.module @m {
 // CHECK: %[[HALF2:.*]] = arith.divui %[[NEXT]], %c32
 // CHECK: %[[END2:.*]] = arith.addi %[[HALF2]], %[[N]]
 // CHECK: warp.copy async %{{.*}}[%[[NEXT]], %c0] limit(%[[END2]]) if
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)

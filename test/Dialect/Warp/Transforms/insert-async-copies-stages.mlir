@@ -11,7 +11,7 @@
 // CHECK: warp.consumer_wait
 // CHECK: warp.dot
 // CHECK-NEXT: warp.consumer_release
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
@@ -47,7 +47,7 @@ gpu.module @m {
 // CHECK-NEXT: arith.muli %{{.*}}, %[[TWO]]
 // CHECK: warp.producer_commit
 // CHECK-NOT: warp.producer_commit
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 3>)
@@ -83,7 +83,7 @@ gpu.module @m {
 // CHECK-NEXT: warp.consumer_wait %[[VP]]
 // CHECK: warp.dot
 // CHECK-NEXT: warp.consumer_release %[[VP]]
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)

@@ -6,7 +6,7 @@
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[K:[a-z0-9]+]]:
 // CHECK: %[[N:.*]] = memref.dim
-// CHECK: %[[RING:.*]] = warp.alloc : memref<2x32x32xbf16, #warp.shared<panel = 32>>
+// CHECK: %[[RING:.*]] = warp.alloc : memref<2x32x32xbf16, #warp.shared<row_bytes = 64>>
 // CHECK: %[[P:.*]] = warp.pipeline : !warp.pipeline<2>
 // CHECK-NOT: warp.alloc
 // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
@@ -34,7 +34,7 @@
 // CHECK: %[[S:.*]] = warp.dot %{{.*}}, %[[VIEW]], %[[ACC]]
 // CHECK-NEXT: warp.consumer_release %[[P]][%[[STAGE]], %[[PHASE]]]
 // CHECK: scf.yield %[[S]], %{{.*}}, %{{.*}} :
-!buffer = memref<32x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)

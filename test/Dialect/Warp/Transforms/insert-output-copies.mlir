@@ -5,7 +5,7 @@
 // tensors that need not be aligned.
 // CHECK-LABEL: gpu.func @own(
 // CHECK-SAME: %[[O:.*]]: memref<?x?x72xbf16, strided<[?, ?, 1]>>, %[[E:.*]]: memref<?x72xf32>, %[[U:.*]]: memref<?x72xbf16>, %[[I:.*]]: index)
-// CHECK-NEXT: %[[B:.*]] = warp.alloc : memref<128x80xbf16, #warp.shared<panel = 64>>
+// CHECK-NEXT: %[[B:.*]] = warp.alloc : memref<128x80xbf16, #warp.shared<row_bytes = 128>>
 // CHECK: scf.for
 // CHECK-NEXT: warp.copy_out_wait %[[B]] :
 // CHECK-NEXT: warp.local_store {{("[^"]+" )?}}%[[X:.*]] to %[[B]]
@@ -78,7 +78,7 @@ gpu.module @m {
 !x = tensor<128x64xbf16, #reg>
 !s = tensor<128x64xf32, #reg>
 !o = memref<?x64xbf16>
-!q = memref<128x64xbf16, #warp.shared<panel = 64>>
+!q = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   tile.abi @query target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        streams = [<"q", stages = 2>],
@@ -92,17 +92,17 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %z = arith.constant 0 : i32
     %zero = arith.constant dense<0.0> : !s
-    %qs = warp.alloc : memref<2x128x64xbf16, #warp.shared<panel = 64>>
+    %qs = warp.alloc : memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>
     %p = warp.pipeline "q" : !warp.pipeline<2>
-    %k = warp.alloc : memref<64x64xbf16, #warp.shared<panel = 64>>
+    %k = warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
     scf.for %j = %c0 to %i step %c1 {
       %r = arith.index_cast %j : index to i32
       warp.producer_acquire %p[%r, %z] : !warp.pipeline<2>
-      %q = warp.stage %qs[%r] : memref<2x128x64xbf16, #warp.shared<panel = 64>> to !q
+      %q = warp.stage %qs[%r] : memref<2x128x64xbf16, #warp.shared<row_bytes = 128>> to !q
       warp.copy async "q" %o[%i, %c0] dims [0, 1] to %q : !o to !q
       warp.producer_commit %p[%r, %z] : !warp.pipeline<2>
       warp.consumer_wait %p[%r, %z] : !warp.pipeline<2>
-      %s = warp.dot "s" %q, %k, %zero : !q, memref<64x64xbf16, #warp.shared<panel = 64>>, !s
+      %s = warp.dot "s" %q, %k, %zero : !q, memref<64x64xbf16, #warp.shared<row_bytes = 128>>, !s
       warp.consumer_release %p[%r, %z] : !warp.pipeline<2>
       scf.if %c {
         %x = arith.truncf %s : !s to !x

@@ -10,7 +10,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -31,7 +31,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -53,7 +53,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -76,7 +76,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -96,7 +96,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -117,7 +117,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -140,7 +140,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -169,7 +169,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -180,8 +180,8 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %z = arith.constant 0 : i32
-    %all = warp.alloc : memref<2x64x32xbf16, #warp.shared<panel = 32>>
-    %b = warp.stage %all[%z] : memref<2x64x32xbf16, #warp.shared<panel = 32>> to !buffer
+    %all = warp.alloc : memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+    %b = warp.stage %all[%z] : memref<2x64x32xbf16, #warp.shared<row_bytes = 64>> to !buffer
     // expected-error@+1 {{only unconditional copies into a buffer of their own get a pipeline}}
     warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
     %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
@@ -191,7 +191,7 @@ gpu.module @m {
 
 // -----
 
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
@@ -210,7 +210,7 @@ gpu.module @m {
 
 // -----
 
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
@@ -231,7 +231,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],
@@ -255,7 +255,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],
@@ -281,7 +281,7 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "w">],

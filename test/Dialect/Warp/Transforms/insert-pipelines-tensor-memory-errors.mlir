@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
-!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
@@ -23,7 +23,7 @@ gpu.module @m {
 
 // -----
 
-!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
@@ -48,7 +48,7 @@ gpu.module @m {
 
 // -----
 
-!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
@@ -76,7 +76,7 @@ gpu.module @m {
 
 // -----
 
-!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
@@ -104,7 +104,7 @@ gpu.module @m {
 
 // -----
 
-!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
@@ -134,7 +134,7 @@ gpu.module @m {
 
 // -----
 
-!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
@@ -161,7 +161,7 @@ gpu.module @m {
 
 // -----
 
-!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
+!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {

@@ -42,8 +42,8 @@
 // CHECK: scf.condition(%{{.*}}) %{{.*}}, %{{.*}}, %{{.*}}, %[[BLOCKS]]#1, %[[BLOCKS]]#2, %[[BLOCKS]]#3, %[[BLOCKS]]#4
 // CHECK-NOT: warp.copy {{("[^"]+" )?}}%
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @rings target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 3,
        streams = [<"q", stages = 2>, <"k", stages = 4>],
@@ -92,7 +92,7 @@ gpu.module @m {
 // CHECK: %[[FLIPPED:.*]] = arith.xori %[[PHASE]],
 // CHECK: scf.yield %[[STAGE]], %[[FLIPPED]] : i32, i32
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @inner target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -122,7 +122,7 @@ gpu.module @m {
 // CHECK: warp.local_load
 // CHECK: warp.consumer_release
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @straight target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -144,7 +144,7 @@ gpu.module @m {
 // CHECK-NOT: warp.pipeline
 // CHECK: warp.copy {{("[^"]+" )?}}%
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   tile.abi @no_roles target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
@@ -181,7 +181,7 @@ gpu.module @m {
 // CHECK-NOT: warp.consumer_wait
 // CHECK: gpu.return
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-keep-dots-in-flight)))' --split-input-file -verify-diagnostics
 
 // A loop that may be empty has no first product.
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
@@ -28,7 +28,7 @@ gpu.module @m {
 // -----
 
 // Something else in the loop reads the sum: it must be delivered.
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
@@ -55,7 +55,7 @@ gpu.module @m {
 // -----
 
 // No loop at all.
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
@@ -78,7 +78,7 @@ gpu.module @m {
 // -----
 
 // A first operand in registers would have to stay as it is.
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
@@ -105,7 +105,7 @@ gpu.module @m {
 // -----
 
 // The next stage is the one that the product still reads.
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,

@@ -24,9 +24,9 @@
 // CHECK-NEXT: tile.store %[[TILE]]
 !memory = memref<?x?xbf16, strided<[?, 1]>>
 !out = memref<?x?xf32, strided<[?, 1]>>
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
-!as = memref<2x64x64xbf16, #warp.shared<panel = 64>>
-!b = memref<64x128xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!as = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
+!b = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x128xf32, #tile.reg>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 128,
@@ -72,7 +72,7 @@ gpu.module @m {
 // CHECK: scf.for
 // CHECK: warp.dot "o"
 !out = memref<?x?xf32, strided<[?, 1]>>
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
   tile.abi @other target("sm_90a") plan(<#warp.wgmma_unit,

@@ -57,10 +57,10 @@
 
 !memory = memref<?x64xbf16>
 !rows = memref<?xf32>
-!tile = memref<64x64xbf16, #warp.shared<panel = 64>>
-!ring = memref<2x64x64xbf16, #warp.shared<panel = 64>>
-!vector = memref<1x64xf32, #warp.shared<panel = 32>>
-!vectors = memref<2x1x64xf32, #warp.shared<panel = 32>>
+!tile = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!ring = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
+!vector = memref<1x64xf32, #warp.shared<row_bytes = 128>>
+!vectors = memref<2x1x64xf32, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 !half = tensor<64x64xbf16, #tile.reg>
 gpu.module @kernels {

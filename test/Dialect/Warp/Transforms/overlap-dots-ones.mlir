@@ -19,9 +19,9 @@
 // CHECK: scf.yield {{.*}}%[[NEXT]]
 // CHECK: %[[END:.*]] = warp.dot async {{("[^"]+" )?}}%[[R]]#{{[0-9]+}}, %{{.*}}, %[[R]]#{{[0-9]+}} ones(
 // CHECK-NEXT: warp.dot_wait %[[END]]
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!ones = memref<16x8xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!ones = memref<16x8xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
@@ -70,8 +70,8 @@ gpu.module @m {
 // CHECK: scf.for
 // CHECK-NOT: warp.dot_wait
 // CHECK: warp.dot {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} ones(%{{.*}} : memref<16x8xbf16
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!ones = memref<16x8xbf16, #warp.shared<panel = 32>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!ones = memref<16x8xbf16, #warp.shared<row_bytes = 64>>
 !weights = tensor<128x64xbf16, #tile.reg>
 !both = tensor<128x40xf32, #tile.reg>
 gpu.module @m {

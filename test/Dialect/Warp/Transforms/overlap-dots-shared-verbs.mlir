@@ -13,8 +13,8 @@
 // CHECK: scf.if
 // CHECK: warp.dot_into "s.1"
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
-!ring = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!ring = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 !one = !warp.pipeline<1>
@@ -59,8 +59,8 @@ gpu.module @m {
 
 // One commit behind two dots.
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
-!ring = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!ring = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 !one = !warp.pipeline<1>
@@ -101,8 +101,8 @@ gpu.module @m {
 
 // One pipeline for the rings of both operands.
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!operand = memref<128x32xbf16, #warp.shared<panel = 32>>
-!ring = memref<2x128x32xbf16, #warp.shared<panel = 32>>
+!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!ring = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 !one = !warp.pipeline<1>

@@ -14,8 +14,8 @@
 // CHECK: tile.reduce add dim 1 %[[E]]
 // CHECK: warp.dot_wait %[[PRODUCT]]
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>

@@ -29,8 +29,8 @@
 gpu.module @m {
   gpu.func @branch(%table: memref<?xf32>, %end: index, %first: index) kernel {
     %c1 = arith.constant 1 : index
-    %a = warp.alloc : memref<64x16xbf16, #warp.shared<panel = 16>>
-    %b = warp.alloc : memref<64x16xbf16, #warp.shared<panel = 16>>
+    %a = warp.alloc : memref<64x16xbf16, #warp.shared<row_bytes = 32>>
+    %b = warp.alloc : memref<64x16xbf16, #warp.shared<row_bytes = 32>>
     %zero = arith.constant dense<0.0> : tensor<64x64xf32, #warp.wgmma<groups = 1>>
     %r = scf.for %iv = %c1 to %end step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32, #warp.wgmma<groups = 1>>) {
       %at = arith.addi %iv, %first : index
@@ -42,7 +42,7 @@ gpu.module @m {
       } else {
         scf.yield %zero : tensor<64x64xf32, #warp.wgmma<groups = 1>>
       }
-      %dot = warp.dot async %a, %b, %init transpose_b : memref<64x16xbf16, #warp.shared<panel = 16>>, memref<64x16xbf16, #warp.shared<panel = 16>>, tensor<64x64xf32, #warp.wgmma<groups = 1>>
+      %dot = warp.dot async %a, %b, %init transpose_b : memref<64x16xbf16, #warp.shared<row_bytes = 32>>, memref<64x16xbf16, #warp.shared<row_bytes = 32>>, tensor<64x64xf32, #warp.wgmma<groups = 1>>
       %s = warp.dot_wait %dot : !warp.pending<tensor<64x64xf32, #warp.wgmma<groups = 1>>>
       %sum = arith.addf %acc, %s : tensor<64x64xf32, #warp.wgmma<groups = 1>>
       scf.yield %sum : tensor<64x64xf32, #warp.wgmma<groups = 1>>
@@ -144,7 +144,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %zero = arith.constant 0.0 : f32
-    %buffer = warp.alloc : memref<64x16xf32, #warp.shared<panel = 16>>
+    %buffer = warp.alloc : memref<64x16xf32, #warp.shared<row_bytes = 64>>
     %r:2 = scf.for %iv = %c0 to %end step %c1 iter_args(%at = %c0, %acc = %zero) -> (index, f32) {
       %a = memref.load %table[%at] : memref<?xf32>
       %part = arith.divui %iv, %n : index
@@ -161,7 +161,7 @@ gpu.module @m {
       } else {
         scf.yield %zero : f32
       }
-      %f = memref.load %buffer[%iv, %c0] : memref<64x16xf32, #warp.shared<panel = 16>>
+      %f = memref.load %buffer[%iv, %c0] : memref<64x16xf32, #warp.shared<row_bytes = 64>>
       %ab = arith.addf %a, %b : f32
       %de = arith.addf %d, %e : f32
       %abde = arith.addf %ab, %de : f32

@@ -2,8 +2,8 @@
 // RUN: fovea-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))'
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!ring = memref<1x128x64xbf16, #warp.shared<panel = 64>>
-!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
+!buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
@@ -44,8 +44,8 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!ring = memref<1x128x64xbf16, #warp.shared<panel = 64>>
-!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
+!buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
@@ -87,8 +87,8 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!ring = memref<1x128x64xbf16, #warp.shared<panel = 64>>
-!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
+!buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
@@ -123,8 +123,8 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!ring = memref<1x128x64xbf16, #warp.shared<panel = 64>>
-!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
+!buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
@@ -162,8 +162,8 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!ring = memref<1x128x64xbf16, #warp.shared<panel = 64>>
-!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
+!buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
@@ -203,8 +203,8 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!ring = memref<1x128x64xbf16, #warp.shared<panel = 64>>
-!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
+!buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
@@ -260,8 +260,8 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!ring = memref<1x128x64xbf16, #warp.shared<panel = 64>>
-!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
+!buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
@@ -309,7 +309,7 @@ gpu.module @m {
 
 // Which pipeline this is depends on a condition.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
+!buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {

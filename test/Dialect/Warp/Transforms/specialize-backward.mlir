@@ -57,12 +57,12 @@
 !memory = memref<1x1x256x64xbf16, strided<[?, ?, ?, 1]>>
 !sums = memref<1x1x256x64xf32, strided<[?, ?, ?, 1]>>
 !rows = memref<1x1x256xf32, strided<[?, ?, ?]>>
-!keyRing = memref<1x128x64xbf16, #warp.shared<panel = 64>>
-!keyBuffer = memref<128x64xbf16, #warp.shared<panel = 64>>
-!queryRing = memref<2x64x64xbf16, #warp.shared<panel = 64>>
-!queryBuffer = memref<64x64xbf16, #warp.shared<panel = 64>>
-!scoreRing = memref<2x128x64xbf16, #warp.shared<panel = 64>>
-!sumBuffer = memref<64x64xf32, #warp.shared<panel = 32>>
+!keyRing = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
+!keyBuffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!queryRing = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
+!queryBuffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!scoreRing = memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>
+!sumBuffer = memref<64x64xf32, #warp.shared<row_bytes = 128>>
 !score = tensor<128x64xf32, #two>
 !weight = tensor<128x64xbf16, #two>
 !column = tensor<1x64xf32, #two>

@@ -10,9 +10,9 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
@@ -38,9 +38,9 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
@@ -65,9 +65,9 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
@@ -121,9 +121,9 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
@@ -173,9 +173,9 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
@@ -224,9 +224,9 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
@@ -274,9 +274,9 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
@@ -325,9 +325,9 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
@@ -376,9 +376,9 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
@@ -407,9 +407,9 @@ gpu.module @m {
 
 // A loop whose second region does something.
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
@@ -451,9 +451,9 @@ gpu.module @m {
 
 // The copies depend on what only the other role has.
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
@@ -489,9 +489,9 @@ gpu.module @m {
 
 // Warps that are no whole groups.
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,

@@ -10,9 +10,9 @@
 
 !global = memref<1x1x512x64xbf16>
 !keys = memref<1x1x384x64xbf16>
-!pair = memref<2x128x64xbf16, #warp.shared<panel = 64>>
-!ring = memref<3x128x64xbf16, #warp.shared<panel = 64>>
-!shared = memref<128x64xbf16, #warp.shared<panel = 64>>
+!pair = memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>
+!ring = memref<3x128x64xbf16, #warp.shared<row_bytes = 128>>
+!shared = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !scores = memref<128x128xf32, #warp.tmem>
 !weights = memref<128x128xbf16, #warp.tmem>
 !out = memref<128x64xf32, #warp.tmem>

@@ -8,8 +8,8 @@
 // CHECK: role @right
 // CHECK: tile.store "out.1"
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!ring = memref<1x128x64xbf16, #warp.shared<panel = 64>>
-!buffer = memref<128x64xbf16, #warp.shared<panel = 64>>
+!ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
+!buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {

@@ -39,9 +39,9 @@
 // CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %{{.*}}[%[[HELD]],
 // CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %{{.*}}[%[[EIGHTH]],
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @relays target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,

@@ -17,8 +17,8 @@
 // CHECK: warp.dot_wait
 !memory = memref<?x?xbf16, strided<[?, 1]>>
 !out = memref<?x?xf32, strided<[?, 1]>>
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
-!as = memref<2x64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!as = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 !sum = !warp.pending<!acc>
 !p = !warp.pipeline<2>
@@ -68,7 +68,7 @@ gpu.module @m {
 // -----
 
 // Who issued it can't be seen.
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
   tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,

@@ -41,9 +41,9 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: gpu.return
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @loop target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
@@ -116,9 +116,9 @@ gpu.module @m {
 // CHECK-NOT: warp.finish_work
 // CHECK: warp.return
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @work target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
@@ -180,9 +180,9 @@ gpu.module @m {
 // CHECK: } else {
 // CHECK: arith.truncf %[[Y]]
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @branch target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
@@ -233,9 +233,9 @@ gpu.module @m {
 // CHECK: warp.copy async
 // CHECK: warp.dot async
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @no_roles target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8>)
@@ -279,8 +279,8 @@ gpu.module @m {
 // CHECK: warp.consumer_release
 // CHECK: tile.store
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !out = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 gpu.module @m {
   tile.abi @nobody_reads target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,

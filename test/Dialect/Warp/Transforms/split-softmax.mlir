@@ -13,8 +13,8 @@
 // CHECK-NEXT: %[[P:.*]] = arith.truncf %[[HELD]]
 // CHECK-NEXT: scf.yield %[[P]], %[[O]],
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
@@ -80,8 +80,8 @@ gpu.module @m {
 // CHECK-NEXT: %[[P:.*]] = arith.truncf %[[E]]
 // CHECK-NEXT: scf.yield %[[P]], %[[O]], %[[L2]]
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
@@ -131,8 +131,8 @@ gpu.module @m {
 // CHECK-NEXT: arith.truncf
 // CHECK-NOT: warp.extract_columns
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
@@ -182,8 +182,8 @@ gpu.module @m {
 // CHECK-NEXT: %[[SAMPLE:.*]] = warp.extract_columns %[[E]] from 24 : tensor<128x32xf32, #tile.reg> to tensor<128x8xf32, #tile.reg>
 // CHECK-NEXT: warp.dot_wait %{{.*}} above(%[[SAMPLE]] : tensor<128x8xf32, #tile.reg>) held(%[[E]] : tensor<128x32xf32, #tile.reg>)
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
@@ -230,8 +230,8 @@ gpu.module @m {
 // CHECK: warp.dot_wait {{.*}} held(%{{.*}} : tensor<128x64xf32, #tile.reg>)
 // CHECK-NEXT: arith.truncf
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
@@ -279,8 +279,8 @@ gpu.module @m {
 // CHECK: warp.dot async
 // CHECK-NEXT: warp.dot_wait %{{[0-9]+}} : !warp.pending
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
@@ -333,8 +333,8 @@ gpu.module @m {
 // CHECK-NOT: arith.mulf
 // CHECK: warp.concat_columns
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<panel = 32>>
-!buffer = memref<64x32xbf16, #warp.shared<panel = 32>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>

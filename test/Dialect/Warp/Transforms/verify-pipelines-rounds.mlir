@@ -216,8 +216,8 @@ gpu.module @m {
 
 // A copy ahead that nobody waits for once the loop ends.
 !p = !warp.pipeline<2>
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
-!ring = memref<2x16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
+!ring = memref<2x16x16xf16, #warp.shared<row_bytes = 32>>
 gpu.module @m {
   gpu.func @ahead(%x: memref<?x16xf16>) kernel {
     %b = warp.alloc : !ring

@@ -2,8 +2,8 @@
 
 // Right: what the last round's product read is released when this round's is issued.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
-!as = memref<2x64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!as = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 !sum = !warp.pending<!acc>
 !p = !warp.pipeline<2>
@@ -46,8 +46,8 @@ gpu.module @m {
 
 // Nobody waits in the loop: seen when the program is run.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
-!as = memref<2x64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!as = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 !sum = !warp.pending<!acc>
 !p = !warp.pipeline<2>
@@ -92,8 +92,8 @@ gpu.module @m {
 
 // The stage of the dot that was issued just now: seen where it stands.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
-!as = memref<2x64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!as = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 !sum = !warp.pending<!acc>
 !p = !warp.pipeline<2>
@@ -138,8 +138,8 @@ gpu.module @m {
 
 // That its operands are read delivers no product.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!a = memref<64x64xbf16, #warp.shared<panel = 64>>
-!as = memref<2x64x64xbf16, #warp.shared<panel = 64>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!as = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 !sum = !warp.pending<!acc>
 !p = !warp.pipeline<2>

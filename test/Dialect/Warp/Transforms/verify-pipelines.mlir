@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
 !p = !warp.pipeline<2>
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
-!ring = memref<2x16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
+!ring = memref<2x16x16xf16, #warp.shared<row_bytes = 32>>
 #reg = #warp.mma_sync<warps = 1>
 !acc = tensor<16x16xf32, #reg>
 
@@ -136,7 +136,7 @@ gpu.module @m {
 
 // -----
 
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
 gpu.module @m {
   gpu.func @outside(%x: memref<?x16xf16>, %i: index, %s: i32) kernel {
     %b = warp.alloc : !tile
@@ -151,8 +151,8 @@ gpu.module @m {
 
 // -----
 
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
-!ring = memref<2x16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
+!ring = memref<2x16x16xf16, #warp.shared<row_bytes = 32>>
 gpu.module @m {
   gpu.func @too_small(%x: memref<?x16xf16>, %i: index, %s: i32) kernel {
     %b = warp.alloc : !ring
@@ -169,7 +169,7 @@ gpu.module @m {
 
 // -----
 
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
 gpu.module @m {
   gpu.func @plain_copy(%x: memref<?x16xf16>) kernel {
     %b = warp.alloc : !tile
@@ -187,8 +187,8 @@ gpu.module @m {
 
 // -----
 
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
-!ring = memref<2x16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
+!ring = memref<2x16x16xf16, #warp.shared<row_bytes = 32>>
 !acc = tensor<16x16xf32, #tile.reg>
 gpu.module @m {
   gpu.func @reads(%x: memref<?x16xf16>, %i: index, %s: i32, %acc: !acc, %c: i1) kernel {
@@ -215,8 +215,8 @@ gpu.module @m {
 
 // -----
 
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
-!ring = memref<2x16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
+!ring = memref<2x16x16xf16, #warp.shared<row_bytes = 32>>
 gpu.module @m {
   gpu.func @not_waited(%x: memref<?x16xf16>, %i: index, %s: i32) kernel {
     %b = warp.alloc : !ring
@@ -234,7 +234,7 @@ gpu.module @m {
 
 // -----
 
-!tile = memref<16x16xf16, #warp.shared<panel = 16>>
+!tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
 !acc = tensor<16x16xf32, #tile.reg>
 gpu.module @m {
   gpu.func @dropped(%b: !tile, %acc: !acc, %n: index) kernel {

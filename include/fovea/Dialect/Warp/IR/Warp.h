@@ -25,12 +25,19 @@ bool isTmemBuffer(mlir::Type type);
 /// Columns of 32 bits that a matrix in tensor memory takes.
 int64_t getTmemColumns(mlir::MemRefType type);
 
-/// Columns of the panels that a buffer with `columns` columns is kept in: the
-/// widest of 64, 32 and 16 that divides it.
-int64_t getPanelColumns(int64_t columns);
+/// Bytes of a panel's row, for a buffer with `columns` columns of `bits` bits:
+/// the most of 128, 64 and 32 that divide a row.
+int64_t getDividingRowBytes(int64_t columns, int64_t bits);
 /// As above for buffers that the copy engine fills: wide panels, the last one
-/// in part zero.
-int64_t getBoxPanelColumns(int64_t columns);
+/// in part zero; and how many columns those have.
+int64_t getBoxRowBytes(int64_t columns, int64_t bits);
+int64_t getBoxPanelColumns(int64_t columns, int64_t bits);
+
+/// Of a shared buffer, or of a stage of it: bytes and columns of a panel's row,
+/// and the CTAs of a cluster that part its rows.
+int64_t getRowBytes(mlir::MemRefType type);
+int64_t getPanelColumns(mlir::MemRefType type);
+int64_t getCtas(mlir::MemRefType type);
 
 /// Whether a shared buffer has one number a row: no panels, a vector.
 bool isRowVector(mlir::MemRefType type);
@@ -40,6 +47,8 @@ int64_t getStorageBytes(mlir::MemRefType type);
 int64_t getStorageAlignment(mlir::MemRefType type);
 /// Rows of a shared buffer, or of a stage of it, that one CTA keeps.
 int64_t getRowsOfCta(mlir::MemRefType type);
+/// What panels' addresses are a multiple of: where the swizzle repeats.
+inline constexpr int64_t kSharedAlignment = 1024;
 /// Bytes at the end of a specialised kernel's shared memory that hold nothing.
 inline constexpr int64_t kSpareSharedBytes = 16;
 

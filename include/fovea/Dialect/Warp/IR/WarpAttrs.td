@@ -19,25 +19,24 @@ def Warp_SharedAttr : Warp_Attr<"Shared", "shared"> {
   let summary = "shared memory, as swizzled panels";
   let description = [{
     The memory space of a buffer in shared memory. Its last two dimensions are
-    rows and columns, kept as panels of `panel` columns: panel by panel, row by
-    row, each row `panel` elements and at most 128 bytes. Within a panel the 16-byte chunk
-    `c` of row `r` lies at chunk `c xor ((r * row_bytes / 128) mod chunks)`, so
+    rows and columns, kept as panels of as many columns as `row_bytes` bytes
+    hold, 32, 64 or 128: panel by panel, row by row. Within a panel the 16-byte
+    chunk `c` of row `r` lies at chunk `c xor ((r * row_bytes / 128) mod chunks)`, so
     that eight consecutive rows of one chunk touch all banks. For rows of 32,
     64, 128 bytes these are the 32, 64 and 128-byte swizzles of Hopper's copy
-    engine. If `panel` does not divide the columns, the last panel is kept
-    whole.
+    engine. If panels do not divide the columns, the last one is kept whole.
 
     In a cluster each CTA keeps the whole buffer, and what is copied into it is
     copied to all. With `ctas`, the CTAs keep equal consecutive parts of the
     rows.
 
-    Example: `memref<2x64x128xbf16, #warp.shared<panel = 64>>`
+    Example: `memref<2x64x128xbf16, #warp.shared<row_bytes = 128>>`
   }];
-  let parameters = (ins "int64_t":$panel,
+  let parameters = (ins "int64_t":$rowBytes,
                         DefaultValuedParameter<"int64_t", "1">:$ctas);
-  let assemblyFormat = "`<` `panel` `=` $panel (`,` `ctas` `=` $ctas^)? `>`";
-  let builders = [AttrBuilder<(ins "int64_t":$panel), [{
-    return $_get($_ctxt, panel, /*ctas=*/1);
+  let assemblyFormat = "`<` `row_bytes` `=` $rowBytes (`,` `ctas` `=` $ctas^)? `>`";
+  let builders = [AttrBuilder<(ins "int64_t":$rowBytes), [{
+    return $_get($_ctxt, rowBytes, /*ctas=*/1);
   }]>];
   let genVerifyDecl = 1;
 }

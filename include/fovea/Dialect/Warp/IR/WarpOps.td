@@ -32,7 +32,7 @@ def Warp_AllocOp : Warp_Op<"alloc"> {
     Example:
 
     ```mlir
-    %k = warp.alloc : memref<2x64x128xbf16, #warp.shared<panel = 64>>
+    %k = warp.alloc : memref<2x64x128xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
@@ -51,7 +51,7 @@ def Warp_OnesOp : Warp_Op<"ones"> {
     Example:
 
     ```mlir
-    %ones = warp.ones : memref<16x8xbf16, #warp.shared<panel = 64>>
+    %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
@@ -68,8 +68,8 @@ def Warp_StageOp : Warp_Op<"stage", [Pure]> {
     Example:
 
     ```mlir
-    %k0 = warp.stage %k[%s] : memref<2x64x128xbf16, #warp.shared<panel = 64>>
-      to memref<64x128xbf16, #warp.shared<panel = 64>>
+    %k0 = warp.stage %k[%s] : memref<2x64x128xbf16, #warp.shared<row_bytes = 128>>
+      to memref<64x128xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
   let arguments = (ins Warp_SharedBuffer:$buffer, I32:$stage);
@@ -102,7 +102,7 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
 
     ```mlir
     warp.copy async "k" %K[%b, %h, %j, %c0] limit(%n) dims [2, 3] to %k0
-      : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> to memref<64x128xbf16, #warp.shared<panel = 64>>
+      : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> to memref<64x128xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
@@ -138,7 +138,7 @@ def Warp_ZeroRowsOp : Warp_OpWithEffects<"zero_rows"> {
     Example:
 
     ```mlir
-    warp.zero_rows %v0 from %n : memref<64x128xbf16, #warp.shared<panel = 64>>
+    warp.zero_rows %v0 from %n : memref<64x128xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
   let arguments = (ins Warp_SharedBuffer:$buffer, Index:$from);
@@ -154,7 +154,7 @@ def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
     Example:
 
     ```mlir
-    %q = warp.local_load %buffer : memref<128x64xbf16, #warp.shared<panel = 64>>
+    %q = warp.local_load %buffer : memref<128x64xbf16, #warp.shared<row_bytes = 128>>
       to tensor<128x64xbf16, #warp.mma_sync<warps = 4>>
     ```
   }];
@@ -189,7 +189,7 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
 
     ```mlir
     %t = warp.dot async "s" %q, %k0, %zero transpose_b
-      : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<64x64xbf16, #warp.shared<panel = 64>>,
+      : memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>,
         tensor<128x64xf32, #warp.wgmma<groups = 2>>
     %s = warp.dot_wait %t : !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>
     ```
@@ -291,7 +291,7 @@ def Warp_AwaitReadsOp : Warp_OpWithEffects<"await_reads"> {
 
     ```mlir
     %p1 = warp.dot async "c" %a1, %b1, %p0
-      : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<64x256xbf16, #warp.shared<panel = 64>>,
+      : memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<64x256xbf16, #warp.shared<row_bytes = 128>>,
         !warp.pending<tensor<128x256xf32, #warp.wgmma<groups = 2>>>
     warp.await_reads %p0 : !warp.pending<tensor<128x256xf32, #warp.wgmma<groups = 2>>>
     ```

@@ -27,7 +27,7 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
     Example:
 
     ```mlir
-    warp.local_store "out" %o to %buffer : tensor<128x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<panel = 64>>
+    warp.local_store "out" %o to %buffer : tensor<128x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
   let arguments = (ins Tile_AnyTile:$value, Warp_SharedBuffer:$target,
@@ -47,7 +47,7 @@ def Warp_FenceStoresOp : Warp_OpWithEffects<"fence_stores"> {
     Example:
 
     ```mlir
-    warp.fence_stores %buffer : memref<128x64xbf16, #warp.shared<panel = 64>>
+    warp.fence_stores %buffer : memref<128x64xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
   let arguments = (ins Warp_SharedBuffer:$buffer);
@@ -72,7 +72,7 @@ def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [NamedOpInterface]> {
 
     ```mlir
     warp.copy_out async "out" %buffer to %O[%b, %h, %i, %c0] dims [2, 3]
-      : memref<128x64xbf16, #warp.shared<panel = 64>> to memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+      : memref<128x64xbf16, #warp.shared<row_bytes = 128>> to memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
     ```
   }];
   let arguments = (ins Warp_SharedBuffer:$source, AnyMemRef:$target,
@@ -101,7 +101,7 @@ def Warp_CopyOutWaitOp : Warp_OpWithEffects<"copy_out_wait"> {
     Example:
 
     ```mlir
-    warp.copy_out_wait %buffer : memref<128x64xbf16, #warp.shared<panel = 64>>
+    warp.copy_out_wait %buffer : memref<128x64xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
   let arguments = (ins Warp_SharedBuffer:$buffer, UnitAttr:$written);

@@ -115,7 +115,7 @@ def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into", [NamedOpInterface]> {
 
     ```mlir
     warp.dot_into "s" %q, %k, %s accumulate(%false) transpose_b
-      : memref<128x64xbf16, #warp.shared<panel = 64>>, memref<128x64xbf16, #warp.shared<panel = 64>>,
+      : memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>,
         memref<128x128xf32, #warp.tmem>
     warp.commit_after_dots %scores[%stage, %phase] : !warp.pipeline<2>
     ```

@@ -41,8 +41,25 @@ static Operation *findOpenLayout(gpu::GPUFuncOp kernel) {
   });
 }
 
+/// What takes shared memory and has no place there. Pipelines take some where
+/// roles meet at them.
 static Operation *findUnplacedBuffer(gpu::GPUFuncOp kernel) {
-  return findIf<AllocOp>(kernel, [](AllocOp op) { return !op.getOffset(); });
+  auto isUnplaced = [](auto op) { return !op.getOffset(); };
+  if (Operation *found = findIf<AllocOp>(kernel, isUnplaced))
+    return found;
+  if (Operation *found = findIf<OnesOp>(kernel, isUnplaced))
+    return found;
+  if (!findOp<SpecializeOp>(kernel))
+    return nullptr;
+  Operation *found = findIf<PipelineOp>(kernel, isUnplaced);
+  return found ? found : findIf<MailboxOp>(kernel, isUnplaced);
+}
+
+static Operation *findUncutKernel(gpu::GPUFuncOp kernel) {
+  tile::AbiOp abi = tile::lookupAbi(kernel);
+  bool hasRoles = abi && abi.getPlan().hasRoles();
+  return hasRoles && !findOp<SpecializeOp>(kernel) ? kernel.getOperation()
+                                                   : nullptr;
 }
 
 const KernelFact warp::kDotsReadMemory{findOp<tile::DotOp>, "tile-to-warp"};
@@ -50,6 +67,7 @@ const KernelFact warp::kVotesAreBranches{findOp<tile::IfAnyOp>,
                                          "warp-lower-votes"};
 const KernelFact warp::kIsOneProgram{findOp<SpecializeOp>, "",
                                      /*endedBy=*/"warp-specialize"};
+const KernelFact warp::kRolesAreCut{findUncutKernel, "warp-specialize"};
 const KernelFact warp::kHasThreadLayouts{findOpenLayout, "warp-assign-layouts"};
 const KernelFact warp::kBuffersHavePlaces{findUnplacedBuffer,
                                           "warp-allocate-shared-memory"};

@@ -15,7 +15,7 @@ namespace fovea::warp {
 
 // KernelFacts.td says what they mean.
 extern const KernelFact kDotsReadMemory, kVotesAreBranches, kIsOneProgram,
-    kHasThreadLayouts, kBuffersHavePlaces;
+    kRolesAreCut, kHasThreadLayouts, kBuffersHavePlaces;
 
 } // namespace fovea::warp
 

@@ -17,9 +17,11 @@ def VotesAreBranches : KernelFact<"::fovea::warp::kVotesAreBranches",
     "what is seldom needed stands behind a vote and a branch">;
 def IsOneProgram : KernelFact<"::fovea::warp::kIsOneProgram",
     "the kernel is one program, not roles yet">;
+def RolesAreCut : KernelFact<"::fovea::warp::kRolesAreCut",
+    "a kernel whose plan has roles is roles">;
 def HasThreadLayouts : KernelFact<"::fovea::warp::kHasThreadLayouts",
     "tiles in registers say which thread holds which element">;
 def BuffersHavePlaces : KernelFact<"::fovea::warp::kBuffersHavePlaces",
-    "buffers have their offsets in shared memory">;
+    "buffers have their offsets in shared memory, as have the barriers and mailboxes of roles">;
 
 #endif // FOVEA_DIALECT_WARP_IR_KERNELFACTS_TD

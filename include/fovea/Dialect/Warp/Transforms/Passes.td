@@ -352,7 +352,7 @@ def WarpPingPong
 }
 
 def WarpLowerVotes
-    : KernelPass<"warp-lower-votes", [],
+    : KernelPass<"warp-lower-votes", [IsOneProgram],
                  [VotesAreBranches]> {
   let summary = "Make tile.if_any a vote and a branch";
   let body = [{
@@ -378,7 +378,7 @@ def WarpPrintRoles
 
 def WarpSpecialize
     : KernelPass<"warp-specialize", [WorkIsDealt, DotsReadMemory, VotesAreBranches, IsOneProgram],
-                 []> {
+                 [RolesAreCut]> {
   let summary = "Give each role its part of the program";
   let body = [{
     Turns the kernel's one program, in which everything stands in the order of
@@ -428,7 +428,7 @@ def WarpSpecialize
 }
 
 def WarpAllocateSharedMemory
-    : KernelPass<"warp-allocate-shared-memory", [DotsReadMemory],
+    : KernelPass<"warp-allocate-shared-memory", [DotsReadMemory, RolesAreCut],
                  [BuffersHavePlaces]> {
   let summary = "Place shared buffers";
   let body = [{
@@ -440,7 +440,7 @@ def WarpAllocateSharedMemory
 }
 
 def WarpVerifyPipelines
-    : KernelPass<"warp-verify-pipelines", [WorkIsDealt, DotsReadMemory],
+    : KernelPass<"warp-verify-pipelines", [WorkIsDealt, DotsReadMemory, RolesAreCut],
                  []> {
   let summary = "Check that pipelines are used as they must be";
   let body = [{

@@ -1,0 +1,33 @@
+"""The compiler, the emulator and the drawing of results agree about chips."""
+
+import re
+from pathlib import Path
+
+from fovea import _chips
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def read(path, pattern):
+    found = re.findall(pattern, (ROOT / path).read_text())
+    assert len(found) >= 4, f"{path} lists chips in another form"
+    return found
+
+
+def test_shared_memory():
+    compiler = {int(name): int(kib) << 10
+                for name, kib in read("lib/Target/Target.cpp", r'\{"sm_(\d+)", "[^"]*", (\d+) \* 1024')}
+    emulator = {int(name): int(size) for name, size in read("lib/PTX/Driver/Context.cpp", r"\{(\d+), \d+, (\d{6})\}")}
+    drawn = {int(chip.capability.replace(".", "")): chip.shared_memory
+             for chip in vars(_chips).values() if isinstance(chip, _chips.Chip)}
+    assert set(compiler) <= set(emulator)
+    assert {name: emulator[name] for name in compiler} == compiler
+    assert {name: compiler[name] for name in drawn} == drawn
+
+
+def test_multiprocessors():
+    emulator = {int(name): int(count) for name, count in read("lib/PTX/Driver/Context.cpp", r"\{(\d+), (\d+), \d{6}\}")}
+    for chip in vars(_chips).values():
+        if isinstance(chip, _chips.Chip):
+            # The emulator has the largest part of each kind.
+            assert chip.multiprocessors <= emulator[int(chip.capability.replace(".", ""))], chip.name

@@ -8,6 +8,8 @@
 
 #include "PartedRows.h"
 
+#include "fovea/Support/Carried.h"
+
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -62,20 +64,15 @@ void PartedRows::joinOp(Operation *op) {
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     unsigned kept = 1 - reduce.getDim();
     join(reduce.getSource(), kept, reduce.getResult(), kept);
-  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    joinEach(loop.getInits(), loop.getRegionIterArgs());
-    joinEach(loop.getInits(), loop.getYieldedValues());
-    joinEach(loop.getInits(), loop.getResults());
-  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    joinEach(loop.getInits(), loop.getBeforeArguments());
-    joinEach(loop.getInits(), loop.getYieldOp().getOperands());
-    joinEach(loop.getConditionOp().getArgs(), loop.getAfterArguments());
-    joinEach(loop.getConditionOp().getArgs(), loop.getResults());
-  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    joinEach(branch.thenYield().getOperands(), branch.getResults());
-    if (branch.elseBlock())
-      joinEach(branch.elseYield().getOperands(), branch.getResults());
-  } else if (auto branch = dyn_cast<IfAnyOp>(op)) {
+  } else if (!forEachCarried(op, [&](ValueRange from, ValueRange to) {
+               joinEach(from, to);
+             })) {
+    joinOther(op);
+  }
+}
+
+void PartedRows::joinOther(Operation *op) {
+  if (auto branch = dyn_cast<IfAnyOp>(op)) {
     Block &body = branch.getBody().front();
     joinEach(branch.getInits(), branch.getResults());
     joinEach(branch.getInits(), body.getArguments());

@@ -43,6 +43,7 @@ private:
   void joinTiles(mlir::ValueRange values);
   void joinEach(mlir::ValueRange left, mlir::ValueRange right);
   void joinOp(mlir::Operation *op);
+  void joinOther(mlir::Operation *op);
   llvm::LogicalResult findRows(mlir::Operation *kernel, int64_t parts);
   llvm::LogicalResult checkRows(mlir::Operation *kernel);
   llvm::LogicalResult checkOp(mlir::Operation *op);

@@ -9,6 +9,7 @@
 #include "TileClasses.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Support/Carried.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -66,20 +67,9 @@ void TileClasses::joinEach(ValueRange left, ValueRange right) {
 }
 
 void TileClasses::joinOp(Operation *op) {
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    joinEach(loop.getInits(), loop.getRegionIterArgs());
-    joinEach(loop.getInits(), loop.getYieldedValues());
-    joinEach(loop.getInits(), loop.getResults());
-  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    joinEach(loop.getInits(), loop.getBeforeArguments());
-    joinEach(loop.getInits(), loop.getYieldOp().getOperands());
-    joinEach(loop.getConditionOp().getArgs(), loop.getAfterArguments());
-    joinEach(loop.getConditionOp().getArgs(), loop.getResults());
-  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    joinEach(branch.thenYield().getOperands(), branch.getResults());
-    if (branch.elseBlock())
-      joinEach(branch.elseYield().getOperands(), branch.getResults());
-  } else if (!op->hasTrait<OpTrait::IsTerminator>()) {
+  bool isControl = forEachCarried(
+      op, [&](ValueRange from, ValueRange to) { joinEach(from, to); });
+  if (!isControl && !op->hasTrait<OpTrait::IsTerminator>()) {
     // Whoever decides has what is decided about.
     SmallVector<Value> values(op->getOperands());
     llvm::append_range(values, op->getResults());

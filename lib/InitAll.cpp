@@ -13,6 +13,7 @@
 #include "fovea/Conversion/Passes.h"
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
+#include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
 #include "fovea/Dialect/Warp/IR/Warp.h"
@@ -35,8 +36,8 @@
 using namespace mlir;
 
 void fovea::registerDialects(DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect, plan::PlanDialect, tile::TileDialect,
-                  warp::WarpDialect>();
+  registry.insert<attn::AttnDialect, launch::LaunchDialect, plan::PlanDialect,
+                  tile::TileDialect, warp::WarpDialect>();
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, DLTIDialect,
                   func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect,
                   math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,

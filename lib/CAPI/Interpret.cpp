@@ -224,11 +224,11 @@ static LogicalResult runAttn(FoveaContext *context, func::FuncOp function,
   return success();
 }
 
-FailureOr<tile::AbiOp> fovea::lowerTo(FoveaContext *context,
-                                      func::FuncOp function,
-                                      FoveaArtifact level,
-                                      const CompileOptions &options,
-                                      ModuleOp copy) {
+FailureOr<launch::AbiOp> fovea::lowerTo(FoveaContext *context,
+                                        func::FuncOp function,
+                                        FoveaArtifact level,
+                                        const CompileOptions &options,
+                                        ModuleOp copy) {
   for (auto other : llvm::make_early_inc_range(copy.getOps<func::FuncOp>()))
     if (other.getName() != function.getName())
       other.erase();
@@ -239,14 +239,14 @@ FailureOr<tile::AbiOp> fovea::lowerTo(FoveaContext *context,
     buildToTilePipeline(passes, options);
   if (failed(passes.run(copy)))
     return failure();
-  SmallVector<tile::AbiOp> kernels = tile::getEntryKernels(copy);
+  SmallVector<launch::AbiOp> kernels = launch::getEntryKernels(copy);
   if (kernels.size() != 1)
     return context->error("'" + function.getName() + "' became " +
                           Twine(kernels.size()) + " kernels, expected one");
   return kernels.front();
 }
 
-static LogicalResult runLowered(FoveaContext *context, tile::AbiOp abi,
+static LogicalResult runLowered(FoveaContext *context, launch::AbiOp abi,
                                 const Signature &program,
                                 ArrayRef<FoveaTensor> inputs, uint64_t seed,
                                 FoveaTensors &outputs) {

@@ -48,7 +48,7 @@ mlir::LogicalResult makeOutputs(FoveaContext *context,
 
 /// The kernel that a function becomes at level tile or warp; `copy`, of its
 /// module, holds it.
-mlir::FailureOr<tile::AbiOp>
+mlir::FailureOr<launch::AbiOp>
 lowerTo(FoveaContext *context, mlir::func::FuncOp function, FoveaArtifact level,
         const CompileOptions &options, mlir::ModuleOp copy);
 

@@ -8,6 +8,7 @@
 
 #include "fovea/Interpreter/Execution.h"
 #include "WarpExecution.h"
+#include "fovea/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -66,8 +67,8 @@ static LogicalResult verifyTypes(Operation *program) {
 }
 
 /// Values of expressions in sizes that have names.
-static FailureOr<SmallVector<int64_t>> evaluate(tile::AbiOp abi, AffineMap map,
-                                                ArrayAttr names,
+static FailureOr<SmallVector<int64_t>> evaluate(launch::AbiOp abi,
+                                                AffineMap map, ArrayAttr names,
                                                 const DimSizes &sizes) {
   Builder builder(abi.getContext());
   SmallVector<Attribute> symbols, folded;
@@ -97,7 +98,7 @@ struct Launch {
 
 /// Scratch memory, made when a kernel first asks for it.
 static FailureOr<RuntimeValue>
-bindScratch(tile::AbiOp abi, tile::ScratchMemRefParameterAttr scratch,
+bindScratch(launch::AbiOp abi, launch::ScratchMemRefParameterAttr scratch,
             MemRefType type, Launch &launch) {
   auto extents = evaluate(abi, scratch.getExtents().getValue(),
                           scratch.getSizes(), launch.sizes);
@@ -119,20 +120,20 @@ bindScratch(tile::AbiOp abi, tile::ScratchMemRefParameterAttr scratch,
 }
 
 /// The value of one kernel argument.
-static FailureOr<RuntimeValue> bindParameter(tile::AbiOp abi, Attribute attr,
+static FailureOr<RuntimeValue> bindParameter(launch::AbiOp abi, Attribute attr,
                                              Type type, Launch &launch) {
   const Signature &signature = launch.signature;
   ArrayRef<Argument> inputs = launch.inputs;
-  if (auto memref = dyn_cast<tile::MemRefParameterAttr>(attr)) {
+  if (auto memref = dyn_cast<launch::MemRefParameterAttr>(attr)) {
     int64_t input = signature.findInput(memref.getTensor());
     const HostTensor &tensor =
         input >= 0 ? inputs[input].tensor
                    : launch.outputs[signature.findOutput(memref.getTensor())];
     return RuntimeValue::memref(tensor.getView(memref.getOrder()));
   }
-  if (auto scratch = dyn_cast<tile::ScratchMemRefParameterAttr>(attr))
+  if (auto scratch = dyn_cast<launch::ScratchMemRefParameterAttr>(attr))
     return bindScratch(abi, scratch, cast<MemRefType>(type), launch);
-  if (auto scalar = dyn_cast<tile::ScalarParameterAttr>(attr))
+  if (auto scalar = dyn_cast<launch::ScalarParameterAttr>(attr))
     return inputs[signature.findInput(scalar.getName())].scalar;
   return abi.emitError("the interpreter executes tile-level kernels, whose "
                        "parameters are memrefs and scalars, found ")
@@ -143,7 +144,7 @@ static FailureOr<RuntimeValue> bindParameter(tile::AbiOp abi, Attribute attr,
 static constexpr int64_t kMultiprocessors = 3;
 
 /// CTAs for so many work items, by the rule of docs/ABI.md.
-static int64_t countBlocks(tile::AbiOp abi, int64_t items) {
+static int64_t countBlocks(launch::AbiOp abi, int64_t items) {
   int64_t cluster = abi.getCluster();
   int64_t clusters = llvm::divideCeil(items, cluster);
   if (auto persistent = abi.getPersistent())
@@ -153,7 +154,8 @@ static int64_t countBlocks(tile::AbiOp abi, int64_t items) {
   return clusters * cluster;
 }
 
-static FailureOr<int64_t> evaluateGrid(tile::AbiOp abi, const DimSizes &sizes) {
+static FailureOr<int64_t> evaluateGrid(launch::AbiOp abi,
+                                       const DimSizes &sizes) {
   auto items = evaluate(abi, abi.getGrid(), abi.getGridSizes(), sizes);
   if (failed(items))
     return failure();
@@ -177,7 +179,7 @@ static bool isOfCluster(FunctionOpInterface kernel) {
 }
 
 /// Executes one kernel of a launch.
-static LogicalResult runOne(tile::AbiOp abi, Launch &launch,
+static LogicalResult runOne(launch::AbiOp abi, Launch &launch,
                             const InterpreterRegistry &registry,
                             Precision precision, uint64_t seed,
                             WarpTrace *trace) {
@@ -212,7 +214,7 @@ static LogicalResult runOne(tile::AbiOp abi, Launch &launch,
 }
 
 LogicalResult
-fovea::interp::runKernel(tile::AbiOp abi, const InterpreterRegistry &registry,
+fovea::interp::runKernel(launch::AbiOp abi, const InterpreterRegistry &registry,
                          ArrayRef<Argument> inputs,
                          ArrayRef<HostTensor> outputs, const DimSizes &sizes,
                          Precision precision, uint64_t seed, WarpTrace *trace) {
@@ -220,7 +222,7 @@ fovea::interp::runKernel(tile::AbiOp abi, const InterpreterRegistry &registry,
   if (failed(signature))
     return failure();
   Launch launch{*signature, inputs, outputs, sizes, {}};
-  for (tile::AbiOp kernel : tile::getPrologueKernels(abi))
+  for (launch::AbiOp kernel : launch::getPrologueKernels(abi))
     if (failed(runOne(kernel, launch, registry, precision, seed,
                       /*trace=*/nullptr)))
       return failure();

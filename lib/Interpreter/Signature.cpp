@@ -92,16 +92,16 @@ FailureOr<Signature> Signature::get(func::FuncOp function) {
   return signature;
 }
 
-FailureOr<Signature> Signature::get(tile::AbiOp abi) {
+FailureOr<Signature> Signature::get(launch::AbiOp abi) {
   Signature signature;
   auto addTensor = [&](StringRef name) -> LogicalResult {
-    tile::TensorAttr tensor = tile::lookupTensor(abi.getTensors(), name);
+    launch::TensorAttr tensor = launch::lookupTensor(abi.getTensors(), name);
     if (!tensor)
       return abi.emitError("no tensor is named '") << name << "'";
     if (!isSupported(tensor.getType()))
       return abi.emitError("cannot run a kernel with tensors of type ")
              << tensor.getType();
-    bool isOutput = tensor.getAccess() != tile::Access::Read;
+    bool isOutput = tensor.getAccess() != launch::Access::Read;
     if ((isOutput ? signature.findOutput(name) : signature.findInput(name)) >=
         0)
       return success();
@@ -114,47 +114,47 @@ FailureOr<Signature> Signature::get(tile::AbiOp abi) {
                     std::move(dims),
                     {},
                     isOutput && name == kLogSumExp,
-                    tensor.getAccess() == tile::Access::Accumulate});
+                    tensor.getAccess() == launch::Access::Accumulate});
     return success();
   };
   ArrayRef<Attribute> constraints;
   if (ArrayAttr attr = abi.getConstraintsAttr())
     constraints = attr.getValue();
   for (Attribute attr : constraints) {
-    if (auto multiple = dyn_cast<tile::MultipleAttr>(attr))
+    if (auto multiple = dyn_cast<launch::MultipleAttr>(attr))
       signature.multiples.emplace_back(multiple.getSize(), multiple.getOf());
-    else if (auto atMost = dyn_cast<tile::AtMostAttr>(attr))
+    else if (auto atMost = dyn_cast<launch::AtMostAttr>(attr))
       signature.limits.emplace_back(atMost.getSize(), atMost.getLimit());
-    else if (auto covers = dyn_cast<tile::CoversAttr>(attr))
+    else if (auto covers = dyn_cast<launch::CoversAttr>(attr))
       signature.covers.push_back(
           {covers.getSize().str(), covers.getBlock(), covers.getOf().str()});
-    else if (auto atLeast = dyn_cast<tile::AtLeastAttr>(attr);
+    else if (auto atLeast = dyn_cast<launch::AtLeastAttr>(attr);
              atLeast && atLeast.getLimit() <= 1)
       continue; // No size may be 0.
     else
       return abi.emitError("cannot run a kernel with the constraint ") << attr;
   }
   if (ArrayAttr attr = abi.getContentsAttr())
-    for (auto contents : attr.getAsRange<tile::ContentsAttr>())
+    for (auto contents : attr.getAsRange<launch::ContentsAttr>())
       signature.contents.push_back(
           {contents.getTensor().str(), contents.getOf().str(),
            contents.getAscending(), contents.getBlock(),
            contents.getEntries().str()});
   // What kernels before this one read is the launch's as well.
   SmallVector<Attribute> parameters(abi.getParameters().getValue());
-  for (tile::AbiOp kernel : tile::getPrologueKernels(abi))
+  for (launch::AbiOp kernel : launch::getPrologueKernels(abi))
     llvm::append_range(parameters, kernel.getParameters());
   for (Attribute attr : parameters) {
-    if (auto memref = dyn_cast<tile::MemRefParameterAttr>(attr)) {
+    if (auto memref = dyn_cast<launch::MemRefParameterAttr>(attr)) {
       if (failed(addTensor(memref.getTensor())))
         return failure();
-    } else if (auto map = dyn_cast<tile::TensorMapParameterAttr>(attr)) {
+    } else if (auto map = dyn_cast<launch::TensorMapParameterAttr>(attr)) {
       if (failed(addTensor(map.getTensor())))
         return failure();
-    } else if (auto pointer = dyn_cast<tile::PointerParameterAttr>(attr)) {
+    } else if (auto pointer = dyn_cast<launch::PointerParameterAttr>(attr)) {
       if (failed(addTensor(pointer.getTensor())))
         return failure();
-    } else if (auto scalar = dyn_cast<tile::ScalarParameterAttr>(attr)) {
+    } else if (auto scalar = dyn_cast<launch::ScalarParameterAttr>(attr)) {
       if (!isSupported(scalar.getType()))
         return abi.emitError("cannot run a kernel with scalars of type ")
                << scalar.getType();

@@ -10,6 +10,7 @@
 #include "MatMul.h"
 #include "RoleScheduler.h"
 #include "TileSupport.h"
+#include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Interpreter/Handlers.h"
 #include <array>
@@ -670,8 +671,8 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::RandomOp>(executeRandom);
   registry.add<tile::StoreOp>(executeStore);
   registry.add<tile::StreamOp>(executeStream);
-  registry.add<tile::AllowOverlapOp>(executeNothing);
-  registry.add<tile::AwaitPrologueOp>(executeNothing);
+  registry.add<launch::AllowOverlapOp>(executeNothing);
+  registry.add<launch::AwaitPrologueOp>(executeNothing);
   registry.add<tile::GatherOp>(executeGather);
   registry.add<tile::ScatterOp>(executeScatter);
   registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();

@@ -201,16 +201,16 @@ static llvm::json::Value getOffset(Operation *op) {
 }
 
 /// The name of the tensor that a kernel's argument is.
-static llvm::json::Value getTensorName(tile::AbiOp abi, Value source) {
+static llvm::json::Value getTensorName(launch::AbiOp abi, Value source) {
   auto argument = dyn_cast_if_present<BlockArgument>(source);
   if (!argument || argument.getArgNumber() >= abi.getParameters().size())
     return nullptr;
-  auto parameter = dyn_cast<tile::MemRefParameterAttr>(
+  auto parameter = dyn_cast<launch::MemRefParameterAttr>(
       abi.getParameters()[argument.getArgNumber()]);
   return parameter ? llvm::json::Value(parameter.getTensor()) : nullptr;
 }
 
-llvm::json::Value WarpTrace::toJSON(tile::AbiOp abi) {
+llvm::json::Value WarpTrace::toJSON(launch::AbiOp abi) {
   for (unsigned agent = 0; agent < agents.size(); ++agent)
     flush(agent);
   llvm::json::Array bufferFacts, pipelineFacts;

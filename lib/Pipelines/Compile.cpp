@@ -36,7 +36,7 @@ static const TargetInfo *findTarget(ModuleOp module,
       });
       return nullptr;
     }
-  WalkResult walk = module.walk([&](tile::AbiOp abi) -> WalkResult {
+  WalkResult walk = module.walk([&](launch::AbiOp abi) -> WalkResult {
     if (abi.getTarget() == target->name)
       return WalkResult::advance();
     return abi.emitError("kernel is for target '")
@@ -51,7 +51,7 @@ LogicalResult fovea::checkHasOwnSchedule(ModuleOp module,
                                          const CompileOptions &options) {
   if (options.schedule.empty() || options.schedule == "auto")
     return success();
-  SmallVector<tile::AbiOp> kernels = tile::getEntryKernels(module);
+  SmallVector<launch::AbiOp> kernels = launch::getEntryKernels(module);
   WalkResult walk = module.walk([](Operation *op) {
     return isa_and_nonnull<attn::AttnDialect>(op->getDialect())
                ? WalkResult::interrupt()
@@ -64,21 +64,21 @@ LogicalResult fovea::checkHasOwnSchedule(ModuleOp module,
 }
 
 /// The kernel of that name, or the only one.
-static FailureOr<tile::AbiOp> selectKernel(ModuleOp module, StringRef name) {
-  SmallVector<tile::AbiOp> all = tile::getEntryKernels(module);
-  for (tile::AbiOp candidate : all)
+static FailureOr<launch::AbiOp> selectKernel(ModuleOp module, StringRef name) {
+  SmallVector<launch::AbiOp> all = launch::getEntryKernels(module);
+  for (launch::AbiOp candidate : all)
     if (name.empty() ? all.size() == 1 : candidate.getKernel() == name)
       return candidate;
   if (all.empty())
     return module.emitError(
         "found no attention to compile: expected a function that holds an op "
-        "of the 'attn' dialect, or a kernel with its 'tile.abi'");
+        "of the 'attn' dialect, or a kernel with its 'launch.abi'");
   InFlightDiagnostic diag = module.emitError();
   if (name.empty())
     diag << "found several kernels, expected one to be chosen by name: ";
   else
     diag << "found no kernel '" << name << "', expected one of ";
-  llvm::interleaveComma(all, diag, [&](tile::AbiOp candidate) {
+  llvm::interleaveComma(all, diag, [&](launch::AbiOp candidate) {
     diag << "'" << candidate.getKernel() << "'";
   });
   return diag;
@@ -108,7 +108,7 @@ static FailureOr<std::string> translate(gpu::GPUModuleOp kernel,
   return emitPTX(*module, target, kernel.getLoc());
 }
 
-static FailureOr<std::string> getMetadata(tile::AbiOp abi) {
+static FailureOr<std::string> getMetadata(launch::AbiOp abi) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (failed(writeMetadata(abi, stream)))
@@ -131,7 +131,7 @@ fovea::compileToPTX(ModuleOp module, const CompileOptions &options) {
     auto ptx = translate(kernel, *target, options, /*toPTX=*/true, timing);
     if (failed(ptx))
       return failure();
-    for (tile::AbiOp abi : tile::getEntryKernels(kernel)) {
+    for (launch::AbiOp abi : launch::getEntryKernels(kernel)) {
       FailureOr<std::string> metadata = getMetadata(abi);
       if (failed(metadata))
         return failure();
@@ -178,7 +178,7 @@ FailureOr<std::string> fovea::emitArtifact(ModuleOp module, Artifact artifact,
     stream << "\n";
     return text;
   }
-  FailureOr<tile::AbiOp> abi = selectKernel(module, kernel);
+  FailureOr<launch::AbiOp> abi = selectKernel(module, kernel);
   if (failed(abi))
     return failure();
   if (artifact == Artifact::Metadata)
@@ -197,7 +197,7 @@ FailureOr<CompiledKernel> fovea::compileKernel(ModuleOp module,
                           timing ? *timing : none, setup);
   if (failed(ptx))
     return failure();
-  FailureOr<tile::AbiOp> abi = selectKernel(module, name);
+  FailureOr<launch::AbiOp> abi = selectKernel(module, name);
   if (failed(abi))
     return failure();
   FailureOr<std::string> metadata = getMetadata(*abi);

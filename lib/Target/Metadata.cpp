@@ -16,7 +16,7 @@
 
 using namespace mlir;
 using namespace fovea;
-using namespace fovea::tile;
+using namespace fovea::launch;
 
 static void writeTensor(TensorAttr tensor, llvm::json::OStream &json) {
   auto dims = tensor.getDims().getAsRange<StringAttr>();
@@ -180,14 +180,14 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
 static LogicalResult translateToMetadata(Operation *op, llvm::raw_ostream &os) {
   SmallVector<AbiOp> found = getEntryKernels(op);
   if (found.size() != 1)
-    return op->emitError() << "expected one kernel with 'tile.abi', found "
+    return op->emitError() << "expected one kernel with 'launch.abi', found "
                            << found.size();
   return writeMetadata(found.front(), os);
 }
 
 void fovea::registerMetadataTranslation(
     void (*registerDialects)(DialectRegistry &)) {
-  registerTranslation("tile-abi-to-metadata",
+  registerTranslation("launch-abi-to-metadata",
                       "Launch metadata of the kernel in a module",
                       translateToMetadata, registerDialects);
 }

@@ -11,7 +11,7 @@
 #include "PreparePTX.h"
 #include "Translation.h"
 
-#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Launch/IR/Launch.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
@@ -45,19 +45,19 @@ static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 static constexpr uint64_t kTensorMapBytes = 128, kTensorMapAlignment = 64;
 
 namespace {
-/// `tile.abi` is for the host: it leaves no trace in the kernel's code.
+/// `launch.abi` is for the host: it leaves no trace in the kernel's code.
 struct AbiTranslation : LLVMTranslationDialectInterface {
   using LLVMTranslationDialectInterface::LLVMTranslationDialectInterface;
 
   LogicalResult convertOperation(Operation *op, llvm::IRBuilderBase &,
                                  LLVM::ModuleTranslation &) const override {
-    return success(isa<tile::AbiOp>(op));
+    return success(isa<launch::AbiOp>(op));
   }
 };
 } // namespace
 
 void fovea::registerTranslations(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *, tile::TileDialect *dialect) {
+  registry.addExtension(+[](MLIRContext *, launch::LaunchDialect *dialect) {
     dialect->addInterfaces<AbiTranslation>();
   });
   registerBuiltinDialectTranslation(registry);
@@ -93,12 +93,12 @@ static void declareTensorMaps(gpu::GPUModuleOp source, llvm::Module &module) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *map =
       llvm::ArrayType::get(llvm::Type::getInt8Ty(context), kTensorMapBytes);
-  for (auto abi : source.getOps<tile::AbiOp>()) {
+  for (auto abi : source.getOps<launch::AbiOp>()) {
     llvm::Function *kernel = module.getFunction(abi.getKernel());
     if (!kernel || kernel->arg_size() != abi.getParameters().size())
       continue;
     for (auto [index, parameter] : llvm::enumerate(abi.getParameters())) {
-      if (!isa<tile::TensorMapParameterAttr>(parameter))
+      if (!isa<launch::TensorMapParameterAttr>(parameter))
         continue;
       llvm::AttrBuilder attributes(context);
       attributes.addByValAttr(map);
@@ -267,11 +267,11 @@ FailureOr<std::string> fovea::emitPTX(llvm::Module &module,
 
 /// PTX of the module with the only kernel.
 static LogicalResult translateToPTX(Operation *op, llvm::raw_ostream &os) {
-  SmallVector<tile::AbiOp> found = tile::getEntryKernels(op);
+  SmallVector<launch::AbiOp> found = launch::getEntryKernels(op);
   if (found.size() != 1)
-    return op->emitError() << "expected one kernel with 'tile.abi', found "
+    return op->emitError() << "expected one kernel with 'launch.abi', found "
                            << found.size();
-  tile::AbiOp abi = found.front();
+  launch::AbiOp abi = found.front();
   const TargetInfo *target =
       lookupTarget(abi.getTarget(), [&] { return abi.emitError(); });
   if (!target)

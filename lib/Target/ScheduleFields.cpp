@@ -246,7 +246,7 @@ void ScheduleFields::writeJSON(llvm::json::OStream &json) const {
 // What passes report
 //===----------------------------------------------------------------------===//
 
-LogicalResult fovea::reportMissed(Operation *where, tile::AbiOp abi,
+LogicalResult fovea::reportMissed(Operation *where, launch::AbiOp abi,
                                   StringRef field, const Twine &reason) {
   return reportMissed(where, abi.getKernel(), abi.getPlan().isAsked(field),
                       field, reason);

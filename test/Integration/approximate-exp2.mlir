@@ -23,11 +23,11 @@
 !t = tensor<16x64xf32, #tile.reg>
 !h = tensor<16x64xf16, #tile.reg>
 gpu.module @kernels {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?x64xf32>, ["S", "D"], 4>,
-             #tile.tensor<"y", write, tensor<?x64xf32>, ["S", "D"], 4>,
-             #tile.tensor<"h", write, tensor<?x64xf16>, ["S", "D"], 2>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>, #tile.memref<"h", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?x64xf32>, ["S", "D"], 4>,
+             #launch.tensor<"y", write, tensor<?x64xf32>, ["S", "D"], 4>,
+             #launch.tensor<"h", write, tensor<?x64xf16>, ["S", "D"], 2>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>, #launch.memref<"h", [0, 1]>])
     grid(["S"] affine_map<()[n] -> (n ceildiv 16)>) threads(32) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>, %y: memref<?x64xf32>, %h: memref<?x64xf16>) kernel {
     %c0 = arith.constant 0 : index

@@ -63,20 +63,20 @@
 !sum = tensor<64x64xf32, #tile.reg>
 
 gpu.module @m {
-  tile.abi @backward target("sm_90a")
+  launch.abi @backward target("sm_90a")
     plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
          stores = [<"dq_sum", copied>],
          roles = [<"load", warps = 4, registers = 24, owns = ["k", "v", "q", "do"]>,
            <"compute", warps = 8, registers = 208, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"]>,
            <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum"]>]>)
-    tensors([#tile.tensor<"q", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>, #tile.tensor<"k", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>,
-             #tile.tensor<"v", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>, #tile.tensor<"do", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>,
-             #tile.tensor<"lse", read, tensor<1x1x?xf32>, ["B", "H", "S"], 4>, #tile.tensor<"delta", read, tensor<1x1x?xf32>, ["B", "H", "S"], 4>,
-             #tile.tensor<"dq", accumulate, tensor<1x1x?x64xf32>, ["B", "H", "S", "D"], 16>, #tile.tensor<"dk", write, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>,
-             #tile.tensor<"dv", write, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>])
-    parameters([#tile.memref<"q", [0, 1, 2, 3]>, #tile.memref<"k", [0, 1, 2, 3]>, #tile.memref<"v", [0, 1, 2, 3]>, #tile.memref<"do", [0, 1, 2, 3]>,
-                #tile.memref<"lse", [0, 1, 2]>, #tile.memref<"delta", [0, 1, 2]>,
-                #tile.memref<"dq", [0, 1, 2, 3]>, #tile.memref<"dk", [0, 1, 2, 3]>, #tile.memref<"dv", [0, 1, 2, 3]>])
+    tensors([#launch.tensor<"q", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>, #launch.tensor<"k", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>,
+             #launch.tensor<"v", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>, #launch.tensor<"do", read, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>,
+             #launch.tensor<"lse", read, tensor<1x1x?xf32>, ["B", "H", "S"], 4>, #launch.tensor<"delta", read, tensor<1x1x?xf32>, ["B", "H", "S"], 4>,
+             #launch.tensor<"dq", accumulate, tensor<1x1x?x64xf32>, ["B", "H", "S", "D"], 16>, #launch.tensor<"dk", write, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>,
+             #launch.tensor<"dv", write, tensor<1x1x?x64xbf16>, ["B", "H", "S", "D"], 16>])
+    parameters([#launch.memref<"q", [0, 1, 2, 3]>, #launch.memref<"k", [0, 1, 2, 3]>, #launch.memref<"v", [0, 1, 2, 3]>, #launch.memref<"do", [0, 1, 2, 3]>,
+                #launch.memref<"lse", [0, 1, 2]>, #launch.memref<"delta", [0, 1, 2]>,
+                #launch.memref<"dq", [0, 1, 2, 3]>, #launch.memref<"dk", [0, 1, 2, 3]>, #launch.memref<"dv", [0, 1, 2, 3]>])
     grid(["S"] affine_map<()[s] -> (s ceildiv 128)>) threads(256) shared_memory(0)
   gpu.func @backward(%q: !memory, %k: !memory, %v: !memory, %do: !memory, %lse: !rows, %delta: !rows, %dq: !sums, %dk: !memory, %dv: !memory) kernel {
     %c0 = arith.constant 0 : index

@@ -85,12 +85,12 @@
 #plan = #plan.kernel<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>
 
 gpu.module @kernels {
-  tile.abi @whole target("sm_80") plan(#plan)
-    tensors([#tile.tensor<"s", read, tensor<?x?xf32>, ["Sq", "Skv"], 4>,
-             #tile.tensor<"v", read, tensor<?x32xf16>, ["Skv", "Dv"], 2>,
-             #tile.tensor<"o", write, tensor<?x32xf32>, ["Sq", "Dv"], 4>,
-             #tile.tensor<"lse", write, tensor<?xf32>, ["Sq"], 4>])
-    parameters([#tile.memref<"s", [0, 1]>, #tile.memref<"v", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.memref<"lse", [0]>])
+  launch.abi @whole target("sm_80") plan(#plan)
+    tensors([#launch.tensor<"s", read, tensor<?x?xf32>, ["Sq", "Skv"], 4>,
+             #launch.tensor<"v", read, tensor<?x32xf16>, ["Skv", "Dv"], 2>,
+             #launch.tensor<"o", write, tensor<?x32xf32>, ["Sq", "Dv"], 4>,
+             #launch.tensor<"lse", write, tensor<?xf32>, ["Sq"], 4>])
+    parameters([#launch.memref<"s", [0, 1]>, #launch.memref<"v", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.memref<"lse", [0]>])
     grid(["Sq"] affine_map<()[n] -> (n ceildiv 16)>) threads(32) shared_memory(0)
   gpu.func @whole(%S: memref<?x?xf32>, %V: memref<?x32xf16>, %O: memref<?x32xf32>, %L: memref<?xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -133,12 +133,12 @@ gpu.module @kernels {
   }
 
   // Blocks 0 and 1 first, then the rest, then both together.
-  tile.abi @halves target("sm_80") plan(#plan)
-    tensors([#tile.tensor<"s", read, tensor<?x?xf32>, ["Sq", "Skv"], 4>,
-             #tile.tensor<"v", read, tensor<?x32xf16>, ["Skv", "Dv"], 2>,
-             #tile.tensor<"o", write, tensor<?x32xf32>, ["Sq", "Dv"], 4>,
-             #tile.tensor<"lse", write, tensor<?xf32>, ["Sq"], 4>])
-    parameters([#tile.memref<"s", [0, 1]>, #tile.memref<"v", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.memref<"lse", [0]>])
+  launch.abi @halves target("sm_80") plan(#plan)
+    tensors([#launch.tensor<"s", read, tensor<?x?xf32>, ["Sq", "Skv"], 4>,
+             #launch.tensor<"v", read, tensor<?x32xf16>, ["Skv", "Dv"], 2>,
+             #launch.tensor<"o", write, tensor<?x32xf32>, ["Sq", "Dv"], 4>,
+             #launch.tensor<"lse", write, tensor<?xf32>, ["Sq"], 4>])
+    parameters([#launch.memref<"s", [0, 1]>, #launch.memref<"v", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.memref<"lse", [0]>])
     grid(["Sq"] affine_map<()[n] -> (n ceildiv 16)>) threads(32) shared_memory(0)
   gpu.func @halves(%S: memref<?x?xf32>, %V: memref<?x32xf16>, %O: memref<?x32xf32>, %L: memref<?xf32>) kernel {
     %c0 = arith.constant 0 : index

@@ -24,9 +24,9 @@ gpu.module @ballot_module {
     tile.store %b1, %o[%c1] dims [0, -1] : tensor<1x1xi32, #tile.reg>, memref<2xi32>
     gpu.return
   }
-  tile.abi @ballot target("sm_80")
+  launch.abi @ballot target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<1xi32>, ["A"], 4>, #tile.tensor<"o", write, tensor<2xi32>, ["B"], 4>])
-    parameters([#tile.memref<"x", [0]>, #tile.memref<"o", [0]>])
+    tensors([#launch.tensor<"x", read, tensor<1xi32>, ["A"], 4>, #launch.tensor<"o", write, tensor<2xi32>, ["B"], 4>])
+    parameters([#launch.memref<"x", [0]>, #launch.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

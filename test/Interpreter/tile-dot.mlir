@@ -27,10 +27,10 @@ gpu.module @m {
     tile.store %z, %n[%c0, %c0] dims [0, 1] : tensor<3x2xbf16, #tile.reg>, memref<3x2xbf16>
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"a", read, tensor<3x2xbf16>, ["A", "B"], 2>, #tile.tensor<"b", read, tensor<2x2xbf16>, ["B", "B"], 2>,
-             #tile.tensor<"o", write, tensor<3x2xf32>, ["A", "B"], 4>, #tile.tensor<"n", write, tensor<3x2xbf16>, ["A", "B"], 2>])
-    parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.memref<"n", [0, 1]>])
+    tensors([#launch.tensor<"a", read, tensor<3x2xbf16>, ["A", "B"], 2>, #launch.tensor<"b", read, tensor<2x2xbf16>, ["B", "B"], 2>,
+             #launch.tensor<"o", write, tensor<3x2xf32>, ["A", "B"], 4>, #launch.tensor<"n", write, tensor<3x2xbf16>, ["A", "B"], 2>])
+    parameters([#launch.memref<"a", [0, 1]>, #launch.memref<"b", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.memref<"n", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

@@ -15,9 +15,9 @@ gpu.module @m {
     gpu.return
   }
   // CHECK: note: in block 40 of 64
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<64xi32>, ["A"], 4>])
-    parameters([#tile.memref<"x", [0]>])
+    tensors([#launch.tensor<"x", read, tensor<64xi32>, ["A"], 4>])
+    parameters([#launch.memref<"x", [0]>])
     grid([] affine_map<() -> (64)>) threads(32) shared_memory(0)
 }

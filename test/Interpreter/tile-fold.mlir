@@ -36,10 +36,10 @@ gpu.module @m {
     tile.store %c, %row[%c0, %m1] limit(%c1) dims [0, -1] fold [1, 4] : tensor<8x1xf32, #tile.reg>, memref<2x3xf32>
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<2x3x3xf32>, ["A", "B", "B"], 4>, #tile.tensor<"o", write, tensor<8x2xf32>, ["C", "D"], 4>,
-             #tile.tensor<"row", write, tensor<2x3xf32>, ["A", "B"], 4>])
-    parameters([#tile.memref<"x", [0, 1, 2]>, #tile.memref<"o", [0, 1]>, #tile.memref<"row", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<2x3x3xf32>, ["A", "B", "B"], 4>, #launch.tensor<"o", write, tensor<8x2xf32>, ["C", "D"], 4>,
+             #launch.tensor<"row", write, tensor<2x3xf32>, ["A", "B"], 4>])
+    parameters([#launch.memref<"x", [0, 1, 2]>, #launch.memref<"o", [0, 1]>, #launch.memref<"row", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

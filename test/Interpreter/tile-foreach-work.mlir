@@ -18,10 +18,10 @@ gpu.module @persistent_module {
     }
     gpu.return
   }
-  tile.abi @persistent target("sm_80")
+  launch.abi @persistent target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1, work = dynamic>)
-    tensors([#tile.tensor<"x", read, tensor<7xf32>, ["A"], 4>, #tile.tensor<"o", write, tensor<7xf32>, ["A"], 4>])
-    parameters([#tile.memref<"x", [0]>, #tile.memref<"o", [0]>])
+    tensors([#launch.tensor<"x", read, tensor<7xf32>, ["A"], 4>, #launch.tensor<"o", write, tensor<7xf32>, ["A"], 4>])
+    parameters([#launch.memref<"x", [0]>, #launch.memref<"o", [0]>])
     grid([] affine_map<() -> (7)>) threads(32) shared_memory(0) persistent(1)
 }
 gpu.module @single_module {
@@ -34,9 +34,9 @@ gpu.module @single_module {
     }
     gpu.return
   }
-  tile.abi @single target("sm_80")
+  launch.abi @single target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<7xf32>, ["A"], 4>, #tile.tensor<"o", write, tensor<7xf32>, ["A"], 4>])
-    parameters([#tile.memref<"x", [0]>, #tile.memref<"o", [0]>])
+    tensors([#launch.tensor<"x", read, tensor<7xf32>, ["A"], 4>, #launch.tensor<"o", write, tensor<7xf32>, ["A"], 4>])
+    parameters([#launch.memref<"x", [0]>, #launch.memref<"o", [0]>])
     grid([] affine_map<() -> (5)>) threads(32) shared_memory(0)
 }

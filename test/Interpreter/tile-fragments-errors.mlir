@@ -19,9 +19,9 @@ gpu.module @m {
     tile.store %x, %o[%row, %first] dims [0, 1] fragments : tensor<8x16xf32, #tile.reg>, memref<12x32xf32>
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<12x32xf32>, ["A", "B"], 4>])
-    parameters([#tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"o", write, tensor<12x32xf32>, ["A", "B"], 4>])
+    parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

@@ -43,10 +43,10 @@ gpu.module @m {
     tile.store %d, %row[%c0] dims [0, -1] fragments : tensor<16x1xf32, #tile.reg>, memref<16xf32>
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<16x32xf32>, ["A", "B"], 4>, #tile.tensor<"o", write, tensor<16x32xf32>, ["A", "B"], 4>,
-             #tile.tensor<"back", write, tensor<16x32xf32>, ["A", "B"], 4>, #tile.tensor<"row", write, tensor<16xf32>, ["A"], 4>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.memref<"back", [0, 1]>, #tile.memref<"row", [0]>])
+    tensors([#launch.tensor<"x", read, tensor<16x32xf32>, ["A", "B"], 4>, #launch.tensor<"o", write, tensor<16x32xf32>, ["A", "B"], 4>,
+             #launch.tensor<"back", write, tensor<16x32xf32>, ["A", "B"], 4>, #launch.tensor<"row", write, tensor<16xf32>, ["A"], 4>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.memref<"back", [0, 1]>, #launch.memref<"row", [0]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

@@ -26,9 +26,9 @@ gpu.module @m {
     tile.store %s, %o[%c0, %c0] dims [0, 1] : tensor<4x4xi32, #tile.reg>, memref<4x4xi32>
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<2x3xi32>, ["A", "B"], 4>, #tile.tensor<"o", write, tensor<4x4xi32>, ["C", "C"], 4>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<2x3xi32>, ["A", "B"], 4>, #launch.tensor<"o", write, tensor<4x4xi32>, ["C", "C"], 4>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

@@ -29,9 +29,9 @@ gpu.module @m {
     }
     gpu.return
   }
-  tile.abi @f target("sm_90a")
+  launch.abi @f target("sm_90a")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?x1xi32>, ["S", "D"], 4>, #tile.tensor<"o", write, tensor<?x1xi32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<?x1xi32>, ["S", "D"], 4>, #launch.tensor<"o", write, tensor<?x1xi32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(32) shared_memory(0) cluster(2)
 }

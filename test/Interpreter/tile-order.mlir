@@ -18,9 +18,9 @@ gpu.module @m {
     tile.store %b, %o[%i, %c0] dims [0, 1] : tensor<1x2xf16, #tile.reg>, memref<?x?xf16>
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?x?xf16>, ["A", "B"], 2>, #tile.tensor<"o", write, tensor<?x?xf16>, ["B", "A"], 2>])
-    parameters([#tile.memref<"x", [1, 0]>, #tile.scalar<"factor", f16>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<?x?xf16>, ["A", "B"], 2>, #launch.tensor<"o", write, tensor<?x?xf16>, ["B", "A"], 2>])
+    parameters([#launch.memref<"x", [1, 0]>, #launch.scalar<"factor", f16>, #launch.memref<"o", [0, 1]>])
     grid(["B"] affine_map<()[b] -> (b)>) threads(32) shared_memory(0)
 }

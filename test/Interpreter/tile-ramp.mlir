@@ -19,9 +19,9 @@ gpu.module @m {
     tile.store %columns, %c[%c0, %c0] dims [0, 1] : tensor<1x4xf32, #tile.reg>, memref<1x4xf32>
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"r", write, tensor<3x1xf32>, ["A", "B"], 4>, #tile.tensor<"c", write, tensor<1x4xf32>, ["B", "C"], 4>])
-    parameters([#tile.memref<"r", [0, 1]>, #tile.memref<"c", [0, 1]>])
+    tensors([#launch.tensor<"r", write, tensor<3x1xf32>, ["A", "B"], 4>, #launch.tensor<"c", write, tensor<1x4xf32>, ["B", "C"], 4>])
+    parameters([#launch.memref<"r", [0, 1]>, #launch.memref<"c", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

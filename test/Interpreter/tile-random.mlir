@@ -29,9 +29,9 @@ gpu.module @m {
     tile.store %r, %o[%c0, %c0] dims [0, 1] : tensor<32x32xi32, #tile.reg>, memref<32x32xi32>
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 32, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<32x32xi32>, ["A", "B"], 4>])
-    parameters([#tile.scalar<"key", i64>, #tile.scalar<"stream", i64>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"o", write, tensor<32x32xi32>, ["A", "B"], 4>])
+    parameters([#launch.scalar<"key", i64>, #launch.scalar<"stream", i64>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) generator(1)
 }

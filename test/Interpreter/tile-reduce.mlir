@@ -22,10 +22,10 @@ gpu.module @m {
     tile.store %r, %rows[%c0] dims [-1, 0] : tensor<1x4xf32, #tile.reg>, memref<4xf32>
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<2x4xf32>, ["A", "B"], 4>, #tile.tensor<"max", write, tensor<2xf32>, ["A"], 4>,
-             #tile.tensor<"add", write, tensor<2x2xf32>, ["A", "A"], 4>, #tile.tensor<"rows", write, tensor<4xf32>, ["B"], 4>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"max", [0]>, #tile.memref<"add", [0, 1]>, #tile.memref<"rows", [0]>])
+    tensors([#launch.tensor<"x", read, tensor<2x4xf32>, ["A", "B"], 4>, #launch.tensor<"max", write, tensor<2xf32>, ["A"], 4>,
+             #launch.tensor<"add", write, tensor<2x2xf32>, ["A", "A"], 4>, #launch.tensor<"rows", write, tensor<4xf32>, ["B"], 4>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"max", [0]>, #launch.memref<"add", [0, 1]>, #launch.memref<"rows", [0]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

@@ -27,9 +27,9 @@ gpu.module @m {
       : tensor<6x1xi32, #tile.reg>, memref<2x4xi32>[index, tensor<6x1xi32, #tile.reg>]
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<6xi32>, ["A"], 4>, #tile.tensor<"o", write, tensor<2x4xi32>, ["C", "D"], 4>])
-    parameters([#tile.memref<"x", [0]>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<6xi32>, ["A"], 4>, #launch.tensor<"o", write, tensor<2x4xi32>, ["C", "D"], 4>])
+    parameters([#launch.memref<"x", [0]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

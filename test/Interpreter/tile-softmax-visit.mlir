@@ -57,9 +57,9 @@ gpu.module @visit_module {
     tile.store %out2, %o[%c1] dims [0, -1] : !row, memref<2xf32>
     gpu.return
   }
-  tile.abi @visit target("sm_80")
+  launch.abi @visit target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<4xi32>, ["A"], 4>, #tile.tensor<"o", write, tensor<2xf32>, ["B"], 4>])
-    parameters([#tile.memref<"x", [0]>, #tile.memref<"o", [0]>])
+    tensors([#launch.tensor<"x", read, tensor<4xi32>, ["A"], 4>, #launch.tensor<"o", write, tensor<2xf32>, ["B"], 4>])
+    parameters([#launch.memref<"x", [0]>, #launch.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

@@ -41,10 +41,10 @@ gpu.module @m {
     tile.store %ls, %lse[%c0] dims [0, -1] : !row, memref<2xf32>
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"s", read, tensor<2x4xf32>, ["M", "N"], 4>, #tile.tensor<"v", read, tensor<4x1xf16>, ["N", "D"], 2>,
-             #tile.tensor<"o", write, tensor<2x1xf32>, ["M", "D"], 4>, #tile.tensor<"lse", write, tensor<2xf32>, ["M"], 4>])
-    parameters([#tile.memref<"s", [0, 1]>, #tile.memref<"v", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.memref<"lse", [0]>])
+    tensors([#launch.tensor<"s", read, tensor<2x4xf32>, ["M", "N"], 4>, #launch.tensor<"v", read, tensor<4x1xf16>, ["N", "D"], 2>,
+             #launch.tensor<"o", write, tensor<2x1xf32>, ["M", "D"], 4>, #launch.tensor<"lse", write, tensor<2xf32>, ["M"], 4>])
+    parameters([#launch.memref<"s", [0, 1]>, #launch.memref<"v", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.memref<"lse", [0]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

@@ -1,10 +1,10 @@
 // Who draws a kernel's numbers again learns from its metadata which they are.
-// RUN: fovea-translate %s --tile-abi-to-metadata | FileCheck %s
+// RUN: fovea-translate %s --launch-abi-to-metadata | FileCheck %s
 // CHECK: "shared_memory": 0,
 // CHECK-NEXT: "generator": 1,
 // CHECK-NEXT: "constraints": []
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) generator(1)
   gpu.func @f() kernel {
     gpu.return

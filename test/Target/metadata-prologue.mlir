@@ -1,4 +1,4 @@
-// RUN: fovea-translate %s --split-input-file --tile-abi-to-metadata -verify-diagnostics | FileCheck %s
+// RUN: fovea-translate %s --split-input-file --launch-abi-to-metadata -verify-diagnostics | FileCheck %s
 
 // The kernel of a prologue is no kernel that a host asks for: it stands in the
 // other one's metadata, of which hosts that know no prologues refuse the version.
@@ -14,16 +14,16 @@
 // CHECK-NEXT: "overlapped": 1,
 // CHECK-NEXT: "constraints": []
 gpu.module @m {
-  tile.abi @summaries target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
-    parameters([#tile.pointer<"doc">, #tile.scratch<"least", ["B", "S"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 8)>>])
+  launch.abi @summaries target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
+    parameters([#launch.pointer<"doc">, #launch.scratch<"least", ["B", "S"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 8)>>])
     grid(["S"] affine_map<()[s] -> (s ceildiv 128)>) threads(32) shared_memory(0)
   gpu.func @summaries(%doc: !llvm.ptr, %least: !llvm.ptr<1>) kernel {
     gpu.return
   }
-  tile.abi @documents target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
-    parameters([#tile.scratch<"least", ["B", "S"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 8)>>])
+  launch.abi @documents target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
+    parameters([#launch.scratch<"least", ["B", "S"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 8)>>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(1024) prologue([@summaries]) overlapped
   gpu.func @documents(%least: !llvm.ptr<1>) kernel {
     gpu.return
@@ -38,16 +38,16 @@ gpu.module @m {
 // CHECK:      "prologue": [
 // CHECK-NEXT:   {"kernel":"queries","parameters":[{"kind":"pointer","tensor":"dq"},{"kind":"scalar","name":"scale","type":"f32"}]
 gpu.module @m {
-  tile.abi @queries target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"dq", write, tensor<?xf32>, ["S"], 4>])
-    parameters([#tile.pointer<"dq">, #tile.scalar<"scale", f32>])
+  launch.abi @queries target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"dq", write, tensor<?xf32>, ["S"], 4>])
+    parameters([#launch.pointer<"dq">, #launch.scalar<"scale", f32>])
     grid(["S"] affine_map<()[s] -> (s ceildiv 128)>) threads(32) shared_memory(0)
   gpu.func @queries(%dq: !llvm.ptr, %scale: f32) kernel {
     gpu.return
   }
-  tile.abi @keys target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"dq", write, tensor<?xf32>, ["S"], 4>])
-    parameters([#tile.scalar<"scale", f32>])
+  launch.abi @keys target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"dq", write, tensor<?xf32>, ["S"], 4>])
+    parameters([#launch.scalar<"scale", f32>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(1024) prologue([@queries])
   gpu.func @keys(%scale: f32) kernel {
     gpu.return
@@ -57,16 +57,16 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{parameter #0 of 'summaries' is still #tile.scratch_memref}}
-  tile.abi @summaries target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
-    parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s ceildiv 128)>>])
+  // expected-error@+1 {{parameter #0 of 'summaries' is still #launch.scratch_memref}}
+  launch.abi @summaries target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
+    parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s ceildiv 128)>>])
     grid(["S"] affine_map<()[s] -> (s ceildiv 128)>) threads(32) shared_memory(0)
   gpu.func @summaries(%least: memref<?xi32>) kernel {
     gpu.return
   }
-  tile.abi @documents target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
+  launch.abi @documents target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"doc", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(1024) prologue([@summaries])
   gpu.func @documents() kernel {

@@ -1,5 +1,5 @@
-// RUN: fovea-translate %s --tile-abi-to-metadata | FileCheck %s
-// RUN: fovea-translate %s --tile-abi-to-metadata | %python -m json.tool
+// RUN: fovea-translate %s --launch-abi-to-metadata | FileCheck %s
+// RUN: fovea-translate %s --launch-abi-to-metadata | %python -m json.tool
 
 // CHECK:      "version": 1,
 // CHECK-NEXT: "kernel": "causal",
@@ -28,13 +28,13 @@ gpu.module @kernels {
   gpu.func @causal(%q: !llvm.ptr, %lse: !llvm.ptr, %n: i32, %s: i64, %scale: f32) kernel {
     gpu.return
   }
-  tile.abi @causal target("sm_80")
+  launch.abi @causal target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2, dots = [<"s", a_in_registers>]>)
-    tensors([#tile.tensor<"q", read, tensor<?x?x8x64xbf16>, ["B", "Sq", "Hq", "D"], 16>,
-             #tile.tensor<"lse", write, tensor<?x8x?xf32>, ["B", "Hq", "Sq"], 4>])
-    parameters([#tile.pointer<"q">, #tile.pointer<"lse">, #tile.size<"Sq">, #tile.stride<"q", 1>,
-                #tile.scalar<"scale", f32>])
+    tensors([#launch.tensor<"q", read, tensor<?x?x8x64xbf16>, ["B", "Sq", "Hq", "D"], 16>,
+             #launch.tensor<"lse", write, tensor<?x8x?xf32>, ["B", "Hq", "Sq"], 4>])
+    parameters([#launch.pointer<"q">, #launch.pointer<"lse">, #launch.size<"Sq">, #launch.stride<"q", 1>,
+                #launch.scalar<"scale", f32>])
     grid(["B", "Sq"] affine_map<()[b, s] -> (b * 8 * (s ceildiv 128))>)
     threads(128) shared_memory(65536)
-    constraints([#tile.multiple<"Hq", of "B">, #tile.at_most<"Sq", 1073741824>])
+    constraints([#launch.multiple<"Hq", of "B">, #launch.at_most<"Sq", 1073741824>])
 }

@@ -21,9 +21,9 @@
 !b = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !s = memref<128x64xf32, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"d", write, tensor<?x64xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"o", [0, 1]>, #tile.memref<"d", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"d", write, tensor<?x64xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"o", [0, 1]>, #launch.memref<"d", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%o: !o, %d: !d) kernel {
     %b = warp.alloc : !b

@@ -18,12 +18,12 @@
 !q = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !k = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a")
+  launch.abi @f target("sm_90a")
     plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
          roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"q", read, tensor<?x?x64xbf16>, ["S", "H", "D"], 16>, #tile.tensor<"k", read, tensor<?x?x64xbf16>, ["Sk", "H", "D"], 16>,
-             #tile.tensor<"v", read, tensor<?x?x64xbf16>, ["Sk", "H", "D"], 16>, #tile.tensor<"o", write, tensor<?x?x64xbf16>, ["S", "H", "D"], 16>])
-    parameters([#tile.memref<"q", [1, 0, 2]>, #tile.memref<"k", [1, 0, 2]>, #tile.memref<"v", [1, 0, 2]>, #tile.memref<"o", [1, 0, 2]>])
+    tensors([#launch.tensor<"q", read, tensor<?x?x64xbf16>, ["S", "H", "D"], 16>, #launch.tensor<"k", read, tensor<?x?x64xbf16>, ["Sk", "H", "D"], 16>,
+             #launch.tensor<"v", read, tensor<?x?x64xbf16>, ["Sk", "H", "D"], 16>, #launch.tensor<"o", write, tensor<?x?x64xbf16>, ["S", "H", "D"], 16>])
+    parameters([#launch.memref<"q", [1, 0, 2]>, #launch.memref<"k", [1, 0, 2]>, #launch.memref<"v", [1, 0, 2]>, #launch.memref<"o", [1, 0, 2]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%q: !global, %k: !global, %v: !global, %o: !global) kernel {
     %bq = warp.alloc : !q

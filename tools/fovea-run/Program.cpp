@@ -36,9 +36,9 @@ static ByName<func::FuncOp> collectFunctions(ModuleOp module) {
   return result;
 }
 
-static ByName<tile::AbiOp> collectKernels(ModuleOp module) {
-  ByName<tile::AbiOp> result;
-  for (tile::AbiOp op : tile::getEntryKernels(module))
+static ByName<launch::AbiOp> collectKernels(ModuleOp module) {
+  ByName<launch::AbiOp> result;
+  for (launch::AbiOp op : launch::getEntryKernels(module))
     result.emplace_back(op.getKernel(), op);
   return result;
 }
@@ -114,7 +114,7 @@ void fovea::run::setCompileOptions(const Options &options,
 Level Program::getLevel() const {
   if (!abi)
     return Level::Attn;
-  tile::AbiOp op = abi;
+  launch::AbiOp op = abi;
   Operation *kernel =
       SymbolTable::lookupNearestSymbolFrom(op, op.getKernelAttr());
   WalkResult walk = kernel->walk([](Operation *op) {
@@ -142,7 +142,7 @@ std::optional<Program> fovea::run::lowerTo(Level level, const Program &program,
   Program lowered;
   lowered.module = program.module.get().clone();
   func::FuncOp function = program.function;
-  tile::AbiOp abi = program.abi;
+  launch::AbiOp abi = program.abi;
   StringRef name = function ? function.getName() : abi.getKernel();
   // Only what runs is lowered, or the kernels of a program that has some.
   if (function)

@@ -28,7 +28,7 @@ struct Program {
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function; // at level attn
-  tile::AbiOp abi;             // at levels tile and warp
+  launch::AbiOp abi;           // at levels tile and warp
   interp::Signature signature;
 
   Level getLevel() const;

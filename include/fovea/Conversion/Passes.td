@@ -18,7 +18,7 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
   let description = [{
     Each `func.func` that holds one attn op on its own arguments, and returns
     its results, becomes a `gpu.module` with one kernel, a `gpu.func` of the
-    function's name, and the `tile.abi` that says how to call it. A CTA computes
+    function's name, and the `launch.abi` that says how to call it. A CTA computes
     one tile of queries of one head of one batch entry; the KV loop appears as
     one `tile.softmax_sum`. Regions are cloned onto tiles. The function goes if
     nothing refers to it, else it stays as a declaration.
@@ -52,6 +52,7 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::math::MathDialect",
+                           "::fovea::launch::LaunchDialect",
                            "::fovea::tile::TileDialect",
                            "::fovea::warp::WarpDialect"];
   let statistics = [
@@ -106,7 +107,7 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     Register tiles become one vector a thread, by their layouts; copies, dots
     and pipelines become NVVM ops; memref arguments become pointers, sizes and
-    strides, and the kernel's `tile.abi` says so. Arguments that nothing reads
+    strides, and the kernel's `launch.abi` says so. Arguments that nothing reads
     are dropped. What is left is upstream: arith, math, scf, vector, gpu, llvm
     and nvvm.
 

@@ -25,7 +25,7 @@ namespace fovea::interp {
 /// warp level runs as far as that goes, and outputs are not complete. Failures
 /// are emitted as diagnostics.
 llvm::LogicalResult
-runKernel(tile::AbiOp abi, const InterpreterRegistry &registry,
+runKernel(launch::AbiOp abi, const InterpreterRegistry &registry,
           llvm::ArrayRef<Argument> inputs, llvm::ArrayRef<HostTensor> outputs,
           const DimSizes &sizes, Precision precision = Precision::Typed,
           uint64_t seed = 0, WarpTrace *trace = nullptr);

@@ -10,7 +10,7 @@
 #define FOVEA_INTERPRETER_SIGNATURE_H
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
-#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Interpreter/HostTensor.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -55,7 +55,7 @@ struct Signature {
   llvm::SmallVector<attn::Contents> contents;
 
   static llvm::FailureOr<Signature> get(mlir::func::FuncOp function);
-  static llvm::FailureOr<Signature> get(tile::AbiOp abi);
+  static llvm::FailureOr<Signature> get(launch::AbiOp abi);
 
   /// Input index, or -1.
   int64_t findInput(llvm::StringRef name) const;

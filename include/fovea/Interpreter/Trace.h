@@ -9,7 +9,7 @@
 #ifndef FOVEA_INTERPRETER_TRACE_H
 #define FOVEA_INTERPRETER_TRACE_H
 
-#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Launch/IR/Launch.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -42,7 +42,7 @@ public:
   explicit WarpTrace(size_t maxEvents) : maxEvents(maxEvents) {}
 
   bool isFull() const { return events.size() >= maxEvents; }
-  llvm::json::Value toJSON(tile::AbiOp abi);
+  llvm::json::Value toJSON(launch::AbiOp abi);
 
   /// For the interpreter: `agent` has executed `op`.
   void record(mlir::Operation *op, Agent &agent);

@@ -14,7 +14,7 @@
 #ifndef FOVEA_TARGET_METADATA_H
 #define FOVEA_TARGET_METADATA_H
 
-#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Launch/IR/Launch.h"
 
 namespace fovea {
 /// The latest version that `writeMetadata` writes.
@@ -22,9 +22,9 @@ constexpr int64_t kMetadataVersion = 3;
 
 /// Writes the launch metadata of one kernel. Fails with a diagnostic at `abi`
 /// if a parameter is not final yet.
-llvm::LogicalResult writeMetadata(tile::AbiOp abi, llvm::raw_ostream &os);
+llvm::LogicalResult writeMetadata(launch::AbiOp abi, llvm::raw_ostream &os);
 
-/// Registers the translation `tile-abi-to-metadata`: the metadata of the only
+/// Registers the translation `launch-abi-to-metadata`: the metadata of the only
 /// kernel in a module, read with the dialects of `registerDialects`.
 void registerMetadataTranslation(
     void (*registerDialects)(mlir::DialectRegistry &));

@@ -9,7 +9,7 @@
 #ifndef FOVEA_TARGET_SCHEDULE_H
 #define FOVEA_TARGET_SCHEDULE_H
 
-#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Target/Target.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -114,10 +114,10 @@ llvm::SmallVector<llvm::StringRef> getFieldNames(llvm::StringRef list);
 
 /// To be called where a pass can't do what `field` of the kernel's schedule
 /// says. An error at `where` if the field was set by hand, else a remark.
-mlir::LogicalResult reportMissed(mlir::Operation *where, tile::AbiOp abi,
+mlir::LogicalResult reportMissed(mlir::Operation *where, launch::AbiOp abi,
                                  llvm::StringRef field,
                                  const llvm::Twine &reason);
-/// The same before there is a 'tile.abi'.
+/// The same before there is a 'launch.abi'.
 mlir::LogicalResult reportMissed(mlir::Operation *where, llvm::StringRef kernel,
                                  bool isAsked, llvm::StringRef field,
                                  const llvm::Twine &reason);

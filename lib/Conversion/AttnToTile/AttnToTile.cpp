@@ -34,7 +34,7 @@ namespace {
 struct Argument {
   std::string name;
   Type type;
-  tile::Access access;
+  launch::Access access;
   SmallVector<std::string> dims;
   SmallVector<int64_t> order;
   bool isCopied;
@@ -55,13 +55,13 @@ static SmallVector<Argument> collectArguments(attn::KernelOpInterface op) {
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     SmallVector<std::string> dims = op.getOperandDimNames(index);
     arguments.push_back(
-        {op.getOperandName(index), operand.getType(), tile::Access::Read, dims,
-         op.getOperandMemoryOrder(index), op.isOperandCopied(index)});
+        {op.getOperandName(index), operand.getType(), launch::Access::Read,
+         dims, op.getOperandMemoryOrder(index), op.isOperandCopied(index)});
   }
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
     SmallVector<std::string> dims = op.getResultDimNames(index);
     arguments.push_back(
-        {op.getResultName(index), result.getType(), tile::Access::Write, dims,
+        {op.getResultName(index), result.getType(), launch::Access::Write, dims,
          op.getResultMemoryOrder(index), op.isResultCopied(index)});
   }
   return arguments;
@@ -136,7 +136,7 @@ static SmallVector<Attribute> describeTensors(ArrayRef<Argument> arguments,
     bool contiguous = !strides.empty() && strides.back() == 1;
     int64_t bytes = std::max<int64_t>(
         1, tensor.getElementType().getIntOrFloatBitWidth() / 8);
-    tensors.push_back(tile::TensorAttr::get(
+    tensors.push_back(launch::TensorAttr::get(
         b.getContext(), argument.name, argument.access, tensor,
         b.getArrayAttr(dims), contiguous ? 16 : bytes));
   }
@@ -187,12 +187,12 @@ describeParameters(Builder &builder, ArrayRef<Argument> arguments) {
     auto tensor = dyn_cast<RankedTensorType>(argument.type);
     if (!tensor) {
       types.push_back(argument.type);
-      parameters.push_back(tile::ScalarParameterAttr::get(
+      parameters.push_back(launch::ScalarParameterAttr::get(
           context, argument.name, argument.type));
       continue;
     }
     types.push_back(getMemRefType(tensor, argument.order, argument.isCopied));
-    parameters.push_back(tile::MemRefParameterAttr::get(
+    parameters.push_back(launch::MemRefParameterAttr::get(
         context, argument.name, builder.getDenseI64ArrayAttr(argument.order)));
   }
   return {types, parameters};
@@ -204,14 +204,14 @@ static ArrayAttr describeConstraints(Builder &builder,
   MLIRContext *context = builder.getContext();
   SmallVector<Attribute> constraints;
   for (const auto &[size, of] : op.getDimMultiples())
-    constraints.push_back(tile::MultipleAttr::get(context, size, of));
+    constraints.push_back(launch::MultipleAttr::get(context, size, of));
   for (const auto &[size, limit] : op.getDimLimits())
-    constraints.push_back(tile::AtMostAttr::get(context, size, limit));
+    constraints.push_back(launch::AtMostAttr::get(context, size, limit));
   for (const attn::DimCover &cover : op.getDimCovers())
     constraints.push_back(
-        tile::CoversAttr::get(context, cover.dim, cover.block, cover.of));
+        launch::CoversAttr::get(context, cover.dim, cover.block, cover.of));
   for (const std::string &size : op.getNonEmptyDims())
-    constraints.push_back(tile::AtLeastAttr::get(context, size, 1));
+    constraints.push_back(launch::AtLeastAttr::get(context, size, 1));
   return builder.getArrayAttr(constraints);
 }
 
@@ -221,8 +221,8 @@ static ArrayAttr describeContents(Builder &builder,
   SmallVector<Attribute> contents;
   for (const attn::Contents &said : op.getContents())
     contents.push_back(
-        tile::ContentsAttr::get(builder.getContext(), said.tensor, said.of,
-                                said.ascending, said.block, said.entries));
+        launch::ContentsAttr::get(builder.getContext(), said.tensor, said.of,
+                                  said.ascending, said.block, said.entries));
   return contents.empty() ? ArrayAttr() : builder.getArrayAttr(contents);
 }
 
@@ -273,7 +273,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     persistent = builder.getI64IntegerAttr((*chosen)->minBlocks);
   llvm::append_range(parameters, kb.scratch);
   builder.setInsertionPoint(kernel);
-  auto abi = tile::AbiOp::create(
+  auto abi = launch::AbiOp::create(
       builder, loc, SymbolRefAttr::get(kernel), builder.getStringAttr(target),
       *chosen, builder.getArrayAttr(tensors), builder.getArrayAttr(parameters),
       builder.getArrayAttr(sizes),

@@ -41,7 +41,7 @@ class BackwardLowering final : public KernelLowering {
 public:
   explicit BackwardLowering(attn::BackwardOp op) : op(op) {}
   FailureOr<plan::KernelAttr> emit(KernelBuilder &kb) override;
-  LogicalResult emitPrologue(KernelBuilder &kb, tile::AbiOp main) override;
+  LogicalResult emitPrologue(KernelBuilder &kb, launch::AbiOp main) override;
 
 private:
   LogicalResult choosePlans(KernelBuilder &kb);
@@ -59,7 +59,7 @@ private:
   /// The extremes that a kernel asks for: what kernels share is the main one's.
   void declareSummaries(KernelBuilder &kb, const BackwardPart &part);
   LogicalResult emitBefore(KernelBuilder &kb, const BackwardPart &part,
-                           tile::AbiOp main);
+                           launch::AbiOp main);
 
   attn::BackwardOp op;
   BackwardPlans plans;
@@ -177,7 +177,7 @@ FailureOr<plan::KernelAttr> BackwardLowering::emit(KernelBuilder &kb) {
 
 LogicalResult BackwardLowering::emitBefore(KernelBuilder &kb,
                                            const BackwardPart &part,
-                                           tile::AbiOp main) {
+                                           launch::AbiOp main) {
   plan::KernelAttr plan = getPlan(part);
   SizeExpressions sizes(kb, /*operand=*/part.hasQueryTiles() ? 0 : 1);
   AffineExpr rows = sizes.getSize(2);
@@ -196,14 +196,14 @@ LogicalResult BackwardLowering::emitBefore(KernelBuilder &kb,
   kb.hasWideIndex |= inner.hasWideIndex;
   // The host asks the main kernel which numbers are drawn.
   if (inner.generator) {
-    tile::lookupAbi(inner.kernel).setGeneratorAttr(inner.generator);
+    launch::lookupAbi(inner.kernel).setGeneratorAttr(inner.generator);
     main.setGeneratorAttr(inner.generator);
   }
   return success();
 }
 
 LogicalResult BackwardLowering::emitPrologue(KernelBuilder &kb,
-                                             tile::AbiOp main) {
+                                             launch::AbiOp main) {
   for (const BackwardPart &part : ArrayRef(parts).drop_back())
     if (failed(emitBefore(kb, part, main)))
       return failure();

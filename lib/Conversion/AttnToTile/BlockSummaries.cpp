@@ -290,7 +290,7 @@ static AffineExpr getGroups(const KernelBuilder::Summary &summary,
   return groups.replaceSymbols(symbols);
 }
 
-void fovea::buildSummaries(const KernelBuilder &kb, tile::AbiOp main) {
+void fovea::buildSummaries(const KernelBuilder &kb, launch::AbiOp main) {
   MLIRContext *context = main.getContext();
   Location loc = main.getLoc();
   llvm::SetVector<unsigned> arguments;

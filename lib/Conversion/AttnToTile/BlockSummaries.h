@@ -68,7 +68,7 @@ private:
 
 /// Makes the kernel that finds the extremes which `kb` has declared, with its
 /// ABI, beside the kernel whose ABI is `main`; makes it its prologue.
-void buildSummaries(const KernelBuilder &kb, tile::AbiOp main);
+void buildSummaries(const KernelBuilder &kb, launch::AbiOp main);
 
 } // namespace fovea
 

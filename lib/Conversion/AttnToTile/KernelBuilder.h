@@ -10,6 +10,7 @@
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNELBUILDER_H
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Target/ScheduleTable.h"
 
@@ -61,13 +62,13 @@ struct KernelBuilder {
     int64_t dim, block;
     /// Number of the kernel's argument for it, and what that is.
     unsigned argument;
-    tile::ScratchMemRefParameterAttr memory;
+    launch::ScratchMemRefParameterAttr memory;
   };
   llvm::SmallVector<Summary> summaries = {};
   /// The order of packed sequences, if a prologue finds one.
   std::optional<SequenceOrder> sequenceOrder = {};
   /// Scratch memory that the prologue fills: the kernel's last arguments.
-  llvm::SmallVector<tile::ScratchMemRefParameterAttr> scratch = {};
+  llvm::SmallVector<launch::ScratchMemRefParameterAttr> scratch = {};
   PackedHeads packedHeads = {};
   /// What the main kernel's tiles are, where it is not what the op says.
   std::optional<attn::WorkDims> workDims = {};

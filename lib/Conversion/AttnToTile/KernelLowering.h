@@ -23,7 +23,7 @@ public:
   virtual mlir::FailureOr<plan::KernelAttr> emit(KernelBuilder &kb) = 0;
   /// Makes the kernels that run before the main one, whose ABI is `main`.
   virtual mlir::LogicalResult emitPrologue(KernelBuilder &kb,
-                                           tile::AbiOp main) {
+                                           launch::AbiOp main) {
     return mlir::success();
   }
 };

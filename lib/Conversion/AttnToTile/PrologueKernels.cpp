@@ -34,7 +34,7 @@ unsigned fovea::declareScratch(KernelBuilder &kb, StringRef name,
     auto constant = dyn_cast<AffineConstantExpr>(extent);
     shape.push_back(constant ? constant.getValue() : ShapedType::kDynamic);
   }
-  kb.scratch.push_back(tile::ScratchMemRefParameterAttr::get(
+  kb.scratch.push_back(launch::ScratchMemRefParameterAttr::get(
       context, name, sizes,
       AffineMapAttr::get(AffineMap::get(0, sizes.size(), extents, context))));
   unsigned position = kb.kernel.getNumArguments();
@@ -44,23 +44,24 @@ unsigned fovea::declareScratch(KernelBuilder &kb, StringRef name,
 }
 
 /// Lets the main kernel get ready under its prologue, where the target can.
-static void emitOverlap(OpBuilder &b, tile::AbiOp main, const KernelBuilder &kb,
-                        plan::KernelAttr plan, bool isFirst) {
+static void emitOverlap(OpBuilder &b, launch::AbiOp main,
+                        const KernelBuilder &kb, plan::KernelAttr plan,
+                        bool isFirst) {
   const TargetInfo *target = lookupTarget(main.getTarget());
   if (!kb.overlapPrologue || !target || !target->overlapsLaunches)
     return;
   // CTAs that have roles leave no room for others beside them.
   if (!plan.hasRoles())
-    tile::AllowOverlapOp::create(b, main.getLoc());
+    launch::AllowOverlapOp::create(b, main.getLoc());
   if (!isFirst)
     return;
   gpu::GPUFuncOp kernel = kb.kernel;
   OpBuilder start = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  tile::AwaitPrologueOp::create(start, main.getLoc());
+  launch::AwaitPrologueOp::create(start, main.getLoc());
 }
 
 gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
-                                          tile::AbiOp main,
+                                          launch::AbiOp main,
                                           const PrologueKernel &described) {
   Location loc = main.getLoc();
   gpu::GPUFuncOp mainKernel = kb.kernel;
@@ -69,9 +70,9 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
   for (unsigned argument : described.arguments) {
     types.push_back(mainKernel.getArgument(argument).getType());
     parameters.push_back(main.getParameters()[argument]);
-    if (auto memref = dyn_cast<tile::MemRefParameterAttr>(parameters.back()))
+    if (auto memref = dyn_cast<launch::MemRefParameterAttr>(parameters.back()))
       tensors.push_back(
-          tile::lookupTensor(main.getTensors(), memref.getTensor()));
+          launch::lookupTensor(main.getTensors(), memref.getTensor()));
   }
 
   b.setInsertionPointToEnd(main->getBlock());
@@ -80,17 +81,17 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
       b.getFunctionType(types, {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   b.setInsertionPoint(kernel);
-  tile::AbiOp::create(b, loc, SymbolRefAttr::get(kernel), main.getTargetAttr(),
-                      described.plan, b.getArrayAttr(tensors),
-                      b.getArrayAttr(parameters), described.sizes,
-                      AffineMapAttr::get(AffineMap::get(
-                          0, described.sizes.size(), described.ctas)),
-                      b.getI64IntegerAttr(kLanes * described.plan->warps),
-                      b.getI64IntegerAttr(0), b.getArrayAttr({}),
-                      /*persistent=*/IntegerAttr(),
-                      /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
-                      /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr(),
-                      /*generator=*/IntegerAttr());
+  launch::AbiOp::create(
+      b, loc, SymbolRefAttr::get(kernel), main.getTargetAttr(), described.plan,
+      b.getArrayAttr(tensors), b.getArrayAttr(parameters), described.sizes,
+      AffineMapAttr::get(
+          AffineMap::get(0, described.sizes.size(), described.ctas)),
+      b.getI64IntegerAttr(kLanes * described.plan->warps),
+      b.getI64IntegerAttr(0), b.getArrayAttr({}),
+      /*persistent=*/IntegerAttr(),
+      /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
+      /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr(),
+      /*generator=*/IntegerAttr());
 
   SmallVector<Attribute> prologue;
   if (ArrayAttr before = main.getPrologueAttr())

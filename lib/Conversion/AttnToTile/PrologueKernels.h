@@ -55,7 +55,7 @@ struct PrologueKernel {
 /// target lets them overlap. Its body goes where `b` stands then: at its end.
 mlir::gpu::GPUFuncOp beginPrologueKernel(mlir::OpBuilder &b,
                                          const KernelBuilder &kb,
-                                         tile::AbiOp main,
+                                         launch::AbiOp main,
                                          const PrologueKernel &described);
 
 } // namespace fovea

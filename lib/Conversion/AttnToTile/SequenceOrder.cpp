@@ -169,14 +169,14 @@ void OrderEmitter::emit(Value first) {
                             ValueRange{index(row), places}, exists);
 }
 
-void fovea::buildSequenceOrder(const KernelBuilder &kb, tile::AbiOp main) {
+void fovea::buildSequenceOrder(const KernelBuilder &kb, launch::AbiOp main) {
   const SequenceOrder &order = *kb.sequenceOrder;
   ScheduleFields fields;
   fields.tileM = kCompared;
   fields.tileN = kPlaced;
   fields.warps = fields.stages = 1;
-  auto memory =
-      cast<tile::ScratchMemRefParameterAttr>(main.getParameters()[order.order]);
+  auto memory = cast<launch::ScratchMemRefParameterAttr>(
+      main.getParameters()[order.order]);
   AffineExpr entries = memory.getExtents().getValue().getResults().back();
   unsigned arguments[] = {order.queryOffsets, order.keyOffsets, order.order};
   OpBuilder b(main.getContext());

@@ -28,7 +28,7 @@ mlir::Value declareSequenceOrder(KernelBuilder &kb, unsigned firstOffsets,
 
 /// Makes the kernel that finds the order which `kb` has declared, with its ABI,
 /// beside the kernel whose ABI is `main`; one more kernel of its prologue.
-void buildSequenceOrder(const KernelBuilder &kb, tile::AbiOp main);
+void buildSequenceOrder(const KernelBuilder &kb, launch::AbiOp main);
 
 } // namespace fovea
 

@@ -310,7 +310,7 @@ void TileToWarpPass::runOnKernel() {
   buffers.clear();
   fragments.clear();
   ones.clear();
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   plan = abi.getPlan();

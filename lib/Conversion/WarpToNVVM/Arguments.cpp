@@ -32,7 +32,7 @@ struct ArgumentList {
     if (!argument) {
       Value narrow =
           add(b.getI32Type(),
-              tile::SizeParameterAttr::get(b.getContext(), name), loc);
+              launch::SizeParameterAttr::get(b.getContext(), name), loc);
       argument = arith::ExtUIOp::create(b, loc, b.getI64Type(), narrow);
     }
     return argument;
@@ -69,7 +69,7 @@ static Value emitExpression(ArgumentList &list, OpBuilder &b, Location loc,
 
 /// Scratch memory: its strides follow from its extents.
 static Value expandScratch(ArgumentList &list, OpBuilder &b, MemRefType type,
-                           tile::ScratchMemRefParameterAttr parameter,
+                           launch::ScratchMemRefParameterAttr parameter,
                            Location loc) {
   SmallVector<Value> parts = {
       list.add(LLVM::LLVMPointerType::get(b.getContext(), 1),
@@ -89,12 +89,12 @@ static Value expandScratch(ArgumentList &list, OpBuilder &b, MemRefType type,
 }
 
 static Value expandMemRef(ArgumentList &list, OpBuilder &b, MemRefType type,
-                          tile::MemRefParameterAttr parameter,
-                          tile::TensorAttr tensor, Location loc) {
+                          launch::MemRefParameterAttr parameter,
+                          launch::TensorAttr tensor, Location loc) {
   MLIRContext *context = b.getContext();
   Value pointer = list.add(
       LLVM::LLVMPointerType::get(context, 1),
-      tile::PointerParameterAttr::get(context, parameter.getTensor()), loc);
+      launch::PointerParameterAttr::get(context, parameter.getTensor()), loc);
   SmallVector<Value> parts = {pointer};
   for (auto [dim, size] : llvm::enumerate(type.getShape())) {
     if (!ShapedType::isDynamic(size)) {
@@ -118,8 +118,8 @@ static Value expandMemRef(ArgumentList &list, OpBuilder &b, MemRefType type,
     unsigned bits = isRow ? 32 : 64;
     Value argument = list.add(
         b.getIntegerType(bits),
-        tile::StrideParameterAttr::get(context, parameter.getTensor(),
-                                       parameter.getOrder()[dim], bits),
+        launch::StrideParameterAttr::get(context, parameter.getTensor(),
+                                         parameter.getOrder()[dim], bits),
         loc);
     parts.push_back(emitToI64(b, loc, argument));
   }
@@ -153,7 +153,7 @@ static LogicalResult fillPointersIn(gpu::GPUFuncOp kernel) {
   return success();
 }
 
-LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   ArgumentList list{kernel, {}, {}};
   OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
   unsigned count = kernel.getNumArguments();
@@ -162,10 +162,10 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
     Attribute parameter = abi.getParameters()[index];
     Location loc = argument.getLoc();
     // That arguments match their parameters the ABI verifies.
-    if (auto memref = dyn_cast<tile::MemRefParameterAttr>(parameter)) {
+    if (auto memref = dyn_cast<launch::MemRefParameterAttr>(parameter)) {
       auto type = cast<MemRefType>(argument.getType());
-      tile::TensorAttr tensor =
-          tile::lookupTensor(abi.getTensors(), memref.getTensor());
+      launch::TensorAttr tensor =
+          launch::lookupTensor(abi.getTensors(), memref.getTensor());
       SmallVector<int64_t> strides;
       int64_t offset;
       if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0)
@@ -175,7 +175,8 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
           expandMemRef(list, b, type, memref, tensor, loc));
       continue;
     }
-    if (auto scratch = dyn_cast<tile::ScratchMemRefParameterAttr>(parameter)) {
+    if (auto scratch =
+            dyn_cast<launch::ScratchMemRefParameterAttr>(parameter)) {
       auto type = cast<MemRefType>(argument.getType());
       argument.replaceAllUsesWith(expandScratch(list, b, type, scratch, loc));
       continue;
@@ -194,7 +195,7 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
   return fillPointersIn(kernel);
 }
 
-void fovea::dropUnusedArguments(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+void fovea::dropUnusedArguments(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   // Casts and extensions that nobody reads keep arguments alive.
   SmallVector<Operation *> dead;
   Block &entry = kernel.getBody().front();

@@ -315,7 +315,8 @@ LogicalResult RolePipeline::lowerUsers() {
   return success();
 }
 
-LogicalResult fovea::lowerRolePipelines(gpu::GPUFuncOp kernel, tile::AbiOp abi,
+LogicalResult fovea::lowerRolePipelines(gpu::GPUFuncOp kernel,
+                                        launch::AbiOp abi,
                                         const Specialization &roles) {
   if (!roles.hasRoles())
     return success();

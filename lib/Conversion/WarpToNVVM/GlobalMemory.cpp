@@ -156,13 +156,13 @@ static Value toMemory(OpBuilder &b, Location loc, Value value) {
   return arith::ExtUIOp::create(b, loc, b.getI8Type(), value);
 }
 
-static bool canExchange(tile::AbiOp abi, RankedTensorType tile,
+static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
                         const GlobalView &view, BoxAccess &access);
 
 namespace {
 struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   LoadLowering(const TypeConverter &converter, MLIRContext *context,
-               tile::AbiOp abi, VectorLoads &ways)
+               launch::AbiOp abi, VectorLoads &ways)
       : OpConversionPattern(converter, context), abi(abi), ways(ways) {}
 
   LogicalResult
@@ -237,13 +237,13 @@ private:
   SmallVector<Value> loadThroughLocalMemory(tile::LoadOp op, BoxAccess &access,
                                             int32_t count, OpBuilder &b) const;
 
-  tile::AbiOp abi;
+  launch::AbiOp abi;
   VectorLoads &ways;
 };
 
 struct StoreLowering : OpConversionPattern<tile::StoreOp> {
   StoreLowering(const TypeConverter &converter, MLIRContext *context,
-                tile::AbiOp abi)
+                launch::AbiOp abi)
       : OpConversionPattern(converter, context), abi(abi) {}
 
   LogicalResult
@@ -271,7 +271,7 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
         vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
     Type element = tile.getElementType();
     int64_t count = elements->getNumResults();
-    const TargetInfo *target = lookupTarget(tile::AbiOp(abi).getTarget());
+    const TargetInfo *target = lookupTarget(launch::AbiOp(abi).getTarget());
     bool addsPairs = target && target->addsVectors;
     if (op.getFragments()) {
       storeFragments(op, elements.getResults(), access, addsPairs, rewriter);
@@ -310,7 +310,7 @@ private:
   static void storeExchanged(OpBuilder &b, Location loc, Value tile,
                              BoxAccess &access);
 
-  tile::AbiOp abi;
+  launch::AbiOp abi;
 };
 
 struct GatherLowering : OpConversionPattern<tile::GatherOp> {
@@ -497,21 +497,21 @@ SmallVector<Value> LoadLowering::loadThroughLocalMemory(tile::LoadOp op,
 }
 
 /// Bytes that the start of each row of memory is a multiple of, by the ABI.
-int64_t fovea::getAlignment(tile::AbiOp abi, const GlobalView &view) {
+int64_t fovea::getAlignment(launch::AbiOp abi, const GlobalView &view) {
   auto argument = dyn_cast<BlockArgument>(view.pointer);
   if (!argument || argument.getArgNumber() >= abi.getParameters().size())
     return 1;
-  auto pointer = dyn_cast<tile::PointerParameterAttr>(
+  auto pointer = dyn_cast<launch::PointerParameterAttr>(
       abi.getParameters()[argument.getArgNumber()]);
-  tile::TensorAttr tensor =
-      pointer ? tile::lookupTensor(abi.getTensors(), pointer.getTensor())
-              : tile::TensorAttr();
+  launch::TensorAttr tensor =
+      pointer ? launch::lookupTensor(abi.getTensors(), pointer.getTensor())
+              : launch::TensorAttr();
   return tensor ? tensor.getAlignment() : 1;
 }
 
 /// Kernels that store between tiles of work do so in few instructions, 16 bytes
 /// each, after the four lanes that share rows exchanged their words.
-static bool canExchange(tile::AbiOp abi, RankedTensorType tile,
+static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
                         const GlobalView &view, BoxAccess &access) {
   constexpr int64_t kWideBytes = 16, kQuadColumns = 32;
   return warp::hasStoreFragments(tile) && tile.getElementTypeBitWidth() == 16 &&
@@ -721,7 +721,7 @@ ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
 
 void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
-                                         tile::AbiOp abi,
+                                         launch::AbiOp abi,
                                          const Specialization &roles,
                                          VectorLoads &ways,
                                          Coordinates &coordinates) {

@@ -211,7 +211,7 @@ static void lowerFinish(warp::FinishWorkOp op, Value counters, Value leader) {
   op.erase();
 }
 
-static LogicalResult lowerWork(gpu::GPUFuncOp kernel, tile::AbiOp abi,
+static LogicalResult lowerWork(gpu::GPUFuncOp kernel, launch::AbiOp abi,
                                const Specialization &roles) {
   SmallVector<Operation *> ops;
   kernel.walk([&](Operation *op) {
@@ -221,9 +221,9 @@ static LogicalResult lowerWork(gpu::GPUFuncOp kernel, tile::AbiOp abi,
   if (ops.empty())
     return success();
   MLIRContext *context = kernel.getContext();
-  Value counters =
-      appendArgument(kernel, abi, LLVM::LLVMPointerType::get(context, 1),
-                     tile::WorkspaceParameterAttr::get(context, kCounterBytes));
+  Value counters = appendArgument(
+      kernel, abi, LLVM::LLVMPointerType::get(context, 1),
+      launch::WorkspaceParameterAttr::get(context, kCounterBytes));
   for (Operation *op : ops) {
     const Role *role = roles.getRole(op);
     if (!role || !role->isSingleWarp)
@@ -238,7 +238,7 @@ static LogicalResult lowerWork(gpu::GPUFuncOp kernel, tile::AbiOp abi,
   return success();
 }
 
-LogicalResult fovea::lowerRoleMessages(gpu::GPUFuncOp kernel, tile::AbiOp abi,
+LogicalResult fovea::lowerRoleMessages(gpu::GPUFuncOp kernel, launch::AbiOp abi,
                                        const Specialization &roles) {
   SmallVector<warp::TurnsOp> turns;
   SmallVector<warp::MailboxOp> mailboxes;

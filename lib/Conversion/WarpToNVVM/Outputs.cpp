@@ -30,7 +30,7 @@ namespace {
 /// issues the copies, and waits for them.
 class OutputLowering {
 public:
-  OutputLowering(gpu::GPUFuncOp kernel, tile::AbiOp abi,
+  OutputLowering(gpu::GPUFuncOp kernel, launch::AbiOp abi,
                  const Specialization &roles, GroupBarriers &barriers)
       : kernel(kernel), abi(abi), roles(roles), barriers(barriers) {}
 
@@ -47,7 +47,7 @@ private:
                   Value map);
 
   gpu::GPUFuncOp kernel;
-  tile::AbiOp abi;
+  launch::AbiOp abi;
   const Specialization &roles;
   GroupBarriers &barriers;
   /// Maps that are on their way from the start.
@@ -233,7 +233,7 @@ LogicalResult OutputLowering::lower(warp::CopyOutWaitOp op) {
   return success();
 }
 
-LogicalResult fovea::lowerOutputs(gpu::GPUFuncOp kernel, tile::AbiOp abi,
+LogicalResult fovea::lowerOutputs(gpu::GPUFuncOp kernel, launch::AbiOp abi,
                                   const Specialization &roles,
                                   GroupBarriers &barriers) {
   OutputLowering lowering(kernel, abi, roles, barriers);

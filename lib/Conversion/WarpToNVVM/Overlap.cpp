@@ -20,41 +20,41 @@ using namespace fovea;
 static bool isBehindWait(Operation *op) {
   for (; !isa<gpu::GPUFuncOp>(op); op = op->getParentOp())
     for (Operation *prev = op->getPrevNode(); prev; prev = prev->getPrevNode())
-      if (isa<tile::AwaitPrologueOp>(prev))
+      if (isa<launch::AwaitPrologueOp>(prev))
         return true;
   return false;
 }
 
 /// What the prologue writes is touched behind a wait for it only.
-static LogicalResult checkScratch(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+static LogicalResult checkScratch(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   for (auto [argument, parameter] :
        llvm::zip(kernel.getArguments(), abi.getParameters())) {
-    if (!isa<tile::ScratchMemRefParameterAttr>(parameter))
+    if (!isa<launch::ScratchMemRefParameterAttr>(parameter))
       continue;
     for (Operation *user : argument.getUsers())
       // A view of it is as good as it.
       if (!isa<memref::DimOp>(user) && !isBehindWait(user))
         return user->emitOpError("touches scratch memory, and no "
-                                 "'tile.await_prologue' stands before it");
+                                 "'launch.await_prologue' stands before it");
   }
   return success();
 }
 
-LogicalResult fovea::checkOverlap(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+LogicalResult fovea::checkOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   const TargetInfo *target =
       lookupTarget(abi.getTarget(), [&] { return abi.emitError(); });
   if (!target)
     return failure();
-  tile::AwaitPrologueOp wait;
+  launch::AwaitPrologueOp wait;
   WalkResult walked = kernel.walk([&](Operation *op) {
-    if (!isa<tile::AllowOverlapOp, tile::AwaitPrologueOp>(op))
+    if (!isa<launch::AllowOverlapOp, launch::AwaitPrologueOp>(op))
       return WalkResult::advance();
     if (!target->overlapsLaunches) {
       op->emitOpError("is not for target '")
           << target->name << "', where launches do not overlap";
       return WalkResult::interrupt();
     }
-    if (auto found = dyn_cast<tile::AwaitPrologueOp>(op))
+    if (auto found = dyn_cast<launch::AwaitPrologueOp>(op))
       wait = found;
     return WalkResult::advance();
   });
@@ -73,12 +73,12 @@ LogicalResult fovea::checkOverlap(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
 
 /// Scratch memory, as `expandArguments` put it together.
 static SmallVector<UnrealizedConversionCastOp>
-findScratch(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+findScratch(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   SmallVector<UnrealizedConversionCastOp> found;
   for (auto cast :
        kernel.getBody().front().getOps<UnrealizedConversionCastOp>()) {
     auto pointer = dyn_cast<BlockArgument>(cast.getOperand(0));
-    if (pointer && isa<tile::ScratchParameterAttr>(
+    if (pointer && isa<launch::ScratchParameterAttr>(
                        abi.getParameters()[pointer.getArgNumber()]))
       found.push_back(cast);
   }
@@ -102,16 +102,16 @@ static void renew(UnrealizedConversionCastOp scratch, Operation *wait) {
       });
 }
 
-void fovea::lowerOverlap(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+void fovea::lowerOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   SmallVector<UnrealizedConversionCastOp> scratch = findScratch(kernel, abi);
   SmallVector<Operation *> ops;
   kernel.walk([&](Operation *op) {
-    if (isa<tile::AllowOverlapOp, tile::AwaitPrologueOp>(op))
+    if (isa<launch::AllowOverlapOp, launch::AwaitPrologueOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
     OpBuilder b(op);
-    bool waits = isa<tile::AwaitPrologueOp>(op);
+    bool waits = isa<launch::AwaitPrologueOp>(op);
     // No load may move over the wait: LLVM's intrinsic would allow it.
     emitAsm(b, op->getLoc(),
             waits ? "griddepcontrol.wait;"

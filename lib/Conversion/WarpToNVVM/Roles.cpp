@@ -124,7 +124,7 @@ static bool isForOneWarp(Region &role) {
   WalkResult walk = role.walk([](Operation *op) -> WalkResult {
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
             warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp,
-            tile::AwaitPrologueOp>(op) ||
+            launch::AwaitPrologueOp>(op) ||
         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
       return WalkResult::advance();
     if (auto copy = dyn_cast<warp::CopyOp>(op))
@@ -318,7 +318,7 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
 /// all, rounded down. Roles may only redistribute them; a kernel that asks for
 /// more waits for ever.
 static LogicalResult checkSpecialize(warp::SpecializeOp op,
-                                     gpu::GPUFuncOp kernel, tile::AbiOp abi,
+                                     gpu::GPUFuncOp kernel, launch::AbiOp abi,
                                      int64_t &launched) {
   if (op->getParentOp() != kernel)
     return op.emitOpError("must stand in the kernel's own block");
@@ -370,7 +370,7 @@ static LogicalResult checkOnes(gpu::GPUFuncOp kernel, bool hasRoles) {
 }
 
 FailureOr<Specialization> fovea::openRoles(gpu::GPUFuncOp kernel,
-                                           tile::AbiOp abi) {
+                                           launch::AbiOp abi) {
   Specialization result;
   SmallVector<warp::SpecializeOp> ops;
   kernel.walk([&](warp::SpecializeOp op) { ops.push_back(op); });

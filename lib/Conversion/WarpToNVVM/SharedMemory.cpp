@@ -71,7 +71,7 @@ struct StageLowering : OpConversionPattern<warp::StageOp> {
 /// A box as 16-byte cp.async, the CTA's threads side by side.
 struct CopyLowering : OpConversionPattern<warp::CopyOp> {
   CopyLowering(const TypeConverter &converter, MLIRContext *context,
-               tile::AbiOp abi, const CopyStarts &starts)
+               launch::AbiOp abi, const CopyStarts &starts)
       : OpConversionPattern(converter, context), abi(abi), starts(starts),
         threads(abi.getThreads()) {}
 
@@ -79,7 +79,7 @@ struct CopyLowering : OpConversionPattern<warp::CopyOp> {
   matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
 
-  tile::AbiOp abi;
+  launch::AbiOp abi;
   const CopyStarts &starts;
   int64_t threads;
 };
@@ -371,7 +371,7 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
     return op.emitError("copies move 16 bytes at a time: their first column "
                         "must be a multiple of ")
            << kChunk << " that can be seen as one";
-  if (tile::AbiOp kernel = abi;
+  if (launch::AbiOp kernel = abi;
       emitter.isRagged() && getAlignment(kernel, *view) % (2 * kChunk) != 0)
     return op.emitError("copies move 16 bytes at a time: the tensor must be "
                         "aligned to as many");
@@ -430,7 +430,7 @@ VectorLoadLowering::matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
 
 void fovea::populateSharedMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
-                                         tile::AbiOp abi,
+                                         launch::AbiOp abi,
                                          const CopyStarts &starts) {
   patterns.add<AllocLowering<warp::AllocOp>, AllocLowering<warp::OnesOp>,
                StageLowering, VectorLoadLowering>(converter,

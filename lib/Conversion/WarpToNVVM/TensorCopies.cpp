@@ -25,7 +25,7 @@ static constexpr int64_t kPatternRows = 8;
 static constexpr int64_t kEvictFirst = 0x12F0000000000000,
                          kEvictLast = 0x14F0000000000000;
 
-Value fovea::appendArgument(gpu::GPUFuncOp kernel, tile::AbiOp abi, Type type,
+Value fovea::appendArgument(gpu::GPUFuncOp kernel, launch::AbiOp abi, Type type,
                             Attribute parameter) {
   unsigned position = kernel.getNumArguments();
   MLIRContext *context = kernel.getContext();
@@ -107,11 +107,11 @@ static LogicalResult checkTensorCopy(warp::CopyOp copy, int64_t clusterSize) {
 FailureOr<Value> fovea::getTensorMap(Operation *op, Value memref,
                                      tile::BoxDims box, MemRefType shared,
                                      int64_t boxRows, gpu::GPUFuncOp kernel,
-                                     tile::AbiOp abi) {
+                                     launch::AbiOp abi) {
   auto argument = dyn_cast<BlockArgument>(memref);
-  tile::MemRefParameterAttr tensor;
+  launch::MemRefParameterAttr tensor;
   if (argument && argument.getOwner() == &kernel.getBody().front())
-    tensor = dyn_cast<tile::MemRefParameterAttr>(
+    tensor = dyn_cast<launch::MemRefParameterAttr>(
         abi.getParameters()[argument.getArgNumber()]);
   if (!tensor) {
     op->emitOpError("global memory must be an argument of the kernel");
@@ -126,7 +126,7 @@ FailureOr<Value> fovea::getTensorMap(Operation *op, Value memref,
   extents[1] = box.foldExtent;
   extents[getMapRow(box)] = boxRows / box.foldExtent;
   int64_t swizzle = warp::getRowBytes(shared);
-  auto parameter = tile::TensorMapParameterAttr::get(
+  auto parameter = launch::TensorMapParameterAttr::get(
       context, tensor.getTensor(), DenseI64ArrayAttr::get(context, order),
       DenseI64ArrayAttr::get(context, extents), swizzle);
   for (auto [index, known] : llvm::enumerate(abi.getParameters()))

@@ -116,7 +116,7 @@ struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
     gpu::GPUModuleOp module = getOperation();
     SmallVector<gpu::GPUFuncOp> kernels(module.getOps<gpu::GPUFuncOp>());
     for (gpu::GPUFuncOp kernel : kernels) {
-      tile::AbiOp abi = tile::requireAbi(kernel);
+      launch::AbiOp abi = launch::requireAbi(kernel);
       if (!abi)
         return signalPassFailure();
       const TargetInfo *target = lookupTarget(abi.getTarget());
@@ -129,9 +129,10 @@ struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
   }
 
   void declareSharedMemory(gpu::GPUModuleOp module);
-  LogicalResult convert(gpu::GPUFuncOp kernel, tile::AbiOp abi);
-  FailureOr<Specialization> lowerRoles(gpu::GPUFuncOp kernel, tile::AbiOp abi);
-  LogicalResult convertTiles(gpu::GPUFuncOp kernel, tile::AbiOp abi,
+  LogicalResult convert(gpu::GPUFuncOp kernel, launch::AbiOp abi);
+  FailureOr<Specialization> lowerRoles(gpu::GPUFuncOp kernel,
+                                       launch::AbiOp abi);
+  LogicalResult convertTiles(gpu::GPUFuncOp kernel, launch::AbiOp abi,
                              const Specialization &roles);
   LogicalResult convertMath(gpu::GPUFuncOp kernel);
 };
@@ -165,12 +166,13 @@ static LogicalResult checkLayouts(gpu::GPUFuncOp kernel) {
 }
 
 LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
-                                           tile::AbiOp abi,
+                                           launch::AbiOp abi,
                                            const Specialization &roles) {
   ThreadTypeConverter converter;
   RewritePatternSet patterns(&getContext());
   ConversionTarget target(getContext());
-  target.addIllegalDialect<tile::TileDialect, warp::WarpDialect>();
+  target.addIllegalDialect<launch::LaunchDialect, tile::TileDialect,
+                           warp::WarpDialect>();
   target.addIllegalOp<memref::LoadOp, memref::DimOp>();
   target.markUnknownOpDynamicallyLegal([&](Operation *op) {
     auto isConverted = [&](Type type) {
@@ -219,7 +221,7 @@ LogicalResult WarpToNVVMPass::convertMath(gpu::GPUFuncOp kernel) {
 
 /// Kernels without roles come back without any.
 FailureOr<Specialization> WarpToNVVMPass::lowerRoles(gpu::GPUFuncOp kernel,
-                                                     tile::AbiOp abi) {
+                                                     launch::AbiOp abi) {
   FailureOr<Specialization> roles = openRoles(kernel, abi);
   if (failed(roles) || failed(lowerRolePipelines(kernel, abi, *roles)) ||
       failed(lowerRoleMessages(kernel, abi, *roles)) ||
@@ -229,7 +231,7 @@ FailureOr<Specialization> WarpToNVVMPass::lowerRoles(gpu::GPUFuncOp kernel,
 }
 
 /// All threads compute, unless roles say otherwise.
-static LogicalResult checkThreads(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+static LogicalResult checkThreads(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   bool hasRoles = false;
   kernel.walk([&](warp::SpecializeOp) { hasRoles = true; });
   if (hasRoles || int64_t(abi.getThreads()) == kLanes * abi.getPlan()->warps)
@@ -238,7 +240,8 @@ static LogicalResult checkThreads(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
          << abi.getPlan()->warps << " warps, found " << abi.getThreads();
 }
 
-LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel, tile::AbiOp abi) {
+LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel,
+                                      launch::AbiOp abi) {
   Builder builder(&getContext());
   int32_t threads = abi.getThreads();
   if (failed(checkPassOrder(kernel)) || failed(checkThreads(kernel, abi)) ||

@@ -9,6 +9,7 @@
 #ifndef FOVEA_LIB_CONVERSION_WARPTONVVM_WARPTONVVM_H
 #define FOVEA_LIB_CONVERSION_WARPTONVVM_WARPTONVVM_H
 
+#include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
@@ -39,7 +40,7 @@ struct GlobalView {
 /// Replaces memref arguments by pointers, sizes and strides, and scalars of
 /// type index by i64; refines the ABI's parameters to match.
 mlir::LogicalResult expandArguments(mlir::gpu::GPUFuncOp kernel,
-                                    tile::AbiOp abi);
+                                    launch::AbiOp abi);
 /// The parts of a memref that `expandArguments` made.
 mlir::FailureOr<GlobalView>
 getGlobalView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value memref);
@@ -48,7 +49,7 @@ getGlobalView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value memref);
 mlir::Value emitPointer(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value memref);
 /// Drops arguments that nothing reads, from the kernel and its ABI.
-void dropUnusedArguments(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
+void dropUnusedArguments(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi);
 
 /// Pipeline verbs to cp.async groups and barriers.
 mlir::LogicalResult lowerPipelines(mlir::gpu::GPUFuncOp kernel);
@@ -95,7 +96,7 @@ struct Specialization {
 /// Turns a kernel's `warp.specialize`, if it has one, into branches on the
 /// warp's number, behind a barrier.
 mlir::FailureOr<Specialization> openRoles(mlir::gpu::GPUFuncOp kernel,
-                                          tile::AbiOp abi);
+                                          launch::AbiOp abi);
 /// Makes threads of each role count from its first one.
 void numberThreads(const Specialization &kernel);
 
@@ -110,14 +111,14 @@ int64_t getMapRow(tile::BoxDims box);
 mlir::FailureOr<mlir::Value>
 getTensorMap(mlir::Operation *op, mlir::Value memref, tile::BoxDims box,
              mlir::MemRefType shared, int64_t boxRows,
-             mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
+             mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi);
 void emitTensorMapPrefetch(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value map);
 
 /// Copies of roles, as instructions of the copy engine.
 class TensorCopies {
 public:
-  TensorCopies(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi)
+  TensorCopies(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi)
       : kernel(kernel), abi(abi) {}
 
   /// Finds the copies and makes their tensor maps arguments.
@@ -134,7 +135,7 @@ private:
   mlir::LogicalResult add(warp::CopyOp copy);
 
   mlir::gpu::GPUFuncOp kernel;
-  tile::AbiOp abi;
+  launch::AbiOp abi;
   llvm::DenseMap<mlir::Operation *, mlir::Value> maps;
   /// Depth of the deepest loop that copies from a source, and of all.
   llvm::DenseMap<mlir::Value, int64_t> depths;
@@ -143,11 +144,11 @@ private:
 
 /// Pipelines between roles to mbarriers, with the copies into their stages.
 mlir::LogicalResult lowerRolePipelines(mlir::gpu::GPUFuncOp kernel,
-                                       tile::AbiOp abi,
+                                       launch::AbiOp abi,
                                        const Specialization &roles);
 /// Turns, rows that become zero, mailboxes and the counter of work items.
 mlir::LogicalResult lowerRoleMessages(mlir::gpu::GPUFuncOp kernel,
-                                      tile::AbiOp abi,
+                                      launch::AbiOp abi,
                                       const Specialization &roles);
 
 /// Barrier 0 is the whole CTA's.
@@ -174,7 +175,7 @@ mlir::LogicalResult lowerZeroRows(mlir::gpu::GPUFuncOp kernel,
                                   GroupBarriers &barriers);
 /// Copies out of roles, as instructions of the copy engine. What stores to
 /// shared memory is left to patterns.
-mlir::LogicalResult lowerOutputs(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi,
+mlir::LogicalResult lowerOutputs(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi,
                                  const Specialization &roles,
                                  GroupBarriers &barriers);
 
@@ -194,7 +195,7 @@ mlir::FailureOr<SharedView> getSharedView(mlir::Operation *user,
                                           mlir::Value memref);
 
 /// Appends an argument to a kernel and its ABI.
-mlir::Value appendArgument(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi,
+mlir::Value appendArgument(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi,
                            mlir::Type type, mlir::Attribute parameter);
 
 /// How many products may stay in flight at each wait for one: found in the
@@ -212,7 +213,7 @@ private:
 /// `counts` must live as long as the patterns.
 void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter,
-                           const Specialization &roles, tile::AbiOp abi,
+                           const Specialization &roles, launch::AbiOp abi,
                            const WaitCounts &counts);
 void populateColumnPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
@@ -249,8 +250,9 @@ private:
 
 /// Kernels of one launch that run at the same time: what stands before a wait,
 /// before arguments are expanded, and the waits themselves, behind that.
-mlir::LogicalResult checkOverlap(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
-void lowerOverlap(mlir::gpu::GPUFuncOp kernel, tile::AbiOp abi);
+mlir::LogicalResult checkOverlap(mlir::gpu::GPUFuncOp kernel,
+                                 launch::AbiOp abi);
+void lowerOverlap(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi);
 
 /// Refuses ops that belong to earlier levels, and says which pass takes them
 /// away.
@@ -276,7 +278,8 @@ void populateRandomPatterns(mlir::RewritePatternSet &patterns,
 /// `ways` and `coordinates` must live as long as the patterns.
 void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
-                                  tile::AbiOp abi, const Specialization &roles,
+                                  launch::AbiOp abi,
+                                  const Specialization &roles,
                                   VectorLoads &ways, Coordinates &coordinates);
 /// Copies whose first column is a multiple of what one instruction moves, for
 /// all that can be seen in the kernel as it is: loops' indices are taken apart
@@ -294,7 +297,7 @@ private:
 /// the patterns.
 void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
-                                  tile::AbiOp abi, const CopyStarts &starts);
+                                  launch::AbiOp abi, const CopyStarts &starts);
 /// Register tiles to shared buffers.
 void populateLocalStorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
@@ -311,7 +314,7 @@ void populateMathPatterns(mlir::RewritePatternSet &patterns);
 /// can be seen: sums and products of constants and of loops' indices.
 bool isMultipleOf(mlir::Value value, int64_t divisor);
 /// Bytes of which the host promises that the view's rows begin at multiples.
-int64_t getAlignment(tile::AbiOp abi, const GlobalView &view);
+int64_t getAlignment(launch::AbiOp abi, const GlobalView &view);
 
 /// The thread's number in its CTA, i32.
 mlir::Value emitThread(mlir::OpBuilder &builder, mlir::Location loc);

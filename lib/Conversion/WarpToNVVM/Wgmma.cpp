@@ -611,8 +611,8 @@ HeldRowsLowering::matchAndRewrite(tile::HeldRowsOp op, OpAdaptor,
 
 void fovea::populateWgmmaPatterns(RewritePatternSet &patterns,
                                   const TypeConverter &converter,
-                                  const Specialization &roles, tile::AbiOp abi,
-                                  const WaitCounts &counts) {
+                                  const Specialization &roles,
+                                  launch::AbiOp abi, const WaitCounts &counts) {
   patterns.add<WgmmaDotLowering, HeldRowsLowering>(
       converter, patterns.getContext(), roles);
   patterns.add<BeginSumLowering>(converter, patterns.getContext());

@@ -4,17 +4,17 @@
 // Sizes that types fix are constants of the grid.
 // CHECK-DAG: #[[GRID:.*]] = affine_map<()[s0] -> ((s0 ceildiv 64) * 8)>
 // CHECK-LABEL: gpu.module @forward_module
-// DEFAULT: tile.abi @forward target("sm_80")
-// CHECK: tile.abi @forward target("sm_90") plan(<#warp.mma_sync_unit, tile_m = 64, tile_n = 32, warps = 4, stages = 2, min_blocks = 3, asked = [{{.*}}]>)
+// DEFAULT: launch.abi @forward target("sm_80")
+// CHECK: launch.abi @forward target("sm_90") plan(<#warp.mma_sync_unit, tile_m = 64, tile_n = 32, warps = 4, stages = 2, min_blocks = 3, asked = [{{.*}}]>)
 // Matrices are aligned to 16 bytes, the rest to its elements; i1 lives in bytes.
-// CHECK-SAME: #tile.tensor<"k", read, tensor<2x2x?x16xf16>, ["B", "Hkv", "Skv", "D"], 16>
-// CHECK-SAME: #tile.tensor<"capture0", read, tensor<4xf32>, ["capture{{[0-9.]+}}"], 4>
-// CHECK-SAME: #tile.tensor<"capture1", read, tensor<?xi1>, ["capture{{[0-9.]+}}"], 1>
-// CHECK-SAME: #tile.tensor<"o", write, tensor<2x4x?x16xf16>, ["B", "Hq", "Sq", "Dv"], 16>
-// CHECK-SAME: #tile.tensor<"lse", write, tensor<2x4x?xf32>, ["B", "Hq", "Sq"], 4>
-// CHECK-SAME: parameters([#tile.memref<"q", [0, 1, 2, 3]>, {{.*}}, #tile.scalar<"scale", f32>, #tile.memref<"capture0", [0]>, #tile.memref<"capture1", [0]>, #tile.memref<"o", [0, 1, 2, 3]>, #tile.memref<"lse", [0, 1, 2]>])
+// CHECK-SAME: #launch.tensor<"k", read, tensor<2x2x?x16xf16>, ["B", "Hkv", "Skv", "D"], 16>
+// CHECK-SAME: #launch.tensor<"capture0", read, tensor<4xf32>, ["capture{{[0-9.]+}}"], 4>
+// CHECK-SAME: #launch.tensor<"capture1", read, tensor<?xi1>, ["capture{{[0-9.]+}}"], 1>
+// CHECK-SAME: #launch.tensor<"o", write, tensor<2x4x?x16xf16>, ["B", "Hq", "Sq", "Dv"], 16>
+// CHECK-SAME: #launch.tensor<"lse", write, tensor<2x4x?xf32>, ["B", "Hq", "Sq"], 4>
+// CHECK-SAME: parameters([#launch.memref<"q", [0, 1, 2, 3]>, {{.*}}, #launch.scalar<"scale", f32>, #launch.memref<"capture0", [0]>, #launch.memref<"capture1", [0]>, #launch.memref<"o", [0, 1, 2, 3]>, #launch.memref<"lse", [0, 1, 2]>])
 // CHECK-SAME: grid(["Sq"] #[[GRID]]) threads(128) shared_memory(0)
-// CHECK-SAME: constraints([#tile.multiple<"Hq", of "Hkv">, #tile.at_most<"Sq", 1073741824>, #tile.at_most<"Skv", 1073741824>, #tile.covers<"capture1.0", block = 1, of "Skv">])
+// CHECK-SAME: constraints([#launch.multiple<"Hq", of "Hkv">, #launch.at_most<"Sq", 1073741824>, #launch.at_most<"Skv", 1073741824>, #launch.covers<"capture1.0", block = 1, of "Skv">])
 func.func @forward(%q: tensor<2x4x?x16xf16>, %k: tensor<2x2x?x16xf16>, %v: tensor<2x2x?x16xf16>, %scale: f32,
                    %slopes: tensor<4xf32>, %bits: tensor<?xi1>) -> (tensor<2x4x?x16xf16>, tensor<2x4x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v scale(%scale : f32) captures(%slopes, %bits : tensor<4xf32>, tensor<?xi1>)

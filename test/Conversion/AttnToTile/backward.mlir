@@ -4,8 +4,8 @@
 
 !t = tensor<2x4x?x64xbf16>
 !rows = tensor<2x4x?xf32>
-// CHECK: tile.abi @all
-// CHECK-SAME: #tile.scratch_memref<"delta", ["Sq"]
+// CHECK: launch.abi @all
+// CHECK-SAME: #launch.scratch_memref<"delta", ["Sq"]
 // CHECK-SAME: grid(["Skv"] {{.*}} prologue([@all_queries])
 // CHECK-LABEL: gpu.func @all(
 // CHECK: tile.load "k"
@@ -40,7 +40,7 @@ func.func @all(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t,
 // -----
 
 // Only what is asked for: dV needs neither D nor a derivative by weights.
-// CHECK: tile.abi @values
+// CHECK: launch.abi @values
 // CHECK-NOT: prologue
 // CHECK-LABEL: gpu.func @values(
 // CHECK-NOT: tile.dot "dp"
@@ -56,7 +56,7 @@ func.func @values(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
 // -----
 
 // dQ alone is one kernel, which keeps D to itself; dK alone has D found first.
-// CHECK: tile.abi @queries
+// CHECK: launch.abi @queries
 // CHECK-NOT: scratch
 // CHECK-LABEL: gpu.func @queries(
 // CHECK: tile.dot "dq"

@@ -7,8 +7,8 @@
 // that of the block past the last one. Only partial blocks are masked, any block may be
 // ragged.
 // CHECK-LABEL: gpu.module @both_module
-// CHECK: tile.abi @both
-// CHECK-SAME: constraints([#tile.multiple<"Hq", of "Hkv">, #tile.at_most<"Sq", 1073741824>, #tile.at_most<"Skv", 1073741824>, #tile.at_most<"partial_index.3", 67108864>, #tile.at_most<"full_index.3", 67108864>, #tile.covers<"Qblocks", block = 128, of "Sq">, #tile.at_least<"partial_index.3", 1>, #tile.at_least<"full_index.3", 1>])
+// CHECK: launch.abi @both
+// CHECK-SAME: constraints([#launch.multiple<"Hq", of "Hkv">, #launch.at_most<"Sq", 1073741824>, #launch.at_most<"Skv", 1073741824>, #launch.at_most<"partial_index.3", 67108864>, #launch.at_most<"full_index.3", 67108864>, #launch.covers<"Qblocks", block = 128, of "Sq">, #launch.at_least<"partial_index.3", 1>, #launch.at_least<"full_index.3", 1>])
 // CHECK: gpu.func @both
 // CHECK-SAME: %[[PC:[^ ]*]]: memref<?x2x?xi32, strided<[?, ?, ?]>>, %[[PI:[^ ]*]]: memref<?x2x?x?xi32, strided<[?, ?, ?, ?]>>, %[[FC:[^ ]*]]: memref<1x1x?xi32, strided<[?, ?, ?]>>, %[[FI:[^ ]*]]: memref<1x1x?x?xi32, strided<[?, ?, ?, ?]>>, %{{[^ ]*}}: memref<?x2x?x64xf16, strided<[?, ?, ?, 1]>>) kernel
 // CHECK-DAG: %[[SKV:.*]] = memref.dim %arg1
@@ -48,7 +48,7 @@
 
 // Loops that run at least once: an empty row has a block past the last key.
 // ROLES-LABEL: gpu.module @both_module
-// ROLES: tile.abi @both {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128,
+// ROLES: launch.abi @both {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128,
 // ROLES: gpu.func @both
 // ROLES: arith.divui %{{.*}}, %c128
 // ROLES-NEXT: %[[KB:.*]] = arith.ceildivui

@@ -3,7 +3,7 @@
 // Two CTAs share a tile of twice the rows. There is a cluster for each tile,
 // so twice as many CTAs.
 // CHECK: #[[GRID:.*]] = affine_map<()[s0, s1, s2] -> ((((s2 ceildiv 256) * s1) * s0) * 2)>
-// CHECK: tile.abi @dense
+// CHECK: launch.abi @dense
 // CHECK-SAME: tile_m = 128,
 // CHECK-SAME: cluster = 2
 // CHECK-SAME: grid(["B", "Hq", "Sq"] #[[GRID]])

@@ -20,10 +20,10 @@ func.func @grouped(%q: tensor<1x?x?x16xf16>, %k: tensor<1x?x?x16xf16>, %v: tenso
 // The kernel sees batch, head, row, column; the host's order is in the ABI, and
 // only there.
 !s = tensor<2x?x8x16xf16>
-// CHECK: tile.abi @bshd
-// CHECK-SAME: #tile.tensor<"q", read, tensor<2x?x8x16xf16>, ["B", "Sq", "Hq", "D"], 16>
-// CHECK-SAME: #tile.memref<"q", [0, 2, 1, 3]>
-// CHECK-SAME: #tile.memref<"o", [0, 2, 1, 3]>
+// CHECK: launch.abi @bshd
+// CHECK-SAME: #launch.tensor<"q", read, tensor<2x?x8x16xf16>, ["B", "Sq", "Hq", "D"], 16>
+// CHECK-SAME: #launch.memref<"q", [0, 2, 1, 3]>
+// CHECK-SAME: #launch.memref<"o", [0, 2, 1, 3]>
 // CHECK-LABEL: gpu.func @bshd
 // CHECK-SAME: %arg0: memref<2x8x?x16xf16, strided<[?, ?, ?, 1]>>
 func.func @bshd(%q: !s, %k: !s, %v: !s) -> !s {

@@ -6,9 +6,9 @@
 
 // One query: the four query heads of a key head are rows of one tile, and one
 // warp group is enough.
-// HOPPER: tile.abi @rows {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64, {{.*}}warps = 4,
+// HOPPER: launch.abi @rows {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64, {{.*}}warps = 4,
 // CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
-// CHECK: tile.abi @rows {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
+// CHECK: launch.abi @rows {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
 // CHECK-SAME: grid(["B"] #[[GRID]])
 // CHECK-LABEL: gpu.func @rows
 // CHECK: tile.foreach_work
@@ -90,7 +90,7 @@ func.func @bounds_by_head(%q: !q, %k: !k) -> !q {
 // Few queries: a row for each of the group's heads and, faster, each query; room
 // for queries up to a power of two. Regions see head and query of each row.
 // CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
-// CHECK: tile.abi @few {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
+// CHECK: launch.abi @few {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
 // CHECK-SAME: grid(["B"] #[[GRID]])
 // CHECK-LABEL: gpu.func @few
 // CHECK: %[[HEAD:.*]] = arith.remui %{{.*}}, %c2
@@ -121,10 +121,10 @@ func.func @few(%q: !q, %k: !k, %sinks: tensor<8xf32>) -> (!q, tensor<?x8x3xf32>)
 
 // A group of 128 rows is two tiles of heads without warp groups, one with two.
 // CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
-// CHECK: tile.abi @large {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
+// CHECK: launch.abi @large {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
 // CHECK-SAME: grid(["B"] #[[GRID]])
 // HOPPER: #[[GRID:.*]] = affine_map<()[s0] -> (s0)>
-// HOPPER: tile.abi @large {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, {{.*}}warps = 8,
+// HOPPER: launch.abi @large {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, {{.*}}warps = 8,
 // HOPPER-SAME: grid(["B"] #[[GRID]])
 !q = tensor<?x8x16x128xbf16>
 !k = tensor<?x1x?x128xbf16>

@@ -7,7 +7,7 @@
 // The grid has a slot for each 64 queries and one for each offset.
 // CHECK: #[[GRID:.*]] = affine_map<()[s0, s1] -> ((s0 floordiv 64 + s1) * 4)>
 // CHECK: grid(["Sq", "N+1"] #[[GRID]])
-// CHECK-SAME: constraints([#tile.multiple<"Hq", of "Hkv">, #tile.at_most<"B", 1>,
+// CHECK-SAME: constraints([#launch.multiple<"Hq", of "Hkv">, #launch.at_most<"B", 1>,
 // CHECK-LABEL: gpu.func @packed
 // CHECK-SAME: %[[CUQ:[^ ]*]]: memref<?xi32, strided<[?]>>, %[[CUK:[^ ]*]]: memref<?xi32, strided<[?]>>
 // An item's sequence is the last one whose first slot is not behind the item's.

@@ -4,7 +4,7 @@
 
 // Sums by a dot are chosen with roles, and go when these do.
 // ROLES: sum_by_dot,
-// NO_ROLES: tile.abi @f
+// NO_ROLES: launch.abi @f
 // NO_ROLES-NOT: sum_by_dot,
 func.func @f(%q: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
   %o = attn.forward %q, %q, %q : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16> -> tensor<1x1x?x64xbf16>

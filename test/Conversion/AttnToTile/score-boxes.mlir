@@ -6,14 +6,14 @@
 
 // A 16-bit tensor that score_mod reads at query and key is contiguous by key,
 // so that the copy engine can bring blocks of it.
-// CHECK-LABEL: tile.abi @bias
+// CHECK-LABEL: launch.abi @bias
 // CHECK-SAME: <"score", stages = 2, staged>
-// CHECK-SAME: #tile.tensor<"capture0", read, tensor<4x?x?xbf16>, {{.*}}, 16>
+// CHECK-SAME: #launch.tensor<"capture0", read, tensor<4x?x?xbf16>, {{.*}}, 16>
 // CHECK: gpu.func @bias({{.*}}, %arg3: memref<4x?x?xbf16, strided<[?, ?, 1]>>,
 // CHECK: tile.load {{("[^"]+" )?}}%arg3{{.*}} dims [1, 2]
-// OFF-LABEL: tile.abi @bias
+// OFF-LABEL: launch.abi @bias
 // OFF-NOT: "score"
-// OFF-SAME: #tile.tensor<"capture0", read, tensor<4x?x?xbf16>, {{.*}}, 2>
+// OFF-SAME: #launch.tensor<"capture0", read, tensor<4x?x?xbf16>, {{.*}}, 2>
 // OFF: gpu.func @bias({{.*}}, %arg3: memref<4x?x?xbf16, strided<[?, ?, ?]>>,
 func.func @bias(%q: !t, %k: !t, %v: !t, %bias: tensor<4x?x?xbf16>) -> !t {
   %o = attn.forward %q, %k, %v captures(%bias : tensor<4x?x?xbf16>)
@@ -30,10 +30,10 @@ func.func @bias(%q: !t, %k: !t, %v: !t, %bias: tensor<4x?x?xbf16>) -> !t {
 }
 
 // Not those of f32, turned round, on the diagonal, or read by steps.
-// CHECK-LABEL: tile.abi @others
+// CHECK-LABEL: launch.abi @others
 // CHECK-NOT: <"score"
-// CHECK-SAME: #tile.tensor<"capture0", {{[^>]*}}>, {{[^>]*}}, 4>
-// CHECK-SAME: #tile.tensor<"capture1", {{[^>]*}}>, {{[^>]*}}, 2>
+// CHECK-SAME: #launch.tensor<"capture0", {{[^>]*}}>, {{[^>]*}}, 4>
+// CHECK-SAME: #launch.tensor<"capture1", {{[^>]*}}>, {{[^>]*}}, 2>
 func.func @others(%q: !t, %k: !t, %v: !t, %x: tensor<?x?xf32>, %y: tensor<?x?xbf16>) -> !t {
   %o = attn.forward %q, %k, %v captures(%x, %y : tensor<?x?xf32>, tensor<?x?xbf16>)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xf32>, %y: tensor<?x?xbf16>) {

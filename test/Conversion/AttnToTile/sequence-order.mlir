@@ -24,13 +24,13 @@
 // The memory has room for each sequence, and for one that isn't there.
 // CHECK-DAG: #[[EXTENTS:.*]] = affine_map<()[s0] -> (2, s0)>
 // CHECK-DAG: #[[CTAS:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
-// CHECK-LABEL: tile.abi @packed
+// CHECK-LABEL: launch.abi @packed
 // CHECK-SAME: longest_first,
-// CHECK-SAME: #tile.scratch_memref<"order", ["N+1"] #[[EXTENTS]]>
+// CHECK-SAME: #launch.scratch_memref<"order", ["N+1"] #[[EXTENTS]]>
 // CHECK-SAME: prologue([@packed_order])
 // CHECK-LABEL: gpu.func @packed(
 // CHECK-SAME: %[[ORDER:[^ ]*]]: memref<2x?xi32>) kernel
-// CHECK-NOT: tile.await_prologue
+// CHECK-NOT: launch.await_prologue
 // An item's place is the last one whose first slot is not behind the item's.
 // CHECK: tile.foreach_work %[[ITEM:.*]] to
 // CHECK: %[[SLOT:.*]] = arith.divui %[[ITEM]], %c4
@@ -48,9 +48,9 @@
 // CHECK: tile.softmax_sum
 
 // The prologue: 8 places a warp.
-// CHECK:      tile.abi @packed_order target("sm_80")
-// CHECK-SAME:   tensors([#tile.tensor<"cu_q", read, tensor<?xi32>, ["N+1"], 4>, #tile.tensor<"cu_k", read, tensor<?xi32>, ["N+1"], 4>])
-// CHECK-SAME:   parameters([#tile.memref<"cu_q", [0]>, #tile.memref<"cu_k", [0]>, #tile.scratch_memref<"order", ["N+1"] #[[EXTENTS]]>])
+// CHECK:      launch.abi @packed_order target("sm_80")
+// CHECK-SAME:   tensors([#launch.tensor<"cu_q", read, tensor<?xi32>, ["N+1"], 4>, #launch.tensor<"cu_k", read, tensor<?xi32>, ["N+1"], 4>])
+// CHECK-SAME:   parameters([#launch.memref<"cu_q", [0]>, #launch.memref<"cu_k", [0]>, #launch.scratch_memref<"order", ["N+1"] #[[EXTENTS]]>])
 // CHECK-SAME:   grid(["N+1"] #[[CTAS]]) threads(32) shared_memory(0)
 // CHECK-LABEL: gpu.func @packed_order
 // CHECK-SAME:    (%[[CUQ:[^ ]*]]: memref<?xi32, strided<[?]>>, %[[CUK:[^ ]*]]: memref<?xi32, strided<[?]>>, %[[TO:[^ ]*]]: memref<2x?xi32>) kernel
@@ -81,9 +81,9 @@
 // OVERLAP: longest_first,
 // OVERLAP: prologue([@packed_order])
 // OVERLAP: gpu.func @packed(
-// OVERLAP: tile.await_prologue
+// OVERLAP: launch.await_prologue
 // OVERLAP: gpu.func @packed_order(
-// OVERLAP: tile.allow_overlap
+// OVERLAP: launch.allow_overlap
 func.func @packed(%q: !q, %k: !k, %v: !k, %cuq: !n, %cuk: !n) -> !q {
   %o = attn.forward %q, %k, %v packed(%cuq, %cuk : !n, !n)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {

@@ -3,8 +3,8 @@
 !t = tensor<?x4x?x16xf16>
 
 // The head's sink enters when the sums are finished.
-// CHECK: tile.abi @sinks
-// CHECK-SAME: #tile.tensor<"sinks", read, tensor<4xf32>, ["Hq"], 4>
+// CHECK: launch.abi @sinks
+// CHECK-SAME: #launch.tensor<"sinks", read, tensor<4xf32>, ["Hq"], 4>
 // CHECK-LABEL: gpu.func @sinks
 // CHECK: tile.foreach_work
 // CHECK: %[[HEAD:.*]] = arith.remui %{{.*}}, %c4
@@ -23,8 +23,8 @@ func.func @sinks(%q: !t, %s: tensor<4xf32>) -> !t {
 
 // Weights below the share of 1/4, 16384, are dropped from the product; the sums
 // keep them. The others are scaled with the output.
-// CHECK: tile.abi @dropout
-// CHECK-SAME: #tile.scalar<"dropout_seed", i64>, #tile.scalar<"dropout_offset", i64>
+// CHECK: launch.abi @dropout
+// CHECK-SAME: #launch.scalar<"dropout_seed", i64>, #launch.scalar<"dropout_offset", i64>
 // CHECK-SAME: generator(1)
 // CHECK-LABEL: gpu.func @dropout
 // CHECK-SAME: %[[SEED:[a-z0-9]*]]: i64, %[[OFFSET:[a-z0-9]*]]: i64

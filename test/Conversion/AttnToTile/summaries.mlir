@@ -9,13 +9,13 @@
 
 // The kernel: its last arguments, and 32 candidates' entries at a time.
 // CHECK-LABEL: gpu.module @documents_module
-// CHECK:       tile.abi @documents target
-// CHECK-SAME:    #tile.scratch_memref<"capture1.1.128", ["capture1.1"] #[[QUERIES]]>
-// CHECK-SAME:    #tile.scratch_memref<"capture1.1.64", ["capture1.1"] #[[KEYS]]>
+// CHECK:       launch.abi @documents target
+// CHECK-SAME:    #launch.scratch_memref<"capture1.1.128", ["capture1.1"] #[[QUERIES]]>
+// CHECK-SAME:    #launch.scratch_memref<"capture1.1.64", ["capture1.1"] #[[KEYS]]>
 // CHECK-SAME:    prologue([@documents_summaries])
 // CHECK-LABEL: gpu.func @documents(
 // CHECK-SAME:    memref<2x3x?xi32>, %{{.*}}: memref<2x3x?xi32>) kernel
-// CHECK:         tile.await_prologue
+// CHECK:         launch.await_prologue
 // CHECK:         %[[Q:.*]] = memref.load %{{.*}}[%c1, %{{.*}}, %{{.*}}] : memref<2x3x?xi32>
 // CHECK:         arith.trunci %[[Q]] : i32 to i1
 // CHECK:         %[[K:.*]] = tile.load {{("[^"]+" )?}}%{{.*}}[%c0, %{{.*}}, %{{.*}}] dims [-1, 2] : memref<2x3x?xi32> to tensor<1x32xi32, #tile.reg>
@@ -24,16 +24,16 @@
 
 // The prologue: 16 blocks a warp, 64 of their positions at a time. Queries come
 // in tiles of 128, keys in blocks of 64; a summary each.
-// CHECK:      tile.abi @documents_summaries target("sm_90a")
-// CHECK-SAME:   tensors([#tile.tensor<"capture1", read, tensor<3x?xi1>, ["capture1.0", "capture1.1"], 1>])
-// CHECK-SAME:   #tile.memref<"capture1", [0, 1]>
+// CHECK:      launch.abi @documents_summaries target("sm_90a")
+// CHECK-SAME:   tensors([#launch.tensor<"capture1", read, tensor<3x?xi1>, ["capture1.0", "capture1.1"], 1>])
+// CHECK-SAME:   #launch.memref<"capture1", [0, 1]>
 // CHECK-SAME:   grid(["capture1.1"]
 // CHECK-SAME:   threads(32) shared_memory(0)
 // CHECK-LABEL: gpu.func @documents_summaries
 // CHECK-SAME:    (%[[DOC:.*]]: memref<3x?xi1, strided<[?, ?]>>, %[[S0:.*]]: memref<2x3x?xi32>, %[[S1:.*]]: memref<2x3x?xi32>) kernel
 // CHECK-DAG:   %[[MOST:.*]] = arith.constant dense<2147483647> : tensor<16x64xi32, #tile.reg>
 // CHECK-DAG:   %[[LEAST:.*]] = arith.constant dense<-2147483648> : tensor<16x64xi32, #tile.reg>
-// CHECK:       tile.allow_overlap
+// CHECK:       launch.allow_overlap
 // CHECK:       %[[ITEM:.*]] = gpu.block_id x
 // CHECK:       %[[MINE:.*]] = arith.cmpi ult, %[[ITEM]], %[[COUNT:.*]] : index
 // CHECK:       scf.if %[[MINE]] {

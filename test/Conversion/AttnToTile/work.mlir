@@ -31,7 +31,7 @@
 
 // Even tiles: those of one head follow each other, rows ascending. What does
 // not depend on the tile stands before the loop.
-// CHECK: tile.abi @even
+// CHECK: launch.abi @even
 // CHECK-SAME: persistent(1)
 // CHECK-LABEL: gpu.func @even
 // CHECK-DAG: %[[COUNT:.*]] = arith.constant 128 : index

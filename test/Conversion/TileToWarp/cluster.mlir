@@ -7,9 +7,9 @@
 // CHECK-NOT: warp.alloc
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 32, warps = 8, cluster = 2,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 32, warps = 8, cluster = 2,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) cluster(2)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index

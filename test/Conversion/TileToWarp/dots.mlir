@@ -18,8 +18,8 @@
 // CHECK-NEXT: warp.dot %[[P]], %[[KT]], %{{.*}} : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index

@@ -2,8 +2,8 @@
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"v", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%v: !memory) kernel {
     %p = arith.constant dense<0.5> : tensor<64x32xbf16, #tile.reg>
@@ -23,9 +23,9 @@ gpu.module @m {
 
 !memory = memref<?x128xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
        roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = 4, registers = 248, owns = ["*"]>]>)
-    tensors([#tile.tensor<"v", read, tensor<?x128xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
+    tensors([#launch.tensor<"v", read, tensor<?x128xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"v", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%v: !memory) kernel {
     %p = arith.constant dense<0.5> : tensor<64x32xbf16, #tile.reg>
@@ -45,9 +45,9 @@ gpu.module @m {
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
        roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = 4, registers = 248, owns = ["*"]>]>)
-    tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
+    tensors([#launch.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"v", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%v: !memory) kernel {
     %p = arith.constant dense<0.5> : tensor<64x32xbf16, #tile.reg>
@@ -69,9 +69,9 @@ gpu.module @m {
 // Sums of a transposed operand's columns are no sums of a product's rows.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = 4, registers = 248, owns = ["*"]>]>)
-    tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
+    tensors([#launch.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"v", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%v: !memory) kernel {
     %p = arith.constant dense<0.5> : tensor<64x64xbf16, #tile.reg>
@@ -91,9 +91,9 @@ gpu.module @m {
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = 4, registers = 248, owns = ["*"]>]>)
-    tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"v", [0, 1]>])
+    tensors([#launch.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"v", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%v: !memory) kernel {
     %o = arith.constant dense<3.0> : tensor<64x64xf32, #tile.reg>

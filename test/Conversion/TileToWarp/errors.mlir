@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
-  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  // expected-error@+1 {{kernel has no 'launch.abi' beside it}}
   gpu.func @f() kernel {
     gpu.return
   }
@@ -11,8 +11,8 @@ gpu.module @m {
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %zero = arith.constant dense<0.0> : tensor<64x16xf32, #tile.reg>
@@ -28,8 +28,8 @@ gpu.module @m {
 
 !memory = memref<?x16xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -46,8 +46,8 @@ gpu.module @m {
 
 !memory = memref<?x16xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index

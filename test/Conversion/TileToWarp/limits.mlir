@@ -6,8 +6,8 @@
 // CHECK-NOT: warp.zero_rows
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @threads target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @threads target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @threads(%v: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -35,9 +35,9 @@ gpu.module @m {
 // CHECK: warp.dot %{{.*}}, %[[V]]
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @engine target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
+  launch.abi @engine target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @engine(%v: !memory, %n: index) kernel {
     %c7 = arith.constant 7 : index
@@ -61,9 +61,9 @@ gpu.module @m {
 // CHECK: warp.zero_rows %[[V]] from %[[FROM]]
 !memory = memref<?x4x32xbf16, strided<[?, ?, 1]>>
 gpu.module @m {
-  tile.abi @folded target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
+  launch.abi @folded target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x4x32xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1, 2]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x4x32xbf16>, ["H", "S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1, 2]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @folded(%v: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index

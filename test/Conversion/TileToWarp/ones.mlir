@@ -17,10 +17,10 @@
 // CHECK: tile.store %[[L1]]
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32,
        roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = 4, registers = 248, owns = ["*"]>]>)
-    tensors([#tile.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"v", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"v", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"v", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%v: !memory, %to: memref<?x64xf32, strided<[?, 1]>>) kernel {
     %p = arith.constant dense<0.5> : tensor<64x32xbf16, #tile.reg>

@@ -16,11 +16,11 @@
 !a = memref<?x?xbf16, strided<[?, 1]>>
 !b = memref<?x?xbf16, strided<[?, ?]>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        streams = [<"score", stages = 3, staged>],
        roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>]>)
-    tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "N"], 16>, #tile.tensor<"b", read, tensor<?x?xbf16>, ["M", "N"], 2>])
-    parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>])
+    tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "N"], 16>, #launch.tensor<"b", read, tensor<?x?xbf16>, ["M", "N"], 2>])
+    parameters([#launch.memref<"a", [0, 1]>, #launch.memref<"b", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%a: !a, %b: !b) kernel {
     %c0 = arith.constant 0 : index
@@ -44,11 +44,11 @@ gpu.module @m {
 // CHECK: warp.local_load
 !a = memref<?x?xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @parted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, cluster = 2,
+  launch.abi @parted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, cluster = 2,
        streams = [<"score", stages = 2, staged>],
        roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>]>)
-    tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "N"], 16>])
-    parameters([#tile.memref<"a", [0, 1]>])
+    tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "N"], 16>])
+    parameters([#launch.memref<"a", [0, 1]>])
     grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) cluster(2)
   gpu.func @parted(%a: !a) kernel {
     %c0 = arith.constant 0 : index

@@ -28,9 +28,9 @@
 !tile = tensor<64x64xbf16, #tile.reg>
 !sum = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory, %o: memref<?x64xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index

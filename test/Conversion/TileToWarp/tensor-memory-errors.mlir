@@ -8,11 +8,11 @@
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
@@ -40,11 +40,11 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">, <"p", staged, over = "s">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
@@ -73,11 +73,11 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">, <"p", staged, over = "s">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
@@ -108,11 +108,11 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
@@ -143,11 +143,11 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
@@ -173,11 +173,11 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
@@ -203,11 +203,11 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
@@ -235,11 +235,11 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
@@ -265,11 +265,11 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
@@ -307,11 +307,11 @@ gpu.module @m {
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score

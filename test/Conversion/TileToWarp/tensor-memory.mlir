@@ -77,7 +77,7 @@
 !sum = tensor<128x32xf32, #tile.reg>
 !row = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">, <"p", staged, over = "s">, <"factor", staged>, <"y", staged>],
        dots = [<"s", ahead = 1>],
        stores = [<"out", copied>],
@@ -86,8 +86,8 @@ gpu.module @m {
            <"mma", warps = 1, registers = 48, owns = ["s", "o"]>,
            <"load", warps = 1, registers = 48, owns = ["q", "k"]>,
            <"epilogue", warps = 2, registers = 48, owns = ["out"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !memory, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score

@@ -4,12 +4,12 @@
 // argument; what is static or unused is none. tensor<64x8xf32, #warp.mma_sync<warps = 4>>he ABI says what is left.
 
 gpu.module @m {
-  // CHECK: tile.abi @f
-  // CHECK-SAME: parameters([#tile.pointer<"k">, #tile.size<"S">, #tile.stride<"k", 0{{[^>]*}}>, #tile.pointer<"o">, #tile.stride<"o", 1{{[^>]*}}>, #tile.scalar<"scale", f32>])
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, min_blocks = 2>)
-    tensors([#tile.tensor<"k", read, tensor<?x8xf32>, ["S", "D"], 4>, #tile.tensor<"o", write, tensor<8x?xf32>, ["D", "S"], 4>,
-             #tile.tensor<"unused", read, tensor<?xf32>, ["N"], 4>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [1, 0]>, #tile.memref<"unused", [0]>, #tile.scalar<"scale", f32>, #tile.scalar<"extra", f32>])
+  // CHECK: launch.abi @f
+  // CHECK-SAME: parameters([#launch.pointer<"k">, #launch.size<"S">, #launch.stride<"k", 0{{[^>]*}}>, #launch.pointer<"o">, #launch.stride<"o", 1{{[^>]*}}>, #launch.scalar<"scale", f32>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, min_blocks = 2>)
+    tensors([#launch.tensor<"k", read, tensor<?x8xf32>, ["S", "D"], 4>, #launch.tensor<"o", write, tensor<8x?xf32>, ["D", "S"], 4>,
+             #launch.tensor<"unused", read, tensor<?xf32>, ["N"], 4>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [1, 0]>, #launch.memref<"unused", [0]>, #launch.scalar<"scale", f32>, #launch.scalar<"extra", f32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // CHECK: gpu.func @f(%{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %[[SCALE:.*]]: f32) kernel
   // CHECK-SAME: known_block_size = array<i32: 128, 1, 1>, nvvm.minctasm = 2

@@ -13,8 +13,8 @@
 // CHECK: mbarrier.try_wait
 // CHECK: mbarrier.arrive.shared{{.*}}, %[[LEADER]] :
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"o", [0]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#launch.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(64)
   gpu.func @f(%o: memref<?xi32, strided<[?]>>) kernel {
     %p = warp.pipeline offset(0) : !warp.pipeline<1>
@@ -47,7 +47,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @layout target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+  launch.abi @layout target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @layout() kernel {
     %i = tile.iota dim 1 : tensor<1x32xi32, #warp.mma_sync<warps = 4>>

@@ -2,9 +2,9 @@
 
 // Two CTAs, each with a warp group of 64 of the tile's 128 rows. Of Q each copies
 // what it keeps; of K each copies half of the rows into both.
-// CHECK: tile.abi @f
-// CHECK-SAME: #tile.tensor_map<"q", [1, 0], box = [64, 64], swizzle = 128>
-// CHECK-SAME: #tile.tensor_map<"k", [1, 0], box = [64, 16], swizzle = 128>
+// CHECK: launch.abi @f
+// CHECK-SAME: #launch.tensor_map<"q", [1, 0], box = [64, 64], swizzle = 128>
+// CHECK-SAME: #launch.tensor_map<"k", [1, 0], box = [64, 16], swizzle = 128>
 // CHECK: gpu.func @f({{.*}}, %[[Q:[a-z0-9]+]]: !llvm.ptr, %[[K:[a-z0-9]+]]: !llvm.ptr)
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
 // CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : i32
@@ -50,9 +50,9 @@
 !bq = memref<128x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
 !bk = memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"k", read, tensor<?x64xbf16>, ["T", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xf32>, ["S", "E"], 16>])
-    parameters([#tile.memref<"q", [0, 1]>, #tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"k", read, tensor<?x64xbf16>, ["T", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "E"], 16>])
+    parameters([#launch.memref<"q", [0, 1]>, #launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (2)>) threads(256) shared_memory(16448) cluster(2)
   gpu.func @f(%q: !memory, %k: !memory, %o: !out) kernel {
     %bq = warp.alloc offset(0) : !bq

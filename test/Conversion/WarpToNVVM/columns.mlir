@@ -21,8 +21,8 @@
 // CHECK: llvm.inline_asm has_side_effects {{.*}}st.global.b32 {{.*}} %{{.*}}, %[[X3]], %
 #l = #warp.mma_sync<warps = 1>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"k", write, tensor<?x16xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"k", write, tensor<?x16xf32>, ["S", "D"], 4>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f(%k: memref<?x16xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index
@@ -39,8 +39,8 @@ gpu.module @m {
 
 #l = #warp.mma_sync<warps = 1>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"k", write, tensor<?x8xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"k", write, tensor<?x8xf32>, ["S", "D"], 4>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f(%k: memref<?x8xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index
@@ -57,8 +57,8 @@ gpu.module @m {
 
 #l = #warp.mma_sync<warps = 1>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x8xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x8xf32>, ["S", "D"], 4>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f(%k: memref<?x8xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index

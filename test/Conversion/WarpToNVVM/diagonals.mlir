@@ -37,8 +37,8 @@
 // CHECK: st.global{{.*}} %{{.*}}, %[[O]], %{{.*}} : (!llvm.ptr<1>, i32, i32)
 !d = tensor<1x96xf32, #warp.diagonals<rows = 64, warps = 4>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index
@@ -53,8 +53,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @warps target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
+  launch.abi @warps target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @warps(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index

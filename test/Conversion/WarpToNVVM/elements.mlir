@@ -31,9 +31,9 @@
 !columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @window target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"row", i32>, #tile.scalar<"key", i32>])
+  launch.abi @window target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @window(%k: !memory, %row: i32, %key: i32) kernel {
     %c0 = arith.constant 0 : index
@@ -74,9 +74,9 @@ gpu.module @m {
 !columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @unsigned target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"row", i32>, #tile.scalar<"key", i32>])
+  launch.abi @unsigned target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @unsigned(%k: !memory, %row: i32, %key: i32) kernel {
     %c0 = arith.constant 0 : index
@@ -118,9 +118,9 @@ gpu.module @m {
 !columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @anywhere target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"row", i32>, #tile.scalar<"key", i32>])
+  launch.abi @anywhere target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @anywhere(%k: !memory, %row: i32, %key: i32) kernel {
     %c0 = arith.constant 0 : index
@@ -166,9 +166,9 @@ gpu.module @m {
 !columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @parts target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"row", i32>, #tile.scalar<"key", i32>])
+  launch.abi @parts target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @parts(%k: !memory, %row: i32, %key: i32) kernel {
     %c0 = arith.constant 0 : index
@@ -211,9 +211,9 @@ gpu.module @m {
 !columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @gather target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"row", i32>, #tile.scalar<"key", i32>])
+  launch.abi @gather target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @gather(%k: !memory, %row: i32, %key: i32) kernel {
     %c0 = arith.constant 0 : index
@@ -252,9 +252,9 @@ gpu.module @m {
 !columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @vote target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"row", i32>, #tile.scalar<"key", i32>])
+  launch.abi @vote target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @vote(%k: !memory, %row: i32, %key: i32) kernel {
     %c0 = arith.constant 0 : index

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
   gpu.func @f() kernel {
     // expected-error@+1 {{a buffer of ones needs a kernel with roles}}
@@ -13,7 +13,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
   gpu.func @f() kernel {
     // expected-error@+1 {{buffer of ones has no offset; run 'warp-allocate-shared-memory' first}}
@@ -32,7 +32,7 @@ gpu.module @m {
 !v = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !ones = memref<16x8xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
   gpu.func @f() kernel {
     %v = warp.alloc offset(2048) : !v
@@ -57,7 +57,7 @@ gpu.module @m {
 !v = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !ones = memref<16x8xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
   gpu.func @f() kernel {
     %v = warp.alloc offset(0) : !v
@@ -82,7 +82,7 @@ gpu.module @m {
 !v = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !ones = memref<8x8xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
   gpu.func @f() kernel {
     %v = warp.alloc offset(0) : !v
@@ -107,7 +107,7 @@ gpu.module @m {
 !v = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !ones = memref<16x8xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
   gpu.func @f() kernel {
     %v = warp.alloc offset(0) : !v
@@ -132,7 +132,7 @@ gpu.module @m {
 !k = memref<128x64xbf16, #warp.shared<row_bytes = 64>>
 !v = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
   gpu.func @f() kernel {
     %k = warp.alloc offset(0) : !k

@@ -5,8 +5,8 @@
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["T", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["T", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (2)>) threads(256) shared_memory(4112) cluster(2)
   gpu.func @f(%k: !memory) kernel {
     %b = warp.alloc offset(0) : !buffer
@@ -39,7 +39,7 @@ gpu.module @m {
 
 // What a chip has, and what its launch gives each thread.
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, warps = 8, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, warps = 8, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (2)>) threads(384) shared_memory(0)
   gpu.func @f() kernel {
     // expected-error@+1 {{roles want 66560 registers, a launch of 12 warps has 64512}}
@@ -58,7 +58,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{unknown target 'sm_1', expected one of}}
-  tile.abi @f target("sm_1") plan(<#warp.mma_sync_unit, tile_n = 32, warps = 8, stages = 1>)
+  launch.abi @f target("sm_1") plan(<#warp.mma_sync_unit, tile_n = 32, warps = 8, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (2)>) threads(384) shared_memory(0)
   gpu.func @f() kernel {
     warp.specialize

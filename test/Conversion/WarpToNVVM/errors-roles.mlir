@@ -4,8 +4,8 @@
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -40,8 +40,8 @@ gpu.module @m {
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   // expected-error@+1 {{kernel needs 32 threads for each of 12 warps of its roles, found 256}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -75,8 +75,8 @@ gpu.module @m {
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   // expected-error@+1 {{kernel needs clusters of 2 CTAs as its roles do, found 1}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -109,8 +109,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -145,8 +145,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -183,8 +183,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -220,8 +220,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -258,8 +258,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -299,8 +299,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -335,8 +335,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -372,8 +372,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -411,8 +411,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -449,8 +449,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -488,8 +488,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -526,8 +526,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -562,8 +562,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -598,8 +598,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -635,8 +635,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -672,8 +672,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -715,8 +715,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
@@ -754,8 +754,8 @@ gpu.module @m {
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer

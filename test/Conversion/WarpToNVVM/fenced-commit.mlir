@@ -25,7 +25,7 @@
 !x = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(65536)
   gpu.func @f() kernel {

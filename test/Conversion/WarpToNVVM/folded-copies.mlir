@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // The copy engine takes what rows are folded along as a dimension of its own.
-// CHECK: tile.abi @engine
-// CHECK-SAME: parameters([#tile.tensor_map<"q", [3, 1, 2, 0], box = [64, 4, 16, 1], swizzle = 128>])
+// CHECK: launch.abi @engine
+// CHECK-SAME: parameters([#launch.tensor_map<"q", [3, 1, 2, 0], box = [64, 4, 16, 1], swizzle = 128>])
 // CHECK: gpu.func @engine(%[[Q:.*]]: !llvm.ptr) kernel
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
@@ -15,9 +15,9 @@
 !q = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
 !bq = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @engine target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"q", read, tensor<?x?x?x128xbf16>, ["B", "S", "H", "D"], 16>])
-    parameters([#tile.memref<"q", [0, 2, 1, 3]>])
+  launch.abi @engine target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"q", read, tensor<?x?x?x128xbf16>, ["B", "S", "H", "D"], 16>])
+    parameters([#launch.memref<"q", [0, 2, 1, 3]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(32768)
   gpu.func @engine(%q: !q) kernel {
     %bq = warp.alloc offset(0) : !bq
@@ -49,9 +49,9 @@ gpu.module @m {
 !q = memref<?x?x512x64xbf16, strided<[?, ?, ?, 1]>>
 !bq = memref<1024x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @long target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"q", read, tensor<?x?x512x64xbf16>, ["B", "H", "S", "D"], 16>])
-    parameters([#tile.memref<"q", [0, 1, 2, 3]>])
+  launch.abi @long target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"q", read, tensor<?x?x512x64xbf16>, ["B", "H", "S", "D"], 16>])
+    parameters([#launch.memref<"q", [0, 1, 2, 3]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(196608)
   gpu.func @long(%q: !q) kernel {
     %bq = warp.alloc offset(0) : !bq
@@ -92,8 +92,8 @@ gpu.module @m {
 // CHECK: st.global
 !memory = memref<?x3x32xbf16, strided<[?, ?, 1]>>
 gpu.module @m {
-  tile.abi @threads target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x3x32xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1, 2]>])
+  launch.abi @threads target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x3x32xbf16>, ["H", "S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1, 2]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @threads(%k: !memory) kernel {
     %c0 = arith.constant 0 : index

@@ -13,8 +13,8 @@
 !memory = memref<?x32xf32, strided<[32, 1]>>
 !tile = tensor<64x32xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
-  tile.abi @sums target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32>)
-    tensors([#tile.tensor<"c", accumulate, tensor<?x32xf32>, ["M", "N"], 16>]) parameters([#tile.memref<"c", [0, 1]>, #tile.scalar<"x", f32>])
+  launch.abi @sums target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32>)
+    tensors([#launch.tensor<"c", accumulate, tensor<?x32xf32>, ["M", "N"], 16>]) parameters([#launch.memref<"c", [0, 1]>, #launch.scalar<"x", f32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @sums(%c: !memory, %x: f32) kernel {
     %c0 = arith.constant 0 : index
@@ -34,8 +34,8 @@ gpu.module @m {
 !memory = memref<?x32xf32, strided<[32, 1]>>
 !tile = tensor<64x32xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  tile.abi @single target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"c", accumulate, tensor<?x32xf32>, ["M", "N"], 16>]) parameters([#tile.memref<"c", [0, 1]>, #tile.scalar<"x", f32>])
+  launch.abi @single target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"c", accumulate, tensor<?x32xf32>, ["M", "N"], 16>]) parameters([#launch.memref<"c", [0, 1]>, #launch.scalar<"x", f32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @single(%c: !memory, %x: f32) kernel {
     %c0 = arith.constant 0 : index
@@ -58,9 +58,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[32, 1]>>
 !tile = tensor<64x32xbf16, #warp.wgmma<groups = 1>>
 gpu.module @m {
-  tile.abi @exchanged target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32>)
-    tensors([#tile.tensor<"c", read, tensor<?x32xbf16>, ["M", "N"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["M", "N"], 16>])
-    parameters([#tile.memref<"c", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @exchanged target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32>)
+    tensors([#launch.tensor<"c", read, tensor<?x32xbf16>, ["M", "N"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["M", "N"], 16>])
+    parameters([#launch.memref<"c", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @exchanged(%c: !memory, %o: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -85,9 +85,9 @@ gpu.module @m {
 // CHECK-NOT: nvvm.shfl
 // CHECK: gpu.return
 gpu.module @m {
-  tile.abi @narrow target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32>)
-    tensors([#tile.tensor<"c", write, tensor<?x32xbf16>, ["M", "N"], 16>, #tile.tensor<"d", write, tensor<?x32xi1>, ["M", "N"], 16>])
-    parameters([#tile.memref<"c", [0, 1]>, #tile.memref<"d", [0, 1]>])
+  launch.abi @narrow target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32>)
+    tensors([#launch.tensor<"c", write, tensor<?x32xbf16>, ["M", "N"], 16>, #launch.tensor<"d", write, tensor<?x32xi1>, ["M", "N"], 16>])
+    parameters([#launch.memref<"c", [0, 1]>, #launch.memref<"d", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @narrow(%c: memref<?x32xbf16, strided<[32, 1]>>, %d: memref<?x32xi1, strided<[32, 1]>>) kernel {
     %c0 = arith.constant 0 : index

@@ -13,8 +13,8 @@
 // CHECK-NOT: st.global
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -33,8 +33,8 @@ gpu.module @m {
 // CHECK-COUNT-2: st.global.u8 [$0], $1
 !memory = memref<?x32xi1, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xi1>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xi1>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -67,8 +67,8 @@ gpu.module @m {
 // CHECK: }
 !memory = memref<?xi32, strided<[?]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"t", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"t", [0]>, #tile.size<"S">])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"t", read, tensor<?xi32>, ["S"], 4>]) parameters([#launch.memref<"t", [0]>, #launch.size<"S">])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%t: !memory, %n: i32) kernel {
     %i = arith.index_cast %n : i32 to index
@@ -91,10 +91,10 @@ gpu.module @m {
 !row = tensor<64x1xi32, #warp.mma_sync<warps = 4>>
 !keep = tensor<64x1xi1, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, min_blocks = 2>)
-    tensors([#tile.tensor<"k", write, tensor<?xi32>, ["S"], 4>])
-    parameters([#tile.memref<"k", [0]>])
+    tensors([#launch.tensor<"k", write, tensor<?xi32>, ["S"], 4>])
+    parameters([#launch.memref<"k", [0]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?xi32, strided<[?]>>) kernel {
     %rows = tile.iota dim 0 : !row

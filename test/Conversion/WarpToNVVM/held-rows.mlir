@@ -14,8 +14,8 @@
 // CHECK-NOT: tile.held_rows
 !row = tensor<128x1xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @roles target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<128xf32>, ["M"], 4>]) parameters([#tile.memref<"o", [0]>])
+  launch.abi @roles target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<128xf32>, ["M"], 4>]) parameters([#launch.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @roles(%o: memref<128xf32>) kernel {
     warp.specialize captures(%o : memref<128xf32>)
@@ -43,8 +43,8 @@ gpu.module @m {
 // CHECK: scf.for %{{.*}} = %[[C0]] to %{{.*}} step %[[C64]]
 !row = tensor<64x1xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  tile.abi @one_program target("sm_80") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<128xf32>, ["M"], 4>]) parameters([#tile.memref<"o", [0]>])
+  launch.abi @one_program target("sm_80") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<128xf32>, ["M"], 4>]) parameters([#launch.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @one_program(%o: memref<128xf32>) kernel {
     %c256 = arith.constant 256 : index

@@ -2,8 +2,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' | FileCheck %s
 
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([]) parameters([#tile.scalar<"n", index>, #tile.scalar<"a", index>, #tile.scalar<"b", index>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([]) parameters([#launch.scalar<"n", index>, #launch.scalar<"a", index>, #launch.scalar<"b", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // CHECK-LABEL: gpu.func @f
   // CHECK: %[[N:.*]] = arith.index_cast

@@ -8,8 +8,8 @@
 // CHECK: llvm.bitcast %[[WORDS]] : vector<8xi32> to vector<16xbf16>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -32,8 +32,8 @@ gpu.module @m {
 // CHECK: gpu.return
 !memory = memref<?x80xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @ragged target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x80xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @ragged target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x80xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @ragged(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -55,8 +55,8 @@ gpu.module @m {
 // CHECK: gpu.return
 !memory = memref<?x80xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @parted target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 32, warps = 8>)
-    tensors([#tile.tensor<"k", read, tensor<?x80xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @parted target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 32, warps = 8>)
+    tensors([#launch.tensor<"k", read, tensor<?x80xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @parted(%k: !memory) kernel {
     %c0 = arith.constant 0 : index

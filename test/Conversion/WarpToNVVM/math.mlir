@@ -5,8 +5,8 @@
 // CHECK-LABEL: gpu.func @f
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -58,8 +58,8 @@ gpu.module @m {
 // right for operands of any size.
 // CHECK-LABEL: gpu.func @exact
 gpu.module @n {
-  tile.abi @exact target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @exact target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @exact(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -90,8 +90,8 @@ gpu.module @n {
 // CHECK: vector.from_elements %{{.*}} : vector<8xf32>
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @long target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @long target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @long(%k: !memory) kernel {
     %c0 = arith.constant 0 : index

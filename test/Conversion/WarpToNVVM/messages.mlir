@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
 // The counters are the last argument, memory that the host keeps zero.
-// CHECK: tile.abi @f
-// CHECK-SAME: parameters([#tile.workspace<8>])
+// CHECK: launch.abi @f
+// CHECK-SAME: parameters([#launch.workspace<8>])
 // CHECK: gpu.func @f(%[[COUNTERS:.*]]: !llvm.ptr<1>)
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
@@ -43,7 +43,7 @@
 // CHECK: llvm.inline_asm has_side_effects "bar.sync $0, 256;", "r,~{memory}" %[[MINE]]
 // CHECK: llvm.inline_asm has_side_effects "bar.arrive $0, 256;", "r,~{memory}" %[[NEXT]]
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(64)
   gpu.func @f() kernel {

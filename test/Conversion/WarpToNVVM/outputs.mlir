@@ -2,8 +2,8 @@
 
 // Each warp stores 16 rows of 16 columns at a time and copies its rows of each
 // panel, one of which the tensor ends in.
-// CHECK: tile.abi @f
-// CHECK-SAME: parameters([#tile.tensor_map<"o", [2, 1, 0], box = [64, 16, 1], swizzle = 128>])
+// CHECK: launch.abi @f
+// CHECK-SAME: parameters([#launch.tensor_map<"o", [2, 1, 0], box = [64, 16, 1], swizzle = 128>])
 // CHECK: gpu.func @f(%[[O:.*]]: !llvm.ptr) kernel
 // CHECK: nvvm.prefetch tensormap, %[[O]] : !llvm.ptr
 // CHECK: nvvm.elect.sync
@@ -24,8 +24,8 @@
 !b = memref<128x80xbf16, #warp.shared<row_bytes = 128>>
 !x = tensor<128x80xbf16, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x?x80xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1, 2]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x?x80xbf16>, ["H", "S", "D"], 16>]) parameters([#launch.memref<"o", [0, 1, 2]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(32784)
   gpu.func @f(%o: !o) kernel {
     %b = warp.alloc offset(0) : !b
@@ -53,7 +53,7 @@ gpu.module @m {
 
 // Sums of f32: 8 bytes a store, added to memory. Rows of the fold's heads lie
 // along another dimension. A synchronous copy waits for itself.
-// CHECK: tile.abi @adds
+// CHECK: launch.abi @adds
 // CHECK-SAME: box = [32, 4, 4], swizzle = 128>])
 // CHECK-LABEL: gpu.func @adds
 // CHECK-COUNT-8: "st.shared.v2.b32 [$0], {$1, $2};"
@@ -65,8 +65,8 @@ gpu.module @m {
 !b = memref<64x32xf32, #warp.shared<row_bytes = 128>>
 !x = tensor<64x32xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
-  tile.abi @adds target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x?x32xf32>, ["S", "H", "D"], 16>]) parameters([#tile.memref<"o", [0, 1, 2]>])
+  launch.abi @adds target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x?x32xf32>, ["S", "H", "D"], 16>]) parameters([#launch.memref<"o", [0, 1, 2]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @adds(%o: !o) kernel {
     %b = warp.alloc offset(0) : !b
@@ -94,7 +94,7 @@ gpu.module @m {
 !b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !x = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
-  tile.abi @reused target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+  launch.abi @reused target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @reused() kernel {
@@ -117,7 +117,7 @@ gpu.module @m {
 
 !b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @f() kernel {
     %b = warp.alloc offset(0) : !b
@@ -132,8 +132,8 @@ gpu.module @m {
 !o = memref<?x64xbf16, strided<[?, 1]>>
 !b = memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @f(%o: !o) kernel {
     %b = warp.alloc offset(0) : !b
@@ -155,8 +155,8 @@ gpu.module @m {
 !o = memref<?x?x64xbf16, strided<[?, ?, 1]>>
 !b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x?x64xbf16>, ["H", "S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1, 2]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x?x64xbf16>, ["H", "S", "D"], 16>]) parameters([#launch.memref<"o", [0, 1, 2]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @f(%o: !o) kernel {
     %b = warp.alloc offset(0) : !b
@@ -178,8 +178,8 @@ gpu.module @m {
 !o = memref<?x64xbf16, strided<[?, 2]>>
 !b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 2>]) parameters([#tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 2>]) parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @f(%o: !o) kernel {
     %b = warp.alloc offset(0) : !b

@@ -2,11 +2,11 @@
 
 // What the kernel waits for itself, in each role that reads scratch memory, the
 // host need not wait for. Loads are of a pointer that exists since the wait.
-// CHECK: tile.abi @helper
+// CHECK: launch.abi @helper
 // CHECK-NOT: overlapped
 // CHECK: gpu.func @helper
 // CHECK: llvm.inline_asm has_side_effects "griddepcontrol.launch_dependents;", "~{memory}"
-// CHECK: tile.abi @f
+// CHECK: launch.abi @f
 // CHECK-SAME: prologue([@helper]) overlapped
 // CHECK: gpu.func @f
 // CHECK-NOT: griddepcontrol
@@ -20,28 +20,28 @@
 // CHECK-NOT: griddepcontrol
 !s = memref<?xi32>
 gpu.module @m {
-  tile.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+  launch.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
-    tile.allow_overlap
+    launch.allow_overlap
     gpu.return
   }
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 8, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #tile.tensor<"y", write, tensor<64xi32>, ["T"], 4>])
-    parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #tile.memref<"y", [0]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 8, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #launch.tensor<"y", write, tensor<64xi32>, ["T"], 4>])
+    parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #launch.memref<"y", [0]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(16) prologue([@helper])
   gpu.func @f(%s: !s, %y: memref<64xi32>) kernel {
     warp.specialize captures(%s, %y : !s, memref<64xi32>)
       role @load warps(4) regs(24) {
       ^bb0(%s0: !s, %y0: memref<64xi32>):
-        tile.await_prologue
+        launch.await_prologue
         warp.return
       }
       role @compute warps(4) regs(240) {
       ^bb0(%s0: !s, %y0: memref<64xi32>):
         %c0 = arith.constant 0 : index
-        tile.await_prologue
+        launch.await_prologue
         %x = memref.load %s0[%c0] : !s
         %t = tile.broadcast %x : i32 to tensor<64x1xi32, #warp.wgmma<groups = 1>>
         tile.store %t, %y0[%c0] dims [0, -1] : tensor<64x1xi32, #warp.wgmma<groups = 1>>, memref<64xi32>
@@ -56,27 +56,27 @@ gpu.module @m {
 // One role waits, the other one reads.
 !s = memref<?xi32>
 gpu.module @m {
-  tile.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+  launch.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
     gpu.return
   }
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 8, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #tile.tensor<"y", write, tensor<64xi32>, ["T"], 4>])
-    parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #tile.memref<"y", [0]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 8, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #launch.tensor<"y", write, tensor<64xi32>, ["T"], 4>])
+    parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #launch.memref<"y", [0]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(16) prologue([@helper])
   gpu.func @f(%s: !s, %y: memref<64xi32>) kernel {
     warp.specialize captures(%s, %y : !s, memref<64xi32>)
       role @load warps(4) regs(24) {
       ^bb0(%s0: !s, %y0: memref<64xi32>):
-        tile.await_prologue
+        launch.await_prologue
         warp.return
       }
       role @compute warps(4) regs(240) {
       ^bb0(%s0: !s, %y0: memref<64xi32>):
         %c0 = arith.constant 0 : index
-        // expected-error@+1 {{touches scratch memory, and no 'tile.await_prologue' stands before it}}
+        // expected-error@+1 {{touches scratch memory, and no 'launch.await_prologue' stands before it}}
         %x = memref.load %s0[%c0] : !s
         %t = tile.broadcast %x : i32 to tensor<64x1xi32, #warp.wgmma<groups = 1>>
         tile.store %t, %y0[%c0] dims [0, -1] : tensor<64x1xi32, #warp.wgmma<groups = 1>>, memref<64xi32>
@@ -91,22 +91,22 @@ gpu.module @m {
 // A wait in a branch is not behind it.
 !s = memref<?xi32>
 gpu.module @m {
-  tile.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+  launch.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
     gpu.return
   }
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>])
-    parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #tile.scalar<"c", i1>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>])
+    parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #launch.scalar<"c", i1>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) prologue([@helper])
   gpu.func @f(%s: !s, %c: i1) kernel {
     %c0 = arith.constant 0 : index
     scf.if %c {
-      tile.await_prologue
+      launch.await_prologue
     }
-    // expected-error@+1 {{touches scratch memory, and no 'tile.await_prologue' stands before it}}
+    // expected-error@+1 {{touches scratch memory, and no 'launch.await_prologue' stands before it}}
     %x = memref.load %s[%c0] : !s
     gpu.return
   }
@@ -115,11 +115,11 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f() kernel {
     // expected-error@+1 {{stands in a kernel without prologue}}
-    tile.await_prologue
+    launch.await_prologue
     gpu.return
   }
 }
@@ -127,11 +127,11 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f() kernel {
     // expected-error@+1 {{is not for target 'sm_80', where launches do not overlap}}
-    tile.allow_overlap
+    launch.allow_overlap
     gpu.return
   }
 }
@@ -141,20 +141,20 @@ gpu.module @m {
 // A view of scratch memory, made and read before the wait.
 !s = memref<?xi32>
 gpu.module @m {
-  tile.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+  launch.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
     gpu.return
   }
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>])
-    parameters([#tile.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>])
+    parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) prologue([@helper])
   gpu.func @f(%s: !s) kernel {
-    // expected-error@+1 {{touches scratch memory, and no 'tile.await_prologue' stands before it}}
+    // expected-error@+1 {{touches scratch memory, and no 'launch.await_prologue' stands before it}}
     %view = memref.cast %s : !s to memref<4xi32>
-    tile.await_prologue
+    launch.await_prologue
     gpu.return
   }
 }

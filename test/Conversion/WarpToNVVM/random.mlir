@@ -15,9 +15,9 @@
 // CHECK: arith.shrui %{{.*}}, %c16_i32 : i32
 !tile = tensor<32x16xi32, #warp.mma_sync<warps = 1>>
 gpu.module @m {
-  tile.abi @rows target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x16xi32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"o", [0, 1]>, #tile.scalar<"key", i64>, #tile.scalar<"stream", i64>])
+  launch.abi @rows target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x16xi32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"o", [0, 1]>, #launch.scalar<"key", i64>, #launch.scalar<"stream", i64>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) generator(1)
   gpu.func @rows(%o: memref<?x16xi32, strided<[?, 1]>>, %key: i64, %stream: i64) kernel {
     %c0 = arith.constant 0 : index
@@ -37,9 +37,9 @@ gpu.module @m {
 // EXCHANGE-NOT: nvvm.prmt
 !tile = tensor<32x16xi32, #warp.mma_sync<warps = 1>>
 gpu.module @m {
-  tile.abi @columns target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x16xi32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"o", [0, 1]>, #tile.scalar<"key", i64>, #tile.scalar<"stream", i64>])
+  launch.abi @columns target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x16xi32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"o", [0, 1]>, #launch.scalar<"key", i64>, #launch.scalar<"stream", i64>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) generator(1)
   gpu.func @columns(%o: memref<?x16xi32, strided<[?, 1]>>, %key: i64, %stream: i64) kernel {
     %c0 = arith.constant 0 : index
@@ -59,9 +59,9 @@ gpu.module @m {
 // CHECK-NOT: nvvm.shfl
 !tile = tensor<1x32xi32, #warp.lanes>
 gpu.module @m {
-  tile.abi @lanes target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 32, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?xi32>, ["S"], 4>])
-    parameters([#tile.memref<"o", [0]>, #tile.scalar<"key", i64>, #tile.scalar<"stream", i64>])
+  launch.abi @lanes target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 32, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?xi32>, ["S"], 4>])
+    parameters([#launch.memref<"o", [0]>, #launch.scalar<"key", i64>, #launch.scalar<"stream", i64>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) generator(1)
   gpu.func @lanes(%o: memref<?xi32, strided<[1]>>, %key: i64, %stream: i64) kernel {
     %c0 = arith.constant 0 : index
@@ -75,9 +75,9 @@ gpu.module @m {
 
 !tile = tensor<1x64xi32, #warp.diagonals<rows = 32, warps = 1>>
 gpu.module @m {
-  tile.abi @diagonals target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 32, warps = 1, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?xi32>, ["S"], 4>])
-    parameters([#tile.memref<"o", [0]>, #tile.scalar<"key", i64>, #tile.scalar<"stream", i64>])
+  launch.abi @diagonals target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 32, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?xi32>, ["S"], 4>])
+    parameters([#launch.memref<"o", [0]>, #launch.scalar<"key", i64>, #launch.scalar<"stream", i64>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) generator(1)
   gpu.func @diagonals(%o: memref<?xi32, strided<[1]>>, %key: i64, %stream: i64) kernel {
     %c0 = arith.constant 0 : index

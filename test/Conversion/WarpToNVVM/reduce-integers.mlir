@@ -4,10 +4,10 @@
 
 #l = #warp.mma_sync<warps = 1>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1, min_blocks = 2>)
-    tensors([#tile.tensor<"x", read, tensor<16x8xi64>, ["A", "B"], 8>, #tile.tensor<"y", read, tensor<16x8xi8>, ["A", "B"], 1>,
-             #tile.tensor<"o", write, tensor<16xi64>, ["A"], 8>, #tile.tensor<"p", write, tensor<16xi8>, ["A"], 1>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>, #tile.memref<"o", [0]>, #tile.memref<"p", [0]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1, min_blocks = 2>)
+    tensors([#launch.tensor<"x", read, tensor<16x8xi64>, ["A", "B"], 8>, #launch.tensor<"y", read, tensor<16x8xi8>, ["A", "B"], 1>,
+             #launch.tensor<"o", write, tensor<16xi64>, ["A"], 8>, #launch.tensor<"p", write, tensor<16xi8>, ["A"], 1>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>, #launch.memref<"o", [0]>, #launch.memref<"p", [0]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   // CHECK-LABEL: gpu.func @f
   // CHECK: arith.minsi %{{.*}}, %{{.*}} : i64
@@ -37,9 +37,9 @@ gpu.module @m {
 
 // Along rows, which one warp has all: the eight lanes that share a column.
 gpu.module @rows {
-  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 8, warps = 1, stages = 1, min_blocks = 2>)
-    tensors([#tile.tensor<"x", read, tensor<32x8xi32>, ["A", "B"], 4>, #tile.tensor<"o", write, tensor<8xi32>, ["B"], 4>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"o", [0]>])
+  launch.abi @g target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 8, warps = 1, stages = 1, min_blocks = 2>)
+    tensors([#launch.tensor<"x", read, tensor<32x8xi32>, ["A", "B"], 4>, #launch.tensor<"o", write, tensor<8xi32>, ["B"], 4>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   // CHECK-LABEL: gpu.func @g
   // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c4_i32

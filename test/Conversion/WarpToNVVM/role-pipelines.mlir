@@ -50,8 +50,8 @@
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", i32>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", i32>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(32768)
   gpu.func @f(%k: !memory, %n: i32) kernel {
     %b = warp.alloc offset(1024) : !buffer

@@ -33,8 +33,8 @@
 // CHECK: mbarrier.try_wait
 // CHECK-NOT: {{[^#]}}warp.
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 4>]) parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(64)
   gpu.func @f(%o: memref<?x16xf32, strided<[?, 1]>>) kernel {
     %p = warp.pipeline offset(0) : !warp.pipeline<1>
@@ -68,7 +68,7 @@ gpu.module @m {
 // CHECK-NOT: setmaxregister
 // CHECK: gpu.return
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(64)
   gpu.func @f() kernel {

@@ -5,11 +5,11 @@
 
 // CHECK: #[[BYTES:.*]] = affine_map<()[s0, s1] -> ((s0 * (s1 ceildiv 128)) * 8)>
 gpu.module @m {
-  // CHECK: tile.abi @f
-  // CHECK-SAME: parameters([#tile.pointer<"x">, #tile.size<"S">, #tile.stride<"x", 0>, #tile.scratch<"least", ["B", "S"] #[[BYTES]]>, #tile.size<"B">])
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1, min_blocks = 2>)
-    tensors([#tile.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #tile.tensor<"y", read, tensor<?xi32>, ["B"], 4>])
-    parameters([#tile.memref<"x", [0]>, #tile.scratch_memref<"least", ["B", "S"] affine_map<()[b, s] -> (2, b, s ceildiv 128)>>])
+  // CHECK: launch.abi @f
+  // CHECK-SAME: parameters([#launch.pointer<"x">, #launch.size<"S">, #launch.stride<"x", 0>, #launch.scratch<"least", ["B", "S"] #[[BYTES]]>, #launch.size<"B">])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1, min_blocks = 2>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #launch.tensor<"y", read, tensor<?xi32>, ["B"], 4>])
+    parameters([#launch.memref<"x", [0]>, #launch.scratch_memref<"least", ["B", "S"] affine_map<()[b, s] -> (2, b, s ceildiv 128)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   // CHECK: gpu.func @f(%{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %{{.*}}: i64, %[[LEAST:.*]]: !llvm.ptr<1>, %[[B:.*]]: i32) kernel
   // CHECK-DAG: %[[BATCH:.*]] = arith.extui %[[B]] : i32 to i64

@@ -12,8 +12,8 @@
 !memory = memref<?x32xf32, strided<[?, 1]>>
 !tile = tensor<64x32xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"c", accumulate, tensor<?x32xf32>, ["M", "N"], 16>]) parameters([#tile.memref<"c", [0, 1]>, #tile.scalar<"x", f32>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"c", accumulate, tensor<?x32xf32>, ["M", "N"], 16>]) parameters([#launch.memref<"c", [0, 1]>, #launch.scalar<"x", f32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%c: !memory, %x: f32) kernel {
     %c0 = arith.constant 0 : index
@@ -31,8 +31,8 @@ gpu.module @m {
 !memory = memref<64x32xf32, strided<[32, 1]>>
 !tile = tensor<64x32xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  tile.abi @static target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"c", accumulate, tensor<64x32xf32>, ["M", "N"], 16>]) parameters([#tile.memref<"c", [0, 1]>, #tile.scalar<"x", f32>])
+  launch.abi @static target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"c", accumulate, tensor<64x32xf32>, ["M", "N"], 16>]) parameters([#launch.memref<"c", [0, 1]>, #launch.scalar<"x", f32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @static(%c: !memory, %x: f32) kernel {
     %c0 = arith.constant 0 : index
@@ -48,8 +48,8 @@ gpu.module @m {
 !memory = memref<?xf32, strided<[1]>>
 !tile = tensor<64x1xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"c", accumulate, tensor<?xf32>, ["M"], 4>]) parameters([#tile.memref<"c", [0]>, #tile.scalar<"x", f32>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"c", accumulate, tensor<?xf32>, ["M"], 4>]) parameters([#launch.memref<"c", [0]>, #launch.scalar<"x", f32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%c: !memory, %x: f32) kernel {
     %c0 = arith.constant 0 : index

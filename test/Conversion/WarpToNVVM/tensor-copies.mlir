@@ -3,8 +3,8 @@
 // Copies of one tensor with one box share a map; boxes are a panel wide and at
 // most 256 rows high. Dimensions go from the copy's columns and rows to the
 // others, as the host numbers them.
-// CHECK: tile.abi @f
-// CHECK-SAME: parameters([#tile.tensor_map<"q", [1, 0], box = [32, 192], swizzle = 64>, #tile.tensor_map<"k", [3, 1, 2, 0], box = [64, 64, 1, 1], swizzle = 128>])
+// CHECK: launch.abi @f
+// CHECK-SAME: parameters([#launch.tensor_map<"q", [1, 0], box = [32, 192], swizzle = 64>, #launch.tensor_map<"k", [3, 1, 2, 0], box = [64, 64, 1, 1], swizzle = 128>])
 // CHECK: gpu.func @f(%[[Q:.*]]: !llvm.ptr, %[[K:.*]]: !llvm.ptr) kernel
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
 // CHECK-DAG: %[[C32:.*]] = arith.constant 32 : i32
@@ -34,9 +34,9 @@
 !bk = memref<64x80xbf16, #warp.shared<row_bytes = 128>>
 !bq = memref<384x64xf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x?x?x80xbf16>, ["B", "S", "H", "D"], 16>, #tile.tensor<"q", read, tensor<?x64xf16>, ["Sq", "E"], 16>])
-    parameters([#tile.memref<"k", [0, 2, 1, 3]>, #tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x?x?x80xbf16>, ["B", "S", "H", "D"], 16>, #launch.tensor<"q", read, tensor<?x64xf16>, ["Sq", "E"], 16>])
+    parameters([#launch.memref<"k", [0, 2, 1, 3]>, #launch.memref<"q", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(98304)
   gpu.func @f(%k: !k, %q: !q) kernel {
     %bk = warp.alloc offset(0) : !bk

@@ -7,8 +7,8 @@
 // CHECK-DAG: arith.constant dense<1.000000e+00> : vector<8xf32>
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     // CHECK: %[[LANE:.*]] = arith.remui %[[T:.*]], %{{.*}} : i32
@@ -64,8 +64,8 @@ gpu.module @m {
 // CHECK: gpu.return
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -91,8 +91,8 @@ gpu.module @m {
 // CHECK-NEXT: scf.yield %[[X]]
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %x = arith.constant dense<1.0> : tensor<64x1xf32, #warp.mma_sync<warps = 4>>
@@ -125,8 +125,8 @@ gpu.module @m {
 !memory = memref<?x32xi32, strided<[?, 1]>>
 #l = #warp.mma_sync<warps = 4>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xi32>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xi32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index

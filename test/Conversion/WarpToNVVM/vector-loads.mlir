@@ -40,9 +40,9 @@
 !flags = memref<?xi1, strided<[?]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"t", read, tensor<?xi64>, ["S"], 8>, #tile.tensor<"u", read, tensor<?xi1>, ["S"], 1>, #tile.tensor<"o", write, tensor<?x64xf32>, ["M", "N"], 16>])
-    parameters([#tile.memref<"t", [0]>, #tile.memref<"u", [0]>, #tile.memref<"o", [0, 1]>, #tile.size<"S">])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"t", read, tensor<?xi64>, ["S"], 8>, #launch.tensor<"u", read, tensor<?xi1>, ["S"], 1>, #launch.tensor<"o", write, tensor<?x64xf32>, ["M", "N"], 16>])
+    parameters([#launch.memref<"t", [0]>, #launch.memref<"u", [0]>, #launch.memref<"o", [0, 1]>, #launch.size<"S">])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%t: !words, %u: !flags, %o: !out, %n: i32) kernel {
     %i = arith.index_cast %n : i32 to index
@@ -74,8 +74,8 @@ gpu.module @m {
 #l = #warp.mma_sync<warps = 4>
 !words = memref<?xi32, strided<[?]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"t", write, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"t", [0]>, #tile.size<"S">])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"t", write, tensor<?xi32>, ["S"], 4>]) parameters([#launch.memref<"t", [0]>, #launch.size<"S">])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%t: !words, %n: i32) kernel {
     %i = arith.index_cast %n : i32 to index

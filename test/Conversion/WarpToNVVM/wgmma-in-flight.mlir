@@ -21,9 +21,9 @@
 !a = memref<64x16xbf16, #warp.shared<row_bytes = 32>>
 !b = memref<16x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"c", write, tensor<?x64xf32>, ["M", "N"], 16>])
-    parameters([#tile.memref<"c", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"c", write, tensor<?x64xf32>, ["M", "N"], 16>])
+    parameters([#launch.memref<"c", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
   gpu.func @f(%C: !out, %N: index) kernel {
     %A = warp.alloc offset(0) : !a

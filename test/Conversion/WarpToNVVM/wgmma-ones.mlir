@@ -26,9 +26,9 @@
 !vs = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !ones = memref<16x8xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x72xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"o", [0, 1]>, #tile.scalar<"n", i32>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x72xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"o", [0, 1]>, #launch.scalar<"n", i32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(34832)
   gpu.func @f(%o: memref<?x72xf32, strided<[?, 1]>>, %n: i32) kernel {
     %v = warp.alloc offset(0) : !v

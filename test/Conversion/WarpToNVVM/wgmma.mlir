@@ -64,9 +64,9 @@
 !h = memref<128x64xf16, #warp.shared<row_bytes = 64>>
 !g = memref<8x64xf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 4>, #tile.tensor<"r", write, tensor<?x8xf32>, ["S", "E"], 4>])
-    parameters([#tile.memref<"o", [0, 1]>, #tile.memref<"r", [0, 1]>, #tile.scalar<"n", i32>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x64xf32>, ["S", "D"], 4>, #launch.tensor<"r", write, tensor<?x8xf32>, ["S", "E"], 4>])
+    parameters([#launch.memref<"o", [0, 1]>, #launch.memref<"r", [0, 1]>, #launch.scalar<"n", i32>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(65552)
   gpu.func @f(%o: memref<?x64xf32, strided<[?, 1]>>, %r: memref<?x8xf32, strided<[?, 1]>>, %n: i32) kernel {
     %bq = warp.alloc offset(0) : !q

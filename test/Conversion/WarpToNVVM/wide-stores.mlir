@@ -12,8 +12,8 @@
 // CHECK-COUNT-4: nvvm.shfl.sync bfly
 // CHECK: "@$5 st.global.v4.b32 [$0+64], {$1, $2, $3, $4};"
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%o: memref<?x64xbf16, strided<[?, 1]>>) kernel {
     warp.specialize captures(%o : memref<?x64xbf16, strided<[?, 1]>>)
@@ -39,8 +39,8 @@ gpu.module @m {
 // CHECK-NOT: st.global.v4
 // CHECK: st.global.b32
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 4>]) parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%o: memref<?x64xbf16, strided<[?, 1]>>) kernel {
     warp.specialize captures(%o : memref<?x64xbf16, strided<[?, 1]>>)

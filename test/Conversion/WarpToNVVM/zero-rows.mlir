@@ -18,8 +18,8 @@
 !v = memref<2x32x128xbf16, #warp.shared<row_bytes = 128>>
 !vs = memref<32x128xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 32, warps = 8>)
-    tensors([]) parameters([#tile.scalar<"stage", i32>, #tile.scalar<"n", i32>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 32, warps = 8>)
+    tensors([]) parameters([#launch.scalar<"stage", i32>, #launch.scalar<"n", i32>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(16384)
   gpu.func @f(%s: i32, %n: i32) kernel {
     %v = warp.alloc offset(0) : !v
@@ -38,8 +38,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
-    tensors([]) parameters([#tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
+    tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
   gpu.func @f(%n: index) kernel {
     %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
@@ -52,8 +52,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
-    tensors([]) parameters([#tile.scalar<"n", index>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
+    tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
   gpu.func @f(%n: index) kernel {
     %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<row_bytes = 128>>

@@ -69,7 +69,7 @@ def main():
     def get_schedule(source, override):
         command = [compiler, source, "--target=sm_90a", f"--schedule={override}", "--emit=tile"]
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        plan = re.search(r" plan\((<.*)", text[text.index("tile.abi") :])[1]
+        plan = re.search(r" plan\((<.*)", text[text.index("launch.abi") :])[1]
         return re.sub(r", asked = \[[^]]*\]", "", plan)
 
     failed, changing = 0, set()

@@ -6,15 +6,15 @@
 !acc = tensor<128x128xf32, #tile.reg>
 !out = tensor<128x128xbf16, #tile.reg>
 gpu.module @product_gelu {
-  tile.abi @product_gelu target("sm_80")
+  launch.abi @product_gelu target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, stages = 3>)
-    tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
-             #tile.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
-             #tile.tensor<"bias", read, tensor<?xbf16>, ["N"], 4>,
-             #tile.tensor<"scale", read, tensor<?xf32>, ["M"], 4>,
-             #tile.tensor<"c", write, tensor<?x?xbf16>, ["M", "N"], 16>])
-    parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>,
-                #tile.memref<"bias", [0]>, #tile.memref<"scale", [0]>, #tile.memref<"c", [0, 1]>])
+    tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
+             #launch.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
+             #launch.tensor<"bias", read, tensor<?xbf16>, ["N"], 4>,
+             #launch.tensor<"scale", read, tensor<?xf32>, ["M"], 4>,
+             #launch.tensor<"c", write, tensor<?x?xbf16>, ["M", "N"], 16>])
+    parameters([#launch.memref<"a", [0, 1]>, #launch.memref<"b", [0, 1]>,
+                #launch.memref<"bias", [0]>, #launch.memref<"scale", [0]>, #launch.memref<"c", [0, 1]>])
     grid(["M", "N"] affine_map<()[m, n] -> ((m ceildiv 128) * (n ceildiv 128))>)
     threads(128) shared_memory(0)
   gpu.func @product_gelu(%A: !memory, %B: !memory, %Bias: memref<?xbf16, strided<[1]>>, %Scale: memref<?xf32, strided<[1]>>, %C: !memory) kernel {

@@ -6,18 +6,18 @@
 !acc = tensor<256x256xf32, #tile.reg>
 !out = tensor<256x256xbf16, #tile.reg>
 gpu.module @product_gelu {
-  tile.abi @product_gelu target("sm_90a")
+  launch.abi @product_gelu target("sm_90a")
     plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 256, warps = 8, stages = 3, cluster = 2, work = static,
          dots = [<"c", in_flight>],
          stores = [<"out", copied>],
          roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>]>)
-    tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
-             #tile.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
-             #tile.tensor<"bias", read, tensor<?xbf16>, ["N"], 4>,
-             #tile.tensor<"scale", read, tensor<?xf32>, ["M"], 4>,
-             #tile.tensor<"c", write, tensor<?x?xbf16>, ["M", "N"], 16>])
-    parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>,
-                #tile.memref<"bias", [0]>, #tile.memref<"scale", [0]>, #tile.memref<"c", [0, 1]>])
+    tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
+             #launch.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
+             #launch.tensor<"bias", read, tensor<?xbf16>, ["N"], 4>,
+             #launch.tensor<"scale", read, tensor<?xf32>, ["M"], 4>,
+             #launch.tensor<"c", write, tensor<?x?xbf16>, ["M", "N"], 16>])
+    parameters([#launch.memref<"a", [0, 1]>, #launch.memref<"b", [0, 1]>,
+                #launch.memref<"bias", [0]>, #launch.memref<"scale", [0]>, #launch.memref<"c", [0, 1]>])
     grid(["M", "N"] affine_map<()[m, n] -> ((m ceildiv 256) * (n ceildiv 256) * 2)>)
     threads(256) shared_memory(0) persistent(1) cluster(2)
   gpu.func @product_gelu(%A: !memory, %B: !memory, %Bias: memref<?xbf16, strided<[1]>>, %Scale: memref<?xf32, strided<[1]>>, %C: !memory) kernel {

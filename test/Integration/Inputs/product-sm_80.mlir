@@ -5,12 +5,12 @@
 !acc = tensor<128x128xf32, #tile.reg>
 !out = tensor<128x128xbf16, #tile.reg>
 gpu.module @product {
-  tile.abi @product target("sm_80")
+  launch.abi @product target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, stages = 3>)
-    tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
-             #tile.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
-             #tile.tensor<"c", write, tensor<?x?xbf16>, ["M", "N"], 16>])
-    parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"b", [0, 1]>, #tile.memref<"c", [0, 1]>])
+    tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
+             #launch.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
+             #launch.tensor<"c", write, tensor<?x?xbf16>, ["M", "N"], 16>])
+    parameters([#launch.memref<"a", [0, 1]>, #launch.memref<"b", [0, 1]>, #launch.memref<"c", [0, 1]>])
     grid(["M", "N"] affine_map<()[m, n] -> ((m ceildiv 128) * (n ceildiv 128))>)
     threads(128) shared_memory(0)
   gpu.func @product(%A: !memory, %B: !memory, %C: !memory) kernel {

@@ -19,9 +19,9 @@ def take_kernel(ir):
     """The order's kernel as one that a host asks for: its scratch memory becomes
     an output. The lines that define aliases stay."""
     aliases = [line for line in ir.splitlines() if line.startswith("#")]
-    abi = re.search(r"^ *tile\.abi @\w+_order .*$", ir, re.M)[0]
-    abi = re.sub(r"#tile\.scratch_memref<\"order\", \[\"N\+1\"\] #\w+>", '#tile.memref<"order", [0, 1]>', abi)
-    output = '#tile.tensor<"order", write, tensor<2x?xi32>, ["two", "N+1"], 4>'
+    abi = re.search(r"^ *launch\.abi @\w+_order .*$", ir, re.M)[0]
+    abi = re.sub(r"#launch\.scratch_memref<\"order\", \[\"N\+1\"\] #\w+>", '#launch.memref<"order", [0, 1]>', abi)
+    output = '#launch.tensor<"order", write, tensor<2x?xi32>, ["two", "N+1"], 4>'
     abi = abi.replace("]) parameters(", f", {output}]) parameters(", 1)
     kernel = re.search(r"^    gpu\.func @\w+_order\(.*?^    }$", ir, re.M | re.S)[0]
     return "\n".join([*aliases, "gpu.module @m {", abi, kernel, "}"]) + "\n"

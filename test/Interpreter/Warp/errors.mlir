@@ -60,7 +60,7 @@ gpu.module @m {
     // here
     gpu.return
   }
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }

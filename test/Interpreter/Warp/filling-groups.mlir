@@ -45,10 +45,10 @@
 !sums = tensor<128x16xf32, #two>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<2x128x64xbf16>, ["N", "R", "C"], 16>, #tile.tensor<"own", write, tensor<2x128x16xf32>, ["N", "R", "S"], 16>,
-             #tile.tensor<"all", write, tensor<2x128x16xf32>, ["N", "R", "S"], 16>])
-    parameters([#tile.memref<"x", [0, 1, 2]>, #tile.memref<"own", [0, 1, 2]>, #tile.memref<"all", [0, 1, 2]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<2x128x64xbf16>, ["N", "R", "C"], 16>, #launch.tensor<"own", write, tensor<2x128x16xf32>, ["N", "R", "S"], 16>,
+             #launch.tensor<"all", write, tensor<2x128x16xf32>, ["N", "R", "S"], 16>])
+    parameters([#launch.memref<"x", [0, 1, 2]>, #launch.memref<"own", [0, 1, 2]>, #launch.memref<"all", [0, 1, 2]>])
     grid([] affine_map<() -> (1)>) threads(512) shared_memory(0)
   gpu.func @f(%x: !x, %own: !o, %all: !o) kernel {
     %ring = warp.alloc : !ring

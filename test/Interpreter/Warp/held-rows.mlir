@@ -39,10 +39,10 @@ gpu.module @m {
       }
     gpu.return
   }
-  tile.abi @roles target("sm_90a")
+  launch.abi @roles target("sm_90a")
     plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<128x1xf32>, ["M", "N"], 4>])
-    parameters([#tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"o", write, tensor<128x1xf32>, ["M", "N"], 4>])
+    parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
 
   gpu.func @alone(%o: !o) kernel {
@@ -55,9 +55,9 @@ gpu.module @m {
     tile.store %row, %o[%c0, %c0] dims [0, 1] : !row, !o
     gpu.return
   }
-  tile.abi @alone target("sm_90a")
+  launch.abi @alone target("sm_90a")
     plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"o", write, tensor<128x1xf32>, ["M", "N"], 4>])
-    parameters([#tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"o", write, tensor<128x1xf32>, ["M", "N"], 4>])
+    parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
 }

@@ -19,9 +19,9 @@
 !bs = memref<3x128x32xf32, #warp.shared<row_bytes = 128>>
 !b = memref<128x32xf32, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#tile.tensor<"x", read, tensor<3x128x32xf32>, ["N", "R", "C"], 16>, #tile.tensor<"o", write, tensor<100x32xf32>, ["S", "C"], 16>])
-    parameters([#tile.memref<"x", [0, 1, 2]>, #tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<3x128x32xf32>, ["N", "R", "C"], 16>, #launch.tensor<"o", write, tensor<100x32xf32>, ["S", "C"], 16>])
+    parameters([#launch.memref<"x", [0, 1, 2]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%x: !x, %o: !o) kernel {
     %bs = warp.alloc : !bs

@@ -32,9 +32,9 @@
 !acc = tensor<16x16xf32, #reg>
 !p = !warp.pipeline<2>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1>)
-    tensors([#tile.tensor<"x", read, tensor<16x16xf16>, ["M", "N"], 16>, #tile.tensor<"o", write, tensor<16x16xf32>, ["M", "N"], 16>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 1>)
+    tensors([#launch.tensor<"x", read, tensor<16x16xf16>, ["M", "N"], 16>, #launch.tensor<"o", write, tensor<16x16xf32>, ["M", "N"], 16>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f(%x: memref<16x16xf16>, %o: memref<16x16xf32>) kernel {
     %c0 = arith.constant 0 : index

@@ -144,10 +144,10 @@ gpu.module @m {
       }
     gpu.return
   }
-  tile.abi @f target("sm_90a")
+  launch.abi @f target("sm_90a")
     plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8>)
-    tensors([#tile.tensor<"q", read, tensor<1x1x640x64xbf16>, ["B", "Hq", "Sq", "D"], 16>, #tile.tensor<"k", read, tensor<1x1x192x64xbf16>, ["B", "Hkv", "Skv", "D"], 16>,
-             #tile.tensor<"v", read, tensor<1x1x192x64xbf16>, ["B", "Hkv", "Skv", "Dv"], 16>, #tile.tensor<"o", write, tensor<1x1x640x64xbf16>, ["B", "Hq", "Sq", "Dv"], 16>])
-    parameters([#tile.memref<"q", [0, 1, 2, 3]>, #tile.memref<"k", [0, 1, 2, 3]>, #tile.memref<"v", [0, 1, 2, 3]>, #tile.memref<"o", [0, 1, 2, 3]>])
+    tensors([#launch.tensor<"q", read, tensor<1x1x640x64xbf16>, ["B", "Hq", "Sq", "D"], 16>, #launch.tensor<"k", read, tensor<1x1x192x64xbf16>, ["B", "Hkv", "Skv", "D"], 16>,
+             #launch.tensor<"v", read, tensor<1x1x192x64xbf16>, ["B", "Hkv", "Skv", "Dv"], 16>, #launch.tensor<"o", write, tensor<1x1x640x64xbf16>, ["B", "Hq", "Sq", "Dv"], 16>])
+    parameters([#launch.memref<"q", [0, 1, 2, 3]>, #launch.memref<"k", [0, 1, 2, 3]>, #launch.memref<"v", [0, 1, 2, 3]>, #launch.memref<"o", [0, 1, 2, 3]>])
     grid([] affine_map<() -> (2)>) threads(384) shared_memory(0)
 }

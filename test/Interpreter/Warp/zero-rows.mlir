@@ -8,9 +8,9 @@
 !b = memref<16x16xbf16, #warp.shared<row_bytes = 32>>
 !acc = tensor<16x16xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<16x16xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<16x16xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<16x16xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<16x16xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<16x16xbf16>, %o: memref<16x16xf32>) kernel {
     %c0 = arith.constant 0 : index

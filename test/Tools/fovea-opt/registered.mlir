@@ -3,6 +3,7 @@
 // RUN: fovea-opt --help | FileCheck %s --check-prefix=HELP
 
 // DIALECTS-DAG: attn
+// DIALECTS-DAG: launch
 // DIALECTS-DAG: tile
 
 // HELP-DAG: --fovea-compile

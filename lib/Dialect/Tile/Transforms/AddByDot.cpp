@@ -8,6 +8,7 @@
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
 
+#include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Target/Schedule.h"
 
@@ -123,7 +124,7 @@ struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
   using AddByDotBase::AddByDotBase;
 
   void runOnKernel() override {
-    AbiOp abi = requireAbi(getOperation());
+    launch::AbiOp abi = launch::requireAbi(getOperation());
     if (!abi)
       return signalPassFailure();
     SmallVector<DotOp> dots;

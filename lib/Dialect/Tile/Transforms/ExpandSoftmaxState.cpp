@@ -22,7 +22,7 @@ static constexpr StringLiteral kScaleName = "scale";
 /// The plan of the kernel that `op` is in; null if there is none.
 static plan::KernelAttr lookupPlan(Operation *op) {
   auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
-  AbiOp abi = kernel ? lookupAbi(kernel) : AbiOp();
+  launch::AbiOp abi = kernel ? launch::lookupAbi(kernel) : launch::AbiOp();
   return abi ? abi.getPlan() : plan::KernelAttr();
 }
 

@@ -701,7 +701,7 @@ private:
     if (!std::isfinite(tau))
       return getOperation().emitError()
              << "tau must be finite, found " << tau.getValue();
-    AbiOp abi = lookupAbi(getOperation());
+    launch::AbiOp abi = launch::lookupAbi(getOperation());
     plan = abi ? abi.getPlan() : plan::KernelAttr();
     chosen = recurrence;
     if (recurrence == kScheduleRecurrence)
@@ -715,7 +715,7 @@ private:
   /// Whether a dot adds up the weights. Where the plan says so and it
   /// can't, the plan is changed, or this fails.
   FailureOr<bool> canSumByDot(SoftmaxSumOp op) {
-    AbiOp abi = lookupAbi(getOperation());
+    launch::AbiOp abi = launch::lookupAbi(getOperation());
     if (!abi || !abi.getPlan()->sumByDot)
       return false;
     std::string reason;

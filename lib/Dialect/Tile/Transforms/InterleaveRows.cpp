@@ -18,6 +18,7 @@ namespace fovea::tile {
 } // namespace fovea::tile
 
 using namespace mlir;
+using namespace fovea;
 using namespace fovea::tile;
 
 namespace {
@@ -268,7 +269,7 @@ struct InterleaveRows : fovea::tile::impl::InterleaveRowsBase<InterleaveRows> {
   void runOnKernel() override {
     int64_t count = parts;
     if (count < 0) {
-      AbiOp abi = requireAbi(getOperation());
+      launch::AbiOp abi = launch::requireAbi(getOperation());
       if (!abi)
         return signalPassFailure();
       count = abi.getPlan()->rowTiles;

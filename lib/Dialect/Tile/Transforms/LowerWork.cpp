@@ -16,6 +16,7 @@ namespace fovea::tile {
 } // namespace fovea::tile
 
 using namespace mlir;
+using namespace fovea;
 using namespace fovea::tile;
 
 static void inlineBody(IRRewriter &rewriter, ForeachWorkOp op,
@@ -37,7 +38,7 @@ struct LowerWork : fovea::tile::impl::LowerWorkBase<LowerWork> {
   using LowerWorkBase::LowerWorkBase;
 
   void runOnKernel() override {
-    AbiOp abi = lookupAbi(getOperation());
+    launch::AbiOp abi = launch::lookupAbi(getOperation());
     bool hasRoles = !abi || abi.getPlan().hasRoles();
     SmallVector<ForeachWorkOp> single;
     WalkResult walk = getOperation().walk([&](ForeachWorkOp op) -> WalkResult {

@@ -56,7 +56,7 @@ static Operation *findUnplacedBuffer(gpu::GPUFuncOp kernel) {
 }
 
 static Operation *findUncutKernel(gpu::GPUFuncOp kernel) {
-  tile::AbiOp abi = tile::lookupAbi(kernel);
+  launch::AbiOp abi = launch::lookupAbi(kernel);
   bool hasRoles = abi && abi.getPlan().hasRoles();
   return hasRoles && !findOp<SpecializeOp>(kernel) ? kernel.getOperation()
                                                    : nullptr;

@@ -73,7 +73,7 @@ int64_t AllocateSharedMemoryPass::placeBarriers(int64_t start) {
 }
 
 void AllocateSharedMemoryPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   const TargetInfo *target =

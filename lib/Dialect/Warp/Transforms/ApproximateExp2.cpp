@@ -168,7 +168,7 @@ void ApproximateExp2Pass::runOnKernel() {
         << int64_t(share);
     return signalPassFailure();
   }
-  tile::AbiOp abi = tile::lookupAbi(getOperation());
+  launch::AbiOp abi = launch::lookupAbi(getOperation());
   Exponentials exponentials;
   getOperation().walk([&](DotOp dot) {
     int64_t percent = share;

@@ -42,7 +42,7 @@ static LogicalResult assignLayout(tile::DiagonalsOp diagonals, int64_t warps) {
 }
 
 void AssignDiagonalLayoutsPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   int64_t warps = abi.getPlan()->warps * abi.getPlan()->cluster;

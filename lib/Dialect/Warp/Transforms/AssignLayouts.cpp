@@ -27,10 +27,10 @@ struct AssignLayoutsPass
 private:
   /// A layout of the kernel's matrix unit that so many warps share; null after
   /// a diagnostic.
-  Attribute makeLayout(tile::AbiOp abi, int64_t warps);
+  Attribute makeLayout(launch::AbiOp abi, int64_t warps);
   /// Where roles have different numbers of warps, a layout for each class of
   /// tiles: that of the role which owns what is done with them.
-  LogicalResult assignByRole(tile::AbiOp abi, ArrayRef<plan::RoleAttr> roles);
+  LogicalResult assignByRole(launch::AbiOp abi, ArrayRef<plan::RoleAttr> roles);
   Attribute getLayout(Value value) const {
     return classes ? layouts[classes->lookup(value)] : layout;
   }
@@ -58,7 +58,7 @@ bool AssignLayoutsPass::convert(Value value) {
   return true;
 }
 
-Attribute AssignLayoutsPass::makeLayout(tile::AbiOp abi, int64_t warps) {
+Attribute AssignLayoutsPass::makeLayout(launch::AbiOp abi, int64_t warps) {
   auto emitError = [&] { return abi.emitError(); };
   plan::KernelAttr plan = abi.getPlan();
   return plan.getUnit().getLayout(emitError, warps * plan->cluster);
@@ -75,7 +75,7 @@ static Value getNamedTile(Operation *op) {
   return {};
 }
 
-LogicalResult AssignLayoutsPass::assignByRole(tile::AbiOp abi,
+LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
                                               ArrayRef<plan::RoleAttr> roles) {
   classes.emplace(getOperation());
   layouts.assign(classes->size(), layout);
@@ -105,7 +105,7 @@ LogicalResult AssignLayoutsPass::assignByRole(tile::AbiOp abi,
 
 void AssignLayoutsPass::runOnKernel() {
   classes.reset();
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   // Who reads that memory has whole rows; nothing is lowered from there yet.

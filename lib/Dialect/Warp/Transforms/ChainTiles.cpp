@@ -261,7 +261,7 @@ void Round::rotate() {
 }
 
 void ChainTilesPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   if (!abi.getPlan()->chain)

@@ -68,7 +68,7 @@ static void distribute(tile::ForeachWorkOp op, bool isOfCluster) {
 }
 
 void DistributeWorkPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   SmallVector<tile::ForeachWorkOp> loops;

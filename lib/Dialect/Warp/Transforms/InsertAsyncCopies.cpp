@@ -349,7 +349,7 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
 }
 
 void InsertAsyncCopiesPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   // 'warp-insert-pipelines' does it for kernels with roles.

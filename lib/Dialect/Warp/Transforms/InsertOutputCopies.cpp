@@ -47,7 +47,7 @@ private:
 } // namespace
 
 /// Whether the copy engine can write what the op stores.
-static bool canCopy(tile::StoreOp store, tile::AbiOp abi) {
+static bool canCopy(tile::StoreOp store, launch::AbiOp abi) {
   RankedTensorType tile = store.getValue().getType();
   tile::BoxDims dims = store.getBoxDims();
   auto target = cast<MemRefType>(store.getTarget().getType());
@@ -65,11 +65,11 @@ static bool canCopy(tile::StoreOp store, tile::AbiOp abi) {
       columns * tile.getElementTypeBitWidth() / 8 % kCopyBytes != 0)
     return false;
   auto [strides, offset] = target.getStridesAndOffset();
-  auto parameter = dyn_cast<tile::MemRefParameterAttr>(
+  auto parameter = dyn_cast<launch::MemRefParameterAttr>(
       abi.getParameters()[argument.getArgNumber()]);
-  tile::TensorAttr tensor =
-      parameter ? tile::lookupTensor(abi.getTensors(), parameter.getTensor())
-                : tile::TensorAttr();
+  launch::TensorAttr tensor =
+      parameter ? launch::lookupTensor(abi.getTensors(), parameter.getTensor())
+                : launch::TensorAttr();
   return tensor && tensor.getAlignment() % kCopyBytes == 0 &&
          strides[dims.column] == 1;
 }
@@ -195,7 +195,7 @@ void InsertOutputCopiesPass::useStreamBuffer(ArrayRef<tile::StoreOp> stores,
 }
 
 void InsertOutputCopiesPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   // By the stream whose buffer they go through.

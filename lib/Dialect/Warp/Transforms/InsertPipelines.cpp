@@ -352,7 +352,7 @@ static std::optional<AllocOp> getFilled(Operation *op) {
 }
 
 void InsertPipelinesPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   // Where all warps copy, 'warp-insert-async-copies' has done it for copies.

@@ -114,7 +114,7 @@ static StagedOrder getOrder(scf::ForOp loop) {
 }
 
 void KeepDotsInFlightPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   // Only what roles ask for is made while they go on.

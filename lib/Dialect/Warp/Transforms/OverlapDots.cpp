@@ -148,7 +148,7 @@ static LogicalResult overlap(scf::ForOp loop, plan::KernelAttr plan,
 }
 
 void OverlapDotsPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   plan::KernelAttr plan = abi.getPlan();

@@ -53,7 +53,7 @@ static SmallVector<Burst> findBursts(Block &block) {
 }
 
 void PingPongPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   plan::KernelAttr plan = abi.getPlan();

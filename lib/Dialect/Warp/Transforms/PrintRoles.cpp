@@ -22,7 +22,7 @@ using namespace fovea::warp;
 namespace {
 struct PrintRolesPass : warp::impl::WarpPrintRolesBase<PrintRolesPass> {
   void runOnKernel() override {
-    tile::AbiOp abi = tile::requireAbi(getOperation());
+    launch::AbiOp abi = launch::requireAbi(getOperation());
     if (!abi)
       return signalPassFailure();
     SmallVector<plan::RoleAttr> roles = getRoles(getOperation(), abi);

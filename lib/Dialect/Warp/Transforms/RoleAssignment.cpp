@@ -38,7 +38,7 @@ static plan::RoleAttr lookupListed(ArrayRef<plan::RoleAttr> roles,
 }
 
 SmallVector<plan::RoleAttr> warp::getRoles(gpu::GPUFuncOp kernel,
-                                           tile::AbiOp abi) {
+                                           launch::AbiOp abi) {
   SmallVector<plan::RoleAttr> roles(abi.getPlan().getRoles());
   auto copier = llvm::find_if(
       roles, [](plan::RoleAttr role) { return role.getCopies(); });
@@ -67,7 +67,7 @@ plan::RoleAttr warp::lookupOwner(ArrayRef<plan::RoleAttr> roles,
 }
 
 bool warp::isEverybodys(Operation *op) {
-  return isa<NextWorkOp, tile::AwaitPrologueOp>(op);
+  return isa<NextWorkOp, launch::AwaitPrologueOp>(op);
 }
 
 bool warp::makesShared(Operation *op) {

@@ -38,7 +38,7 @@ namespace fovea::warp {
 /// The roles that the kernel is to have: those of its abi, or the two that its
 /// schedule has registers for; none if it asks for none.
 llvm::SmallVector<plan::RoleAttr> getRoles(mlir::gpu::GPUFuncOp kernel,
-                                           tile::AbiOp abi);
+                                           launch::AbiOp abi);
 
 /// The role that owns a name, which may be null, or all that nobody else does;
 /// null if there is none.

@@ -572,7 +572,7 @@ static SmallVector<int64_t> getValues(gpu::GPUFuncOp kernel) {
   int64_t depth = 1;
   llvm::SmallSetVector<int64_t, 4> units;
   units.insert(1);
-  if (tile::AbiOp abi = tile::lookupAbi(kernel)) {
+  if (launch::AbiOp abi = launch::lookupAbi(kernel)) {
     units.insert(abi.getPlan()->tileN);
     units.insert(abi.getPlan().getClusterRows());
   }

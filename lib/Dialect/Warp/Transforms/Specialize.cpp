@@ -34,7 +34,7 @@ struct SpecializePass : warp::impl::WarpSpecializeBase<SpecializePass> {
   void runOnKernel() override;
 
 private:
-  LogicalResult specialize(tile::AbiOp abi, ArrayRef<plan::RoleAttr> attrs);
+  LogicalResult specialize(launch::AbiOp abi, ArrayRef<plan::RoleAttr> attrs);
   FailureOr<SmallVector<RoleSlicer>> slice(const RoleAssignment &roles,
                                            const Relays &relays);
   SpecializeOp createRoles(OpBuilder &b, Location loc,
@@ -146,7 +146,7 @@ SpecializeOp SpecializePass::createRoles(OpBuilder &b, Location loc,
                               registers, cluster, /*rolesCount=*/roles.size());
 }
 
-LogicalResult SpecializePass::specialize(tile::AbiOp abi,
+LogicalResult SpecializePass::specialize(launch::AbiOp abi,
                                          ArrayRef<plan::RoleAttr> attrs) {
   gpu::GPUFuncOp kernel = getOperation();
   Block &body = kernel.getBody().front();
@@ -224,7 +224,7 @@ LogicalResult SpecializePass::specialize(tile::AbiOp abi,
 }
 
 void SpecializePass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   SmallVector<plan::RoleAttr> roles = getRoles(getOperation(), abi);

@@ -248,7 +248,7 @@ bool RoundedWeights::split(int64_t columns) {
 }
 
 void SplitSoftmaxPass::runOnKernel() {
-  tile::AbiOp abi = tile::requireAbi(getOperation());
+  launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   SmallVector<DotWaitOp> waits;

@@ -29,19 +29,19 @@ func.func @not_a_tile(%x: tensor<16x1xf32>) {
 // -----
 
 // expected-error@+1 {{tensor 'q' has rank 2 but 1 dimension names}}
-#q = #tile.tensor<"q", read, tensor<?x?xf32>, ["S"], 4>
+#q = #launch.tensor<"q", read, tensor<?x?xf32>, ["S"], 4>
 
 // -----
 
 // expected-error@+1 {{dimension names of tensor 'q' must be strings}}
-#q = #tile.tensor<"q", read, tensor<?xf32>, [1], 4>
+#q = #launch.tensor<"q", read, tensor<?xf32>, [1], 4>
 
 // -----
 
 // expected-error@+1 {{tensor 'q' must have integer or float elements, found 'index'}}
-#q = #tile.tensor<"q", read, tensor<?xindex>, ["S"], 4>
+#q = #launch.tensor<"q", read, tensor<?xindex>, ["S"], 4>
 
 // -----
 
 // expected-error@+1 {{alignment of tensor 'q' must be a power of two, found 12}}
-#q = #tile.tensor<"q", read, tensor<?xf32>, ["S"], 12>
+#q = #launch.tensor<"q", read, tensor<?xf32>, ["S"], 12>

@@ -7,13 +7,13 @@
 !s = tensor<64x64xf32, #tile.reg>
 !f = memref<?x64xf32, strided<[?, 1]>>
 gpu.module @m {
-  // CHECK: tile.abi @f {{.*}} roles = [<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-  tile.abi @f target("sm_90a")
+  // CHECK: launch.abi @f {{.*}} roles = [<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
+  launch.abi @f target("sm_90a")
     plan(<#warp.mma_sync_unit, min_blocks = 2,
          roles = [<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>,
            <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", write, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"f", accumulate, tensor<?x64xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"f", [0, 1]>])
+    tensors([#launch.tensor<"k", write, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"f", accumulate, tensor<?x64xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"f", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !k, %f: !f) kernel {
     %c0 = arith.constant 0 : index

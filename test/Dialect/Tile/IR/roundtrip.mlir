@@ -5,16 +5,16 @@
 !full = tensor<16x64xf32, #tile.reg>
 
 gpu.module @kernels {
-  // CHECK-LABEL: tile.abi @elementary target("sm_80")
+  // CHECK-LABEL: launch.abi @elementary target("sm_80")
   // CHECK-SAME:    plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 64, warps = 1, stages = 2>)
-  // CHECK-SAME:    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"bias", read, tensor<4x?xf32>, ["H", "S"], 4>])
-  // CHECK-SAME:    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"bias", [1, 0]>, #tile.scalar<"n", index>])
+  // CHECK-SAME:    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"bias", read, tensor<4x?xf32>, ["H", "S"], 4>])
+  // CHECK-SAME:    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"bias", [1, 0]>, #launch.scalar<"n", index>])
   // CHECK-SAME:    grid(["S"] #{{.*}}) threads(32) shared_memory(0)
-  tile.abi @elementary target("sm_80")
+  launch.abi @elementary target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>,
-             #tile.tensor<"bias", read, tensor<4x?xf32>, ["H", "S"], 4>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"bias", [1, 0]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>,
+             #launch.tensor<"bias", read, tensor<4x?xf32>, ["H", "S"], 4>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"bias", [1, 0]>, #launch.scalar<"n", index>])
     grid(["S"] affine_map<()[s] -> (s ceildiv 16)>) threads(32) shared_memory(0)
 
   // CHECK-LABEL: gpu.func @elementary

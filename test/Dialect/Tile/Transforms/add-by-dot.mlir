@@ -5,9 +5,9 @@
 !narrow = memref<?x16xbf16, strided<[?, 1]>>
 !wide = memref<?x16xf32, strided<[?, 1]>>
 gpu.module @kernels {
-  tile.abi @sums target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, stages = 1, dots = [<"s", adds_to_summand>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  launch.abi @sums target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, stages = 1, dots = [<"s", adds_to_summand>]>)
+    tensors([#launch.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // CHECK-LABEL: gpu.func @sums
   gpu.func @sums(%K: !narrow, %O: !wide, %n: index) kernel {
     // CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.0{{.*}}>
@@ -94,9 +94,9 @@ gpu.module @kernels {
 !narrow = memref<?x16xbf16, strided<[?, 1]>>
 !wide = memref<?x16xf32, strided<[?, 1]>>
 gpu.module @kernels {
-  tile.abi @off target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  launch.abi @off target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // CHECK-LABEL: gpu.func @off
   gpu.func @off(%K: !narrow, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
@@ -115,7 +115,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @+1 {{kernel has no 'tile.abi' beside it}}
+  // expected-error @+1 {{kernel has no 'launch.abi' beside it}}
   gpu.func @alone() {
     gpu.return
   }

@@ -62,11 +62,11 @@
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>
 gpu.module @kernels {
-  tile.abi @kernel target("sm_80")
+  launch.abi @kernel target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1, recurrence = lazy, tau = 4>)
-    tensors([#tile.tensor<"s", read, tensor<16x?xf32>, ["M", "N"], 4>, #tile.tensor<"v", read, tensor<?x32xbf16>, ["N", "D"], 2>,
-             #tile.tensor<"l", write, tensor<16x1xf32>, ["M", "A"], 4>, #tile.tensor<"o", write, tensor<16x32xf32>, ["M", "D"], 4>])
-    parameters([#tile.memref<"s", [0, 1]>, #tile.memref<"v", [0, 1]>, #tile.memref<"l", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"s", read, tensor<16x?xf32>, ["M", "N"], 4>, #launch.tensor<"v", read, tensor<?x32xbf16>, ["N", "D"], 2>,
+             #launch.tensor<"l", write, tensor<16x1xf32>, ["M", "A"], 4>, #launch.tensor<"o", write, tensor<16x32xf32>, ["M", "D"], 4>])
+    parameters([#launch.memref<"s", [0, 1]>, #launch.memref<"v", [0, 1]>, #launch.memref<"l", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @kernel(%S: memref<16x?xf32>, %V: memref<?x32xbf16>, %M: memref<16x1xf32>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index

@@ -43,12 +43,12 @@
 !row = tensor<128x1xf32, #tile.reg>
 !full = tensor<128x64xf32, #tile.reg>
 gpu.module @kernels {
-  tile.abi @kernel target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @kernel target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"p", staged, over = "s">, <"factor", staged>, <"scale", staged>],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"s", read, tensor<?x64xf32>, ["S", "D"], 16>, #tile.tensor<"v", read, tensor<?x32xbf16>, ["S", "Dv"], 16>,
-             #tile.tensor<"m", write, tensor<128x1xf32>, ["R", "C"], 16>, #tile.tensor<"o", write, tensor<128x32xf32>, ["R", "Dv"], 16>])
-    parameters([#tile.scalar<"ub", index>, #tile.memref<"s", [0, 1]>, #tile.memref<"v", [0, 1]>, #tile.memref<"m", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"s", read, tensor<?x64xf32>, ["S", "D"], 16>, #launch.tensor<"v", read, tensor<?x32xbf16>, ["S", "Dv"], 16>,
+             #launch.tensor<"m", write, tensor<128x1xf32>, ["R", "C"], 16>, #launch.tensor<"o", write, tensor<128x32xf32>, ["R", "Dv"], 16>])
+    parameters([#launch.scalar<"ub", index>, #launch.memref<"s", [0, 1]>, #launch.memref<"v", [0, 1]>, #launch.memref<"m", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @kernel(%ub: index, %S: memref<?x64xf32>, %V: memref<?x32xbf16>, %M: memref<128x1xf32>, %O: memref<128x32xf32>) kernel {
     %c0 = arith.constant 0 : index

@@ -5,14 +5,14 @@
 // RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax)))' 2>/dev/null | FileCheck %s
 
 // REMARK: remark: [Missed] sum_by_dot | Category:schedule | Function=three_pass | Reason="'three_pass' adds up weights apart from the product"
-// CHECK: tile.abi @three_pass
+// CHECK: launch.abi @three_pass
 // CHECK-NOT: sum_by_dot{{[,>]}}
 // CHECK: gpu.func @three_pass
 gpu.module @kernels {
-  tile.abi @three_pass target("sm_80")
+  launch.abi @three_pass target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1, recurrence = three_pass, tau = 4, sum_by_dot, asked = ["sum_by_dot"]>)
-    tensors([#tile.tensor<"s", read, tensor<16x?xf32>, ["M", "N"], 4>, #tile.tensor<"o", write, tensor<16x32xf32>, ["M", "D"], 4>])
-    parameters([#tile.memref<"s", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"s", read, tensor<16x?xf32>, ["M", "N"], 4>, #launch.tensor<"o", write, tensor<16x32xf32>, ["M", "D"], 4>])
+    parameters([#launch.memref<"s", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @three_pass(%S: memref<16x?xf32>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -36,14 +36,14 @@ gpu.module @kernels {
 // -----
 
 // REMARK: remark: [Missed] sum_by_dot | Category:schedule | Function=weights | Reason="the product's weights are not those of the sum"
-// CHECK: tile.abi @weights
+// CHECK: launch.abi @weights
 // CHECK-NOT: sum_by_dot{{[,>]}}
 // CHECK: gpu.func @weights
 gpu.module @kernels {
-  tile.abi @weights target("sm_80")
+  launch.abi @weights target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1, recurrence = lazy, tau = 4, sum_by_dot, asked = ["sum_by_dot"]>)
-    tensors([#tile.tensor<"s", read, tensor<16x?xf32>, ["M", "N"], 4>, #tile.tensor<"o", write, tensor<16x32xf32>, ["M", "D"], 4>])
-    parameters([#tile.memref<"s", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"s", read, tensor<16x?xf32>, ["M", "N"], 4>, #launch.tensor<"o", write, tensor<16x32xf32>, ["M", "D"], 4>])
+    parameters([#launch.memref<"s", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @weights(%S: memref<16x?xf32>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index
@@ -72,15 +72,15 @@ gpu.module @kernels {
 // -----
 
 // REMARK: remark: [Missed] sum_by_dot | Category:schedule | Function=blocks | Reason="blocks must be a multiple of 8 keys, found 12"
-// CHECK: tile.abi @blocks
+// CHECK: launch.abi @blocks
 // CHECK-NOT: sum_by_dot{{[,>]}}
 // CHECK: gpu.func @blocks
 gpu.module @kernels {
-  tile.abi @blocks target("sm_80")
+  launch.abi @blocks target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 12, warps = 1, stages = 1, recurrence = lazy, tau = 4, sum_by_dot,
          asked = ["sum_by_dot"]>)
-    tensors([#tile.tensor<"s", read, tensor<16x?xf32>, ["M", "N"], 4>, #tile.tensor<"o", write, tensor<16x32xf32>, ["M", "D"], 4>])
-    parameters([#tile.memref<"s", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"s", read, tensor<16x?xf32>, ["M", "N"], 4>, #launch.tensor<"o", write, tensor<16x32xf32>, ["M", "D"], 4>])
+    parameters([#launch.memref<"s", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @blocks(%S: memref<16x?xf32>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index

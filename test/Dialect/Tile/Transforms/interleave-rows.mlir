@@ -13,9 +13,9 @@
 !memory = memref<?x16xbf16, strided<[?, 1]>>
 !wide = memref<?x16xf32, strided<[?, 1]>>
 gpu.module @kernels {
-  tile.abi @sums target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, stages = 1>)
-    tensors([#tile.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  launch.abi @sums target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // CHECK-LABEL: gpu.func @sums
   // CHECK-SAME: %[[K:.*]]: memref<{{.*}}bf16{{.*}}>, %[[O:.*]]: memref<{{.*}}>, %[[N:[^:]*]]: index
   gpu.func @sums(%K: !memory, %O: !wide, %n: index) kernel {

@@ -1,9 +1,9 @@
 // RUN: fovea-opt %s --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-lower-work)))'
 
 gpu.module @kernels {
-  tile.abi @f target("sm_80")
+  launch.abi @f target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1, work = static>)
-    tensors([]) parameters([#tile.scalar<"n", index>])
+    tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) persistent(1)
   gpu.func @f(%n: index) kernel {
     // expected-error@+1 {{of schedule 'static' is lowered for kernels with roles only; the schedule has no 'producer_registers'}}

@@ -33,9 +33,9 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @cluster
   // CHECK: %[[C:.*]] = gpu.cluster_id x
   // CHECK-NEXT: tile.load %{{.*}}[%[[C]],
-  tile.abi @cluster target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, cluster = 2,
+  launch.abi @cluster target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, cluster = 2,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"s", write, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"s", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"s", write, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#launch.memref<"s", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) cluster(2)
   gpu.func @cluster(%S: memref<?x64xf32>, %n: index) kernel {
     %c0 = arith.constant 0 : index

@@ -1,15 +1,15 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory)))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // One after the other, each aligned to 1024 bytes; the ABI says the sum.
-// CHECK: tile.abi @f
+// CHECK: launch.abi @f
 // CHECK-SAME: shared_memory(7168)
 // CHECK: warp.alloc offset(0) : memref<16x16xbf16
 // CHECK: warp.alloc offset(1024) : memref<2x32x32xbf16
 // CHECK: warp.alloc offset(5120) : memref<32x32xbf16
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %a = warp.alloc : memref<16x16xbf16, #warp.shared<row_bytes = 32>>
@@ -22,13 +22,13 @@ gpu.module @m {
 // -----
 
 // A number a row is a vector: no panels, no swizzle, behind what has them.
-// CHECK: tile.abi @f
+// CHECK: launch.abi @f
 // CHECK-SAME: shared_memory(3136)
 // CHECK: warp.alloc offset(2048) : memref<2x128x1xf32
 // CHECK: warp.alloc offset(0) : memref<32x32xbf16
 // CHECK: warp.alloc offset(3072) : memref<16x1xf32
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f() kernel {
     %rows = warp.alloc : memref<2x128x1xf32, #warp.shared<row_bytes = 64>>
@@ -41,12 +41,12 @@ gpu.module @m {
 // -----
 
 // Ones lie behind all buffers, wherever they are made.
-// CHECK: tile.abi @f
+// CHECK: launch.abi @f
 // CHECK-SAME: shared_memory(4096)
 // CHECK: warp.ones offset(2048) : memref<16x8xbf16
 // CHECK: warp.alloc offset(0) : memref<32x32xbf16
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f() kernel {
     %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
@@ -57,12 +57,12 @@ gpu.module @m {
 
 // -----
 
-// CHECK: tile.abi @f
+// CHECK: launch.abi @f
 // CHECK-SAME: shared_memory(0)
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     gpu.return
@@ -72,7 +72,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  // expected-error@+1 {{kernel has no 'launch.abi' beside it}}
   gpu.func @f() kernel {
     gpu.return
   }
@@ -82,8 +82,8 @@ gpu.module @m {
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_86") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_86") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // expected-error@+1 {{kernel needs 131072 bytes of shared memory, 'sm_86' has 101376}}
   gpu.func @f(%k: !memory) kernel {
@@ -97,8 +97,8 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   // expected-error@+1 {{unknown target 'sm_75', expected one of 'sm_80'}}
-  tile.abi @f target("sm_75") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_75") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     gpu.return
@@ -110,14 +110,14 @@ gpu.module @m {
 // Of a kernel with roles, pipelines get two barriers of 8 bytes for each stage
 // and mailboxes 4 bytes for each slot, behind the buffers; 16 bytes are left
 // over. A last panel is kept whole.
-// CHECK: tile.abi @f
+// CHECK: launch.abi @f
 // CHECK-SAME: shared_memory(16456)
 // CHECK: warp.pipeline offset(16384) : !warp.pipeline<2>
 // CHECK: warp.mailbox offset(16416) : !warp.mailbox<1>
 // CHECK: warp.pipeline offset(16424) : !warp.pipeline<1>
 // CHECK: warp.alloc offset(0) : memref<64x80xbf16
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f() kernel {

@@ -70,8 +70,8 @@ gpu.module @m {
 !o = tensor<64x16xf32, #tile.reg>
 !buffer = memref<32x16xbf16, #warp.shared<row_bytes = 32>>
 gpu.module @m {
-  tile.abi @named target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, dots = [<"o", operand_by_fma = 50>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  launch.abi @named target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, dots = [<"o", operand_by_fma = 50>]>)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // NAMED-LABEL: gpu.func @named
   // NAMED: scf.for
   // NAMED: warp.dot "o"

@@ -5,11 +5,11 @@
 // RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' 2>/dev/null | FileCheck %s
 
 // REMARK: remark: [Missed] add_by_dot | Category:schedule | Function=add_by_dot | Reason="nothing is added to the dot's result"
-// CHECK: tile.abi @add_by_dot
+// CHECK: launch.abi @add_by_dot
 // CHECK-NOT: adds_to_summand
 // CHECK: gpu.func @add_by_dot
 gpu.module @m {
-  tile.abi @add_by_dot target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @add_by_dot target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"s", adds_to_summand>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["add_by_dot"]>)
@@ -23,12 +23,12 @@ gpu.module @m {
 // -----
 
 // REMARK: remark: [Missed] overlap | Category:schedule | Function=overlap | Reason="no loop has a dot to issue ahead"
-// CHECK: tile.abi @overlap
+// CHECK: launch.abi @overlap
 // CHECK-NOT: ahead =
 // CHECK-SAME: in_flight>
 // CHECK: gpu.func @overlap
 gpu.module @m {
-  tile.abi @overlap target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @overlap target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"s", ahead = 1>, <"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["overlap"]>)
@@ -42,11 +42,11 @@ gpu.module @m {
 // -----
 
 // REMARK: remark: [Missed] chain | Category:schedule | Function=chain | Reason="a round needs one loop over blocks, with a dot issued before it and one behind it"
-// CHECK: tile.abi @chain
+// CHECK: launch.abi @chain
 // CHECK-NOT: chain =
 // CHECK: gpu.func @chain
 gpu.module @m {
-  tile.abi @chain target("sm_90a") plan(<#warp.wgmma_unit, chain = 2,
+  launch.abi @chain target("sm_90a") plan(<#warp.wgmma_unit, chain = 2,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["chain"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -59,11 +59,11 @@ gpu.module @m {
 // -----
 
 // REMARK: remark: [Missed] softmax_part | Category:schedule | Function=softmax_part | Reason="no loop rounds what it multiplies next while a dot is in flight"
-// CHECK: tile.abi @softmax_part
+// CHECK: launch.abi @softmax_part
 // CHECK-NOT: operand_above =
 // CHECK: gpu.func @softmax_part
 gpu.module @m {
-  tile.abi @softmax_part target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @softmax_part target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["softmax_part"]>)
@@ -77,11 +77,11 @@ gpu.module @m {
 // -----
 
 // REMARK: remark: [Missed] exp2_by_fma | Category:schedule | Function=exp2_by_fma | Reason="no exponential is rounded for a dot, or the share is less than 8 columns"
-// CHECK: tile.abi @exp2_by_fma
+// CHECK: launch.abi @exp2_by_fma
 // CHECK-NOT: operand_by_fma =
 // CHECK: gpu.func @exp2_by_fma
 gpu.module @m {
-  tile.abi @exp2_by_fma target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @exp2_by_fma target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"o", operand_by_fma = 50>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["exp2_by_fma"]>)
@@ -95,11 +95,11 @@ gpu.module @m {
 // -----
 
 // REMARK: remark: [Missed] ping_pong | Category:schedule | Function=ping_pong | Reason="one warp group has nobody to take turns with"
-// CHECK: tile.abi @ping_pong
+// CHECK: launch.abi @ping_pong
 // CHECK-NOT: ping_pong,
 // CHECK: gpu.func @ping_pong
 gpu.module @m {
-  tile.abi @ping_pong target("sm_90a") plan(<#warp.wgmma_unit, ping_pong,
+  launch.abi @ping_pong target("sm_90a") plan(<#warp.wgmma_unit, ping_pong,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["ping_pong"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -113,18 +113,18 @@ gpu.module @m {
 
 // A loop that may be empty has nothing to begin before it.
 // REMARK: remark: [Missed] overlap | Category:schedule | Function=empty | Reason="the loop may run no times"
-// CHECK: tile.abi @empty
+// CHECK: launch.abi @empty
 // CHECK-NOT: ahead =
 // CHECK: gpu.func @empty
 !query = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @empty target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @empty target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["overlap"]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @empty(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -144,17 +144,17 @@ gpu.module @m {
 
 // The copy engine does not know where a sequence ends.
 // REMARK: remark: [Missed] output | Category:schedule | Function=limited | Reason="the copy engine can't write this tile"
-// CHECK: tile.abi @limited
+// CHECK: launch.abi @limited
 // CHECK-NOT: stores =
 // CHECK: gpu.func @limited
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !tile = tensor<64x64xbf16, #warp.wgmma<groups = 1>>
 gpu.module @m {
-  tile.abi @limited target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @limited target("sm_90a") plan(<#warp.wgmma_unit,
        stores = [<"out", copied>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["output"]>)
-    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"o", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @limited(%o: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index

@@ -4,9 +4,9 @@
 // what others use, too, is made twice.
 // CHECK-LABEL: gpu.func @f
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"t", read, tensor<?xf32>, ["S"], 4>, #tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>])
-    parameters([#tile.memref<"t", [0]>, #tile.memref<"o", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"t", read, tensor<?xf32>, ["S"], 4>, #launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>])
+    parameters([#launch.memref<"t", [0]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%t: memref<?xf32, strided<[?]>>, %o: memref<?x?xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index
@@ -29,8 +29,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @carried target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
+  launch.abi @carried target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @carried(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index
@@ -49,8 +49,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @rows target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#tile.memref<"o", [0, 1]>])
+  launch.abi @rows target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @rows(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
     %zero = arith.constant dense<0.0> : tensor<1x64xf32, #tile.reg>

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
-  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  // expected-error@+1 {{kernel has no 'launch.abi' beside it}}
   gpu.func @f() kernel {
     gpu.return
   }
@@ -11,8 +11,8 @@ gpu.module @m {
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     // expected-error@+1 {{rows must be 1 or a multiple of 64 for 4 warps, found 32}}
@@ -25,8 +25,8 @@ gpu.module @m {
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     // expected-error@+1 {{columns must be 1 or a multiple of 8, found 4}}
@@ -40,8 +40,8 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   // expected-error@+1 {{'warps' must be in [1, 32], found 64}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, warps = 64>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, warps = 64>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(1024) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
@@ -52,9 +52,9 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     // expected-error@+1 {{rows must be 1 or a multiple of 128 for 8 warps, found 64}}
     %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg>
@@ -65,9 +65,9 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     // expected-error@+1 {{rows must be 1 or 128 for 2 warp groups, found 256}}
     %zero = arith.constant dense<0.0> : tensor<256x64xf32, #tile.reg>
@@ -79,9 +79,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{'groups' must be in [1, 8], found 0}}
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 2,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 2,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 2, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %zero = arith.constant dense<0.0> : tensor<128x64xf32, #tile.reg>
     gpu.return
@@ -94,10 +94,10 @@ gpu.module @m {
 !memory = memref<?x64xf32, strided<[?, 1]>>
 !t = tensor<128x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
            <"right", warps = 4, registers = 152, owns = ["b"]>]>)
-    tensors([#tile.tensor<"x", write, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"x", [0, 1]>])
+    tensors([#launch.tensor<"x", write, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"x", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory) kernel {
     %c0 = arith.constant 0 : index

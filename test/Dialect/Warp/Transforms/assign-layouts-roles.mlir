@@ -16,10 +16,10 @@
 !right = tensor<64x64xf32, #tile.reg>
 !column = tensor<1x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
            <"right", warps = 4, registers = 152, owns = ["b"]>]>)
-    tensors([#tile.tensor<"x", write, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#tile.memref<"x", [0, 1]>, #tile.scalar<"n", index>, #tile.scalar<"c", i1>])
+    tensors([#launch.tensor<"x", write, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"x", [0, 1]>, #launch.scalar<"n", index>, #launch.scalar<"c", i1>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %n: index, %c: i1) kernel {
     %c0 = arith.constant 0 : index

@@ -4,8 +4,8 @@
 // are made twice.
 // CHECK-LABEL: gpu.func @f
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"o", [0]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#launch.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%o: memref<?xi32>) kernel {
     %c0 = arith.constant 0 : index
@@ -32,8 +32,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @carried target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#tile.memref<"o", [0]>])
+  launch.abi @carried target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"o", write, tensor<?xi32>, ["S"], 4>]) parameters([#launch.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @carried(%o: memref<?xi32>) kernel {
     %c0 = arith.constant 0 : index

@@ -62,10 +62,10 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @chain target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
+  launch.abi @chain target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @chain(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -131,10 +131,10 @@ gpu.module @m {
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @not_wanted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
+  launch.abi @not_wanted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @not_wanted(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -200,10 +200,10 @@ gpu.module @m {
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @not_overlapped target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
+  launch.abi @not_overlapped target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @not_overlapped(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -265,10 +265,10 @@ gpu.module @m {
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @impure target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
+  launch.abi @impure target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @impure(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -336,10 +336,10 @@ gpu.module @m {
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @no_scores target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
+  launch.abi @no_scores target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @no_scores(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -404,10 +404,10 @@ gpu.module @m {
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @two_loops target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
+  launch.abi @two_loops target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @two_loops(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index

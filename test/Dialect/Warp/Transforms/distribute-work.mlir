@@ -19,9 +19,9 @@
 // CHECK-NOT: tile.foreach_work
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @dynamic target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
+  launch.abi @dynamic target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @dynamic(%s: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -46,9 +46,9 @@ gpu.module @m {
 // CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[N]] : index
 // CHECK: scf.condition(%[[MORE]]) %[[NEXT]],
 gpu.module @m {
-  tile.abi @static target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = static,
+  launch.abi @static target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = static,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>])
+    tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @static(%n: index) kernel {
     tile.foreach_work %w to %n schedule(static) {
@@ -63,7 +63,7 @@ gpu.module @m {
 // CHECK-LABEL: gpu.func @none
 // CHECK-NEXT: gpu.return
 gpu.module @m {
-  tile.abi @none target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+  launch.abi @none target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @none() kernel {
@@ -81,9 +81,9 @@ gpu.module @m {
 // CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]],
 // CHECK: arith.addi %[[ITEM]], %[[GRID]] : index
 gpu.module @m {
-  tile.abi @cluster target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, cluster = 2, work = static,
+  launch.abi @cluster target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, cluster = 2, work = static,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>])
+    tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) persistent(1) cluster(2)
   gpu.func @cluster(%n: index) kernel {
     tile.foreach_work %w to %n schedule(static) {

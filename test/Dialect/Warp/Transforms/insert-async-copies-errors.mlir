@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
-  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  // expected-error@+1 {{kernel has no 'launch.abi' beside it}}
   gpu.func @f() kernel {
     gpu.return
   }
@@ -12,9 +12,9 @@ gpu.module @m {
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"rows", write, tensor<?xi32>, ["S"], 4>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"rows", [0]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"rows", write, tensor<?xi32>, ["S"], 4>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"rows", [0]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory, %rows: memref<?xi32>) kernel {
     %c0 = arith.constant 0 : index
@@ -38,8 +38,8 @@ gpu.module @m {
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -64,8 +64,8 @@ gpu.module @m {
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -90,8 +90,8 @@ gpu.module @m {
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -116,8 +116,8 @@ gpu.module @m {
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -137,8 +137,8 @@ gpu.module @m {
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -160,8 +160,8 @@ gpu.module @m {
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -183,8 +183,8 @@ gpu.module @m {
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -206,8 +206,8 @@ gpu.module @m {
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, streams = [<"k", stages = 3>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, streams = [<"k", stages = 3>]>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index

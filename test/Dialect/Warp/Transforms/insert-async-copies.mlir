@@ -37,8 +37,8 @@
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -69,9 +69,9 @@ gpu.module @m {
 // CHECK: %[[I1:.*]] = arith.index_cast %[[R1]]
 // CHECK: warp.copy async %[[K]][%[[I1]], %c0]
 gpu.module @listed_module {
-  tile.abi @listed target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"rows", read, tensor<?xi32>, ["R"], 4>])
-    parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"rows", [0]>])
+  launch.abi @listed target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"rows", read, tensor<?xi32>, ["R"], 4>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"rows", [0]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @listed(%k: !memory, %rows: memref<?xi32>) kernel {
     %c0 = arith.constant 0 : index

@@ -28,11 +28,11 @@
 !e = memref<?x72xf32>
 !u = memref<?x72xbf16>
 gpu.module @m {
-  tile.abi @own target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @own target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        stores = [<"out", copied>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"o", write, tensor<?x?x72xbf16>, ["H", "S", "D"], 16>, #tile.tensor<"e", write, tensor<?x72xf32>, ["S", "D"], 16>, #tile.tensor<"u", write, tensor<?x72xbf16>, ["S", "D"], 2>])
-    parameters([#tile.memref<"o", [0, 1, 2]>, #tile.memref<"e", [0, 1]>, #tile.memref<"u", [0, 1]>, #tile.scalar<"i", index>])
+    tensors([#launch.tensor<"o", write, tensor<?x?x72xbf16>, ["H", "S", "D"], 16>, #launch.tensor<"e", write, tensor<?x72xf32>, ["S", "D"], 16>, #launch.tensor<"u", write, tensor<?x72xbf16>, ["S", "D"], 2>])
+    parameters([#launch.memref<"o", [0, 1, 2]>, #launch.memref<"e", [0, 1]>, #launch.memref<"u", [0, 1]>, #launch.scalar<"i", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @own(%o: !o, %e: !e, %u: !u, %i: index) kernel {
     %c0 = arith.constant 0 : index
@@ -80,12 +80,12 @@ gpu.module @m {
 !o = memref<?x64xbf16>
 !q = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
-  tile.abi @query target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @query target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        streams = [<"q", stages = 2>],
        stores = [<"out", copied, over = "q">],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"o", [0, 1]>, #tile.scalar<"i", index>, #tile.scalar<"c", i1>])
+    tensors([#launch.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"o", [0, 1]>, #launch.scalar<"i", index>, #launch.scalar<"c", i1>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @query(%o: !o, %i: index, %c: i1) kernel {
     %c0 = arith.constant 0 : index
@@ -124,10 +124,10 @@ gpu.module @m {
 // CHECK: tile.store
 !x = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @direct target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @direct target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"o", [0, 1]>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+    tensors([#launch.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"o", [0, 1]>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @direct(%o: memref<?x64xbf16>) kernel {
     %c0 = arith.constant 0 : index
     %x = arith.constant dense<1.0> : !x

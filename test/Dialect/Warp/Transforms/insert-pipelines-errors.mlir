@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
-  // expected-error@+1 {{kernel has no 'tile.abi' beside it}}
+  // expected-error@+1 {{kernel has no 'launch.abi' beside it}}
   gpu.func @f() kernel {
     gpu.return
   }
@@ -12,9 +12,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
@@ -33,9 +33,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
@@ -55,9 +55,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
@@ -78,9 +78,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
@@ -98,9 +98,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
@@ -119,9 +119,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
@@ -142,9 +142,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
@@ -171,9 +171,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
@@ -194,7 +194,7 @@ gpu.module @m {
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f() kernel {
@@ -213,7 +213,7 @@ gpu.module @m {
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f() kernel {
@@ -234,9 +234,9 @@ gpu.module @m {
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -258,9 +258,9 @@ gpu.module @m {
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -284,9 +284,9 @@ gpu.module @m {
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "w">],
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "w">],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index

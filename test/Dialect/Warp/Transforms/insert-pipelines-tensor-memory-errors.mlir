@@ -4,9 +4,9 @@
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
     %no = arith.constant false
@@ -27,9 +27,9 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
     %no = arith.constant false
@@ -52,9 +52,9 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
     %no = arith.constant false
@@ -80,9 +80,9 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
     %no = arith.constant false
@@ -108,9 +108,9 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
     %no = arith.constant false
@@ -138,10 +138,10 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"p", staged, over = "s">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
     %no = arith.constant false
@@ -165,9 +165,9 @@ gpu.module @m {
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
     %no = arith.constant false

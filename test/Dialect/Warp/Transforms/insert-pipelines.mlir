@@ -45,10 +45,10 @@
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @rings target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 3,
+  launch.abi @rings target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 3,
        streams = [<"q", stages = 2>, <"k", stages = 4>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @rings(%k: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -94,9 +94,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @inner target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @inner target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @inner(%k: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -124,9 +124,9 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @straight target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @straight target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @straight(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -146,8 +146,8 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  tile.abi @no_roles target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @no_roles target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @no_roles(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -184,9 +184,9 @@ gpu.module @m {
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index

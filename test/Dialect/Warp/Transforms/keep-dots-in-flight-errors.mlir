@@ -4,10 +4,10 @@
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -31,10 +31,10 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -58,10 +58,10 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -81,10 +81,10 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -108,10 +108,10 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -29,11 +29,11 @@
 !b = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x128xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 128,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 128,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>, #tile.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
-    parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"c", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>, #launch.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
+    parameters([#launch.memref<"a", [0, 1]>, #launch.memref<"c", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%A: !memory, %C: !out, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -75,11 +75,11 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @other target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @other target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
-    parameters([#tile.memref<"c", [0, 1]>, #tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    tensors([#launch.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
+    parameters([#launch.memref<"c", [0, 1]>, #launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @other(%C: !out, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -64,14 +64,14 @@
 !acc = tensor<64x64xf32, #tile.reg>
 !half = tensor<64x64xbf16, #tile.reg>
 gpu.module @kernels {
-  tile.abi @chained target("sm_90a")
+  launch.abi @chained target("sm_90a")
     plan(<#warp.wgmma_unit, tile_n = 64, dots = [<"s", ahead = 1>],
           roles = [<"load", warps = 4, registers = 24, owns = ["q", "do", "delta"]>,
                    <"compute", warps = 4, registers = 208, owns = ["s", "dp", "dv", "dk", "ds"]>,
                    <"reduce", warps = 4, registers = 72, owns = ["dq", "sum"]>]>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"do", read, tensor<?x64xbf16>, ["S", "D"], 16>,
-             #tile.tensor<"delta", read, tensor<?xf32>, ["S"], 16>, #tile.tensor<"sum", accumulate, tensor<?x64xf32>, ["S", "D"], 16>])
-    parameters([#tile.memref<"q", [0, 1]>, #tile.memref<"do", [0, 1]>, #tile.memref<"delta", [0]>, #tile.memref<"sum", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"do", read, tensor<?x64xbf16>, ["S", "D"], 16>,
+             #launch.tensor<"delta", read, tensor<?xf32>, ["S"], 16>, #launch.tensor<"sum", accumulate, tensor<?x64xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"q", [0, 1]>, #launch.memref<"do", [0, 1]>, #launch.memref<"delta", [0]>, #launch.memref<"sum", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @chained(%q: !memory, %do: !memory, %delta: !rows, %sum: memref<?x64xf32>, %n: index) kernel {
     %c0 = arith.constant 0 : index

@@ -29,10 +29,10 @@
 !both = tensor<128x40xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>])
+    tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -75,10 +75,10 @@ gpu.module @m {
 !weights = tensor<128x64xbf16, #tile.reg>
 !both = tensor<128x40xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @alone target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @alone target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>])
+    tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @alone(%n: index) kernel {
     %c0 = arith.constant 0 : index

@@ -20,11 +20,11 @@
 !one = !warp.pipeline<1>
 !two = !warp.pipeline<2>
 gpu.module @m {
-  tile.abi @apart target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
+  launch.abi @apart target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>],
        asked = ["overlap"]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @apart(%k: !memory) kernel {
     %no = arith.constant false
@@ -66,11 +66,11 @@ gpu.module @m {
 !one = !warp.pipeline<1>
 !two = !warp.pipeline<2>
 gpu.module @m {
-  tile.abi @one_commit target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
+  launch.abi @one_commit target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>],
        asked = ["overlap"]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @one_commit(%k: !memory) kernel {
     %no = arith.constant false
@@ -108,11 +108,11 @@ gpu.module @m {
 !one = !warp.pipeline<1>
 !two = !warp.pipeline<2>
 gpu.module @m {
-  tile.abi @one_pipeline target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
+  launch.abi @one_pipeline target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>],
        asked = ["overlap"]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @one_pipeline(%k: !memory) kernel {
     %no = arith.constant false

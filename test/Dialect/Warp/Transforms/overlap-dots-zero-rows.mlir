@@ -23,10 +23,10 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index

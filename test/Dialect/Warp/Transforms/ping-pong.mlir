@@ -27,9 +27,9 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @turns target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, ping_pong,
+  launch.abi @turns target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, ping_pong,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @turns(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -69,9 +69,9 @@ gpu.module @m {
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @not_wanted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @not_wanted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @not_wanted(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -102,8 +102,8 @@ gpu.module @m {
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @no_roles target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, ping_pong>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  launch.abi @no_roles target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, ping_pong>)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @no_roles(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -134,9 +134,9 @@ gpu.module @m {
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @one_group target("sm_90a") plan(<#warp.wgmma_unit, ping_pong,
+  launch.abi @one_group target("sm_90a") plan(<#warp.wgmma_unit, ping_pong,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @one_group(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -166,9 +166,9 @@ gpu.module @m {
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @no_bursts target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, ping_pong,
+  launch.abi @no_bursts target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, ping_pong,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @no_bursts(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

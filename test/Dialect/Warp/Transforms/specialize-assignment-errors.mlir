@@ -8,12 +8,12 @@
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
            <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
            <"right", warps = 8, registers = 152, owns = ["b"]>]>)
-    tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -50,12 +50,12 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
            <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
            <"right", warps = 8, registers = 152, owns = ["b"]>]>)
-    tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -93,12 +93,12 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
            <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
            <"right", warps = 8, registers = 152, owns = ["b"]>]>)
-    tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -129,12 +129,12 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
            <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
            <"right", warps = 8, registers = 152, owns = ["b"]>]>)
-    tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -168,12 +168,12 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
            <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
            <"right", warps = 8, registers = 152, owns = ["b"]>]>)
-    tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -209,12 +209,12 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
            <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
            <"right", warps = 8, registers = 152, owns = ["b"]>]>)
-    tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -266,12 +266,12 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
            <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
            <"right", warps = 8, registers = 152, owns = ["b"]>]>)
-    tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -313,10 +313,10 @@ gpu.module @m {
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
            <"compute", warps = 8, registers = 152, owns = ["d"]>]>)
-    tensors([]) parameters([#tile.scalar<"c", i1>]) grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"c", i1>]) grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%c: i1) kernel {
     %z = arith.constant 0 : i32
     %left = warp.pipeline "x" : !p

@@ -27,7 +27,7 @@
 !narrow = tensor<128x64xbf16, #tile.reg>
 
 gpu.module @m {
-  tile.abi @forward target("sm_90a")
+  launch.abi @forward target("sm_90a")
     plan(<#warp.mma_sync_unit, tile_m = 256, tile_n = 128, warps = 16, stages = 3,
          roles = [<"softmax0", warps = 4, registers = 192, owns = ["a0", "p0"]>,
          <"softmax1", warps = 4, registers = 192, owns = ["a1", "p1"]>,
@@ -35,9 +35,9 @@ gpu.module @m {
          <"mma", warps = 1, registers = 48, owns = ["s0", "s1", "o0", "o1"]>,
          <"load", warps = 1, registers = 48, owns = ["q", "kv"]>,
          <"epilogue", warps = 2, registers = 48, owns = ["out"]>]>)
-    tensors([#tile.tensor<"q", read, tensor<1x1x512x64xbf16>, ["B", "Hq", "Sq", "D"], 16>, #tile.tensor<"k", read, tensor<1x1x384x64xbf16>, ["B", "Hkv", "Skv", "D"], 16>,
-           #tile.tensor<"v", read, tensor<1x1x384x64xbf16>, ["B", "Hkv", "Skv", "Dv"], 16>, #tile.tensor<"o", write, tensor<1x1x512x64xbf16>, ["B", "Hq", "Sq", "Dv"], 16>])
-    parameters([#tile.memref<"q", [0, 1, 2, 3]>, #tile.memref<"k", [0, 1, 2, 3]>, #tile.memref<"v", [0, 1, 2, 3]>, #tile.memref<"o", [0, 1, 2, 3]>])
+    tensors([#launch.tensor<"q", read, tensor<1x1x512x64xbf16>, ["B", "Hq", "Sq", "D"], 16>, #launch.tensor<"k", read, tensor<1x1x384x64xbf16>, ["B", "Hkv", "Skv", "D"], 16>,
+           #launch.tensor<"v", read, tensor<1x1x384x64xbf16>, ["B", "Hkv", "Skv", "Dv"], 16>, #launch.tensor<"o", write, tensor<1x1x512x64xbf16>, ["B", "Hq", "Sq", "Dv"], 16>])
+    parameters([#launch.memref<"q", [0, 1, 2, 3]>, #launch.memref<"k", [0, 1, 2, 3]>, #launch.memref<"v", [0, 1, 2, 3]>, #launch.memref<"o", [0, 1, 2, 3]>])
     grid([] affine_map<() -> (2)>) threads(512) shared_memory(0)
   // CHECK-LABEL: gpu.func @forward
   // CHECK: role @softmax0 warps(4) regs(192)

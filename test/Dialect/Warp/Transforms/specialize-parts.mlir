@@ -13,12 +13,12 @@
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
            <"left", warps = 8, registers = 152, owns = ["out.0", "h"]>,
            <"right", warps = 8, registers = 152, owns = ["out.1"]>]>)
-    tensors([#tile.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #tile.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.memref<"x", [0, 1]>, #tile.memref<"y", [0, 1]>])
+    tensors([#launch.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index

@@ -44,9 +44,9 @@
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @relays target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @relays target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"counts", read, tensor<?xi32>, ["N"], 4>]) parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"counts", [0]>, #tile.scalar<"n", index>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"counts", read, tensor<?xi32>, ["N"], 4>]) parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"counts", [0]>, #launch.scalar<"n", index>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @relays(%g: !memory, %counts: memref<?xi32, strided<[?]>>, %n: index, %out: !memory) kernel {
     %c0 = arith.constant 0 : index

@@ -23,11 +23,11 @@
 !sum = !warp.pending<!acc>
 !p = !warp.pipeline<2>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>, #tile.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
-    parameters([#tile.memref<"a", [0, 1]>, #tile.memref<"c", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>, #launch.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
+    parameters([#launch.memref<"a", [0, 1]>, #launch.memref<"c", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%A: !memory, %C: !out, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -71,9 +71,9 @@ gpu.module @m {
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
-  tile.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#tile.scalar<"n", i1>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    tensors([]) parameters([#launch.scalar<"n", i1>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%n: i1) kernel {
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a

@@ -3,7 +3,7 @@
 // What lies in shared memory is made before the roles; copies with their acquire
 // and commit go to one, everything else to the other. Each role's loop carries
 // what its own work needs. The launch has the warps of both.
-// CHECK: tile.abi @loop
+// CHECK: launch.abi @loop
 // CHECK-SAME: threads(384)
 // CHECK-LABEL: gpu.func @loop
 // CHECK-SAME: %[[G:.*]]: memref<{{.*}}>, %[[N:.*]]: index, %[[RESULT:.*]]: memref
@@ -46,9 +46,9 @@
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @loop target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @loop target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @loop(%g: !memory, %n: index, %out: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -121,9 +121,9 @@ gpu.module @m {
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @work target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
+  launch.abi @work target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @work(%g: !memory, %n: index, %out: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -185,9 +185,9 @@ gpu.module @m {
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @branch target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @branch target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @branch(%g: !memory, %n: index, %out: !memory) kernel {
     %c0 = arith.constant 0 : index
@@ -225,7 +225,7 @@ gpu.module @m {
 // -----
 
 // Without roles all warps run one program.
-// CHECK: tile.abi @no_roles
+// CHECK: launch.abi @no_roles
 // CHECK-SAME: threads(256)
 // CHECK-LABEL: gpu.func @no_roles
 // CHECK-NOT: warp.specialize
@@ -238,8 +238,8 @@ gpu.module @m {
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @no_roles target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+  launch.abi @no_roles target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @no_roles(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -283,9 +283,9 @@ gpu.module @m {
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !out = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  tile.abi @nobody_reads target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @nobody_reads target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #tile.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.memref<"o", [0, 1]>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @nobody_reads(%g: !memory, %out: !memory) kernel {
     %c0 = arith.constant 0 : index

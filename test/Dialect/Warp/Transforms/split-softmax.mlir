@@ -21,10 +21,10 @@
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @all target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @all target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @all(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -88,10 +88,10 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @quarter target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @quarter target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @quarter(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -139,10 +139,10 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @used target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @used target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @used(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -190,10 +190,10 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @no_sum target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @no_sum target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 50>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @no_sum(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -238,10 +238,10 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @end target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @end target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @end(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -287,10 +287,10 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @nothing_under target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @nothing_under target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @nothing_under(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
@@ -341,10 +341,10 @@ gpu.module @m {
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  tile.abi @squares target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+  launch.abi @squares target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#tile.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#tile.memref<"k", [0, 1]>, #tile.scalar<"n", index>])
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @squares(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index

@@ -9,6 +9,7 @@
 #ifndef FOVEA_DIALECT_TILE_IR_TILE_H
 #define FOVEA_DIALECT_TILE_IR_TILE_H
 
+#include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Plan/IR/Plan.h"
 #include "fovea/Support/Generator.h"
 
@@ -22,13 +23,11 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
-#include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/Support/JSON.h"
 
 namespace fovea::tile {
 using plan::getMaxEnumValForRecurrenceKind;
@@ -126,32 +125,11 @@ llvm::LogicalResult verifyFold(mlir::Operation *op, mlir::MemRefType memref,
 #include "fovea/Dialect/Tile/IR/TileOps.h.inc"
 
 namespace fovea::tile {
-/// The tensor with that name among #tile.tensor attributes, or null.
-TensorAttr lookupTensor(mlir::ArrayAttr tensors, llvm::StringRef name);
-
-/// The abi op of `kernel`, which stands beside it; null if there is none.
-AbiOp lookupAbi(mlir::Operation *kernel);
-/// The same; without one an error of the kernel.
-AbiOp requireAbi(mlir::Operation *kernel);
-
-/// The kernels that run before the one of `abi`, in order.
-llvm::SmallVector<AbiOp> getPrologueKernels(AbiOp abi);
-
-/// The kernels in `root` that hosts ask for: all but those of prologues.
-llvm::SmallVector<AbiOp> getEntryKernels(mlir::Operation *root);
-
 /// `value` as the stream `name`, if the plan has it come through memory on
 /// chip (`isStaged`); else the value itself. `plan` may be null.
 mlir::Value makeStaged(mlir::OpBuilder &b, mlir::Location loc,
                        plan::KernelAttr plan, llvm::StringRef name,
                        mlir::Value value);
-
-/// An expression in sizes, by their names, as launch metadata has it.
-llvm::json::Value toJSON(mlir::AffineExpr expr, mlir::ArrayAttr sizes);
-
-/// Checks what holds for all of a kernel's values: tensors are register tiles,
-/// constant tiles are splats.
-llvm::LogicalResult verifyTiles(mlir::Operation *kernel);
 
 /// Whether `op` makes a tile of constants and scalars alone. `isTile` says
 /// which types count as tiles.

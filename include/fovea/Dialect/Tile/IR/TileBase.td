@@ -21,7 +21,7 @@ def Tile_Dialect : Dialect {
     The `tile` dialect says what one CTA computes on register tiles: loads,
     stores, dots, reductions, the running softmax. It knows no threads, warps,
     shared memory, barriers or layouts. A kernel is a `gpu.func` whose memory is
-    memrefs; `tile.abi` beside it says how a host calls it.
+    memrefs; `launch.abi` beside it says how a host calls it.
 
     A *register tile* is a static tensor of rank 2 whose encoding says that it
     lives in registers: `tensor<128x64xf32, #tile.reg>`, or, once layouts are
@@ -33,7 +33,8 @@ def Tile_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
-  let dependentDialects = ["::fovea::plan::PlanDialect",
+  let dependentDialects = ["::fovea::launch::LaunchDialect",
+                           "::fovea::plan::PlanDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::math::MathDialect",

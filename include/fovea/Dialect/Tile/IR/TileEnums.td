@@ -11,14 +11,6 @@
 
 include "mlir/IR/EnumAttr.td"
 
-def Tile_Access : I32EnumAttr<"Access", "what a kernel does with a tensor", [
-    I32EnumAttrCase<"Read", 0, "read">,
-    I32EnumAttrCase<"Write", 1, "write">,
-    I32EnumAttrCase<"Accumulate", 2, "accumulate">
-  ]> {
-  let cppNamespace = "::fovea::tile";
-}
-
 def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "what a reduction computes", [
     I32EnumAttrCase<"Add", 0, "add">,
     I32EnumAttrCase<"Max", 1, "max">,

@@ -281,7 +281,7 @@ def WarpAssignLayouts
     layout for accumulators, first operands and what is computed between them,
     which the plan's matrix unit has for the warps that compute. No tile ever moves between threads.
 
-    Where `tile.abi` lists roles, these may have different numbers of warps, so
+    Where `launch.abi` lists roles, these may have different numbers of warps, so
     a tile has the layout of the role that owns what is done with it: tiles that
     an op joins, or a loop carries, are of one class, and a class is the role's
     whose dots and stores are in it. Fails where two roles with different numbers
@@ -433,7 +433,7 @@ def WarpAllocateSharedMemory
   let summary = "Place shared buffers";
   let body = [{
     Gives each `warp.alloc` its offset, a multiple of 1024 bytes, and writes the
-    sum to the kernel's `tile.abi`. In kernels with roles the pipelines' barriers
+    sum to the kernel's `launch.abi`. In kernels with roles the pipelines' barriers
     and the mailboxes' slots come behind the buffers. Fails if the target has
     less.
   }];

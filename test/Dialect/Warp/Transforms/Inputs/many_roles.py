@@ -4,7 +4,7 @@ import sys
 
 roles = ", ".join(f'<"r{n}", warps = 1, registers = 24, owns = ["x{n}"]>' for n in range(int(sys.argv[1])))
 print(f"""gpu.module @m {{
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, min_blocks = 2, roles = [{roles}]>)
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, min_blocks = 2, roles = [{roles}]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f() kernel {{
     gpu.return

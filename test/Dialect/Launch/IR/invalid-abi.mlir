@@ -1,10 +1,10 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 gpu.module @m {
-  // expected-error@+1 {{expected #tile.tensor attributes, found 1 : i64}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+  // expected-error@+1 {{expected #launch.tensor attributes, found 1 : i64}}
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([1])
-    parameters([#tile.memref<"q", [0, 1]>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -15,9 +15,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{two tensors are named 'q'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>, #tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>, #launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -28,9 +28,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{dimension 'S' has two sizes in the tensors' types}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>, #tile.tensor<"k", read, tensor<8x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>, #launch.tensor<"k", read, tensor<8x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -41,8 +41,8 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{expected parameter attributes, found 1 : i64}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([1])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
@@ -54,9 +54,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{no dimension is named 'T'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["T"] affine_map<()[t] -> (t)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -67,9 +67,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{grid must be one expression in one symbol for each of the 1 sizes}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<(s) -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -80,9 +80,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{threads must be in [1, 1024], found 0}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(0) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -93,9 +93,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{shared_memory must not be negative}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(-1)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -106,9 +106,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{no kernel is named 'g'}}
-  tile.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -119,8 +119,8 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{has 0 parameters, but 'f' has 1 arguments}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
@@ -132,9 +132,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no tensor is named 'k'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"k", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"k", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -145,9 +145,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: argument for tensor 'q' must be a memref of rank 2 of 'f32', found 'memref<?xf32>'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?xf32>) kernel {
     gpu.return
@@ -158,9 +158,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: order of tensor 'q' must be a permutation}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 0]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 0]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -171,9 +171,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: argument for tensor 'q' does not have its sizes, found 'memref<?x64xf32>' for 'tensor<?x64xf32>'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [1, 0]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [1, 0]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -184,9 +184,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no tensor is named 'k'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.pointer<"k">])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.pointer<"k">])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: !llvm.ptr) kernel {
     gpu.return
@@ -197,9 +197,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: pointer parameter must be a pointer, found 'i64'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.pointer<"q">])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.pointer<"q">])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: i64) kernel {
     gpu.return
@@ -210,9 +210,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: size parameter must be i32, found 'i64'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.size<"S">])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.size<"S">])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: i64) kernel {
     gpu.return
@@ -223,9 +223,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no dimension is named 'T'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.size<"T">])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.size<"T">])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: i32) kernel {
     gpu.return
@@ -236,9 +236,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no tensor is named 'k'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.stride<"k", 0>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.stride<"k", 0>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: i64) kernel {
     gpu.return
@@ -249,9 +249,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: tensor 'q' has no dimension 2}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.stride<"q", 2>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.stride<"q", 2>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: i64) kernel {
     gpu.return
@@ -262,9 +262,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: stride parameter must be i64, found 'i32'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.stride<"q", 0>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.stride<"q", 0>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: i32) kernel {
     gpu.return
@@ -275,9 +275,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: scalar parameter must be of the type that it names, found 'i64'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.scalar<"n", f32>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.scalar<"n", f32>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: i64) kernel {
     gpu.return
@@ -287,14 +287,14 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   // expected-error@+1 {{is the second one of kernel 'f'}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
-    parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -304,15 +304,15 @@ gpu.module @m {
 // -----
 
 // expected-error@+1 {{expects parent op 'gpu.module'}}
-tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
+launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
   grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
 func.func private @f()
 
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     // expected-error@+1 {{a constant register tile must be a splat; tiles that vary come from tile.iota or from memory}}
@@ -324,8 +324,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     // expected-error@+1 {{a kernel's tensors must be register tiles, found 'tensor<4xf32>'}}
@@ -337,8 +337,8 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#tile.memref<"q", [0, 1]>])
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>]) parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
   gpu.func @f(%x: memref<?x64xf32>) kernel {
     gpu.return
@@ -352,7 +352,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{generator 2 is not known, expected 1}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) generator(2)
   gpu.func @f() kernel {
     gpu.return
@@ -363,7 +363,7 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{must say 'generator(1)', since 'f' draws such numbers}}
-  tile.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f() kernel {
     %c0 = arith.constant 0 : index

@@ -1,65 +1,65 @@
 // RUN: fovea-opt %s -split-input-file -verify-diagnostics
 
 // expected-error@+1 {{tensor map of 'k' must have 1 to 5 dimensions, found 6}}
-#attr = #tile.tensor_map<"k", [0, 1, 2, 3, 4, 5], box = [8, 1, 1, 1, 1, 1], swizzle = 0>
+#attr = #launch.tensor_map<"k", [0, 1, 2, 3, 4, 5], box = [8, 1, 1, 1, 1, 1], swizzle = 0>
 
 // -----
 
 // expected-error@+1 {{tensor map of 'k' must have 1 to 5 dimensions, found 0}}
-#attr = #tile.tensor_map<"k", [], box = [], swizzle = 0>
+#attr = #launch.tensor_map<"k", [], box = [], swizzle = 0>
 
 // -----
 
 // expected-error@+1 {{tensor map of 'k' must list each of the dimensions 0 to 1 once, found array<i64: 1, 1>}}
-#attr = #tile.tensor_map<"k", [1, 1], box = [8, 1], swizzle = 0>
+#attr = #launch.tensor_map<"k", [1, 1], box = [8, 1], swizzle = 0>
 
 // -----
 
 // expected-error@+1 {{tensor map of 'k' must list each of the dimensions 0 to 1 once, found array<i64: 2, 0>}}
-#attr = #tile.tensor_map<"k", [2, 0], box = [8, 1], swizzle = 0>
+#attr = #launch.tensor_map<"k", [2, 0], box = [8, 1], swizzle = 0>
 
 // -----
 
 // expected-error@+1 {{tensor map of 'k' must list each of the dimensions 0 to 1 once, found array<i64: -1, 0>}}
-#attr = #tile.tensor_map<"k", [-1, 0], box = [8, 1], swizzle = 0>
+#attr = #launch.tensor_map<"k", [-1, 0], box = [8, 1], swizzle = 0>
 
 // -----
 
 // expected-error@+1 {{box of tensor map of 'k' must have 2 extents, found 1}}
-#attr = #tile.tensor_map<"k", [1, 0], box = [8], swizzle = 0>
+#attr = #launch.tensor_map<"k", [1, 0], box = [8], swizzle = 0>
 
 // -----
 
 // expected-error@+1 {{box of tensor map of 'k' must have extents in [1, 256], found 257}}
-#attr = #tile.tensor_map<"k", [1, 0], box = [8, 257], swizzle = 0>
+#attr = #launch.tensor_map<"k", [1, 0], box = [8, 257], swizzle = 0>
 
 // -----
 
 // expected-error@+1 {{box of tensor map of 'k' must have extents in [1, 256], found 0}}
-#attr = #tile.tensor_map<"k", [1, 0], box = [0, 1], swizzle = 0>
+#attr = #launch.tensor_map<"k", [1, 0], box = [0, 1], swizzle = 0>
 
 // -----
 
 // expected-error@+1 {{swizzle of tensor map of 'k' must be 0, 32, 64 or 128 bytes, found 16}}
-#attr = #tile.tensor_map<"k", [1, 0], box = [8, 1], swizzle = 16>
+#attr = #launch.tensor_map<"k", [1, 0], box = [8, 1], swizzle = 16>
 
 // -----
 
 // expected-error@+1 {{a workspace must have 1 to 65536 bytes, found 0}}
-#attr = #tile.workspace<0>
+#attr = #launch.workspace<0>
 
 // -----
 
 // expected-error@+1 {{a workspace must have 1 to 65536 bytes, found 65537}}
-#attr = #tile.workspace<65537>
+#attr = #launch.workspace<65537>
 
 // -----
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: no tensor is named 'v'}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.tensor_map<"v", [1, 0], box = [64, 128], swizzle = 128>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.tensor_map<"v", [1, 0], box = [64, 128], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%x: !llvm.ptr) kernel {
     gpu.return
@@ -70,9 +70,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: tensor map of 'k' must have the tensor's 2 dimensions, found 1}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.tensor_map<"k", [0], box = [64], swizzle = 128>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.tensor_map<"k", [0], box = [64], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%x: !llvm.ptr) kernel {
     gpu.return
@@ -83,9 +83,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: tensor map of 'k' must have elements of 1, 2, 4 or 8 bytes, found 'i4'}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xi4>, ["S", "D"], 16>])
-    parameters([#tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xi4>, ["S", "D"], 16>])
+    parameters([#launch.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%x: !llvm.ptr) kernel {
     gpu.return
@@ -96,9 +96,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: box of tensor map of 'k' must have rows of a multiple of 16 bytes, found 8}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.tensor_map<"k", [1, 0], box = [4, 128], swizzle = 128>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.tensor_map<"k", [1, 0], box = [4, 128], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%x: !llvm.ptr) kernel {
     gpu.return
@@ -109,9 +109,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: box of tensor map of 'k' must have rows of at most the swizzle's 64 bytes, found 128}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 64>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 64>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%x: !llvm.ptr) kernel {
     gpu.return
@@ -122,9 +122,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: tensor map parameter must be '!llvm.ptr', found '!llvm.ptr<1>'}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%x: !llvm.ptr<1>) kernel {
     gpu.return
@@ -135,9 +135,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: tensor map parameter must be '!llvm.ptr', found 'i64'}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.tensor_map<"k", [1, 0], box = [64, 128], swizzle = 128>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%x: i64) kernel {
     gpu.return
@@ -148,9 +148,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: workspace parameter must be a pointer to global memory, found '!llvm.ptr<3>'}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.workspace<4>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.workspace<4>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%x: !llvm.ptr<3>) kernel {
     gpu.return
@@ -161,9 +161,9 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{parameter #0: workspace parameter must be a pointer to global memory, found 'i32'}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
-    parameters([#tile.workspace<4>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+    parameters([#launch.workspace<4>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%x: i32) kernel {
     gpu.return
@@ -174,8 +174,8 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{persistent must be in [1, 32], found 0}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) persistent(0)
   gpu.func @f() kernel {
@@ -187,8 +187,8 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{persistent must be in [1, 32], found 33}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) persistent(33)
   gpu.func @f() kernel {
@@ -200,8 +200,8 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{persistent must be in [1, 32], found -1}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) persistent(-1)
   gpu.func @f() kernel {
@@ -213,8 +213,8 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{cluster must be in [1, 16], found 0}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) cluster(0)
   gpu.func @f() kernel {
@@ -226,8 +226,8 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{cluster must be in [1, 16], found 17}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) cluster(17)
   gpu.func @f() kernel {
@@ -239,8 +239,8 @@ gpu.module @m {
 
 gpu.module @m {
   // expected-error@+1 {{cluster must be in [1, 16], found -1}}
-  tile.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
-    tensors([#tile.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) cluster(-1)
   gpu.func @f() kernel {

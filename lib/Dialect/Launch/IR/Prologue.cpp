@@ -11,20 +11,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Launch/IR/Launch.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
-using namespace fovea::tile;
+using namespace fovea::launch;
 
 //===----------------------------------------------------------------------===//
 // Expressions in sizes
 //===----------------------------------------------------------------------===//
 
-llvm::json::Value fovea::tile::toJSON(AffineExpr expr, ArrayAttr sizes) {
+llvm::json::Value fovea::launch::toJSON(AffineExpr expr, ArrayAttr sizes) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue();
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
@@ -174,7 +174,7 @@ void ScratchParameterAttr::writeJSON(llvm::json::OStream &json) const {
 // Prologues
 //===----------------------------------------------------------------------===//
 
-SmallVector<AbiOp> fovea::tile::getPrologueKernels(AbiOp abi) {
+SmallVector<AbiOp> fovea::launch::getPrologueKernels(AbiOp abi) {
   SmallVector<AbiOp> kernels;
   ArrayAttr names = abi.getPrologueAttr();
   if (!names)
@@ -186,7 +186,7 @@ SmallVector<AbiOp> fovea::tile::getPrologueKernels(AbiOp abi) {
   return kernels;
 }
 
-SmallVector<AbiOp> fovea::tile::getEntryKernels(Operation *root) {
+SmallVector<AbiOp> fovea::launch::getEntryKernels(Operation *root) {
   SmallVector<AbiOp> all;
   llvm::DenseSet<Operation *> helpers;
   root->walk([&](AbiOp abi) {
@@ -233,7 +233,7 @@ LogicalResult AbiOp::verifyPrologue() {
                            : LogicalResult(success());
   SmallVector<AbiOp> kernels = getPrologueKernels(*this);
   if (kernels.size() != getPrologue()->size())
-    return emitOpError("prologue must name kernels with a 'tile.abi', found ")
+    return emitOpError("prologue must name kernels with a 'launch.abi', found ")
            << *getPrologue();
   for (AbiOp kernel : kernels) {
     auto fail = [&] {

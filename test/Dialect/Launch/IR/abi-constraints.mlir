@@ -4,12 +4,12 @@ gpu.module @unknown_size {
   gpu.func @k() kernel {
     gpu.return
   }
-  // expected-error @below {{no dimension is named 'T', found in #tile.multiple<"S", of "T">}}
-  tile.abi @k target("sm_80")
+  // expected-error @below {{no dimension is named 'T', found in #launch.multiple<"S", of "T">}}
+  launch.abi @k target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2, dots = [<"s", a_in_registers>]>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
+    tensors([#launch.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
-    constraints([#tile.multiple<"S", of "T">])
+    constraints([#launch.multiple<"S", of "T">])
 }
 
 // -----
@@ -19,9 +19,9 @@ gpu.module @no_constraint {
     gpu.return
   }
   // expected-error @below {{expected constraint attributes, found 3}}
-  tile.abi @k target("sm_80")
+  launch.abi @k target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2, dots = [<"s", a_in_registers>]>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
+    tensors([#launch.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
     constraints([3])
 }
@@ -29,17 +29,17 @@ gpu.module @no_constraint {
 // -----
 
 // expected-error @below {{limit of size 'S' must not be negative, found -1}}
-#limit = #tile.at_most<"S", -1>
+#limit = #launch.at_most<"S", -1>
 
 // -----
 
 // expected-error @below {{limit of size 'S' must not be negative, found -2}}
-#least = #tile.at_least<"S", -2>
+#least = #launch.at_least<"S", -2>
 
 // -----
 
 // expected-error @below {{blocks counted by size 'N' must be positive, found 0}}
-#covers = #tile.covers<"N", block = 0, of "S">
+#covers = #launch.covers<"N", block = 0, of "S">
 
 // -----
 
@@ -47,10 +47,10 @@ gpu.module @unknown_cover {
   gpu.func @k() kernel {
     gpu.return
   }
-  // expected-error @below {{no dimension is named 'N', found in #tile.covers<"N", block = 64, of "S">}}
-  tile.abi @k target("sm_80")
+  // expected-error @below {{no dimension is named 'N', found in #launch.covers<"N", block = 64, of "S">}}
+  launch.abi @k target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 128, min_blocks = 2, dots = [<"s", a_in_registers>]>)
-    tensors([#tile.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
+    tensors([#launch.tensor<"q", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
-    constraints([#tile.at_least<"S", 1>, #tile.covers<"N", block = 64, of "S">])
+    constraints([#launch.at_least<"S", 1>, #launch.covers<"N", block = 64, of "S">])
 }

@@ -264,3 +264,11 @@ LogicalResult fovea::reportMissed(Operation *where, StringRef kernel,
       << remark::reason("{0}", reason.str());
   return success();
 }
+
+void fovea::reportDone(Operation *where, launch::AbiOp abi, StringRef field,
+                       StringRef what, int64_t count) {
+  remark::passed(where->getLoc(), remark::RemarkOpts::name(field)
+                                      .category("schedule")
+                                      .function(abi.getKernel()))
+      << remark::metric(what, count);
+}

@@ -121,6 +121,10 @@ mlir::LogicalResult reportMissed(mlir::Operation *where, launch::AbiOp abi,
 mlir::LogicalResult reportMissed(mlir::Operation *where, llvm::StringRef kernel,
                                  bool isAsked, llvm::StringRef field,
                                  const llvm::Twine &reason);
+/// To be called where a pass has done what `field` of the kernel's schedule
+/// says: a remark, with what was changed and how often.
+void reportDone(mlir::Operation *where, launch::AbiOp abi,
+                llvm::StringRef field, llvm::StringRef what, int64_t count);
 /// Bytes of shared memory that a forward kernel with these fields needs.
 int64_t getSharedMemory(mlir::MLIRContext *context,
                         const ScheduleProblem &problem,

@@ -133,16 +133,18 @@ struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
           matchPattern(dot.getAcc(), m_AnyZeroFloat()))
         dots.push_back(dot);
     });
-    bool isFolded = false;
+    int64_t folded = 0;
     for (DotOp dot : dots) {
       FailureOr<Use> use = matchUse(dot);
       if (failed(use))
         continue;
       fold(dot, *use);
       ++numFolded;
-      isFolded = true;
+      ++folded;
     }
-    if (isFolded || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
+    if (folded != 0)
+      reportDone(getOperation(), abi, "add_by_dot", "Dots", folded);
+    if (folded != 0 || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
           return dot.addsToSummand;
         }))
       return;

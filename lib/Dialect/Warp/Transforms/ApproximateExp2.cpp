@@ -186,7 +186,7 @@ void ApproximateExp2Pass::runOnKernel() {
     if (exponentials.getShare(op) != 0)
       found.push_back(op);
   });
-  bool isDone = false;
+  int64_t done = 0;
   for (math::Exp2Op op : found) {
     int64_t percent = exponentials.getShare(op);
     int64_t all = cast<RankedTensorType>(op.getType()).getDimSize(1);
@@ -197,9 +197,11 @@ void ApproximateExp2Pass::runOnKernel() {
       continue;
     approximate(op, columns);
     ++numApproximated;
-    isDone = true;
+    ++done;
   }
-  if (isDone || !abi || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
+  if (done != 0 && abi)
+    reportDone(getOperation(), abi, "exp2_by_fma", "Exponentials", done);
+  if (done != 0 || !abi || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
         return dot.operandByFma != 0;
       }))
     return;

@@ -271,17 +271,17 @@ void ChainTilesPass::runOnKernel() {
     if (isDoWhile(loop))
       loops.push_back(loop);
   });
-  bool isChained = false;
+  int64_t chained = 0;
   for (scf::WhileOp loop : loops) {
     Round round(loop, abi.getPlan());
     if (failed(round.analyze()))
       continue;
     round.rotate();
     ++numChained;
-    isChained = true;
+    ++chained;
   }
-  if (isChained)
-    return;
+  if (chained != 0)
+    return reportDone(getOperation(), abi, "chain", "Loops", chained);
   Operation *where =
       loops.empty() ? getOperation() : loops.front().getOperation();
   if (failed(reportMissed(where, abi, "chain",

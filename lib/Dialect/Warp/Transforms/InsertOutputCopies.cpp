@@ -210,6 +210,8 @@ void InsertOutputCopiesPass::runOnKernel() {
       useOwnBuffer(group, abi.getPlan()->cluster);
     else
       useStreamBuffer(group, over.getValue());
+  for (auto &[over, group] : stores)
+    reportDone(getOperation(), abi, "output", "Stores", group.size());
   // What is stored by threads all the same.
   SmallVector<tile::StoreOp> left;
   getOperation().walk([&](tile::StoreOp store) {

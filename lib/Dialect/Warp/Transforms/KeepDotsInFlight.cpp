@@ -147,5 +147,6 @@ void KeepDotsInFlightPass::runOnKernel() {
       op->emitError("the loop can't be run in two stages");
       return signalPassFailure();
     }
+    reportDone(op, abi, "in_flight", "Dots", dots.size());
   }
 }

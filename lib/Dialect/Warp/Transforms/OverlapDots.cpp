@@ -162,18 +162,20 @@ void OverlapDotsPass::runOnKernel() {
   for (scf::ForOp loop : mayBeEmpty)
     missed.push_back({loop, "the loop may run no times"});
   SmallVector<plan::RoleAttr> roles = getRoles(getOperation(), abi);
-  bool isOverlapped = false;
+  int64_t overlapped = 0;
   for (scf::ForOp loop : loops) {
     if (failed(overlap(loop, plan, roles))) {
       missed.push_back({loop, "no dot of the loop can run under what is "
                               "computed from the next block's"});
       continue;
     }
-    isOverlapped = true;
+    ++overlapped;
     ++numOverlapped;
   }
+  if (overlapped != 0)
+    reportDone(getOperation(), abi, "overlap", "Loops", overlapped);
   if (!plan.hasDot([](const plan::DotPlan &dot) { return dot.ahead; }) ||
-      isOverlapped)
+      overlapped != 0)
     return;
   if (missed.empty())
     missed.push_back({getOperation(), "no loop has a dot to issue ahead"});

@@ -84,4 +84,5 @@ void PingPongPass::runOnKernel() {
     EndTurnOp::create(b, burst.last.getLoc(), turns);
     ++numTurns;
   }
+  reportDone(getOperation(), abi, "ping_pong", "Turns", bursts.size());
 }

@@ -254,7 +254,7 @@ void SplitSoftmaxPass::runOnKernel() {
   SmallVector<DotWaitOp> waits;
   getOperation().walk([&](DotWaitOp wait) { waits.push_back(wait); });
   Operation *missed = nullptr;
-  bool isSplit = false;
+  int64_t parted = 0;
   for (DotWaitOp wait : waits) {
     std::optional<RoundedWeights> weights = RoundedWeights::find(wait);
     if (!weights)
@@ -267,14 +267,16 @@ void SplitSoftmaxPass::runOnKernel() {
     // exponentials run before.
     bool inLoop = isa<scf::ForOp>(wait->getParentOp());
     if (inLoop && columns != 0 && columns != all && weights->split(columns)) {
-      isSplit = true;
+      ++parted;
       continue;
     }
     if (inLoop)
       missed = wait->getParentOp();
     weights->holdAll();
   }
-  if (isSplit || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
+  if (parted != 0)
+    reportDone(getOperation(), abi, "softmax_part", "Blocks", parted);
+  if (parted != 0 || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
         return dot.operandAbove != 100;
       }))
     return;

@@ -138,6 +138,7 @@ void KeepDotsInFlightPass::runOnKernel() {
   });
   if (walk.wasInterrupted())
     return signalPassFailure();
+  int64_t waiting = 0;
   for (auto &[op, dots] : loops) {
     auto loop = cast<scf::ForOp>(op);
     for (DotOp dot : dots)
@@ -147,6 +148,8 @@ void KeepDotsInFlightPass::runOnKernel() {
       op->emitError("the loop can't be run in two stages");
       return signalPassFailure();
     }
-    reportDone(op, abi, "in_flight", "Dots", dots.size());
+    waiting += dots.size();
   }
+  if (waiting)
+    reportDone(getOperation(), abi, "in_flight", "Dots", waiting);
 }

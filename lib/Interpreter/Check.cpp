@@ -95,14 +95,17 @@ private:
 };
 } // namespace
 
+double fovea::interp::getLeastStep(ElementKind kind) {
+  return std::ldexp(1.0,
+                    getMinExponent(kind) + 1 - int(getPrecisionBits(kind)));
+}
+
 OutputCheck fovea::interp::checkRows(const HostTensor &found,
                                      const Array &meaning,
                                      const Array &straightforward,
-                                     ElementKind weights, double longestValue,
+                                     ElementKind weights, double allowance,
                                      MayBeNaN mayBeNaN, double meanFactor) {
   OutputCheck check;
-  double leastWeight = std::ldexp(1.0, getMinExponent(weights) + 1 -
-                                           int(getPrecisionBits(weights)));
   MeanError average(meanFactor);
   auto got = toDoubles(found), means = toDoubles(meaning),
        plain = toDoubles(straightforward);
@@ -135,9 +138,9 @@ OutputCheck fovea::interp::checkRows(const HostTensor &found,
     }
     double unit = getResolution(found.getKind(), weights, magnitude) *
                   std::sqrt(double(columns));
-    double bound =
-        3 * std::sqrt(plainError) + 2 * unit + leastWeight * longestValue;
-    average.add(std::sqrt(error) / unit, std::sqrt(plainError) / unit);
+    double bound = 3 * std::sqrt(plainError) + 2 * unit + allowance;
+    double least = unit + allowance;
+    average.add(std::sqrt(error) / least, std::sqrt(plainError) / least);
     double ratio = std::sqrt(error) / bound;
     check.misplaced += misplaced;
     check.maxAbsolute = std::max(check.maxAbsolute, worst);

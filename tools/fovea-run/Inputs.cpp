@@ -8,6 +8,8 @@
 
 #include "Inputs.h"
 
+#include "ForwardResults.h"
+
 #include "fovea/Interpreter/Npy.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -327,8 +329,9 @@ static bool drawInputs(const Signature &signature, const Options &options,
 // All inputs
 //===----------------------------------------------------------------------===//
 
-std::optional<Workload> fovea::run::makeInputs(const Signature &signature,
+std::optional<Workload> fovea::run::makeInputs(const Program &program,
                                                const Options &options) {
+  const Signature &signature = program.signature;
   Workload workload;
   if (options.randomSeed) {
     if (!drawInputs(signature, options, workload))
@@ -359,6 +362,8 @@ std::optional<Workload> fovea::run::makeInputs(const Signature &signature,
   if (options.checkContents &&
       failed(checkContents(signature, workload.inputs, workload.sizes,
                            reportError)))
+    return std::nullopt;
+  if (options.randomSeed && !fillForwardResults(program, options, workload))
     return std::nullopt;
   if (options.saveInputs.empty())
     return workload;

@@ -22,8 +22,8 @@ struct Workload {
   interp::DimSizes sizes;
 };
 
-/// Reads or draws the inputs and checks them. Problems are reported.
-std::optional<Workload> makeInputs(const interp::Signature &signature,
+/// Reads or draws the program's inputs and checks them. Problems are reported.
+std::optional<Workload> makeInputs(const Program &program,
                                    const Options &options);
 
 /// Fresh tensors for the outputs, poisoned.

@@ -8,6 +8,8 @@
 
 #include "Report.h"
 
+#include "fovea/Dialect/Attn/IR/Attn.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -109,6 +111,77 @@ static double getLongestRow(const HostTensor &tensor) {
   return longest;
 }
 
+namespace {
+/// What a row's error may be, however small the row: weights and derivatives
+/// are rounded to a type that has a least step, and f32 sums that cancel leave
+/// a part of what was added.
+class Allowance {
+public:
+  Allowance(const Program &program, const Workload &inputs)
+      : function(program.function), signature(program.signature),
+        inputs(inputs) {
+    if (const HostTensor *v = find("v"))
+      weights = v->getKind();
+  }
+
+  /// The type of weights, which is V's.
+  std::optional<ElementKind> getWeights() const { return weights; }
+  bool isGradient() const { return signature.findInput("do") >= 0; }
+
+  double get(StringRef output) {
+    if (!weights)
+      return 0;
+    // What weights, or scores' derivatives, are multiplied with.
+    StringRef factor = !isGradient()    ? "v"
+                       : output == "dq" ? "k"
+                       : output == "dk" ? "q"
+                                        : "do";
+    double least = getLeastStep(*weights) * getLongest(factor);
+    if (output != "dq" && output != "dk")
+      return least;
+    // P (dP - delta) where dP is delta: what f32 leaves of a dot of dO and V.
+    // Errors of queries that give all weight to one key add up like chance.
+    double rows =
+        output == "dk" ? std::max<int64_t>(1, inputs.sizes.lookup("Sq")) : 1;
+    return least + kCancelled * getLongest("do") * getLongest("v") *
+                       getLongest(factor) * std::fabs(getScale()) *
+                       std::sqrt(rows);
+  }
+
+private:
+  static constexpr double kCancelled = 0x1p-21;
+
+  const HostTensor *find(StringRef name) const {
+    int64_t index = signature.findInput(name);
+    if (index < 0 || !signature.inputs[index].isTensor())
+      return nullptr;
+    const HostTensor &tensor = inputs.inputs[index].tensor;
+    return interp::isFloat(tensor.getKind()) ? &tensor : nullptr;
+  }
+  double getLongest(StringRef name) const {
+    const HostTensor *tensor = find(name);
+    return tensor ? getLongestRow(*tensor) : 0;
+  }
+  /// Given at run time or by the op, or the usual one.
+  double getScale() {
+    if (function)
+      for (auto backward : function.getBody().getOps<attn::BackwardOp>())
+        if (std::optional<APFloat> scale = backward.getScale())
+          return scale->convertToDouble();
+    int64_t index = signature.findInput("scale");
+    if (index >= 0 && !signature.inputs[index].isTensor())
+      return inputs.inputs[index].scalar.getReal();
+    return 1 /
+           std::sqrt(double(std::max<int64_t>(1, inputs.sizes.lookup("D"))));
+  }
+
+  func::FuncOp function;
+  const Signature &signature;
+  const Workload &inputs;
+  std::optional<ElementKind> weights;
+};
+} // namespace
+
 bool fovea::run::checkOutputs(const Program &program, const Program &reference,
                               const Workload &workload, const Options &options,
                               Report &report) {
@@ -139,16 +212,7 @@ bool fovea::run::checkOutputs(const Program &program, const Program &reference,
   if (!evaluate(reference, inputs, Precision::Typed, once, straightforward))
     return false;
   NonFiniteValues values(reference.signature, inputs);
-  bool isGradient = reference.signature.findInput("do") >= 0;
-  // Weights have the type of V.
-  std::optional<ElementKind> weights;
-  double longestValue = 0;
-  if (int64_t v = reference.signature.findInput("v");
-      v >= 0 && reference.signature.inputs[v].isTensor() &&
-      interp::isFloat(inputs.inputs[v].tensor.getKind())) {
-    weights = inputs.inputs[v].tensor.getKind();
-    longestValue = getLongestRow(inputs.inputs[v].tensor);
-  }
+  Allowance allowance(reference, inputs);
   for (auto [index, output] : llvm::enumerate(program.signature.outputs)) {
     int64_t found = reference.signature.findOutput(output.name);
     if (found < 0) {
@@ -175,9 +239,10 @@ bool fovea::run::checkOutputs(const Program &program, const Program &reference,
             ? checkLogSumExp(tensor, means)
             : interp::checkRows(
                   tensor, means, straightforward[found].getArray(),
-                  weights.value_or(tensor.getKind()), longestValue, mayBeNaN,
-                  isGradient ? interp::kGradientMeanFactor
-                             : interp::kMeanFactor));
+                  allowance.getWeights().value_or(tensor.getKind()),
+                  allowance.get(output.name), mayBeNaN,
+                  allowance.isGradient() ? interp::kGradientMeanFactor
+                                         : interp::kMeanFactor));
   }
   return true;
 }

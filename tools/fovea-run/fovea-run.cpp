@@ -84,7 +84,7 @@ int main(int argc, char **argv) {
         " outputs, found " + llvm::Twine(options->outputs.size()) + " files");
     return kBadInput;
   }
-  std::optional<Workload> workload = makeInputs(program->signature, *options);
+  std::optional<Workload> workload = makeInputs(*program, *options);
   if (!workload)
     return kBadInput;
   if (options->tune)

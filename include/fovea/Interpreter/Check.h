@@ -46,12 +46,15 @@ inline constexpr double kMeanFactor = 1.1, kGradientMeanFactor = 1.3;
 
 /// Checks rows (along the last dimension) of `found` against their meaning,
 /// with the straightforward evaluation as the measure. Weights are rounded to
-/// `weights`, which `found` may be finer than; `longestValue` is the largest L2
-/// norm of a row of what they are multiplied with.
+/// `weights`, which `found` may be finer than; `allowance` is an L2 norm that a
+/// row's error may have however small the row is.
 OutputCheck checkRows(const HostTensor &found, const Array &meaning,
                       const Array &straightforward, ElementKind weights,
-                      double longestValue, MayBeNaN mayBeNaN,
+                      double allowance, MayBeNaN mayBeNaN,
                       double meanFactor = kMeanFactor);
+
+/// The least step of a type's numbers, a subnormal one.
+double getLeastStep(ElementKind kind);
 
 /// Checks log-sum-exps: 1e-3 absolute plus 1e-6 relative.
 OutputCheck checkLogSumExp(const HostTensor &found, const Array &meaning);

@@ -1,0 +1,24 @@
+//===- ForwardResults.h - What a gradient's forward gave --------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_TOOLS_FOVEA_RUN_FORWARDRESULTS_H
+#define FOVEA_TOOLS_FOVEA_RUN_FORWARDRESULTS_H
+
+#include "Inputs.h"
+
+namespace fovea::run {
+
+/// Where the program is one attn.backward of drawn inputs, makes its output and
+/// log-sum-exp what its forward gives for the others: those of other numbers
+/// would be gradients of nothing. False, and a message, if that fails.
+bool fillForwardResults(const Program &program, const Options &options,
+                        Workload &workload);
+
+} // namespace fovea::run
+
+#endif // FOVEA_TOOLS_FOVEA_RUN_FORWARDRESULTS_H

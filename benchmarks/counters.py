@@ -81,9 +81,14 @@ def prepare(torch, runtime, plan):
     return lambda: prepared.run(stream)
 
 
+def count_kernels(metadata):
+    """How many kernels a launch has."""
+    return 1 + sum(len(metadata.get(others, ())) for others in ("prologue", "epilogue"))
+
+
 def launch_each(torch, runtime, plans):
-    """What ncu watches: each kernel once, between a start and a stop of the profiler. One of two
-    kernels (a variant with a prologue) gives two rows; the longer one counts."""
+    """What ncu watches: each kernel once, between a start and a stop of the profiler. One of several
+    kernels (a variant with a prologue) gives as many rows; the longest one counts."""
     for plan in plans:
         launch = prepare(torch, runtime, plan)
         launch()
@@ -159,7 +164,7 @@ def watch(plans, library, ncu, folder):
                "--profile-from-start", "off", "--metrics", ",".join(METRICS),
                sys.executable, __file__, "--runtime", str(library), "--watched", str(plan_file)]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True)
-    count = {plan.name: 1 + bool(json.loads(pathlib.Path(plan.metadata).read_text()).get("prologue")) for plan in plans}
+    count = {plan.name: count_kernels(json.loads(pathlib.Path(plan.metadata).read_text())) for plan in plans}
     rows = read_rows(done.stdout)
     if not rows:
         said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]

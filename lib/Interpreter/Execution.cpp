@@ -222,11 +222,11 @@ fovea::interp::runKernel(launch::AbiOp abi, const InterpreterRegistry &registry,
   if (failed(signature))
     return failure();
   Launch launch{*signature, inputs, outputs, sizes, {}};
-  for (launch::AbiOp kernel : launch::getPrologueKernels(abi))
+  for (launch::AbiOp kernel : launch::getLaunchedKernels(abi))
     if (failed(runOne(kernel, launch, registry, precision, seed,
-                      /*trace=*/nullptr)))
+                      kernel == abi ? trace : nullptr)))
       return failure();
-  return runOne(abi, launch, registry, precision, seed, trace);
+  return success();
 }
 
 /// Executes a function in a frame with its environment.

@@ -140,10 +140,11 @@ FailureOr<Signature> Signature::get(launch::AbiOp abi) {
           {contents.getTensor().str(), contents.getOf().str(),
            contents.getAscending(), contents.getBlock(),
            contents.getEntries().str()});
-  // What kernels before this one read is the launch's as well.
+  // What kernels before and after this one touch is the launch's as well.
   SmallVector<Attribute> parameters(abi.getParameters().getValue());
-  for (launch::AbiOp kernel : launch::getPrologueKernels(abi))
-    llvm::append_range(parameters, kernel.getParameters());
+  for (launch::AbiOp kernel : launch::getLaunchedKernels(abi))
+    if (kernel != abi)
+      llvm::append_range(parameters, kernel.getParameters());
   for (Attribute attr : parameters) {
     if (auto memref = dyn_cast<launch::MemRefParameterAttr>(attr)) {
       if (failed(addTensor(memref.getTensor())))

@@ -672,7 +672,7 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::StoreOp>(executeStore);
   registry.add<tile::StreamOp>(executeStream);
   registry.add<launch::AllowOverlapOp>(executeNothing);
-  registry.add<launch::AwaitPrologueOp>(executeNothing);
+  registry.add<launch::AwaitPreviousOp>(executeNothing);
   registry.add<tile::GatherOp>(executeGather);
   registry.add<tile::ScatterOp>(executeScatter);
   registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();

@@ -140,8 +140,8 @@ struct fovea_kernel {
   fovea_metadata metadata;
   CUmodule module;
   CUfunction function;
-  /** The kernels that run before it. */
-  CUfunction prologue[FOVEA_MAX_PROLOGUE];
+  /** The kernels that run before and after it. */
+  CUfunction helpers[FOVEA_MAX_HELPERS];
   /** Null if the kernel needs none. */
   fovea_workspaces *workspaces;
   /** What maps of empty tensors point to; 0 if the kernel has no maps. */
@@ -153,13 +153,13 @@ struct fovea_kernel {
 
 /**
  * A call that was checked. Arguments are packed in slots of 8 bytes, one each,
- * those of the prologue behind the kernel's; tensor maps have a place of their
+ * those of its helpers behind the kernel's; tensor maps have a place of their
  * own. Workspaces and scratch memory are taken when the launch runs.
  */
 struct fovea_launch {
   fovea_kernel *kernel;
   unsigned grid[3];
-  unsigned prologue_grids[FOVEA_MAX_PROLOGUE][3];
+  unsigned helper_grids[FOVEA_MAX_HELPERS][3];
   /** Where in the launch's memory each scratch begins and ends; bytes of all.
    */
   int64_t scratch_offsets[FOVEA_MAX_SCRATCH], scratch_ends[FOVEA_MAX_SCRATCH],

@@ -188,12 +188,12 @@ static fovea_status load_module(fovea_kernel *kernel, const void *image) {
                       result, *log ? "\n" : "", log);
   }
   const fovea_metadata *m = &kernel->metadata;
-  for (int i = 0; i < m->num_prologue; ++i)
-    TRY(get_entry(kernel, m->prologue[i].name, m->prologue[i].shared_memory,
-                  m->prologue[i].first_parameter,
-                  i + 1 < m->num_prologue ? m->prologue[i + 1].first_parameter
-                                          : m->num_all_parameters,
-                  &kernel->prologue[i]));
+  for (int i = 0; i < m->num_helpers; ++i)
+    TRY(get_entry(kernel, m->helpers[i].name, m->helpers[i].shared_memory,
+                  m->helpers[i].first_parameter,
+                  i + 1 < m->num_helpers ? m->helpers[i + 1].first_parameter
+                                         : m->num_all_parameters,
+                  &kernel->helpers[i]));
   return get_entry(kernel, m->kernel, m->shared_memory, 0, m->num_parameters,
                    &kernel->function);
 }

@@ -311,9 +311,9 @@ static fovea_status pack_grids(const call *c, fovea_launch *launch) {
   const fovea_metadata *m = c->metadata;
   TRY(pack_grid(c, m->kernel, m->grid, m->cluster, launch->grid));
   launch->grid[0] = count_ctas(c->kernel, launch->grid[0]);
-  for (int i = 0; i < m->num_prologue; ++i)
-    TRY(pack_grid(c, m->prologue[i].name, m->prologue[i].grid, 1,
-                  launch->prologue_grids[i]));
+  for (int i = 0; i < m->num_helpers; ++i)
+    TRY(pack_grid(c, m->helpers[i].name, m->helpers[i].grid, 1,
+                  launch->helper_grids[i]));
   return FOVEA_OK;
 }
 

@@ -673,28 +673,60 @@ static fovea_status read_launch_shape(reader *r, int object, int grid[3],
   return FOVEA_OK;
 }
 
-static fovea_status read_prologue_kernel(reader *r, int object) {
+/** Whether a kernel waits for the one before it itself: 0 if not said. */
+static fovea_status read_overlapped(reader *r, int object, int *result) {
+  int member = find(r, object, "overlapped");
+  *result = 0;
+  if (member < 0)
+    return FOVEA_OK;
+  int64_t value;
+  TRY(as_integer(r, member, "overlapped", &value));
+  if (value != 0 && value != 1)
+    return FAIL("'overlapped' must be 0 or 1, found %lld", (long long)value);
+  *result = (int)value;
+  return FOVEA_OK;
+}
+
+static fovea_status read_helper(reader *r, int object) {
   fovea_metadata *out = r->out;
-  TRY(expect(r, object, JSMN_OBJECT, "prologue", "a list of objects"));
-  if (out->num_prologue == FOVEA_MAX_PROLOGUE)
-    return FAIL("more than %d kernels in the prologue", FOVEA_MAX_PROLOGUE);
-  fovea_prologue_kernel *kernel = &out->prologue[out->num_prologue++];
+  TRY(expect(r, object, JSMN_OBJECT, "prologue and epilogue",
+             "lists of objects"));
+  if (out->num_helpers == FOVEA_MAX_HELPERS)
+    return FAIL("more than %d kernels in prologue and epilogue",
+                FOVEA_MAX_HELPERS);
+  fovea_helper_kernel *kernel = &out->helpers[out->num_helpers++];
   TRY(string_member(r, object, "kernel", &kernel->name));
   kernel->first_parameter = out->num_all_parameters;
   TRY(read_list(r, object, "parameters", read_parameter));
   for (int i = kernel->first_parameter; i < out->num_all_parameters; ++i) {
     fovea_parameter_kind kind = out->parameters[i].kind;
     if (kind == FOVEA_PARAMETER_WORKSPACE)
-      return FAIL("kernel '%s' of the prologue must take no workspace",
+      return FAIL("kernel '%s' of a prologue or epilogue must take no "
+                  "workspace",
                   kernel->name);
-    if (!out->prologue_writes &&
+    if (!out->helpers_write &&
         (kind == FOVEA_PARAMETER_SCALAR || kind == FOVEA_PARAMETER_TENSOR_MAP))
       return FAIL("kernel '%s' of the prologue takes scalars or tensor maps, "
                   "which versions before 3 have not",
                   kernel->name);
   }
+  TRY(read_overlapped(r, object, &kernel->overlapped));
   return read_launch_shape(r, object, kernel->grid, kernel->block,
                            &kernel->shared_memory);
+}
+
+/** The kernels before and after the one that the metadata is of. */
+static fovea_status read_helpers(reader *r, int64_t version) {
+  fovea_metadata *out = r->out;
+  out->helpers_write = version >= 3;
+  if (find(r, 0, "prologue") >= 0)
+    TRY(read_list(r, 0, "prologue", read_helper));
+  out->num_prologue = out->num_helpers;
+  if (find(r, 0, "epilogue") < 0)
+    return FOVEA_OK;
+  if (version < 4)
+    return FAIL("version %lld has no 'epilogue'", (long long)version);
+  return read_list(r, 0, "epilogue", read_helper);
 }
 
 static fovea_status read_all(reader *r, size_t size) {
@@ -705,7 +737,6 @@ static fovea_status read_all(reader *r, size_t size) {
     return FAIL("version %lld is not known, expected 1 to %d",
                 (long long)version, FOVEA_METADATA_VERSION);
   fovea_metadata *out = r->out;
-  out->prologue_writes = version >= 3;
   TRY(string_member(r, 0, "kernel", &out->kernel));
   TRY(read_target(r));
 
@@ -726,16 +757,8 @@ static fovea_status read_all(reader *r, size_t size) {
   TRY(read_list(r, 0, "tensors", read_tensor));
   TRY(read_list(r, 0, "parameters", read_parameter));
   out->num_parameters = out->num_all_parameters;
-  if (find(r, 0, "prologue") >= 0)
-    TRY(read_list(r, 0, "prologue", read_prologue_kernel));
-  int overlapped = find(r, 0, "overlapped");
-  if (overlapped >= 0) {
-    int64_t value;
-    TRY(as_integer(r, overlapped, "overlapped", &value));
-    if (value != 0 && value != 1)
-      return FAIL("'overlapped' must be 0 or 1, found %lld", (long long)value);
-    r->out->overlapped = (int)value;
-  }
+  TRY(read_helpers(r, version));
+  TRY(read_overlapped(r, 0, &out->overlapped));
   TRY(read_list(r, 0, "constraints", read_constraint));
   if (find(r, 0, "contents") >= 0)
     TRY(read_list(r, 0, "contents", read_contents));

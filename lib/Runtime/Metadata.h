@@ -15,14 +15,14 @@
 
 enum {
   /** The latest one; earlier ones say less. */
-  FOVEA_METADATA_VERSION = 3,
+  FOVEA_METADATA_VERSION = 4,
   FOVEA_MAX_RANK = 8,
   /** Of all kernels of a launch together. */
   FOVEA_MAX_PARAMETERS = 512,
   /* Far more than any kernel has. */
   FOVEA_MAX_METADATA_BYTES = 1 << 20,
-  /** Kernels that run before the one that the metadata is of. */
-  FOVEA_MAX_PROLOGUE = 8,
+  /** Kernels that run before or after the one that the metadata is of. */
+  FOVEA_MAX_HELPERS = 8,
   /** What the driver allows. */
   FOVEA_MAX_MAP_RANK = 5,
   FOVEA_MAX_BOX_EXTENT = 256,
@@ -151,15 +151,17 @@ typedef struct fovea_scratch_spec {
   int bytes;
 } fovea_scratch_spec;
 
-/** A kernel that runs before the one that the metadata is of. */
-typedef struct fovea_prologue_kernel {
+/** A kernel that runs before or after the one that the metadata is of. */
+typedef struct fovea_helper_kernel {
   const char *name;
   /** Where its parameters begin, among all. */
   int first_parameter;
   int grid[3];
   unsigned block[3];
   unsigned shared_memory;
-} fovea_prologue_kernel;
+  /** It waits for the kernel before it itself, and may start before. */
+  int overlapped;
+} fovea_helper_kernel;
 
 /**
  * What the integers of a tensor should be: from 0 to a size. Where they are
@@ -182,7 +184,7 @@ typedef struct fovea_metadata {
   fovea_target target;
   fovea_size *sizes;
   fovea_tensor_spec *tensors;
-  /** The kernel's, behind them those of its prologue. */
+  /** The kernel's, behind them those of its prologue and epilogue. */
   fovea_parameter *parameters;
   fovea_map_spec *maps;
   fovea_scalar_spec *scalars;
@@ -191,17 +193,18 @@ typedef struct fovea_metadata {
   fovea_contents *contents;
   int num_sizes, num_tensors, num_parameters, num_scalars, num_exprs,
       num_constraints, num_contents, num_maps, num_workspaces,
-      num_all_parameters, num_prologue, num_scratch;
-  fovea_prologue_kernel prologue[FOVEA_MAX_PROLOGUE];
+      num_all_parameters, num_prologue, num_helpers, num_scratch;
+  /** The prologue's, behind them the epilogue's. */
+  fovea_helper_kernel helpers[FOVEA_MAX_HELPERS];
   fovea_scratch_spec scratch[FOVEA_MAX_SCRATCH];
   /** Roots among `exprs`. */
   int grid[3];
   unsigned block[3];
   /** CTAs of a cluster, along x. */
   unsigned cluster;
-  /** Kernels of the prologue may write tensors: they run even if the kernel
-   * itself has no CTAs. */
-  int prologue_writes;
+  /** Helpers may write tensors: they run even if the kernel itself has no
+   * CTAs. */
+  int helpers_write;
   /** The kernel waits for its prologue itself, and may start before. */
   int overlapped;
   /** CTAs on one multiprocessor of a persistent kernel, otherwise 0. */

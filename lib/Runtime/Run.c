@@ -20,56 +20,87 @@ static int can_overlap(const fovea_driver *driver) {
          version >= kOverlapVersion;
 }
 
+/** What the driver is told of one kernel. */
+typedef struct submission {
+  CUfunction function;
+  const unsigned *grid, *block;
+  unsigned shared_memory;
+  void **arguments;
+} submission;
+
 /**
- * Puts a launch on a stream; the device's context is current. With `overlaps`
+ * Puts a kernel on a stream; the device's context is current. With `overlaps`
  * it may start before the kernel before it in the stream has ended.
  */
-static fovea_status submit(const fovea_launch *launch, CUstream stream,
-                           void **arguments, int overlaps) {
-  const fovea_kernel *kernel = launch->kernel;
-  const fovea_driver *driver = kernel->device->driver;
-  const fovea_metadata *m = &kernel->metadata;
+static fovea_status submit(const fovea_driver *driver, const submission *s,
+                           CUstream stream, int overlaps) {
   if (overlaps && can_overlap(driver)) {
     CUlaunchAttribute attribute = {
         .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
         .value.programmatic_stream_serialization = 1};
     CUlaunchConfig config = {
-        launch->grid[0], launch->grid[1],     launch->grid[2],  m->block[0],
-        m->block[1],     m->block[2],         m->shared_memory, stream,
-        &attribute,      /*num_attributes*/ 1};
+        s->grid[0],  s->grid[1],       s->grid[2], s->block[0], s->block[1],
+        s->block[2], s->shared_memory, stream,     &attribute,  /*count*/ 1};
     return fovea_check(
-        driver, driver->launch_ex(&config, kernel->function, arguments, NULL),
+        driver, driver->launch_ex(&config, s->function, s->arguments, NULL),
         "cuLaunchKernelEx");
   }
   return fovea_check(driver,
-                     driver->launch(kernel->function, launch->grid[0],
-                                    launch->grid[1], launch->grid[2],
-                                    m->block[0], m->block[1], m->block[2],
-                                    m->shared_memory, stream, arguments, NULL),
+                     driver->launch(s->function, s->grid[0], s->grid[1],
+                                    s->grid[2], s->block[0], s->block[1],
+                                    s->block[2], s->shared_memory, stream,
+                                    s->arguments, NULL),
                      "cuLaunchKernel");
 }
 
-/** Puts the kernels of the prologue that have CTAs on a stream, and counts
- * them. */
-static fovea_status submit_prologue(const fovea_launch *launch, CUstream stream,
-                                    void **arguments, int *count) {
+static int has_ctas(const unsigned grid[3]) {
+  return grid[0] != 0 && grid[1] != 0 && grid[2] != 0;
+}
+
+/** Puts the launch's own kernel on a stream. */
+static fovea_status submit_main(const fovea_launch *launch, CUstream stream,
+                                void **arguments, int overlaps) {
   const fovea_kernel *kernel = launch->kernel;
-  const fovea_driver *driver = kernel->device->driver;
-  const fovea_metadata *m = &kernel->metadata;
-  for (int i = 0; i < m->num_prologue; ++i) {
-    const fovea_prologue_kernel *p = &m->prologue[i];
-    const unsigned *grid = launch->prologue_grids[i];
-    if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
+  submission s = {kernel->function, launch->grid, kernel->metadata.block,
+                  kernel->metadata.shared_memory, arguments};
+  return submit(kernel->device->driver, &s, stream, overlaps);
+}
+
+/** Puts those of the helpers from `first` to `end` that have CTAs on a stream;
+ * `count` is the number of the launch's kernels there. */
+static fovea_status submit_helpers(const fovea_launch *launch, int first,
+                                   int end, CUstream stream, void **arguments,
+                                   int *count) {
+  const fovea_kernel *kernel = launch->kernel;
+  for (int i = first; i < end; ++i) {
+    const fovea_helper_kernel *helper = &kernel->metadata.helpers[i];
+    submission s = {kernel->helpers[i], launch->helper_grids[i], helper->block,
+                    helper->shared_memory, arguments + helper->first_parameter};
+    if (!has_ctas(s.grid))
       continue;
+    TRY(submit(kernel->device->driver, &s, stream,
+               helper->overlapped && *count > 0));
     ++*count;
-    TRY(fovea_check(driver,
-                    driver->launch(kernel->prologue[i], grid[0], grid[1],
-                                   grid[2], p->block[0], p->block[1],
-                                   p->block[2], p->shared_memory, stream,
-                                   arguments + p->first_parameter, NULL),
-                    "cuLaunchKernel"));
   }
   return FOVEA_OK;
+}
+
+/**
+ * Puts all kernels of a launch on a stream. One may start early only behind a
+ * kernel of its own launch: others may have ended their writes later than they
+ * let this one start.
+ */
+static fovea_status submit_all(const fovea_launch *launch, CUstream stream,
+                               void **arguments) {
+  const fovea_metadata *m = &launch->kernel->metadata;
+  int count = 0;
+  TRY(submit_helpers(launch, 0, m->num_prologue, stream, arguments, &count));
+  if (has_ctas(launch->grid)) {
+    TRY(submit_main(launch, stream, arguments, m->overlapped && count > 0));
+    ++count;
+  }
+  return submit_helpers(launch, m->num_prologue, m->num_helpers, stream,
+                        arguments, &count);
 }
 
 /** Lets kernels access none of the bytes from `begin` to `end`. */
@@ -141,13 +172,8 @@ static fovea_status submit_with_memory(const fovea_launch *launch,
       ++workspace;
     }
   }
-  /* Only behind a kernel of its own prologue: others may have ended their
-     writes later than they let this one start. */
-  int count = 0;
   if (status == FOVEA_OK)
-    status = submit_prologue(launch, stream, arguments, &count);
-  if (status == FOVEA_OK && fovea_launch_grid(launch) != 0)
-    status = submit(launch, stream, arguments, m->overlapped && count > 0);
+    status = submit_all(launch, stream, arguments);
   if (m->num_scratch == 0)
     return status;
   fovea_status freed = fovea_scratch_free(kernel->device, base, stream);
@@ -160,9 +186,9 @@ static fovea_status run(const fovea_launch *launch, CUstream stream,
   const fovea_kernel *kernel = launch->kernel;
   const fovea_metadata *m = &kernel->metadata;
   bool needs_memory = kernel->workspaces || m->num_scratch > 0;
-  return needs_memory || m->num_prologue > 0
+  return needs_memory || m->num_helpers > 0
              ? submit_with_memory(launch, stream, arguments)
-             : submit(launch, stream, arguments, /*overlaps=*/0);
+             : submit_main(launch, stream, arguments, /*overlaps=*/0);
 }
 
 /** Whether nothing is to be written. The driver refuses empty grids. */
@@ -170,11 +196,9 @@ static bool is_empty(const fovea_launch *launch) {
   const fovea_metadata *m = &launch->kernel->metadata;
   if (fovea_launch_grid(launch) != 0)
     return false;
-  for (int i = 0; i < m->num_prologue && m->prologue_writes; ++i) {
-    const unsigned *grid = launch->prologue_grids[i];
-    if (grid[0] != 0 && grid[1] != 0 && grid[2] != 0)
+  for (int i = 0; i < m->num_helpers && m->helpers_write; ++i)
+    if (has_ctas(launch->helper_grids[i]))
       return false;
-  }
   return true;
 }
 

@@ -48,8 +48,8 @@ static std::vector<std::string> findFaults(StringRef log) {
     if (!after.empty() && !stores.getAsInteger(10, bytes) && bytes > kFewBytes)
       faults.push_back(("kernel '" + kernel + "' spills: " + stores +
                         " bytes of stores, " + loads +
-                        " of loads; a schedule with a narrower tile_n needs "
-                        "fewer registers")
+                        " of loads; a narrower tile_n, where the kernel can "
+                        "have one, needs fewer registers")
                            .str());
   }
   return faults;

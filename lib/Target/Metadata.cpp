@@ -58,14 +58,14 @@ static llvm::json::Value getBlock(AbiOp abi) {
   return llvm::json::Array{static_cast<int64_t>(abi.getThreads()), 1, 1};
 }
 
-/// A kernel that runs before the one that the metadata is of.
 /// People read it, hosts ignore it.
 static void writeSchedule(AbiOp abi, llvm::json::OStream &json) {
   json.attributeObject(
       "schedule", [&] { ScheduleFields::from(abi.getPlan()).writeJSON(json); });
 }
 
-static void writePrologueKernel(AbiOp abi, llvm::json::OStream &json) {
+/// A kernel that runs before or after the one that the metadata is of.
+static void writeHelperKernel(AbiOp abi, llvm::json::OStream &json) {
   json.attribute("kernel", abi.getKernel());
   json.attributeArray("parameters", [&] {
     for (auto attr : abi.getParameters().getAsRange<ParameterAttrInterface>())
@@ -74,6 +74,8 @@ static void writePrologueKernel(AbiOp abi, llvm::json::OStream &json) {
   json.attribute("grid", getGrid(abi));
   json.attribute("block", getBlock(abi));
   json.attribute("shared_memory", static_cast<int64_t>(abi.getSharedMemory()));
+  if (abi.getOverlapped())
+    json.attribute("overlapped", 1);
   writeSchedule(abi, json);
 }
 
@@ -89,19 +91,19 @@ static bool needsWritingPrologue(AbiOp kernel) {
                       });
 }
 
-/// The oldest version that says enough: a host that knows no prologues, or none
-/// that write tensors, must refuse those.
-static int64_t getVersion(ArrayRef<AbiOp> prologue) {
+/// The oldest version that says enough: a host that knows no epilogues, no
+/// prologues, or none that write tensors, must refuse those.
+static int64_t getVersion(AbiOp abi) {
+  if (abi.getEpilogue())
+    return kMetadataVersion;
+  SmallVector<AbiOp> prologue = getPrologueKernels(abi);
   if (prologue.empty())
     return 1;
-  return llvm::any_of(prologue, needsWritingPrologue) ? kMetadataVersion : 2;
+  return llvm::any_of(prologue, needsWritingPrologue) ? 3 : 2;
 }
 
 LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
-  SmallVector<AbiOp> prologue = getPrologueKernels(abi);
-  if (failed(checkFinal(abi)))
-    return failure();
-  for (AbiOp kernel : prologue)
+  for (AbiOp kernel : getLaunchedKernels(abi))
     if (failed(checkFinal(kernel)))
       return failure();
 
@@ -134,7 +136,7 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   };
 
   os << "{\n";
-  value("version", getVersion(prologue));
+  value("version", getVersion(abi));
   value("kernel", abi.getKernel());
   value("target", abi.getTarget());
   member("schedule", [&](llvm::json::OStream &json) {
@@ -156,8 +158,12 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   if (auto persistent = abi.getPersistent())
     value("persistent", static_cast<int64_t>(*persistent));
   value("shared_memory", static_cast<int64_t>(abi.getSharedMemory()));
-  if (!prologue.empty())
-    list("prologue", prologue, writePrologueKernel);
+  auto helpers = [&](StringRef name, ArrayRef<AbiOp> kernels) {
+    if (!kernels.empty())
+      list(name, kernels, writeHelperKernel);
+  };
+  helpers("prologue", getPrologueKernels(abi));
+  helpers("epilogue", getEpilogueKernels(abi));
   if (abi.getOverlapped())
     value("overlapped", 1);
   if (auto generator = abi.getGenerator())

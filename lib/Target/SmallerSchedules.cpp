@@ -17,14 +17,6 @@ using namespace llvm;
 // Products take blocks in steps of so many keys.
 static constexpr int64_t kKeyStep = 16;
 
-/// Whether a kernel of a prologue has them.
-static bool hasRoles(const json::Value &kernel) {
-  const json::Object *facts = kernel.getAsObject();
-  const json::Object *schedule = facts ? facts->getObject("schedule") : nullptr;
-  return schedule &&
-         schedule->getInteger("producer_registers").value_or(0) != 0;
-}
-
 std::optional<std::vector<std::string>>
 fovea::getSmallerSchedules(StringRef metadata) {
   Expected<json::Value> parsed = parseJSON(metadata);
@@ -40,14 +32,14 @@ fovea::getSmallerSchedules(StringRef metadata) {
                          warps = schedule->getInteger("warps");
   if (!tileN || !warps)
     return std::nullopt;
-  // Of gradients in roles the tiles are what the registers of roles hold.
-  if (const json::Array *prologue = facts->getArray("prologue"))
-    if (llvm::any_of(*prologue, hasRoles))
-      return std::vector<std::string>();
+  bool hasRoles = schedule->getInteger("producer_registers").value_or(0) != 0;
+  // Of gradients in roles, which a kernel behind them rounds, the tiles are
+  // what the registers of roles hold.
+  if (hasRoles && facts->getArray("epilogue"))
+    return std::vector<std::string>();
   int64_t width = *tileN;
   std::string groups;
-  if (schedule->getInteger("producer_registers").value_or(0) != 0 &&
-      *warps > 8) {
+  if (hasRoles && *warps > 8) {
     groups = "warps=8,";
     width = 256;
   }

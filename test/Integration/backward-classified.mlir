@@ -3,7 +3,7 @@
 // Documents of all lengths, sorted; more keys than queries; lengths that divide no
 // tile, and a tile of which only some keys exist.
 // RUN: fovea-opt %s --attn-analyze-mask --attn-to-tile=target=sm_90a | FileCheck %s
-// CHECK-LABEL: gpu.func @documents_keys(
+// CHECK-LABEL: gpu.func @documents(
 // CHECK: tile.ballot
 // CHECK: arith.maxsi
 // CHECK: tile.for_blocks blocks %{{.*}} masked

@@ -18,11 +18,6 @@
 // NUMBERS-NEXT: dv {{.*}} passed
 
 // CHECK-LABEL: gpu.func @dense(
-// CHECK-NOT: warp.dot
-// CHECK-LABEL: gpu.func @dense_delta(
-// CHECK-NOT: warp.dot
-// CHECK: tile.store "dq_sum"
-// CHECK-LABEL: gpu.func @dense_keys(
 // CHECK: role @load warps(4) regs(24)
 // CHECK: role @compute warps(8) regs(208)
 // The first block's weights; then, in each round, what dS needs, the next block's
@@ -43,6 +38,12 @@
 // CHECK: role @reduce warps(4) regs(72)
 // CHECK: warp.dot "dq.0" {{.*}} transpose_a
 // CHECK: tile.store add "dq_sum.0" {{.*}} fragments
+// CHECK-LABEL: gpu.func @dense_delta(
+// CHECK-NOT: warp.dot
+// CHECK: tile.store "dq_sum"
+// CHECK-LABEL: gpu.func @dense_queries(
+// CHECK-NOT: warp.dot
+// CHECK: tile.store "dq_out"
 
 // Two kernels where it is asked for, or where the gradients are to be the same each time.
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=0 --emit=warp | FileCheck %s --check-prefix=TWO

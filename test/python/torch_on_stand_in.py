@@ -20,7 +20,7 @@ def compiled(*arguments):
     kernel = _compiled(*arguments)
     # What the stand-in reads of an image: kernels' names, the types of their arguments.
     lines = []
-    for one in (*kernel.metadata.get("prologue", ()), kernel.metadata):
+    for one in (*kernel.metadata.get("prologue", ()), kernel.metadata, *kernel.metadata.get("epilogue", ())):
         types = [parameter.get("type", {"tensor_map": "map"}.get(parameter["kind"], parameter["kind"]))
                  for parameter in one["parameters"]]
         lines += [f"// arguments of {one['kernel']}: {' '.join(types)}", f".visible .entry {one['kernel']}()"]

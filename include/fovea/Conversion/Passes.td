@@ -46,7 +46,7 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     Option<"finalTiles", "final-tiles", "bool", "true",
            "Uneven tiles in order of arrival: each head's first tiles last">,
     Option<"overlapPrologue", "overlap-prologue", "bool", "true",
-           "The kernel gets ready under its prologue, where the target can">
+           "Kernels get ready under those before them in the launch, where the target can">
   ];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::DLTIDialect",
                            "::mlir::memref::MemRefDialect",

@@ -18,7 +18,7 @@
 
 namespace fovea {
 /// The latest version that `writeMetadata` writes.
-constexpr int64_t kMetadataVersion = 3;
+constexpr int64_t kMetadataVersion = 4;
 
 /// Writes the launch metadata of one kernel. Fails with a diagnostic at `abi`
 /// if a parameter is not final yet.

@@ -262,7 +262,7 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   // Of clusters; as many CTAs as these have.
   int64_t cluster = (*chosen)->cluster;
   AffineExpr items =
-      getWorkItems(builder, kb.workDims.value_or(op.getWorkDims()), arguments,
+      getWorkItems(builder, op.getWorkDims(), arguments,
                    chosen->getClusterRows(), kb.packedHeads, sizes) *
       cluster;
   ArrayAttr constraints = describeConstraints(builder, op),
@@ -281,13 +281,13 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       builder.getI64IntegerAttr(kLanes * (*chosen)->warps),
       builder.getI64IntegerAttr(0), constraints, persistent,
       cluster > 1 ? builder.getI64IntegerAttr(cluster) : IntegerAttr(),
-      /*prologue=*/ArrayAttr(), contents,
+      /*prologue=*/ArrayAttr(), /*epilogue=*/ArrayAttr(), contents,
       /*overlapped=*/UnitAttr(), kb.generator);
   if (kb.sequenceOrder)
     buildSequenceOrder(kb, abi);
   if (!kb.summaries.empty())
     buildSummaries(kb, abi);
-  if (failed(lowering->emitPrologue(kb, abi))) {
+  if (failed(lowering->emitHelpers(kb, abi))) {
     module->erase();
     return failure();
   }

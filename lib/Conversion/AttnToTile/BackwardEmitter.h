@@ -13,7 +13,8 @@
 // as they are. Either both are done, in kernels that sum nothing in memory; or
 // tiles of keys add what they know of dQ to a sum in memory, which a kernel
 // before them sets to zero and one behind them rounds. Kernels follow each
-// other on a stream; the last one is the main kernel.
+// other on a stream; the last one over tiles of keys, if there is one, is the
+// main kernel, the others are its prologue and epilogue.
 //
 //===----------------------------------------------------------------------===//
 

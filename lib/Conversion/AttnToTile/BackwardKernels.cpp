@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardEmitter.h"
+#include "HelperKernels.h"
 #include "KernelLowering.h"
-#include "PrologueKernels.h"
 
 #include "fovea/Target/BackwardPlans.h"
 
@@ -41,12 +41,15 @@ class BackwardLowering final : public KernelLowering {
 public:
   explicit BackwardLowering(attn::BackwardOp op) : op(op) {}
   FailureOr<plan::KernelAttr> emit(KernelBuilder &kb) override;
-  LogicalResult emitPrologue(KernelBuilder &kb, launch::AbiOp main) override;
+  LogicalResult emitHelpers(KernelBuilder &kb, launch::AbiOp main) override;
 
 private:
   LogicalResult choosePlans(KernelBuilder &kb);
-  /// The kernels, in the order in which they run; the last one is the main one.
+  /// The kernels, in the order in which they run; one is the main one.
   SmallVector<BackwardPart> findParts();
+  /// The last kernel over tiles of keys, if there is one: what the op counts
+  /// its work by.
+  unsigned findMainPart();
   plan::KernelAttr getPlan(const BackwardPart &part) {
     return part.hasQueryTiles() ? plans.queries : plans.keys;
   }
@@ -58,12 +61,13 @@ private:
   BackwardScratch declareScratch(KernelBuilder &kb);
   /// The extremes that a kernel asks for: what kernels share is the main one's.
   void declareSummaries(KernelBuilder &kb, const BackwardPart &part);
-  LogicalResult emitBefore(KernelBuilder &kb, const BackwardPart &part,
-                           launch::AbiOp main);
+  LogicalResult emitHelper(KernelBuilder &kb, const BackwardPart &part,
+                           launch::AbiOp main, bool isAfter);
 
   attn::BackwardOp op;
   BackwardPlans plans;
   SmallVector<BackwardPart> parts;
+  unsigned mainPart = 0;
   BackwardScratch scratch;
 };
 } // namespace
@@ -109,6 +113,14 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
   if (key)
     found.push_back({BackwardPart::Keys, "keys", true, false});
   return found;
+}
+
+unsigned BackwardLowering::findMainPart() {
+  unsigned last = parts.size() - 1;
+  for (unsigned index = last; index > 0; --index)
+    if (!parts[index].hasQueryTiles())
+      return index;
+  return last;
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,19 +177,19 @@ FailureOr<plan::KernelAttr> BackwardLowering::emit(KernelBuilder &kb) {
     return failure();
   parts = findParts();
   scratch = declareScratch(kb);
-  if (plans.sumsQueries)
-    kb.workDims = attn::WorkDims{"B", "Hq", "Sq", "", ""};
   for (const BackwardPart &part : parts)
     declareSummaries(kb, part);
-  plan::KernelAttr plan = getPlan(parts.back());
-  if (failed(BackwardEmitter(kb, op, parts.back(), plan, scratch).emit()))
+  mainPart = findMainPart();
+  const BackwardPart &part = parts[mainPart];
+  plan::KernelAttr plan = getPlan(part);
+  if (failed(BackwardEmitter(kb, op, part, plan, scratch).emit()))
     return failure();
   return plan;
 }
 
-LogicalResult BackwardLowering::emitBefore(KernelBuilder &kb,
+LogicalResult BackwardLowering::emitHelper(KernelBuilder &kb,
                                            const BackwardPart &part,
-                                           launch::AbiOp main) {
+                                           launch::AbiOp main, bool isAfter) {
   plan::KernelAttr plan = getPlan(part);
   SizeExpressions sizes(kb, /*operand=*/part.hasQueryTiles() ? 0 : 1);
   AffineExpr rows = sizes.getSize(2);
@@ -187,9 +199,9 @@ LogicalResult BackwardLowering::emitBefore(KernelBuilder &kb,
   auto arguments =
       llvm::to_vector(llvm::seq<unsigned>(0, kb.kernel.getNumArguments()));
   KernelBuilder inner = kb;
-  inner.kernel = beginPrologueKernel(
+  inner.kernel = beginHelperKernel(
       inner.builder, kb, main,
-      {part.suffix, arguments, sizes.getNames(), ctas, plan});
+      {part.suffix, arguments, sizes.getNames(), ctas, plan, isAfter});
   if (failed(BackwardEmitter(inner, op, part, plan, scratch).emit()))
     return failure();
   gpu::ReturnOp::create(inner.builder, op.getLoc());
@@ -202,10 +214,11 @@ LogicalResult BackwardLowering::emitBefore(KernelBuilder &kb,
   return success();
 }
 
-LogicalResult BackwardLowering::emitPrologue(KernelBuilder &kb,
-                                             launch::AbiOp main) {
-  for (const BackwardPart &part : ArrayRef(parts).drop_back())
-    if (failed(emitBefore(kb, part, main)))
+LogicalResult BackwardLowering::emitHelpers(KernelBuilder &kb,
+                                            launch::AbiOp main) {
+  for (auto [index, part] : llvm::enumerate(parts))
+    if (index != mainPart &&
+        failed(emitHelper(kb, part, main, /*isAfter=*/index > mainPart)))
       return failure();
   return success();
 }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockSummaries.h"
-#include "PrologueKernels.h"
+#include "HelperKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -306,7 +306,7 @@ void fovea::buildSummaries(const KernelBuilder &kb, launch::AbiOp main) {
   fields.tileN = kMostPositions;
   fields.warps = fields.stages = 1;
   OpBuilder b(context);
-  gpu::GPUFuncOp search = beginPrologueKernel(
+  gpu::GPUFuncOp search = beginHelperKernel(
       b, kb, main,
       {"summaries", arguments.getArrayRef(),
        b.getArrayAttr(sizes.getArrayRef()), groups, makePlan(context, fields)});

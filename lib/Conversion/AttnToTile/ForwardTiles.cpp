@@ -174,7 +174,6 @@ void ForwardEmitter::emitCoordinates() {
 
 /// Sequences that are entries of the batch.
 void ForwardEmitter::emitBatchEntry(Value heads, Value headRows) {
-  OpBuilder &b = kb.builder;
   KernelBuilder::WorkOrder order{plan->work, {}, {}, sharesBoxes()};
   if (hasSections())
     order.headsPerSection = emitHeadsPerSection(keys);

@@ -70,8 +70,6 @@ struct KernelBuilder {
   /// Scratch memory that the prologue fills: the kernel's last arguments.
   llvm::SmallVector<launch::ScratchMemRefParameterAttr> scratch = {};
   PackedHeads packedHeads = {};
-  /// What the main kernel's tiles are, where it is not what the op says.
-  std::optional<attn::WorkDims> workDims = {};
   /// Of the random numbers that the kernel draws, or null.
   mlir::IntegerAttr generator = {};
 

@@ -21,9 +21,10 @@ public:
   /// Emits the body of the main kernel where `kb` stands; gives the plan that
   /// shaped it.
   virtual mlir::FailureOr<plan::KernelAttr> emit(KernelBuilder &kb) = 0;
-  /// Makes the kernels that run before the main one, whose ABI is `main`.
-  virtual mlir::LogicalResult emitPrologue(KernelBuilder &kb,
-                                           launch::AbiOp main) {
+  /// Makes the kernels that run before and after the main one, whose ABI is
+  /// `main`.
+  virtual mlir::LogicalResult emitHelpers(KernelBuilder &kb,
+                                          launch::AbiOp main) {
     return mlir::success();
   }
 };

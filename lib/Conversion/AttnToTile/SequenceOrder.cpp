@@ -21,7 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SequenceOrder.h"
-#include "PrologueKernels.h"
+#include "HelperKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -180,7 +180,7 @@ void fovea::buildSequenceOrder(const KernelBuilder &kb, launch::AbiOp main) {
   AffineExpr entries = memory.getExtents().getValue().getResults().back();
   unsigned arguments[] = {order.queryOffsets, order.keyOffsets, order.order};
   OpBuilder b(main.getContext());
-  gpu::GPUFuncOp kernel = beginPrologueKernel(
+  gpu::GPUFuncOp kernel = beginHelperKernel(
       b, kb, main,
       {"order", arguments, memory.getSizes(), entries.ceilDiv(kPlaced),
        makePlan(main.getContext(), fields)});

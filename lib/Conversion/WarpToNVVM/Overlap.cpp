@@ -15,17 +15,17 @@
 using namespace mlir;
 using namespace fovea;
 
-/// Whether a wait for the prologue stands before `op` in its block or, before
-/// the op that it is nested in, in a block around it.
+/// Whether a wait for the kernels before stands before `op` in its block or,
+/// before the op that it is nested in, in a block around it.
 static bool isBehindWait(Operation *op) {
   for (; !isa<gpu::GPUFuncOp>(op); op = op->getParentOp())
     for (Operation *prev = op->getPrevNode(); prev; prev = prev->getPrevNode())
-      if (isa<launch::AwaitPrologueOp>(prev))
+      if (isa<launch::AwaitPreviousOp>(prev))
         return true;
   return false;
 }
 
-/// What the prologue writes is touched behind a wait for it only.
+/// What kernels before this one write is touched behind a wait for it only.
 static LogicalResult checkScratch(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   for (auto [argument, parameter] :
        llvm::zip(kernel.getArguments(), abi.getParameters())) {
@@ -35,7 +35,7 @@ static LogicalResult checkScratch(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
       // A view of it is as good as it.
       if (!isa<memref::DimOp>(user) && !isBehindWait(user))
         return user->emitOpError("touches scratch memory, and no "
-                                 "'launch.await_prologue' stands before it");
+                                 "'launch.await_previous' stands before it");
   }
   return success();
 }
@@ -45,16 +45,16 @@ LogicalResult fovea::checkOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
       lookupTarget(abi.getTarget(), [&] { return abi.emitError(); });
   if (!target)
     return failure();
-  launch::AwaitPrologueOp wait;
+  launch::AwaitPreviousOp wait;
   WalkResult walked = kernel.walk([&](Operation *op) {
-    if (!isa<launch::AllowOverlapOp, launch::AwaitPrologueOp>(op))
+    if (!isa<launch::AllowOverlapOp, launch::AwaitPreviousOp>(op))
       return WalkResult::advance();
     if (!target->overlapsLaunches) {
       op->emitOpError("is not for target '")
           << target->name << "', where launches do not overlap";
       return WalkResult::interrupt();
     }
-    if (auto found = dyn_cast<launch::AwaitPrologueOp>(op))
+    if (auto found = dyn_cast<launch::AwaitPreviousOp>(op))
       wait = found;
     return WalkResult::advance();
   });
@@ -62,8 +62,9 @@ LogicalResult fovea::checkOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
     return failure();
   if (!wait)
     return success();
-  if (!abi.getPrologue())
-    return wait.emitOpError("stands in a kernel without prologue");
+  if (!launch::followsAnother(abi))
+    return wait.emitOpError("stands in a kernel that none of its launch comes "
+                            "before");
   if (failed(checkScratch(kernel, abi)))
     return failure();
   // Who starts the kernel early relies on the waits that are emitted.
@@ -106,12 +107,12 @@ void fovea::lowerOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   SmallVector<UnrealizedConversionCastOp> scratch = findScratch(kernel, abi);
   SmallVector<Operation *> ops;
   kernel.walk([&](Operation *op) {
-    if (isa<launch::AllowOverlapOp, launch::AwaitPrologueOp>(op))
+    if (isa<launch::AllowOverlapOp, launch::AwaitPreviousOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
     OpBuilder b(op);
-    bool waits = isa<launch::AwaitPrologueOp>(op);
+    bool waits = isa<launch::AwaitPreviousOp>(op);
     // No load may move over the wait: LLVM's intrinsic would allow it.
     emitAsm(b, op->getLoc(),
             waits ? "griddepcontrol.wait;"

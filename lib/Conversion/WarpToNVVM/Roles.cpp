@@ -124,7 +124,7 @@ static bool isForOneWarp(Region &role) {
   WalkResult walk = role.walk([](Operation *op) -> WalkResult {
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
             warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp,
-            launch::AwaitPrologueOp>(op) ||
+            launch::AwaitPreviousOp>(op) ||
         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
       return WalkResult::advance();
     if (auto copy = dyn_cast<warp::CopyOp>(op))

@@ -56,7 +56,7 @@ def layouts_of(facts: Mapping[str, Any], names: Sequence[str]) -> Tuple[Layout, 
         whole = one["alignment"] > size
         made[one["name"]] = Layout(one["alignment"], rank - 1 if whole else -1, one["alignment"] // size if whole else 1,
                                    (_ANY_REACH,) * rank)
-    kernels = [facts, *facts.get("prologue", ())]
+    kernels = [facts, *facts.get("prologue", ()), *facts.get("epilogue", ())]
     for parameter in (each for kernel in kernels for each in kernel["parameters"]):
         name = parameter.get("tensor")
         if parameter["kind"] == "tensor_map":

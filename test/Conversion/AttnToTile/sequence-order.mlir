@@ -30,7 +30,7 @@
 // CHECK-SAME: prologue([@packed_order])
 // CHECK-LABEL: gpu.func @packed(
 // CHECK-SAME: %[[ORDER:[^ ]*]]: memref<2x?xi32>) kernel
-// CHECK-NOT: launch.await_prologue
+// CHECK-NOT: launch.await_previous
 // An item's place is the last one whose first slot is not behind the item's.
 // CHECK: tile.foreach_work %[[ITEM:.*]] to
 // CHECK: %[[SLOT:.*]] = arith.divui %[[ITEM]], %c4
@@ -81,7 +81,7 @@
 // OVERLAP: longest_first,
 // OVERLAP: prologue([@packed_order])
 // OVERLAP: gpu.func @packed(
-// OVERLAP: launch.await_prologue
+// OVERLAP: launch.await_previous
 // OVERLAP: gpu.func @packed_order(
 // OVERLAP: launch.allow_overlap
 func.func @packed(%q: !q, %k: !k, %v: !k, %cuq: !n, %cuk: !n) -> !q {

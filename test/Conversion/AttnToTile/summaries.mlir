@@ -15,7 +15,7 @@
 // CHECK-SAME:    prologue([@documents_summaries])
 // CHECK-LABEL: gpu.func @documents(
 // CHECK-SAME:    memref<2x3x?xi32>, %{{.*}}: memref<2x3x?xi32>) kernel
-// CHECK:         launch.await_prologue
+// CHECK:         launch.await_previous
 // CHECK:         %[[Q:.*]] = memref.load %{{.*}}[%c1, %{{.*}}, %{{.*}}] : memref<2x3x?xi32>
 // CHECK:         arith.trunci %[[Q]] : i32 to i1
 // CHECK:         %[[K:.*]] = tile.load {{("[^"]+" )?}}%{{.*}}[%c0, %{{.*}}, %{{.*}}] dims [-1, 2] : memref<2x3x?xi32> to tensor<1x32xi32, #tile.reg>

@@ -35,13 +35,13 @@ gpu.module @m {
     warp.specialize captures(%s, %y : !s, memref<64xi32>)
       role @load warps(4) regs(24) {
       ^bb0(%s0: !s, %y0: memref<64xi32>):
-        launch.await_prologue
+        launch.await_previous
         warp.return
       }
       role @compute warps(4) regs(240) {
       ^bb0(%s0: !s, %y0: memref<64xi32>):
         %c0 = arith.constant 0 : index
-        launch.await_prologue
+        launch.await_previous
         %x = memref.load %s0[%c0] : !s
         %t = tile.broadcast %x : i32 to tensor<64x1xi32, #warp.wgmma<groups = 1>>
         tile.store %t, %y0[%c0] dims [0, -1] : tensor<64x1xi32, #warp.wgmma<groups = 1>>, memref<64xi32>
@@ -70,13 +70,13 @@ gpu.module @m {
     warp.specialize captures(%s, %y : !s, memref<64xi32>)
       role @load warps(4) regs(24) {
       ^bb0(%s0: !s, %y0: memref<64xi32>):
-        launch.await_prologue
+        launch.await_previous
         warp.return
       }
       role @compute warps(4) regs(240) {
       ^bb0(%s0: !s, %y0: memref<64xi32>):
         %c0 = arith.constant 0 : index
-        // expected-error@+1 {{touches scratch memory, and no 'launch.await_prologue' stands before it}}
+        // expected-error@+1 {{touches scratch memory, and no 'launch.await_previous' stands before it}}
         %x = memref.load %s0[%c0] : !s
         %t = tile.broadcast %x : i32 to tensor<64x1xi32, #warp.wgmma<groups = 1>>
         tile.store %t, %y0[%c0] dims [0, -1] : tensor<64x1xi32, #warp.wgmma<groups = 1>>, memref<64xi32>
@@ -104,9 +104,9 @@ gpu.module @m {
   gpu.func @f(%s: !s, %c: i1) kernel {
     %c0 = arith.constant 0 : index
     scf.if %c {
-      launch.await_prologue
+      launch.await_previous
     }
-    // expected-error@+1 {{touches scratch memory, and no 'launch.await_prologue' stands before it}}
+    // expected-error@+1 {{touches scratch memory, and no 'launch.await_previous' stands before it}}
     %x = memref.load %s[%c0] : !s
     gpu.return
   }
@@ -118,8 +118,8 @@ gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f() kernel {
-    // expected-error@+1 {{stands in a kernel without prologue}}
-    launch.await_prologue
+    // expected-error@+1 {{stands in a kernel that none of its launch comes before}}
+    launch.await_previous
     gpu.return
   }
 }
@@ -152,9 +152,9 @@ gpu.module @m {
     parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) prologue([@helper])
   gpu.func @f(%s: !s) kernel {
-    // expected-error@+1 {{touches scratch memory, and no 'launch.await_prologue' stands before it}}
+    // expected-error@+1 {{touches scratch memory, and no 'launch.await_previous' stands before it}}
     %view = memref.cast %s : !s to memref<4xi32>
-    launch.await_prologue
+    launch.await_previous
     gpu.return
   }
 }

@@ -17,7 +17,7 @@ def find(metadata, place):
     path, holders = place.split("."), [metadata]
     if ":" in path[0]:
         kind, tensor = path.pop(0).split(":")
-        parameters = metadata["parameters"] + [p for k in metadata.get("prologue", []) for p in k["parameters"]]
+        parameters = metadata["parameters"] + [p for k in metadata.get("prologue", []) + metadata.get("epilogue", []) for p in k["parameters"]]
         holders = [p for p in parameters if p["kind"] == kind and tensor in ("", p.get("tensor"))]
     for step in path[:-1]:
         holders = [entry for h in holders for entry in (h if step == "*" else [h[int(step) if isinstance(h, list) else step]])]

@@ -179,7 +179,7 @@ LogicalResult AbiOp::verifySymbolUses(SymbolTableCollection &symbols) {
             },
             kernel.getArgumentTypes()[index], getTensors())))
       return failure();
-  if (failed(verifyPrologue()) || failed(verifyGenerator(*this, kernel)))
+  if (failed(verifyLaunch()) || failed(verifyGenerator(*this, kernel)))
     return failure();
   return verifyProgram(kernel);
 }

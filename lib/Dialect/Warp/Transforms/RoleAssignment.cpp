@@ -67,7 +67,7 @@ plan::RoleAttr warp::lookupOwner(ArrayRef<plan::RoleAttr> roles,
 }
 
 bool warp::isEverybodys(Operation *op) {
-  return isa<NextWorkOp, launch::AwaitPrologueOp>(op);
+  return isa<NextWorkOp, launch::AwaitPreviousOp>(op);
 }
 
 bool warp::makesShared(Operation *op) {

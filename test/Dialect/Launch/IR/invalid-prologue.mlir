@@ -190,7 +190,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel 'f' of the prologue must have no prologue itself}}
+  // expected-error@+1 {{kernel 'f' of the prologue must have no prologue and no epilogue itself}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
@@ -330,10 +330,63 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{'overlapped' needs a prologue}}
+  // expected-error@+1 {{'overlapped' needs a kernel before this one}}
   launch.abi @f target("sm_90") plan(<#warp.mma_sync_unit>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0) overlapped
   gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{epilogue must name kernels with a 'launch.abi', found [@h]}}
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
+    parameters([])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) epilogue([@h])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{kernel 'g' of the epilogue must be neither persistent nor a cluster's}}
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
+    parameters([])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) epilogue([@g])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+  launch.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
+    parameters([])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) persistent(1)
+  gpu.func @g() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{kernels of the launch differ about scratch memory 'a'}}
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
+    parameters([#launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0) epilogue([@g])
+  gpu.func @f(%a: memref<?xi32>) kernel {
+    gpu.return
+  }
+  launch.abi @g target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
+    parameters([#launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s + 1)>>])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
+  gpu.func @g(%a: memref<?xi32>) kernel {
     gpu.return
   }
 }

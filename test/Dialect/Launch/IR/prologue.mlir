@@ -15,8 +15,25 @@ gpu.module @m {
     grid(["S"] affine_map<()[s] -> (s)>) threads(256) shared_memory(0) cluster(2) prologue([@g]) overlapped
     constraints([#launch.at_most<"S", 1000>])
   gpu.func @f(%x: memref<?x?xi32>, %least: memref<2x?x?xi32>) kernel {
-    // CHECK: launch.await_prologue
-    launch.await_prologue
+    // CHECK: launch.await_previous
+    launch.await_previous
+    gpu.return
+  }
+  // CHECK: launch.abi @before
+  // CHECK-SAME: epilogue([@after]) constraints
+  launch.abi @before target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 8>)
+    tensors([#launch.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>]) parameters([])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(256) shared_memory(0) epilogue([@after]) constraints([])
+  gpu.func @before() kernel {
+    gpu.return
+  }
+  // CHECK: launch.abi @after
+  // CHECK-SAME: overlapped
+  launch.abi @after target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 8>)
+    tensors([#launch.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>]) parameters([])
+    grid(["S"] affine_map<()[s] -> (s)>) threads(256) shared_memory(0) overlapped
+  gpu.func @after() kernel {
+    launch.await_previous
     gpu.return
   }
   // CHECK: launch.abi @g

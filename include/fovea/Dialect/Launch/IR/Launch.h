@@ -56,10 +56,16 @@ AbiOp lookupAbi(mlir::Operation *kernel);
 /// The same; without one an error of the kernel.
 AbiOp requireAbi(mlir::Operation *kernel);
 
-/// The kernels that run before the one of `abi`, in order.
+/// The kernels that run before the one of `abi`, or after it, in order.
 llvm::SmallVector<AbiOp> getPrologueKernels(AbiOp abi);
+llvm::SmallVector<AbiOp> getEpilogueKernels(AbiOp abi);
+/// All kernels of the launch of `abi`, in order.
+llvm::SmallVector<AbiOp> getLaunchedKernels(AbiOp abi);
+/// Whether a kernel of its launch runs before the one of `abi`.
+bool followsAnother(AbiOp abi);
 
-/// The kernels in `root` that hosts ask for: all but those of prologues.
+/// The kernels in `root` that hosts ask for: all but those of prologues and
+/// epilogues.
 llvm::SmallVector<AbiOp> getEntryKernels(mlir::Operation *root);
 
 /// An expression in sizes, by their names, as launch metadata has it.

@@ -33,11 +33,12 @@ def Launch_AbiOp : Launch_Op<"abi", [
     items past the last. The program is then the cluster's: `gpu.cluster_id` and
     `gpu.cluster_dim` say which one it is, of how many.
 
-    `prologue` names kernels of the module that the host launches before this
-    one, for the same tensors and sizes. What they find out they leave in
-    scratch memory. They are no kernels that a host asks for. With `overlapped`
-    the host may start this one before the last of them has ended: the kernel
-    waits for it itself. `warp-to-nvvm` says so where it has emitted that wait.
+    `prologue` and `epilogue` name kernels of the module that the host launches
+    before and after this one, for the same tensors and sizes. What kernels find
+    out for each other they leave in scratch memory. They are no kernels that a
+    host asks for. With `overlapped` the host may start a kernel before the one
+    before it in the launch has ended: it waits for that itself. `warp-to-nvvm`
+    says so where it has emitted that wait.
 
     `generator` is the version of the random numbers that the kernel draws, if
     it does (`DrawsNumbersOpInterface`), for whoever has to draw them again.
@@ -66,6 +67,7 @@ def Launch_AbiOp : Launch_Op<"abi", [
                        OptionalAttr<I64Attr>:$persistent,
                        DefaultValuedOptionalAttr<I64Attr, "1">:$cluster,
                        OptionalAttr<FlatSymbolRefArrayAttr>:$prologue,
+                       OptionalAttr<FlatSymbolRefArrayAttr>:$epilogue,
                        OptionalAttr<ArrayAttr>:$contents,
                        UnitAttr:$overlapped,
                        OptionalAttr<I64Attr>:$generator);
@@ -75,15 +77,16 @@ def Launch_AbiOp : Launch_Op<"abi", [
     `grid` `(` $gridSizes $grid `)` `threads` `(` $threads `)`
     `shared_memory` `(` $sharedMemory `)`
     (`persistent` `(` $persistent^ `)`)? (`cluster` `(` $cluster^ `)`)?
-    (`prologue` `(` $prologue^ `)`)? (`overlapped` $overlapped^)?
+    (`prologue` `(` $prologue^ `)`)? (`epilogue` `(` $epilogue^ `)`)?
+    (`overlapped` $overlapped^)?
     (`constraints` `(` $constraints^ `)`)?
     (`contents` `(` $contents^ `)`)?
     (`generator` `(` $generator^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Checks the prologue and the launch's scratch memory.
-    ::llvm::LogicalResult verifyPrologue();
+    /// Checks the other kernels of the launch and its scratch memory.
+    ::llvm::LogicalResult verifyLaunch();
   }];
 }
 
@@ -91,9 +94,9 @@ def Launch_AllowOverlapOp : Launch_Op<"allow_overlap", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "lets the next kernel of the launch start";
   let description = [{
-    In a kernel of a prologue: once all CTAs have come here or ended, the kernel
-    after it may start. It sees nothing of what this one writes, before or
-    after, until its `launch.await_prologue`.
+    In a kernel that another one of the launch follows: once all CTAs have come
+    here or ended, that one may start. It sees nothing of what this one writes,
+    before or after, until its `launch.await_previous`.
 
     Example:
 
@@ -104,21 +107,21 @@ def Launch_AllowOverlapOp : Launch_Op<"allow_overlap", [
   let assemblyFormat = "attr-dict";
 }
 
-def Launch_AwaitPrologueOp : Launch_Op<"await_prologue", [
+def Launch_AwaitPreviousOp : Launch_Op<"await_previous", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "waits until the kernels of the prologue have ended";
+  let summary = "waits until the launch's kernels before this one have ended";
   let description = [{
     What they wrote can be read from here on. A kernel with this op may start
     before they have ended, but not before all of their CTAs have come to
-    `launch.allow_overlap`. What is not the prologue's, that is all but scratch
-    memory, may be read and written before: kernels that came before the launch
-    have ended when the prologue starts. Each role that reads scratch memory
-    waits for itself.
+    `launch.allow_overlap`. What is not theirs, that is all but scratch memory,
+    may be read and written before: kernels that came before the launch have
+    ended when its first one starts. Each role that reads scratch memory waits
+    for itself.
 
     Example:
 
     ```mlir
-    launch.await_prologue
+    launch.await_previous
     ```
   }];
   let assemblyFormat = "attr-dict";

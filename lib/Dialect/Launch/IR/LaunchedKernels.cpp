@@ -1,4 +1,4 @@
-//===- Prologue.cpp - Launches of several kernels ---------------*- C++ -*-===//
+//===- LaunchedKernels.cpp - Launches of several kernels --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch may run kernels before the one that a host asks for. They share
-// scratch memory, whose size is an expression in the sizes of tensors.
+// A launch may run kernels before and after the one that a host asks for. They
+// share scratch memory, whose size is an expression in the sizes of tensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -171,12 +171,12 @@ void ScratchParameterAttr::writeJSON(llvm::json::OStream &json) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Prologues
+// Kernels of a launch
 //===----------------------------------------------------------------------===//
 
-SmallVector<AbiOp> fovea::launch::getPrologueKernels(AbiOp abi) {
+/// The kernels beside `abi` that `names` names; none if it is null.
+static SmallVector<AbiOp> lookupKernels(AbiOp abi, ArrayAttr names) {
   SmallVector<AbiOp> kernels;
-  ArrayAttr names = abi.getPrologueAttr();
   if (!names)
     return kernels;
   for (auto name : names.getAsRange<FlatSymbolRefAttr>())
@@ -186,13 +186,36 @@ SmallVector<AbiOp> fovea::launch::getPrologueKernels(AbiOp abi) {
   return kernels;
 }
 
+SmallVector<AbiOp> fovea::launch::getPrologueKernels(AbiOp abi) {
+  return lookupKernels(abi, abi.getPrologueAttr());
+}
+
+SmallVector<AbiOp> fovea::launch::getEpilogueKernels(AbiOp abi) {
+  return lookupKernels(abi, abi.getEpilogueAttr());
+}
+
+SmallVector<AbiOp> fovea::launch::getLaunchedKernels(AbiOp abi) {
+  SmallVector<AbiOp> kernels = getPrologueKernels(abi);
+  kernels.push_back(abi);
+  llvm::append_range(kernels, getEpilogueKernels(abi));
+  return kernels;
+}
+
+bool fovea::launch::followsAnother(AbiOp abi) {
+  return abi.getPrologue() ||
+         llvm::any_of(abi->getBlock()->getOps<AbiOp>(), [&](AbiOp other) {
+           return llvm::is_contained(getEpilogueKernels(other), abi);
+         });
+}
+
 SmallVector<AbiOp> fovea::launch::getEntryKernels(Operation *root) {
   SmallVector<AbiOp> all;
   llvm::DenseSet<Operation *> helpers;
   root->walk([&](AbiOp abi) {
     all.push_back(abi);
-    for (AbiOp helper : getPrologueKernels(abi))
-      helpers.insert(helper);
+    for (AbiOp kernel : getLaunchedKernels(abi))
+      if (kernel != abi)
+        helpers.insert(kernel);
   });
   llvm::erase_if(all, [&](AbiOp abi) { return helpers.contains(abi); });
   return all;
@@ -223,40 +246,49 @@ verifyScratch(AbiOp abi, ScratchByName &known,
   return success();
 }
 
-LogicalResult AbiOp::verifyPrologue() {
+/// Checks what is asked of a kernel before or after the one of `main`.
+static LogicalResult verifyHelper(AbiOp main, AbiOp kernel, StringRef where) {
+  auto fail = [&] {
+    return main.emitOpError()
+           << "kernel '" << kernel.getKernel() << "' of the " << where << " ";
+  };
+  if (kernel == main || kernel.getPrologue() || kernel.getEpilogue())
+    return fail() << "must have no prologue and no epilogue itself";
+  if (kernel.getTarget() != main.getTarget())
+    return fail() << "must be for '" << main.getTarget() << "', found '"
+                  << kernel.getTarget() << "'";
+  if (kernel.getPersistent() || kernel.getCluster() != 1)
+    return fail() << "must be neither persistent nor a cluster's";
+  for (Attribute tensor : kernel.getTensors())
+    if (!llvm::is_contained(main.getTensors(), tensor))
+      return fail() << "takes a tensor that the launch has not: " << tensor;
+  for (Attribute parameter : kernel.getParameters())
+    if (isa<WorkspaceParameterAttr>(parameter))
+      return fail() << "must take no workspace, found " << parameter;
+  return success();
+}
+
+LogicalResult AbiOp::verifyLaunch() {
   auto emitError = [&] { return emitOpError(); };
+  if (getOverlapped() && !followsAnother(*this))
+    return emitError() << "'overlapped' needs a kernel before this one";
   ScratchByName scratch;
   if (failed(verifyScratch(*this, scratch, emitError)))
     return failure();
-  if (!getPrologue())
-    return getOverlapped() ? emitError() << "'overlapped' needs a prologue"
-                           : LogicalResult(success());
-  SmallVector<AbiOp> kernels = getPrologueKernels(*this);
-  if (kernels.size() != getPrologue()->size())
-    return emitOpError("prologue must name kernels with a 'launch.abi', found ")
-           << *getPrologue();
-  for (AbiOp kernel : kernels) {
-    auto fail = [&] {
-      return emitOpError() << "kernel '" << kernel.getKernel()
-                           << "' of the prologue ";
-    };
-    if (kernel == *this || kernel.getPrologue())
-      return fail() << "must have no prologue itself";
-    if (kernel.getTarget() != getTarget())
-      return fail() << "must be for '" << getTarget() << "', found '"
-                    << kernel.getTarget() << "'";
-    if (kernel.getPersistent() || kernel.getCluster() != 1)
-      return fail() << "must be neither persistent nor a cluster's";
-    for (Attribute tensor : kernel.getTensors())
-      if (!llvm::is_contained(getTensors(), tensor))
-        return fail() << "takes a tensor that the launch has not: " << tensor;
-    for (Attribute parameter : kernel.getParameters())
-      if (isa<WorkspaceParameterAttr>(parameter))
-        return fail() << "must take no workspace, found " << parameter;
-    if (failed(verifyScratch(kernel, scratch, emitError)))
-      return failure();
-  }
-  return success();
+  auto verify = [&](ArrayAttr names, StringRef where) -> LogicalResult {
+    SmallVector<AbiOp> kernels = lookupKernels(*this, names);
+    if (names && kernels.size() != names.size())
+      return emitError() << where
+                         << " must name kernels with a 'launch.abi', found "
+                         << names;
+    for (AbiOp kernel : kernels)
+      if (failed(verifyHelper(*this, kernel, where)) ||
+          failed(verifyScratch(kernel, scratch, emitError)))
+        return failure();
+    return success();
+  };
+  return success(succeeded(verify(getPrologueAttr(), "prologue")) &&
+                 succeeded(verify(getEpilogueAttr(), "epilogue")));
 }
 
 //===----------------------------------------------------------------------===//
@@ -272,4 +304,4 @@ static void orderMemory(Effects &effects) {
   effects.emplace_back(MemoryEffects::Write::get());
 }
 void AllowOverlapOp::getEffects(Effects &effects) { orderMemory(effects); }
-void AwaitPrologueOp::getEffects(Effects &effects) { orderMemory(effects); }
+void AwaitPreviousOp::getEffects(Effects &effects) { orderMemory(effects); }

@@ -1,4 +1,4 @@
-//===- PrologueKernels.cpp - What runs before a kernel ----------*- C++ -*-===//
+//===- HelperKernels.cpp - Kernels before and after another -----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PrologueKernels.h"
+#include "HelperKernels.h"
 
 #include "fovea/Support/Warps.h"
 
@@ -43,26 +43,57 @@ unsigned fovea::declareScratch(KernelBuilder &kb, StringRef name,
   return position;
 }
 
-/// Lets the main kernel get ready under its prologue, where the target can.
-static void emitOverlap(OpBuilder &b, launch::AbiOp main,
-                        const KernelBuilder &kb, plan::KernelAttr plan,
-                        bool isFirst) {
+/// Waits, at the start of `kernel`, for the one before it in the launch.
+static void awaitPrevious(gpu::GPUFuncOp kernel) {
+  OpBuilder start = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  launch::AwaitPreviousOp::create(start, kernel.getLoc());
+}
+
+/// Lets the kernel behind `kernel` get ready under it.
+static void allowOverlap(gpu::GPUFuncOp kernel, plan::KernelAttr plan) {
+  // CTAs that have roles leave no room for others beside them.
+  if (plan.hasRoles())
+    return;
+  OpBuilder start = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  launch::AllowOverlapOp::create(start, kernel.getLoc());
+}
+
+/// Lets kernels get ready under those before them, where the target can: the
+/// main kernel under its prologue, an epilogue's under the main kernel.
+static void emitOverlap(gpu::GPUFuncOp helper, launch::AbiOp main,
+                        const KernelBuilder &kb,
+                        const HelperKernel &described) {
   const TargetInfo *target = lookupTarget(main.getTarget());
   if (!kb.overlapPrologue || !target || !target->overlapsLaunches)
     return;
-  // CTAs that have roles leave no room for others beside them.
-  if (!plan.hasRoles())
-    launch::AllowOverlapOp::create(b, main.getLoc());
-  if (!isFirst)
+  if (described.isAfter) {
+    awaitPrevious(helper);
+    if (main.getEpilogue()->size() == 1)
+      allowOverlap(kb.kernel, main.getPlan());
     return;
-  gpu::GPUFuncOp kernel = kb.kernel;
-  OpBuilder start = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  launch::AwaitPrologueOp::create(start, main.getLoc());
+  }
+  allowOverlap(helper, described.plan);
+  if (main.getPrologue()->size() == 1)
+    awaitPrevious(kb.kernel);
 }
 
-gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
-                                          launch::AbiOp main,
-                                          const PrologueKernel &described) {
+/// Adds `kernel` to the prologue or epilogue of `main`.
+static void addHelper(launch::AbiOp main, gpu::GPUFuncOp kernel, bool isAfter) {
+  SmallVector<Attribute> kernels;
+  if (ArrayAttr before =
+          isAfter ? main.getEpilogueAttr() : main.getPrologueAttr())
+    kernels.assign(before.begin(), before.end());
+  kernels.push_back(FlatSymbolRefAttr::get(kernel));
+  auto all = ArrayAttr::get(main.getContext(), kernels);
+  if (isAfter)
+    main.setEpilogueAttr(all);
+  else
+    main.setPrologueAttr(all);
+}
+
+gpu::GPUFuncOp fovea::beginHelperKernel(OpBuilder &b, const KernelBuilder &kb,
+                                        launch::AbiOp main,
+                                        const HelperKernel &described) {
   Location loc = main.getLoc();
   gpu::GPUFuncOp mainKernel = kb.kernel;
   SmallVector<Type> types;
@@ -90,16 +121,12 @@ gpu::GPUFuncOp fovea::beginPrologueKernel(OpBuilder &b, const KernelBuilder &kb,
       b.getI64IntegerAttr(0), b.getArrayAttr({}),
       /*persistent=*/IntegerAttr(),
       /*cluster=*/IntegerAttr(), /*prologue=*/ArrayAttr(),
-      /*contents=*/ArrayAttr(), /*overlapped=*/UnitAttr(),
+      /*epilogue=*/ArrayAttr(), /*contents=*/ArrayAttr(),
+      /*overlapped=*/UnitAttr(),
       /*generator=*/IntegerAttr());
 
-  SmallVector<Attribute> prologue;
-  if (ArrayAttr before = main.getPrologueAttr())
-    prologue.assign(before.begin(), before.end());
-  prologue.push_back(FlatSymbolRefAttr::get(kernel));
-  main.setPrologueAttr(b.getArrayAttr(prologue));
-
-  b.setInsertionPointToStart(&kernel.getBody().front());
-  emitOverlap(b, main, kb, described.plan, /*isFirst=*/prologue.size() == 1);
+  addHelper(main, kernel, described.isAfter);
+  emitOverlap(kernel, main, kb, described);
+  b.setInsertionPointToEnd(&kernel.getBody().front());
   return kernel;
 }

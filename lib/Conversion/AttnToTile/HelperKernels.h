@@ -1,4 +1,4 @@
-//===- PrologueKernels.h - What runs before a kernel ------------*- C++ -*-===//
+//===- HelperKernels.h - Kernels before and after another -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_PROLOGUEKERNELS_H
-#define FOVEA_LIB_CONVERSION_ATTNTOTILE_PROLOGUEKERNELS_H
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_HELPERKERNELS_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_HELPERKERNELS_H
 
 #include "KernelBuilder.h"
 
@@ -39,8 +39,8 @@ unsigned declareScratch(KernelBuilder &kb, llvm::StringRef name,
                         llvm::ArrayRef<mlir::AffineExpr> extents,
                         mlir::Type element);
 
-/// One more kernel of the prologue of the kernel whose ABI is `main`.
-struct PrologueKernel {
+/// One more kernel of a launch.
+struct HelperKernel {
   /// Follows the main kernel's name in its own.
   llvm::StringRef suffix;
   /// Those of the main kernel's arguments that it takes.
@@ -49,15 +49,18 @@ struct PrologueKernel {
   mlir::ArrayAttr sizes;
   mlir::AffineExpr ctas;
   plan::KernelAttr plan;
+  /// Whether it runs after the main kernel, not before it.
+  bool isAfter = false;
 };
 
-/// Makes the kernel, with its ABI, behind those there are; both start as the
-/// target lets them overlap. Its body goes where `b` stands then: at its end.
-mlir::gpu::GPUFuncOp beginPrologueKernel(mlir::OpBuilder &b,
-                                         const KernelBuilder &kb,
-                                         launch::AbiOp main,
-                                         const PrologueKernel &described);
+/// Makes a kernel that runs before or after the one whose ABI is `main`, with
+/// its ABI, behind those there are; both start as the target lets them overlap.
+/// Its body goes where `b` stands then: at its end.
+mlir::gpu::GPUFuncOp beginHelperKernel(mlir::OpBuilder &b,
+                                       const KernelBuilder &kb,
+                                       launch::AbiOp main,
+                                       const HelperKernel &described);
 
 } // namespace fovea
 
-#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_PROLOGUEKERNELS_H
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_HELPERKERNELS_H

@@ -113,7 +113,8 @@ bindScratch(launch::AbiOp abi, launch::ScratchMemRefParameterAttr scratch,
   HostTensor &memory = launch.scratch[scratch.getName()];
   if (!memory) {
     memory = HostTensor(*getElementKind(type.getElementType()), *extents);
-    memory.poison();
+    if (!scratch.getZeroed())
+      memory.poison();
   }
   return RuntimeValue::memref(
       memory.getView(llvm::to_vector(llvm::seq<int64_t>(0, extents->size()))));

@@ -544,12 +544,19 @@ static LogicalResult executeScatter(Operation *op, Frame &frame) {
         std::optional<int64_t> offset = places.find(r, c);
         if (!offset)
           continue;
-        if (!written.insert(*offset).second)
+        if (!scatter.getAdd() && !written.insert(*offset).second)
           return frame.fail(op) << "element (" << r << ", " << c
                                 << ") has the place of another one";
-        if (r >= rows.first && r < rows.first + rows.count)
-          writeElements(places.memref.kind, source, 1,
-                        places.memref.at(*offset), 1);
+        if (r < rows.first || r >= rows.first + rows.count)
+          continue;
+        char *target = places.memref.at(*offset);
+        T value = *source;
+        if (scatter.getAdd()) {
+          T before;
+          readElements(places.memref.kind, target, 1, 1, &before);
+          value += before;
+        }
+        writeElements(places.memref.kind, &value, 1, target, 1);
       }
     return success();
   });

@@ -117,8 +117,10 @@ LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
     // Blocks that draw from one counter, or add to the same elements.
     auto copy = dyn_cast<warp::CopyOutOp>(op);
     auto store = dyn_cast<tile::StoreOp>(op);
+    auto scatter = dyn_cast<tile::ScatterOp>(op);
     isShared |= isa<warp::NextWorkOp, warp::FetchWorkOp>(op) ||
-                (copy && copy.getAdd()) || (store && store.getAdd());
+                (copy && copy.getAdd()) || (store && store.getAdd()) ||
+                (scatter && scatter.getAdd());
   });
   if (isShared && isWarpLevel)
     return runInterleaved(frame, kernel, arguments, count, seed);

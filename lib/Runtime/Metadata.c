@@ -452,12 +452,28 @@ static bool is_same(const fovea_metadata *m, int a, int b) {
   return is_same(m, x->lhs, y->lhs) && is_same(m, x->rhs, y->rhs);
 }
 
+/** A member that is 0 or 1; 0 if it is absent. */
+static fovea_status read_flag(reader *r, int object, const char *name,
+                              int *result) {
+  int member = find(r, object, name);
+  *result = 0;
+  if (member < 0)
+    return FOVEA_OK;
+  int64_t value;
+  TRY(as_integer(r, member, name, &value));
+  if (value != 0 && value != 1)
+    return FAIL("'%s' must be 0 or 1, found %lld", name, (long long)value);
+  *result = (int)value;
+  return FOVEA_OK;
+}
+
 /** Kernels of a launch that name the same scratch memory share it. */
 static fovea_status read_scratch(reader *r, int object, fovea_parameter *p) {
   fovea_metadata *out = r->out;
   const char *name;
-  int token = find(r, object, "bytes"), bytes;
+  int token = find(r, object, "bytes"), bytes, zeroed;
   TRY(string_member(r, object, "name", &name));
+  TRY(read_flag(r, object, "zeroed", &zeroed));
   if (token < 0)
     return FAIL("'bytes' is missing");
   TRY(read_expr(r, token, "bytes", 0, &bytes));
@@ -466,11 +482,14 @@ static fovea_status read_scratch(reader *r, int object, fovea_parameter *p) {
       continue;
     if (!is_same(out, out->scratch[p->index].bytes, bytes))
       return FAIL("scratch memory '%s' has two numbers of bytes", name);
+    if (out->scratch[p->index].zeroed != zeroed)
+      return FAIL("kernels differ about whether scratch memory '%s' is zero",
+                  name);
     return FOVEA_OK;
   }
   if (out->num_scratch == FOVEA_MAX_SCRATCH)
     return FAIL("more than %d scratch memories", FOVEA_MAX_SCRATCH);
-  out->scratch[out->num_scratch++] = (fovea_scratch_spec){name, bytes};
+  out->scratch[out->num_scratch++] = (fovea_scratch_spec){name, bytes, zeroed};
   return FOVEA_OK;
 }
 
@@ -673,20 +692,6 @@ static fovea_status read_launch_shape(reader *r, int object, int grid[3],
   return FOVEA_OK;
 }
 
-/** Whether a kernel waits for the one before it itself: 0 if not said. */
-static fovea_status read_overlapped(reader *r, int object, int *result) {
-  int member = find(r, object, "overlapped");
-  *result = 0;
-  if (member < 0)
-    return FOVEA_OK;
-  int64_t value;
-  TRY(as_integer(r, member, "overlapped", &value));
-  if (value != 0 && value != 1)
-    return FAIL("'overlapped' must be 0 or 1, found %lld", (long long)value);
-  *result = (int)value;
-  return FOVEA_OK;
-}
-
 static fovea_status read_helper(reader *r, int object) {
   fovea_metadata *out = r->out;
   TRY(expect(r, object, JSMN_OBJECT, "prologue and epilogue",
@@ -710,7 +715,7 @@ static fovea_status read_helper(reader *r, int object) {
                   "which versions before 3 have not",
                   kernel->name);
   }
-  TRY(read_overlapped(r, object, &kernel->overlapped));
+  TRY(read_flag(r, object, "overlapped", &kernel->overlapped));
   return read_launch_shape(r, object, kernel->grid, kernel->block,
                            &kernel->shared_memory);
 }
@@ -758,7 +763,7 @@ static fovea_status read_all(reader *r, size_t size) {
   TRY(read_list(r, 0, "parameters", read_parameter));
   out->num_parameters = out->num_all_parameters;
   TRY(read_helpers(r, version));
-  TRY(read_overlapped(r, 0, &out->overlapped));
+  TRY(read_flag(r, 0, "overlapped", &out->overlapped));
   TRY(read_list(r, 0, "constraints", read_constraint));
   if (find(r, 0, "contents") >= 0)
     TRY(read_list(r, 0, "contents", read_contents));

@@ -22,7 +22,7 @@ enum {
   /* Far more than any kernel has. */
   FOVEA_MAX_METADATA_BYTES = 1 << 20,
   /** Kernels that run before or after the one that the metadata is of. */
-  FOVEA_MAX_HELPERS = 8,
+  FOVEA_MAX_HELPERS = 32,
   /** What the driver allows. */
   FOVEA_MAX_MAP_RANK = 5,
   FOVEA_MAX_BOX_EXTENT = 256,
@@ -149,6 +149,8 @@ typedef struct fovea_scratch_spec {
   const char *name;
   /** A root among the expressions. */
   int bytes;
+  /** It is zero when the first kernel of the launch starts. */
+  int zeroed;
 } fovea_scratch_spec;
 
 /** A kernel that runs before or after the one that the metadata is of. */

@@ -142,6 +142,22 @@ static fovea_status place_scratch(const fovea_launch *launch, CUdeviceptr base,
   return FOVEA_OK;
 }
 
+/** Clears the scratch memories that are to be added to. */
+static fovea_status clear_scratch(const fovea_launch *launch,
+                                  const CUdeviceptr *scratch, CUstream stream) {
+  const fovea_kernel *kernel = launch->kernel;
+  const fovea_driver *driver = kernel->device->driver;
+  for (int i = 0; i < kernel->metadata.num_scratch; ++i) {
+    int64_t bytes = launch->scratch_ends[i] - launch->scratch_offsets[i];
+    if (kernel->metadata.scratch[i].zeroed && bytes > 0)
+      TRY(fovea_check(
+          driver,
+          driver->memset_bytes_async(scratch[i], 0, (size_t)bytes, stream),
+          "cuMemsetD8Async"));
+  }
+  return FOVEA_OK;
+}
+
 /**
  * Submits with memory of this run's own. The launch stays as it is: other
  * threads may run it at the same time.
@@ -172,6 +188,8 @@ static fovea_status submit_with_memory(const fovea_launch *launch,
       ++workspace;
     }
   }
+  if (status == FOVEA_OK)
+    status = clear_scratch(launch, scratch, stream);
   if (status == FOVEA_OK)
     status = submit_all(launch, stream, arguments);
   if (m->num_scratch == 0)

@@ -74,6 +74,20 @@ static std::unique_ptr<Planner> findPlanner(MLIRContext *context,
   llvm_unreachable("the last planner finds gradients for every problem");
 }
 
+/// The plan of a kernel that finds sums over pairs and nothing else: that of
+/// queries where no roles share the work. Null after an error.
+static plan::KernelAttr planSums(MLIRContext *context,
+                                 const BackwardProblem &problem,
+                                 function_ref<InFlightDiagnostic()> emitError) {
+  ScheduleFields withoutRoles;
+  withoutRoles.tileN = withoutRoles.stages = -1;
+  withoutRoles.producerRegisters = 0;
+  FailureOr<BackwardPlans> plans =
+      findPlanner(context, problem, withoutRoles)
+          ->planBackward(problem, withoutRoles, emitError);
+  return failed(plans) ? plan::KernelAttr() : plans->queries;
+}
+
 /// Takes over what is asked for.
 static plan::KernelAttr takeAsked(plan::KernelAttr plan,
                                   const ScheduleFields &asked) {
@@ -99,6 +113,11 @@ fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
       planner->planBackward(problem, *asked, emitError);
   if (failed(plans))
     return failure();
+  if (problem.sums && plans->sumsQueries) {
+    plans->sums = planSums(context, problem, emitError);
+    if (!plans->sums)
+      return failure();
+  }
   for (plan::KernelAttr *plan : {&plans->keys, &plans->queries}) {
     ScheduleFields fields;
     fields.tileN = asked->tileN != -1 ? asked->tileN : (*plan)->tileN;

@@ -91,10 +91,18 @@ static bool needsWritingPrologue(AbiOp kernel) {
                       });
 }
 
+static bool needsZeros(AbiOp kernel) {
+  return llvm::any_of(kernel.getParameters(), [](Attribute parameter) {
+    auto scratch = dyn_cast<ScratchParameterAttr>(parameter);
+    return scratch && scratch.getZeroed();
+  });
+}
+
 /// The oldest version that says enough: a host that knows no epilogues, no
-/// prologues, or none that write tensors, must refuse those.
+/// scratch memory to be cleared, no prologues, or none that write tensors, must
+/// refuse those.
 static int64_t getVersion(AbiOp abi) {
-  if (abi.getEpilogue())
+  if (abi.getEpilogue() || llvm::any_of(getLaunchedKernels(abi), needsZeros))
     return kMetadataVersion;
   SmallVector<AbiOp> prologue = getPrologueKernels(abi);
   if (prologue.empty())

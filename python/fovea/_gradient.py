@@ -21,14 +21,14 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
         ``attn.forward``.
     by
         what gradients are by: "q", "k", "v", captured tensors by their names,
-        "sinks", "scale". By default all that have one. Kernels compute those by q, k
-        and v; ``interpret`` and ``reference`` all of them.
+        "sinks", "scale". By default all that have one.
     lse
         whether the loss depends on the log-sum-exp, too.
     deterministic
         whether the same tensors give the same gradients, bit for bit, each time. Else
         kernels may add parts of a gradient up as they come, where that is faster: its
-        last bits differ from run to run.
+        last bits differ from run to run. Kernels have no other way for those by
+        captured tensors, sinks and scale, and are refused.
 
     The result takes q, k, v, then ``o`` and ``lse`` as the program gave them, ``do``, the
     gradient of the loss by o, with ``lse`` ``dlse``, that by the log-sum-exp, and what else

@@ -487,6 +487,15 @@ API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes,
                              CUstream stream) {
   if (homeless())
     return NO_CONTEXT;
+  if (pooled_bytes && to >= pooled && to < pooled + pooled_bytes) {
+    /* Of a launch, on its stream: recorded as kernels are. */
+    if (fails("cuMemsetD8Async"))
+      return UNKNOWN;
+    printf("set %zu bytes at", bytes);
+    print_scratch(to);
+    printf(" to %d, stream %p\n", value, (void *)stream);
+    return CUDA_SUCCESS;
+  }
   if (!stream || stream->flags != CU_STREAM_NON_BLOCKING)
     return CAPTURE_UNSUPPORTED;
   if (fails("cuMemsetD8Async"))

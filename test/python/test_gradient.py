@@ -51,6 +51,18 @@ def test_kernels(fovea, spec, target, deterministic):
                               **{name: one for name, one in given.items() if name not in "qkv"}), wanted)
 
 
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_kernels_of_all(fovea, spec, target):
+    """The gradient of a captured tensor is summed in memory that is zero at first, and
+    rounded behind the other kernels."""
+    given, wanted = arrays()
+    kernel = fovea.compile(fovea.gradient(spec), target=target)
+    assert kernel.metadata["version"] == 4 and kernel.metadata["epilogue"][-1]["kernel"] == f"{kernel.name}_dcapture0"
+    for level in ("tile", "warp", "ptx"):
+        check(kernel.interpret(given["q"], given["k"], given["v"], level=level,
+                               **{name: one for name, one in given.items() if name not in "qkv"}), wanted)
+
+
 def test_all(fovea, spec):
     """The reference gives gradients of captured tensors, too."""
     given, wanted = arrays()
@@ -64,8 +76,8 @@ def test_all(fovea, spec):
 def test_errors(fovea, spec):
     with pytest.raises(fovea.CompileError, match="gradients are by 'q', 'k', 'v'.* found 'w'"):
         fovea.gradient(spec, by=["w"])
-    with pytest.raises(fovea.CompileError, match="only gradients of q, k and v are lowered to kernels"):
-        fovea.compile(fovea.gradient(spec), target="sm_80")
+    with pytest.raises(fovea.CompileError, match="added up in any order, where they are to be deterministic"):
+        fovea.compile(fovea.gradient(spec, deterministic=True), target="sm_80")
     named = fovea.attention(lambda s, b, h, i, j, dq: s + dq[h], head_dim=16, captures={"dq": ("f32", (None,))})
     with pytest.raises(ValueError, match="can't be named 'dq'"):
         fovea.gradient(named)

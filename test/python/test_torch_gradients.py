@@ -327,14 +327,85 @@ def test_captured_tensors(ours):
     assert torch.autograd.grad(o.sum(), edge)[0].tolist() == [0]
 
 
-def test_kernels_name_what_they_have_no_gradient_by(ours):
+@pytest.mark.parametrize("backend", KERNELS)
+def test_captured_tensors_in_kernels(ours, backend):
+    """One element for many pairs, a table in bfloat16, a scalar; alone and beside query, key and value."""
+    (q, k, v, do), _ = tensors(torch.bfloat16)
+    slopes, table, factor = captured()
+    read_here = slopes, table.bfloat16(), factor
+    expected = by_all(written_down, [one.double() for one in (q, k, v)], [one.double() for one in read_here], do.double())
+    found = by_all(with_flex(ours, backend), (q, k, v), read_here, do)
+    assert [one.dtype for one in found[3:]] == [torch.float32, torch.bfloat16, torch.float32] and found[5].shape == ()
+    check(found, expected, 3e-2)
+    given = [one.clone().requires_grad_() for one in read_here]
+    alone = torch.autograd.grad((with_flex(ours, backend)(q, k, v, *given) * do).sum(), given)
+    check(alone, expected[3:], 3e-2)
+
+
+def bucket(i, j):
+    return torch.clamp((i - j).abs() // 3, max=6)
+
+
+# What scores are changed by, of tensors of these shapes: an element of a head, of a query, of a key, of a batch entry, of a
+# distance, of pairs; twice the same one; transposed.
+READS = {
+    "head": (lambda t, b, h, i, j: t[h], (4,)),
+    "query": (lambda t, b, h, i, j: t[b, h, i], (2, 4, 20)),
+    "key": (lambda t, b, h, i, j: t[j], (30,)),
+    "batch": (lambda t, b, h, i, j: t[b, 0], (2, 1)),
+    "distance": (lambda t, b, h, i, j: t[h, i - j + 29], (4, 49)),
+    "bucket": (lambda t, b, h, i, j: t[bucket(i, j), h], (7, 4)),
+    "pairs": (lambda t, b, h, i, j: t[h, i, j], (4, 20, 30)),
+    "four": (lambda t, b, h, i, j: t[b, h, i, j], (2, 4, 20, 30)),
+    "twice": (lambda t, b, h, i, j: t[i] + t[j], (30,)),
+    "transposed": (lambda t, b, h, i, j: t[j, i], (30, 20)),
+}
+
+
+@pytest.mark.parametrize("backend", ["interpret", "interpret:tile", "ptx:sm_80", "ptx:sm_90a"])
+@pytest.mark.parametrize("name", READS)
+def test_shapes_of_what_is_read(ours, name, backend):
+    (q, k, v, do), _ = tensors(torch.float32 if backend == "interpret" else torch.bfloat16)
+    take, shape = READS[name]
+    table = torch.randn(shape, generator=torch.Generator().manual_seed(5))
+
+    def changed(s, t):
+        return s * (1 + 0.3 * t) + t
+
+    def theirs(q, k, v, table):
+        b, h = torch.arange(2)[:, None, None, None], torch.arange(4)[:, None, None]
+        return scores(q, k, v, lambda s, i, j: changed(s, take(table, b, h, i, j)), lambda i, j: j <= i + 5)[0]
+
+    def attend(q, k, v, table):
+        return ours.flex_attention(q, k, v, lambda s, b, h, i, j: changed(s, take(table, b, h, i, j)),
+                                   lambda b, h, i, j: j <= i + 5, enable_gqa=True, backend=backend)
+
+    expected = by_all(theirs, [one.double() for one in (q, k, v)], [table.double()], do.double())
+    check(by_all(attend, (q, k, v), [table], do), expected, 1e-5 if backend == "interpret" else 3e-2)
+
+
+def test_captured_tensors_in_one_order(ours):
+    """The interpreter adds up in order, kernels don't: they refuse, or warn if that is asked for."""
     (q, k, v, do), _ = tensors(torch.bfloat16)
     slopes, table, factor = captured()
     table.requires_grad_()
-    for backend in KERNELS:
-        o = with_flex(ours, backend)(q, k, v, slopes, table, factor)
-        with pytest.raises(NotImplementedError, match=r"captured tensor \d, float32\[7\], requires a gradient, and kernels"):
-            (o * do).sum().backward()
+
+    def attend(backend):
+        return torch.autograd.grad((with_flex(ours, backend)(q, k, v, slopes, table, factor) * do).sum(), table)
+
+    plain, = attend("ptx:sm_80")
+    try:
+        torch.use_deterministic_algorithms(True)
+        attend("interpret")
+        for backend in KERNELS:
+            with pytest.raises(NotImplementedError, match=r"captured tensor \d, float32\[7\], requires a gradient, and kernels"):
+                attend(backend)
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        with pytest.warns(UserWarning, match="do not have a deterministic implementation"):
+            warned, = attend("ptx:sm_80")
+    finally:
+        torch.use_deterministic_algorithms(False)
+    check([warned], [plain], 1e-2)
 
 
 def test_attn_mask(ours):

@@ -20,6 +20,8 @@ struct BackwardProblem {
   int64_t headDim, valueHeadDim;
   /// The gradients that are asked for.
   bool query = true, key = true, value = true;
+  /// There are sums over pairs or rows, too: by captured values, sinks, scale.
+  bool sums = false;
   /// Sums have one order.
   bool isDeterministic = false;
   /// Kernels can tell which blocks of queries see a tile of keys, one by one.
@@ -32,8 +34,10 @@ struct BackwardProblem {
 
 /// The form of a backward pass, and the plans of its kernels.
 struct BackwardPlans {
-  /// Of kernels whose tiles are keys, and of those whose tiles are queries.
-  plan::KernelAttr keys, queries;
+  /// Of kernels whose tiles are keys, and of those whose tiles are queries; of
+  /// one that meets all pairs again for the problem's sums, or null: another
+  /// one finds them on the way.
+  plan::KernelAttr keys, queries, sums;
   /// One kernel of keys finds all gradients: it adds what it knows of dQ to
   /// sums in memory, which a kernel before it sets to zero and one behind it
   /// rounds.

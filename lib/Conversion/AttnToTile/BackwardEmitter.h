@@ -21,6 +21,7 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDEMITTER_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDEMITTER_H
 
+#include "BackwardSums.h"
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
 #include "VisitedBlocks.h"
@@ -29,13 +30,17 @@ namespace fovea {
 
 /// What one kernel does.
 struct BackwardPart {
-  /// Of queries: D, with zeros for dQ's sums; D and dQ; or dQ, rounded sums.
-  /// Of keys: dK and dV, and what there is to add to dQ's sums.
+  /// Of queries: D, with zeros for dQ's sums; D, and of all pairs what is asked
+  /// for; or dQ, rounded sums. Of keys: dK and dV, and what there is to add to
+  /// dQ's sums.
   enum Kind { Delta, Queries, Round, Keys };
   Kind kind;
   llvm::StringRef suffix;
   /// Of a kernel of keys: what it finds.
   bool key = false, value = false;
+  /// Of a kernel of queries: whether it finds dQ, and the sums by captured
+  /// values, sinks and scale; whether it leaves D to others.
+  bool query = false, sums = false, storesDelta = false;
   /// dQ is summed in memory.
   bool addsQuery = false;
   /// Then: derivatives by scores stay in registers for dK's product.
@@ -60,9 +65,10 @@ struct BackwardScratch {
 class BackwardEmitter {
 public:
   BackwardEmitter(KernelBuilder &kb, attn::BackwardOp op, BackwardPart part,
-                  plan::KernelAttr plan, const BackwardScratch &scratch)
+                  plan::KernelAttr plan, const BackwardScratch &scratch,
+                  BackwardSums &sums)
       : kb(kb), op(op), loc(op.getLoc()), part(part), plan(plan),
-        scratch(scratch) {}
+        scratch(scratch), sums(sums) {}
 
   /// Emits the kernel's body where the builder stands.
   mlir::LogicalResult emit();
@@ -81,9 +87,9 @@ private:
   };
   /// What a block's scores give: the weights before dropout, what that
   /// multiplies them by (or null), and their product as products take it; the
-  /// scores before score_mod.
+  /// scores before score_mod, and those before they are scaled.
   struct Weights {
-    mlir::Value weight, factor, rounded, score;
+    mlir::Value weight, factor, rounded, score, products;
   };
   /// What a region of bounds says, within the rows that there are.
   struct Bounds {
@@ -109,6 +115,10 @@ private:
   mlir::FailureOr<mlir::Value> emitGradients(const ScoreBlock &block,
                                              const Weights &weights,
                                              mlir::Value byWeight);
+  /// The pairs whose weight counts, of rows that exist: a tile of i1.
+  mlir::Value emitCounted(const ScoreBlock &block, mlir::Value weight);
+  /// What a tile of queries adds to the gradient by its head's sink.
+  void addSinkGradient(const ScoreBlock &block);
   /// A product of what is by queries and what is by keys, as scores lie.
   mlir::Value emitPairProduct(llvm::StringRef name, mlir::Value ofQueries,
                               mlir::Value ofKeys);
@@ -184,6 +194,7 @@ private:
   BackwardPart part;
   plan::KernelAttr plan;
   BackwardScratch scratch;
+  BackwardSums &sums;
 
   mlir::Type element;
   int64_t headDim, valueHeadDim;

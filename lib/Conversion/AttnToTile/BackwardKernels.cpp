@@ -25,11 +25,10 @@ static LogicalResult checkLowered(KernelBuilder &kb, attn::BackwardOp op) {
     return op.emitError("gradients of ")
            << (op.hasBlocks() ? "listed blocks" : "packed sequences")
            << " are not lowered to kernels yet";
-  if (op.getNumResults() != unsigned(bool(op.getQueryGradient())) +
-                                bool(op.getKeyGradient()) +
-                                bool(op.getValueGradient()))
-    return op.emitError("only gradients of q, k and v are lowered to kernels, "
-                        "found others that are asked for");
+  if (op.getDeterministic() && BackwardSums::areAsked(op))
+    return op.emitError("gradients by captured values, sinks and scale are "
+                        "added up in any order, where they are to be "
+                        "deterministic");
   if (!op.getScoreMod().empty() && op.getScoreGradient().empty())
     return op.emitError("score_mod's derivative is not known: run "
                         "attn-differentiate first");
@@ -39,7 +38,7 @@ static LogicalResult checkLowered(KernelBuilder &kb, attn::BackwardOp op) {
 namespace {
 class BackwardLowering final : public KernelLowering {
 public:
-  explicit BackwardLowering(attn::BackwardOp op) : op(op) {}
+  explicit BackwardLowering(attn::BackwardOp op) : op(op), sums(op) {}
   FailureOr<plan::KernelAttr> emit(KernelBuilder &kb) override;
   LogicalResult emitHelpers(KernelBuilder &kb, launch::AbiOp main) override;
 
@@ -51,7 +50,9 @@ private:
   /// its work by.
   unsigned findMainPart();
   plan::KernelAttr getPlan(const BackwardPart &part) {
-    return part.hasQueryTiles() ? plans.queries : plans.keys;
+    return !part.hasQueryTiles()     ? plans.keys
+           : part.sums && plans.sums ? plans.sums
+                                     : plans.queries;
   }
   /// Blocks of queries that memory in fragments has: one even if there are no
   /// queries, since roles visit a block in any case.
@@ -69,6 +70,7 @@ private:
   SmallVector<BackwardPart> parts;
   unsigned mainPart = 0;
   BackwardScratch scratch;
+  BackwardSums sums;
 };
 } // namespace
 
@@ -79,6 +81,7 @@ LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
   problem.query = bool(op.getQueryGradient());
   problem.key = bool(op.getKeyGradient());
   problem.value = bool(op.getValueGradient());
+  problem.sums = BackwardSums::areAsked(op);
   problem.isDeterministic = op.getDeterministic();
   problem.classifies = !op.getKvClassify().empty();
   FailureOr<BackwardPlans> chosen =
@@ -93,25 +96,44 @@ LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
 SmallVector<BackwardPart> BackwardLowering::findParts() {
   bool query(op.getQueryGradient()), key(op.getKeyGradient()),
       value(op.getValueGradient());
-  if (plans.sumsQueries)
-    return {{BackwardPart::Delta, "delta", false, false, /*addsQuery=*/true},
-            {BackwardPart::Keys, "keys", true, true, /*addsQuery=*/true,
-             plans.keepsGradients},
-            {BackwardPart::Round, "queries"}};
+  bool hasSums = BackwardSums::areAsked(op);
   SmallVector<BackwardPart> found;
+  auto add = [&](BackwardPart::Kind kind, StringRef suffix) -> BackwardPart & {
+    return found.emplace_back(BackwardPart{kind, suffix});
+  };
+  auto addKeys = [&](StringRef suffix, bool findsKey, bool findsValue) {
+    BackwardPart &keys = add(BackwardPart::Keys, suffix);
+    keys.key = findsKey;
+    keys.value = findsValue;
+    keys.addsQuery = plans.sumsQueries;
+    keys.keepsGradients = plans.keepsGradients;
+  };
+  if (plans.sumsQueries) {
+    BackwardPart &delta = add(BackwardPart::Delta, "delta");
+    delta.addsQuery = delta.storesDelta = true;
+    addKeys("keys", true, true);
+    add(BackwardPart::Round, "queries");
+    if (hasSums)
+      add(BackwardPart::Queries, "sums").sums = true;
+    return found;
+  }
   // D comes from the queries' kernel, where there is one.
-  if (query)
-    found.push_back({BackwardPart::Queries, "queries"});
-  else if (key)
-    found.push_back({BackwardPart::Delta, "delta"});
+  if (query || hasSums) {
+    BackwardPart &queries = add(BackwardPart::Queries, "queries");
+    queries.query = query;
+    queries.sums = hasSums;
+    queries.storesDelta = key;
+  } else if (key) {
+    add(BackwardPart::Delta, "delta").storesDelta = true;
+  }
   if (key && value && plans.sharesKeyTiles) {
-    found.push_back({BackwardPart::Keys, "keys", true, true});
+    addKeys("keys", true, true);
     return found;
   }
   if (value)
-    found.push_back({BackwardPart::Keys, "values", false, true});
+    addKeys("values", false, true);
   if (key)
-    found.push_back({BackwardPart::Keys, "keys", true, false});
+    addKeys("keys", true, false);
   return found;
 }
 
@@ -177,12 +199,13 @@ FailureOr<plan::KernelAttr> BackwardLowering::emit(KernelBuilder &kb) {
     return failure();
   parts = findParts();
   scratch = declareScratch(kb);
+  sums.declare(kb);
   for (const BackwardPart &part : parts)
     declareSummaries(kb, part);
   mainPart = findMainPart();
   const BackwardPart &part = parts[mainPart];
   plan::KernelAttr plan = getPlan(part);
-  if (failed(BackwardEmitter(kb, op, part, plan, scratch).emit()))
+  if (failed(BackwardEmitter(kb, op, part, plan, scratch, sums).emit()))
     return failure();
   return plan;
 }
@@ -202,7 +225,7 @@ LogicalResult BackwardLowering::emitHelper(KernelBuilder &kb,
   inner.kernel = beginHelperKernel(
       inner.builder, kb, main,
       {part.suffix, arguments, sizes.getNames(), ctas, plan, isAfter});
-  if (failed(BackwardEmitter(inner, op, part, plan, scratch).emit()))
+  if (failed(BackwardEmitter(inner, op, part, plan, scratch, sums).emit()))
     return failure();
   gpu::ReturnOp::create(inner.builder, op.getLoc());
   kb.hasWideIndex |= inner.hasWideIndex;
@@ -220,6 +243,7 @@ LogicalResult BackwardLowering::emitHelpers(KernelBuilder &kb,
     if (index != mainPart &&
         failed(emitHelper(kb, part, main, /*isAfter=*/index > mainPart)))
       return failure();
+  sums.emitRounding(kb, main);
   return success();
 }
 

@@ -268,9 +268,9 @@ Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
   Value rows = loadRowValue(lse, block.head, block.query);
   sum = arith::SelectOp::create(b, loc, emitSeesNothing(rows),
                                 splatLike(sum, 0.0), sum);
-  if (scratch.delta)
+  if (part.storesDelta)
     storeScratchValue(sum, scratch.delta, block.head, block.query, "delta");
-  if (scratch.exponents)
+  if (part.storesDelta && scratch.exponents)
     storeScratchValue(emitExponents(rows), scratch.exponents, block.head,
                       block.query, "exponents");
   return sum;
@@ -378,7 +378,8 @@ FailureOr<BackwardEmitter::Weights>
 BackwardEmitter::emitWeights(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
   Weights result;
-  Value products = emitPairProduct("s", block.queries, block.keys);
+  Value products = result.products =
+      emitPairProduct("s", block.queries, block.keys);
   // What is on chip is read when it is needed.
   Value exponents = block.exponents;
   if (part.addsQuery)
@@ -431,19 +432,74 @@ FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
   Value gradient = arith::MulFOp::create(
       b, loc, weights.weight,
       arith::SubFOp::create(b, loc, byWeight, broadcastRows(delta)));
-  if (op.getScoreMod().empty())
-    return round(gradient);
+  Contributions contributions;
+  if (part.sums)
+    contributions = {sums.getCaptureMemory(kb),
+                     emitCounted(block, weights.weight)};
+  if (!op.getScoreMod().empty()) {
+    RegionContext context = makeContext(block);
+    context.contributions = &contributions;
+    FailureOr<SmallVector<Value>> passed =
+        RegionToTile(b, context)
+            .cloneScores(op.getScoreGradient(), {weights.score, gradient});
+    if (failed(passed))
+      return failure();
+    // What has no weight has no influence, even if its derivative is infinite.
+    Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                         weights.weight, splatScore(0.0));
+    gradient = arith::SelectOp::create(b, loc, counts, passed->front(),
+                                       splatScore(0.0));
+  }
+  if (part.sums && op.getScaleGradient())
+    tile::ScatterOp::create(
+        b, loc, arith::MulFOp::create(b, loc, gradient, weights.products),
+        sums.getMemory(kb, op.getScaleGradient()), kb.constant(0),
+        contributions.counts, /*add=*/b.getUnitAttr());
+  return round(gradient);
+}
+
+Value BackwardEmitter::emitCounted(const ScoreBlock &block, Value weight) {
+  OpBuilder &b = kb.builder;
   RegionContext context = makeContext(block);
-  FailureOr<SmallVector<Value>> passed =
-      RegionToTile(b, context)
-          .cloneScores(op.getScoreGradient(), {weights.score, gradient});
-  if (failed(passed))
-    return failure();
-  // What has no weight has no influence, even if its derivative is infinite.
+  RegionToTile places(b, context);
+  Value rows = places.getQueryTile(loc);
+  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), queries);
+  Value exists = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::slt, rows,
+      tile::BroadcastOp::create(b, loc, rows.getType(), count));
   Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
-                                       weights.weight, splatScore(0.0));
-  return round(arith::SelectOp::create(b, loc, counts, passed->front(),
-                                       splatScore(0.0)));
+                                       weight, splatScore(0.0));
+  return arith::AndIOp::create(b, loc, counts, places.toFullTile(loc, exists));
+}
+
+/// A sink has the weight exp(sink - lse) and no value.
+void BackwardEmitter::addSinkGradient(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  Value rows = loadRowValue(lse, block.head, block.query);
+  auto type = cast<RankedTensorType>(rows.getType());
+  unsigned operand = op.getSinksMutable().begin()->getOperandNumber();
+  Value sink =
+      memref::LoadOp::create(b, loc, kb.operandArgument(operand), block.head);
+  if (!sink.getType().isF32())
+    sink = arith::ExtFOp::create(b, loc, b.getF32Type(), sink);
+  Value sinks = tile::BroadcastOp::create(b, loc, type, sink);
+  Value exponent =
+      arith::MulFOp::create(b, loc, arith::SubFOp::create(b, loc, sinks, rows),
+                            splatLike(rows, llvm::numbers::log2e));
+  // Nothing is known of a row that sees nothing: 0, not what exp2(inf) gives.
+  Value weight = arith::SelectOp::create(
+      b, loc, emitSeesNothing(rows), splatLike(rows, 0.0),
+      math::Exp2Op::create(b, loc, exponent));
+  Value share = arith::MulFOp::create(b, loc, weight, block.delta);
+  RegionContext context = makeContext(block);
+  Value places = RegionToTile(b, context).getQueryTile(loc);
+  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), queries);
+  Value exists = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::slt, places,
+      tile::BroadcastOp::create(b, loc, places.getType(), count));
+  tile::ScatterOp::create(b, loc, arith::NegFOp::create(b, loc, share),
+                          sums.getMemory(kb, op.getSinksGradient()), block.head,
+                          exists, /*add=*/b.getUnitAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -537,6 +593,8 @@ LogicalResult BackwardEmitter::emitQueryTile() {
     return success();
   }
   block.delta = emitDelta(block);
+  if (part.sums && op.getSinksGradient())
+    addSinkGradient(block);
   if (part.kind == BackwardPart::Delta) {
     if (part.addsQuery)
       tile::StoreOp::create(
@@ -552,8 +610,11 @@ LogicalResult BackwardEmitter::emitQueryTile() {
       emitBounds(op.getKvBounds(), work.head, work.row, queries, keys);
   if (failed(bounds))
     return failure();
-  FailureOr<ValueRange> sums = emitLoop(
-      *bounds, /*visited=*/nullptr, kb.splat(getRows(), headDim, 0.0),
+  SmallVector<Value> inits;
+  if (part.query)
+    inits.push_back(kb.splat(getRows(), headDim, 0.0));
+  FailureOr<ValueRange> results = emitLoop(
+      *bounds, /*visited=*/nullptr, inits,
       [&](Value key, Value partial,
           ValueRange carried) -> FailureOr<SmallVector<Value>> {
         block.key = key;
@@ -567,13 +628,16 @@ LogicalResult BackwardEmitter::emitQueryTile() {
             emitPairProduct("dp", block.outputGradients, block.values));
         if (failed(gradients))
           return failure();
+        if (!part.query)
+          return SmallVector<Value>();
         return SmallVector<Value>{product("dq", *gradients, block.keys,
                                           carried[0], /*transposeB=*/false)};
       });
-  if (failed(sums))
+  if (failed(results))
     return failure();
-  store((*sums)[0], resultArgument(op.getQueryGradient()), work.head, work.row,
-        emitScale(headDim), "dq_out");
+  if (part.query)
+    store(results->front(), resultArgument(op.getQueryGradient()), work.head,
+          work.row, emitScale(headDim), "dq_out");
   return success();
 }
 

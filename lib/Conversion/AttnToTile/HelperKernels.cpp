@@ -27,7 +27,7 @@ AffineExpr SizeExpressions::getSize(int64_t dim) {
 
 unsigned fovea::declareScratch(KernelBuilder &kb, StringRef name,
                                ArrayAttr sizes, ArrayRef<AffineExpr> extents,
-                               Type element) {
+                               Type element, bool isZeroed) {
   MLIRContext *context = element.getContext();
   SmallVector<int64_t> shape;
   for (AffineExpr extent : extents) {
@@ -36,7 +36,8 @@ unsigned fovea::declareScratch(KernelBuilder &kb, StringRef name,
   }
   kb.scratch.push_back(launch::ScratchMemRefParameterAttr::get(
       context, name, sizes,
-      AffineMapAttr::get(AffineMap::get(0, sizes.size(), extents, context))));
+      AffineMapAttr::get(AffineMap::get(0, sizes.size(), extents, context)),
+      isZeroed));
   unsigned position = kb.kernel.getNumArguments();
   (void)kb.kernel.insertArgument(position, MemRefType::get(shape, element), {},
                                  kb.getLoc());

@@ -32,12 +32,12 @@ private:
   llvm::SmallVector<mlir::Attribute> names;
 };
 
-/// Gives the kernel scratch memory of `element`s as its last argument; returns
-/// its number.
+/// Gives the kernel scratch memory of `element`s, which is zero at first if
+/// `isZeroed`, as its last argument; returns its number.
 unsigned declareScratch(KernelBuilder &kb, llvm::StringRef name,
                         mlir::ArrayAttr sizes,
                         llvm::ArrayRef<mlir::AffineExpr> extents,
-                        mlir::Type element);
+                        mlir::Type element, bool isZeroed = false);
 
 /// One more kernel of a launch.
 struct HelperKernel {

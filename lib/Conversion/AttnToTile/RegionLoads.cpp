@@ -178,3 +178,27 @@ LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
           .getResult());
   return success();
 }
+
+/// Adds to memory where each pair says; pairs that say the same are for the
+/// lowering to add up first.
+LogicalResult RegionToTile::cloneContribute(attn::ContributeOp op) {
+  Location loc = op.getLoc();
+  if (!context.contributions || context.contributions->targets.empty())
+    return success();
+  const Contributions &contributions = *context.contributions;
+  unsigned number = cast<BlockArgument>(op.getTarget()).getArgNumber();
+  Value target =
+      contributions.targets[number - (op->getBlock()->getNumArguments() -
+                                      context.captures.size())];
+  SmallVector<Value> indices =
+      llvm::map_to_vector(op.getIndices(), [&](Value index) {
+        return isUniform(index) ? asIndex(index) : lookup(index);
+      });
+  // What has no dimensions is one element.
+  if (indices.empty())
+    indices.push_back(arith::ConstantIndexOp::create(builder, loc, 0));
+  tile::ScatterOp::create(builder, loc, toFullTile(loc, lookup(op.getValue())),
+                          target, indices, contributions.counts,
+                          /*add=*/builder.getUnitAttr());
+  return success();
+}

@@ -284,6 +284,8 @@ LogicalResult RegionToTile::cloneOp(Operation *op) {
     return cloneForDiagonals(op);
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
     return cloneExtract(extract);
+  if (auto contribute = dyn_cast<attn::ContributeOp>(op))
+    return cloneContribute(contribute);
   if (auto least = dyn_cast<attn::BlockMinOp>(op)) {
     cloneExtreme(least);
     return success();

@@ -23,6 +23,14 @@
 
 namespace fovea {
 
+/// Where score_gradient adds what a block's pairs contribute to the gradients
+/// by captured values: memory for each, or null; and which pairs count, a tile
+/// of i1.
+struct Contributions {
+  llvm::SmallVector<mlir::Value> targets;
+  mlir::Value counts;
+};
+
 /// The block of scores that a region is evaluated on.
 struct RegionContext {
   /// Batch entry and query head of the CTA, as index.
@@ -50,6 +58,9 @@ struct RegionContext {
   /// The tile lies the other way: its rows are keys, its columns queries of one
   /// head.
   bool rowsAreKeys = false;
+  /// Null, or without targets: what contributes to gradients by captured values
+  /// is left out, as another kernel adds it.
+  const Contributions *contributions = nullptr;
 
   int64_t countQueries() const { return rowsAreKeys ? columns : rows; }
   int64_t countKeys() const { return rowsAreKeys ? rows : columns; }
@@ -147,6 +158,7 @@ private:
   mlir::LogicalResult cloneElementwise(mlir::Operation *op);
   mlir::LogicalResult cloneDim(mlir::tensor::DimOp op);
   mlir::LogicalResult cloneExtract(mlir::tensor::ExtractOp op);
+  mlir::LogicalResult cloneContribute(attn::ContributeOp op);
   /// Whether `op` takes more than the few instructions that bring a diagonal to
   /// the scores on it.
   bool isDear(mlir::Operation *op);

@@ -166,7 +166,8 @@ void OrderEmitter::emit(Value first) {
   for (auto [row, value] :
        {std::pair(kFirstSlots, firstSlots), {kSequences, placed}})
     tile::ScatterOp::create(b, loc, value, order,
-                            ValueRange{index(row), places}, exists);
+                            ValueRange{index(row), places}, exists,
+                            /*add=*/UnitAttr());
 }
 
 void fovea::buildSequenceOrder(const KernelBuilder &kb, launch::AbiOp main) {

@@ -9,20 +9,11 @@
 #ifndef FOVEA_LIB_CONVERSION_WARPTONVVM_BOXACCESS_H
 #define FOVEA_LIB_CONVERSION_WARPTONVVM_BOXACCESS_H
 
-#include "WarpToNVVM.h"
+#include "Places.h"
 
 #include <map>
 
 namespace fovea {
-
-/// One element's place: address, and whether it may be touched. A null
-/// predicate is always true.
-struct Place {
-  mlir::Value address, predicate;
-};
-
-/// What a memref's elements are in memory: i1 lives in bytes.
-mlir::Type getMemoryType(const GlobalView &view);
 
 /// Emits addresses and predicates of the elements that a thread holds of a box.
 class BoxAccess {

@@ -22,91 +22,6 @@
 using namespace mlir;
 using namespace fovea;
 
-/// PTX of a load or store of `bits`, under a predicate.
-static Value emitLoad(OpBuilder &b, Location loc, Place place, Type type) {
-  if (!place.predicate)
-    return LLVM::LoadOp::create(b, loc, type, place.address);
-  // A predicated instruction touches nothing where the predicate is false, and
-  // leaves no branch behind.
-  unsigned bits = type.getIntOrFloatBitWidth();
-  bool isWide = bits == 64, isByte = bits == 8;
-  Type asmType = isWide       ? b.getI64Type()
-                 : bits == 32 ? b.getI32Type()
-                              : b.getI16Type();
-  std::string width = isByte ? "u8" : "b" + std::to_string(bits);
-  std::string reg = isWide ? "b64" : bits == 32 ? "b32" : "b16";
-  std::string text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\tmov." +
-                     reg + " $0, 0;\n\t@p ld.global." + width +
-                     " $0, [$1];\n\t}";
-  std::string constraint = isWide ? "=l,l,r" : bits == 32 ? "=r,l,r" : "=h,l,r";
-  Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);
-  Value raw = LLVM::InlineAsmOp::create(
-                  b, loc, TypeRange{asmType}, ValueRange{place.address, flag},
-                  text, constraint, /*has_side_effects=*/false,
-                  /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                  /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
-                  .getResult(0);
-  if (isByte)
-    return LLVM::TruncOp::create(b, loc, type, raw);
-  return LLVM::BitcastOp::create(b, loc, type, raw);
-}
-
-static void emitStore(OpBuilder &b, Location loc, Place place, Value value) {
-  if (!place.predicate) {
-    LLVM::StoreOp::create(b, loc, value, place.address);
-    return;
-  }
-  unsigned bits = value.getType().getIntOrFloatBitWidth();
-  Value raw = LLVM::BitcastOp::create(b, loc, b.getIntegerType(bits), value);
-  bool isByte = bits == 8;
-  if (isByte)
-    raw = LLVM::ZExtOp::create(b, loc, b.getI16Type(), raw);
-  std::string width = isByte ? "u8" : "b" + std::to_string(bits);
-  std::string text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\t@p "
-                     "st.global." +
-                     width + " [$0], $1;\n\t}";
-  std::string constraint = bits == 64   ? "l,l,r"
-                           : bits == 32 ? "l,r,r"
-                                        : "l,h,r";
-  Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);
-  LLVM::InlineAsmOp::create(b, loc, TypeRange{},
-                            ValueRange{place.address, raw, flag}, text,
-                            constraint, /*has_side_effects=*/true,
-                            /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                            /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr);
-}
-
-/// Adds one element to memory, or two or four that follow each other, each at
-/// once, in any order.
-static void emitAdd(OpBuilder &b, Location loc, Place place,
-                    ValueRange values) {
-  std::string text =
-      values.size() == 4   ? "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};"
-      : values.size() == 2 ? "red.global.add.v2.f32 [$0], {$1, $2};"
-                           : "red.global.add.f32 [$0], $1;";
-  std::string constraints = "l";
-  for (size_t index = 0; index < values.size(); ++index)
-    constraints += ",f";
-  SmallVector<Value> operands = {place.address};
-  llvm::append_range(operands, values);
-  if (place.predicate) {
-    std::string flag = "$" + std::to_string(operands.size());
-    text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, " + flag + ", 0;\n\t@p " +
-           text + "\n\t}";
-    constraints += ",r";
-    operands.push_back(
-        arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate));
-  }
-  emitAsm(b, loc, text, constraints, operands);
-}
-
-static Value fromMemory(OpBuilder &b, Location loc, Value value, Type element) {
-  if (!element.isInteger(1))
-    return value;
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value,
-                               arith::ConstantIntOp::create(b, loc, 0, 8));
-}
-
 /// Transposes a 4x4 block of words that four neighbouring lanes hold, one row
 /// of it each: lane `l` gets word `l` of all four.
 static SmallVector<Value> transposeAmongLanes(OpBuilder &b, Location loc,
@@ -148,12 +63,6 @@ static void emitWideStore(OpBuilder &b, Location loc, Place place,
     operands.push_back(place.predicate);
   }
   emitAsm(b, loc, text, constraints + ",~{memory}", operands);
-}
-
-static Value toMemory(OpBuilder &b, Location loc, Value value) {
-  if (!value.getType().isInteger(1))
-    return value;
-  return arith::ExtUIOp::create(b, loc, b.getI8Type(), value);
 }
 
 static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
@@ -311,32 +220,6 @@ private:
                              BoxAccess &access);
 
   launch::AbiOp abi;
-};
-
-struct GatherLowering : OpConversionPattern<tile::GatherOp> {
-  GatherLowering(const TypeConverter &converter, MLIRContext *context,
-                 Coordinates &coordinates)
-      : OpConversionPattern(converter, context), coordinates(coordinates) {}
-
-  LogicalResult
-  matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override;
-
-private:
-  Coordinates &coordinates;
-};
-
-struct ScatterLowering : OpConversionPattern<tile::ScatterOp> {
-  ScatterLowering(const TypeConverter &converter, MLIRContext *context,
-                  Coordinates &coordinates)
-      : OpConversionPattern(converter, context), coordinates(coordinates) {}
-
-  LogicalResult
-  matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override;
-
-private:
-  Coordinates &coordinates;
 };
 
 /// A single element, the same for the whole CTA: as a tile of one.
@@ -611,114 +494,6 @@ void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
   }
 }
 
-namespace {
-/// The places of a tile's elements where each has one of its own. Operands are
-/// scalars, or tiles that broadcast to it.
-class SinglePlaces {
-public:
-  SinglePlaces(ConversionPatternRewriter &b, Location loc,
-               const GlobalView &view, RankedTensorType tile,
-               Coordinates &coordinates)
-      : b(b), loc(loc), view(view), emitter(b, loc, coordinates),
-        layout(cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding())),
-        rows(layout.getOffsets(tile.getShape(), 0)),
-        columns(layout.getOffsets(tile.getShape(), 1)) {}
-
-  /// The place of register `index`; operands as they were and as converted.
-  Place get(unsigned index, ValueRange indices, ValueRange converted,
-            Value mask, Value convertedMask) {
-    Value inside, distance = emitI64(b, loc, 0);
-    if (mask)
-      inside = select(mask, convertedMask, index);
-    for (auto [dim, original] : llvm::enumerate(indices)) {
-      Value coordinate =
-          emitToI64(b, loc, select(original, converted[dim], index));
-      Value isInside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                             coordinate, view.sizes[dim]);
-      inside = inside
-                   ? arith::AndIOp::create(b, loc, inside, isInside).getResult()
-                   : isInside;
-      distance = arith::AddIOp::create(
-          b, loc, distance,
-          arith::MulIOp::create(b, loc, coordinate, view.strides[dim]));
-    }
-    Value address =
-        LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(view),
-                            view.pointer, ArrayRef<LLVM::GEPArg>{distance});
-    return {address, inside};
-  }
-
-private:
-  /// The register of an operand that goes with the tile's register `index`.
-  Value select(Value original, Value converted, unsigned index) {
-    auto operand = dyn_cast<RankedTensorType>(original.getType());
-    if (!operand)
-      return converted;
-    SmallVector<int64_t> operandRows = layout.getOffsets(operand.getShape(), 0),
-                         operandColumns =
-                             layout.getOffsets(operand.getShape(), 1);
-    int64_t row = operand.getDimSize(0) == 1 ? 0 : rows[index],
-            column = operand.getDimSize(1) == 1 ? 0 : columns[index];
-    for (auto [position, pair] :
-         llvm::enumerate(llvm::zip(operandRows, operandColumns)))
-      if (std::get<0>(pair) == row && std::get<1>(pair) == column)
-        return ElementEmitter::isEmitted(original)
-                   ? emitter.get(original, position)
-                   : emitter.extract(converted, position);
-    llvm_unreachable("operand broadcasts to the tile");
-  }
-
-  OpBuilder &b;
-  Location loc;
-  const GlobalView &view;
-  ElementEmitter emitter;
-  warp::ThreadLayoutAttrInterface layout;
-  SmallVector<int64_t> rows, columns;
-};
-} // namespace
-
-LogicalResult
-GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const {
-  Location loc = op.getLoc();
-  FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
-  if (failed(view))
-    return failure();
-  RankedTensorType tile = op.getResult().getType();
-  auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
-  SinglePlaces places(rewriter, loc, *view, tile, coordinates);
-  SmallVector<Value> elements;
-  for (int64_t index = 0; index < type.getNumElements(); ++index) {
-    Place place = places.get(index, op.getIndices(), adaptor.getIndices(),
-                             op.getMask(), adaptor.getMask());
-    Value value = emitLoad(rewriter, loc, place, getMemoryType(*view));
-    elements.push_back(fromMemory(rewriter, loc, value, tile.getElementType()));
-  }
-  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
-  return success();
-}
-
-/// Lanes that hold the same element write it all.
-LogicalResult
-ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
-                                 ConversionPatternRewriter &rewriter) const {
-  Location loc = op.getLoc();
-  FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
-  if (failed(view))
-    return failure();
-  SinglePlaces places(rewriter, loc, *view, op.getValue().getType(),
-                      coordinates);
-  auto elements =
-      vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
-  for (auto [index, value] : llvm::enumerate(elements.getResults())) {
-    Place place = places.get(index, op.getIndices(), adaptor.getIndices(),
-                             op.getMask(), adaptor.getMask());
-    emitStore(rewriter, loc, place, toMemory(rewriter, loc, value));
-  }
-  rewriter.eraseOp(op);
-  return success();
-}
-
 void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          launch::AbiOp abi,
@@ -726,8 +501,7 @@ void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
                                          VectorLoads &ways,
                                          Coordinates &coordinates) {
   patterns.add<DimLowering>(converter, patterns.getContext());
-  patterns.add<GatherLowering, ScatterLowering>(
-      converter, patterns.getContext(), coordinates);
+  populateSinglePlacePatterns(patterns, converter, coordinates);
   patterns.add<LoadLowering>(converter, patterns.getContext(), abi, ways);
   patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles);
   patterns.add<StoreLowering>(converter, patterns.getContext(), abi);

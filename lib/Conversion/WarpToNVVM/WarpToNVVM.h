@@ -281,6 +281,10 @@ void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   launch::AbiOp abi,
                                   const Specialization &roles,
                                   VectorLoads &ways, Coordinates &coordinates);
+/// Of elements with a place each: gathers and scatters.
+void populateSinglePlacePatterns(mlir::RewritePatternSet &patterns,
+                                 const mlir::TypeConverter &converter,
+                                 Coordinates &coordinates);
 /// Copies whose first column is a multiple of what one instruction moves, for
 /// all that can be seen in the kernel as it is: loops' indices are taken apart
 /// on the way.

@@ -59,13 +59,15 @@ def keep(tensors: Tensors, others: Tuple[torch.Tensor, ...], form: Tuple[Any, ..
 
 
 def prepare(kernel: LoadedKernel, places: Arguments, named: Mapping[str, Any], tensors: Tensors,
-            others: Tuple[torch.Tensor, ...], results: Mapping[str, torch.Tensor]) -> Run:
-    """``named`` has the same tensors as the kernel has them, by its names; ``results``
-    look like those of each call, in order. Raises TypeError, LaunchError."""
+            others: Tuple[torch.Tensor, ...], results: Mapping[str, torch.Tensor],
+            named_results: Mapping[str, torch.Tensor]) -> Run:
+    """``named`` and ``named_results`` have the same tensors as the kernel has them, by
+    its names; ``results`` look like those of each call, in order. Raises TypeError,
+    LaunchError."""
     given = (*tensors, *others)
     # Strides that the kernel can't take; where tensors lie is another matter at each call.
     copies = tuple(place for place, layout in places.layouts.items() if not layout.fits(given[place]))
-    arguments = {**named, **results}
+    arguments = {**named, **named_results}
     for name, place in zip(kernel.tensors, places.tensors):
         layout = places.layouts.get(place)
         if layout is not None and not (layout.fits(arguments[name]) and layout.is_aligned(arguments[name])):

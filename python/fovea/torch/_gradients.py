@@ -2,11 +2,12 @@
 
 The forward keeps query, key, value, the output, the log-sum-exp and what it read;
 the weights are computed again. Under ``torch.use_deterministic_algorithms`` a gradient
-is the same, bit for bit, each time.
+is the same, bit for bit, each time, or raises where kernels have no such algorithm.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
@@ -107,16 +108,28 @@ def _told(call: Call, index: int) -> str:
 
 
 def _lowered(call: Call, compile: Callable[[], Any]) -> Any:
-    """What compiling gives. Raises NotImplementedError for gradients that kernels don't
-    compute, and names what they are by."""
+    """What compiling gives. Raises NotImplementedError for gradients that kernels add up
+    in any order where they are to be deterministic, and names what they are by."""
     try:
         return compile()
     except CompileError as error:
-        if not any(call.wants[len(BY):]) or "only gradients of q, k and v are lowered" not in str(error):
+        if not call.deterministic or not any(call.wants[len(BY):]) or "added up in any order" not in str(error):
             raise
         raise NotImplementedError(
-            f"{_told(call, list(call.wants[len(BY):]).index(True))}, requires a gradient, and kernels compute those by query, "
-            "key and value alone: detach it, or use torch.no_grad()") from error
+            f"{_told(call, list(call.wants[len(BY):]).index(True))}, requires a gradient, and kernels have no deterministic "
+            "algorithm for that: detach it, or torch.use_deterministic_algorithms(True, warn_only=True)") from error
+
+
+def _is_deterministic(by_captures: bool) -> bool:
+    """Whether sums are to have one order: where PyTorch's switch says so. One that only
+    warns does where there is no such kernel."""
+    if not torch.are_deterministic_algorithms_enabled():
+        return False
+    if not by_captures or not torch.is_deterministic_algorithms_warn_only_enabled():
+        return True
+    warnings.warn("gradients by captured tensors do not have a deterministic implementation in kernels, and "
+                  "torch.use_deterministic_algorithms(True, warn_only=True) is set", stacklevel=2)
+    return False
 
 
 _loaded: Dict[Tuple[Any, ...], LoadedKernel] = {}
@@ -143,7 +156,8 @@ def _prepared(tensors: Tensors, call: Call) -> _gradient_launches.Run:
     results = {f"d{name}": one for name, one in zip(call.names(), _results(_by(tensors), call))}
     places = Arguments(kernel, (*TENSORS, *BLOCK_LISTS[:len(call.blocks)]), tuple(results))
     others = call.others()
-    run = _gradient_launches.prepare(kernel, places, _inputs(tensors, call), tensors, others, results)
+    named = {name: one if one.dim() else one.reshape(1) for name, one in results.items()}
+    run = _gradient_launches.prepare(kernel, places, _inputs(tensors, call), tensors, others, results, named)
     return _gradient_launches.keep(tensors, others, call.form(), run)
 
 
@@ -298,7 +312,7 @@ class Attention(torch.autograd.Function):
         program, _, seed, offset, _, _, level = ctx.rest
         captures, blocks = others[:ctx.count], others[ctx.count:]
         tensors = query, key, value, output, lse, output_gradient, lse_gradient
-        chosen = {"level": level, "deterministic": torch.are_deterministic_algorithms_enabled()}
+        chosen = {"level": level, "deterministic": _is_deterministic(any(wants[len(BY):]))}
         made = _directly(tensors, Call(captures, blocks, program, wants, seed, offset, **chosen))
         if made is None:
             made = torch.ops.fovea.attention_backward(*tensors, captures, blocks, program, wants, seed, offset, **chosen)

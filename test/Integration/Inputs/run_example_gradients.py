@@ -1,4 +1,4 @@
-"""Runs the gradients by q, k and v of every example and checks the numbers.
+"""Runs all gradients of every example, those by captured tensors too, and checks the numbers.
 
     run_example_gradients.py FOVEA_OPT FOVEA_RUN EXAMPLES LEVEL:TARGET...
 
@@ -21,8 +21,7 @@ REFUSED = {"block_mask": "listed blocks", "block_sparse": "listed blocks", "pack
 
 
 def make_gradient(fovea_opt, program):
-    options = f"--attn-make-gradient=gradients=q,k,v"
-    made = subprocess.run([fovea_opt, str(program), options, "--attn-differentiate"],
+    made = subprocess.run([fovea_opt, str(program), "--attn-make-gradient", "--attn-differentiate"],
                           capture_output=True, text=True, check=True).stdout
     return made, re.search(r"func.func @(\w+_backward)\(", made)[1]
 

@@ -91,7 +91,7 @@ verifySizeNames(function_ref<InFlightDiagnostic()> emitError, ArrayAttr sizes,
 LogicalResult
 ScratchMemRefParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    StringRef name, ArrayAttr sizes,
-                                   AffineMapAttr extents) {
+                                   AffineMapAttr extents, bool) {
   return verifyExpressions(emitError, name, sizes, extents);
 }
 
@@ -133,13 +133,14 @@ ScratchParameterAttr ScratchMemRefParameterAttr::getBytes(Type element) const {
     bytes = bytes * extent;
   return ScratchParameterAttr::get(
       getContext(), getName(), getSizes(),
-      AffineMapAttr::get(AffineMap::get(0, extents.getNumSymbols(), bytes)));
+      AffineMapAttr::get(AffineMap::get(0, extents.getNumSymbols(), bytes)),
+      getZeroed());
 }
 
 LogicalResult
 ScratchParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                              StringRef name, ArrayAttr sizes,
-                             AffineMapAttr bytes) {
+                             AffineMapAttr bytes, bool) {
   if (failed(verifyExpressions(emitError, name, sizes, bytes)))
     return failure();
   if (bytes.getValue().getNumResults() != 1)
@@ -168,6 +169,8 @@ void ScratchParameterAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("name", getName());
   json.attribute("bytes",
                  toJSON(getBytes().getValue().getResult(0), getSizes()));
+  if (getZeroed())
+    json.attribute("zeroed", 1);
 }
 
 //===----------------------------------------------------------------------===//

@@ -368,6 +368,8 @@ LogicalResult GatherOp::verify() {
 }
 
 LogicalResult ScatterOp::verify() {
+  if (getAdd() && !getValue().getType().getElementType().isF32())
+    return emitOpError("adds f32 only, found ") << getValue().getType();
   return verifyPlaces(*this, "value", getValue().getType(),
                       getTarget().getType(), getIndices(), getMask());
 }
@@ -392,6 +394,8 @@ void ScatterOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
   addEffect(effects, MemoryEffects::Write::get(), getTargetMutable());
+  if (getAdd())
+    addEffect(effects, MemoryEffects::Read::get(), getTargetMutable());
 }
 void StoreOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>

@@ -20,11 +20,13 @@ gpu.module @m {
     gpu.return
   }
   // CHECK: launch.abi @before
+  // CHECK-SAME: #launch.scratch_memref<"sum", ["S"] #{{.*}} zeroed = true>
   // CHECK-SAME: epilogue([@after]) constraints
   launch.abi @before target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 8>)
-    tensors([#launch.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>]) parameters([])
+    tensors([#launch.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])
+    parameters([#launch.scratch_memref<"sum", ["S"] affine_map<()[s] -> (s)> zeroed = true>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(256) shared_memory(0) epilogue([@after]) constraints([])
-  gpu.func @before() kernel {
+  gpu.func @before(%sum: memref<?xf32>) kernel {
     gpu.return
   }
   // CHECK: launch.abi @after

@@ -232,6 +232,14 @@ func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
 
 // -----
 
+func.func @f(%M: memref<?xi32>, %x: tensor<16x1xi32, #tile.reg>, %i: index) {
+  // expected-error@+1 {{adds f32 only, found 'tensor<16x1xi32, #tile.reg>'}}
+  tile.scatter add %x, %M[%i] : tensor<16x1xi32, #tile.reg>, memref<?xi32>[index]
+  return
+}
+
+// -----
+
 func.func @f(%M: memref<?xi32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
   // expected-error@+1 {{value and memref must have one element type, found 'tensor<16x1xf32, #tile.reg>' and 'memref<?xi32>'}}
   tile.scatter %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<?xi32>[index]

@@ -11,6 +11,9 @@ func.func @scatter(%table: memref<?x32xf32, strided<[?, ?]>>, %cell: memref<f32>
   // CHECK: tile.scatter %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : tensor<16x8xf32, #tile.reg>, memref<?x32xf32, strided<[?, ?]>>{{\[}}index, tensor<16x8xi32, #tile.reg>]
   tile.scatter %x, %table[%h, %bucket]
     : tensor<16x8xf32, #tile.reg>, memref<?x32xf32, strided<[?, ?]>>[index, tensor<16x8xi32, #tile.reg>]
+  // CHECK: tile.scatter add %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : tensor<16x8xf32, #tile.reg>, memref<?x32xf32, strided<[?, ?]>>{{\[}}index, tensor<16x8xi32, #tile.reg>]
+  tile.scatter add %x, %table[%h, %bucket]
+    : tensor<16x8xf32, #tile.reg>, memref<?x32xf32, strided<[?, ?]>>[index, tensor<16x8xi32, #tile.reg>]
   // CHECK: tile.scatter %{{.*}}, %{{.*}}[] : tensor<1x1xf32, #tile.reg>, memref<f32>
   tile.scatter %one, %cell[] : tensor<1x1xf32, #tile.reg>, memref<f32>
   return

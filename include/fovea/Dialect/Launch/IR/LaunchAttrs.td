@@ -128,17 +128,20 @@ def Launch_ScratchMemRefParameterAttr
     : Launch_Parameter<"ScratchMemRefParameter", "scratch_memref"> {
   let summary = "scratch memory of a launch, as a memref argument";
   let description = [{
-    Memory that one launch has for itself, called `name`: what it holds at the
-    start is not said, and all kernels of the launch that name it share it. The
-    kernel's argument is a contiguous memref whose extents are the results of
+    Memory that one launch has for itself, called `name`: all kernels of the
+    launch that name it share it. What it holds at the start is not said; with
+    `zeroed` it is zero, to be added to. The kernel's argument is a contiguous memref whose extents are the results of
     `extents`, expressions in the sizes named in `sizes`. Refined by
     `warp-to-nvvm`.
 
     Example: `#launch.scratch_memref<"least", ["B", "Skv"] affine_map<()[b, s] -> (b, s ceildiv 128)>>`
   }];
   let parameters = (ins StringRefParameter<>:$name, "::mlir::ArrayAttr":$sizes,
-                        "::mlir::AffineMapAttr":$extents);
-  let assemblyFormat = "`<` $name `,` $sizes $extents `>`";
+                        "::mlir::AffineMapAttr":$extents,
+                        DefaultValuedParameter<"bool", "false">:$zeroed);
+  let assemblyFormat = [{
+    `<` $name `,` $sizes $extents (`zeroed` `=` $zeroed^)? `>`
+  }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isFinal() const { return false; }
@@ -156,8 +159,11 @@ def Launch_ScratchParameterAttr : Launch_Parameter<"ScratchParameter", "scratch"
     Example: `#launch.scratch<"least", ["B", "Skv"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 4)>>`
   }];
   let parameters = (ins StringRefParameter<>:$name, "::mlir::ArrayAttr":$sizes,
-                        "::mlir::AffineMapAttr":$bytes);
-  let assemblyFormat = "`<` $name `,` $sizes $bytes `>`";
+                        "::mlir::AffineMapAttr":$bytes,
+                        DefaultValuedParameter<"bool", "false">:$zeroed);
+  let assemblyFormat = [{
+    `<` $name `,` $sizes $bytes (`zeroed` `=` $zeroed^)? `>`
+  }];
   let genVerifyDecl = 1;
 }
 

@@ -284,6 +284,12 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
     is false, or whose indices lie outside the memref, are dropped. No two
     elements may have one place; the interpreter checks that.
 
+    With `add` elements, f32, are added to what is there, and may share places;
+    the order in which they are added is not specified. Where indices are the
+    same along a dimension of the tile, threads add up what they hold along it
+    before they go to memory. The value has several rows, and columns for all
+    of them.
+
     Example:
 
     ```mlir
@@ -293,9 +299,9 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
   }];
   let arguments = (ins Tile_AnyTile:$value, AnyMemRef:$target,
                        Variadic<AnyType>:$indices,
-                       Optional<Tile_I1Tile>:$mask);
+                       Optional<Tile_I1Tile>:$mask, UnitAttr:$add);
   let assemblyFormat = [{
-    $value `,` $target `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`add` $add^)? $value `,` $target `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)?
     attr-dict `:` type($value) `,` type($target) (`[` type($indices)^ `]`)?
   }];
   let hasVerifier = 1;

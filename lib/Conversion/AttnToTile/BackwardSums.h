@@ -1,0 +1,52 @@
+//===- BackwardSums.h - Gradients that all pairs add to ---------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Gradients by captured values, sinks and scale are sums over pairs or rows of
+// all tiles. Kernels add to f32 in scratch memory, which is zero at first, and
+// an epilogue rounds it to the gradient's type.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDSUMS_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDSUMS_H
+
+#include "KernelBuilder.h"
+
+namespace fovea {
+
+class BackwardSums {
+public:
+  explicit BackwardSums(attn::BackwardOp op) : op(op) {}
+
+  /// Whether `op` asks for such gradients.
+  static bool areAsked(attn::BackwardOp op);
+  /// Gives the kernel memory for them.
+  void declare(KernelBuilder &kb);
+  /// Where a kernel adds to a gradient, one of the op's results: memory with
+  /// its dimensions, or one element if it has none.
+  mlir::Value getMemory(KernelBuilder &kb, mlir::Value gradient);
+  /// The same for each captured value; null where its gradient is not asked
+  /// for.
+  llvm::SmallVector<mlir::Value> getCaptureMemory(KernelBuilder &kb);
+  /// Makes the kernels that round them, behind the one whose ABI is `main`.
+  void emitRounding(const KernelBuilder &kb, launch::AbiOp main);
+
+private:
+  void declareOne(KernelBuilder &kb, mlir::Value gradient, unsigned operand,
+                  llvm::ArrayRef<int64_t> dims);
+  void emitOne(const KernelBuilder &kb, launch::AbiOp main,
+               mlir::Value gradient, unsigned argument);
+
+  attn::BackwardOp op;
+  /// Numbers of the kernels' arguments.
+  llvm::SmallVector<std::pair<mlir::Value, unsigned>> memory;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDSUMS_H

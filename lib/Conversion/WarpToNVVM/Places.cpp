@@ -1,0 +1,102 @@
+//===- Places.cpp - Single accesses to global memory ------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Places.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fovea;
+
+Value fovea::emitLoad(OpBuilder &b, Location loc, Place place, Type type) {
+  if (!place.predicate)
+    return LLVM::LoadOp::create(b, loc, type, place.address);
+  // A predicated instruction touches nothing where the predicate is false, and
+  // leaves no branch behind.
+  unsigned bits = type.getIntOrFloatBitWidth();
+  bool isWide = bits == 64, isByte = bits == 8;
+  Type asmType = isWide       ? b.getI64Type()
+                 : bits == 32 ? b.getI32Type()
+                              : b.getI16Type();
+  std::string width = isByte ? "u8" : "b" + std::to_string(bits);
+  std::string reg = isWide ? "b64" : bits == 32 ? "b32" : "b16";
+  std::string text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\tmov." +
+                     reg + " $0, 0;\n\t@p ld.global." + width +
+                     " $0, [$1];\n\t}";
+  std::string constraint = isWide ? "=l,l,r" : bits == 32 ? "=r,l,r" : "=h,l,r";
+  Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);
+  Value raw = LLVM::InlineAsmOp::create(
+                  b, loc, TypeRange{asmType}, ValueRange{place.address, flag},
+                  text, constraint, /*has_side_effects=*/false,
+                  /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                  /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
+                  .getResult(0);
+  if (isByte)
+    return LLVM::TruncOp::create(b, loc, type, raw);
+  return LLVM::BitcastOp::create(b, loc, type, raw);
+}
+
+void fovea::emitStore(OpBuilder &b, Location loc, Place place, Value value) {
+  if (!place.predicate) {
+    LLVM::StoreOp::create(b, loc, value, place.address);
+    return;
+  }
+  unsigned bits = value.getType().getIntOrFloatBitWidth();
+  Value raw = LLVM::BitcastOp::create(b, loc, b.getIntegerType(bits), value);
+  bool isByte = bits == 8;
+  if (isByte)
+    raw = LLVM::ZExtOp::create(b, loc, b.getI16Type(), raw);
+  std::string width = isByte ? "u8" : "b" + std::to_string(bits);
+  std::string text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $2, 0;\n\t@p "
+                     "st.global." +
+                     width + " [$0], $1;\n\t}";
+  std::string constraint = bits == 64   ? "l,l,r"
+                           : bits == 32 ? "l,r,r"
+                                        : "l,h,r";
+  Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);
+  LLVM::InlineAsmOp::create(b, loc, TypeRange{},
+                            ValueRange{place.address, raw, flag}, text,
+                            constraint, /*has_side_effects=*/true,
+                            /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                            /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr);
+}
+
+void fovea::emitAdd(OpBuilder &b, Location loc, Place place,
+                    ValueRange values) {
+  std::string text =
+      values.size() == 4   ? "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};"
+      : values.size() == 2 ? "red.global.add.v2.f32 [$0], {$1, $2};"
+                           : "red.global.add.f32 [$0], $1;";
+  std::string constraints = "l";
+  for (size_t index = 0; index < values.size(); ++index)
+    constraints += ",f";
+  SmallVector<Value> operands = {place.address};
+  llvm::append_range(operands, values);
+  if (place.predicate) {
+    std::string flag = "$" + std::to_string(operands.size());
+    text = "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, " + flag + ", 0;\n\t@p " +
+           text + "\n\t}";
+    constraints += ",r";
+    operands.push_back(
+        arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate));
+  }
+  emitAsm(b, loc, text, constraints, operands);
+}
+
+Value fovea::fromMemory(OpBuilder &b, Location loc, Value value, Type element) {
+  if (!element.isInteger(1))
+    return value;
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value,
+                               arith::ConstantIntOp::create(b, loc, 0, 8));
+}
+
+Value fovea::toMemory(OpBuilder &b, Location loc, Value value) {
+  if (!value.getType().isInteger(1))
+    return value;
+  return arith::ExtUIOp::create(b, loc, b.getI8Type(), value);
+}

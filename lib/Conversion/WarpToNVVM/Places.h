@@ -1,0 +1,41 @@
+//===- Places.h - Single accesses to global memory --------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_WARPTONVVM_PLACES_H
+#define FOVEA_LIB_CONVERSION_WARPTONVVM_PLACES_H
+
+#include "WarpToNVVM.h"
+
+namespace fovea {
+
+/// One element's place: address, and whether it may be touched. A null
+/// predicate is always true. Accesses are predicated instructions, which leave
+/// no branch behind.
+struct Place {
+  mlir::Value address, predicate;
+};
+
+/// What a memref's elements are in memory: i1 lives in bytes.
+mlir::Type getMemoryType(const GlobalView &view);
+mlir::Value fromMemory(mlir::OpBuilder &b, mlir::Location loc,
+                       mlir::Value value, mlir::Type element);
+mlir::Value toMemory(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value);
+
+/// Reads an element; 0 where the predicate is false.
+mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, Place place,
+                     mlir::Type type);
+void emitStore(mlir::OpBuilder &b, mlir::Location loc, Place place,
+               mlir::Value value);
+/// Adds one f32 to memory, or two or four that follow each other, each at once,
+/// in any order.
+void emitAdd(mlir::OpBuilder &b, mlir::Location loc, Place place,
+             mlir::ValueRange values);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_WARPTONVVM_PLACES_H

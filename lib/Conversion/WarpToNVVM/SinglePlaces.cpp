@@ -1,0 +1,292 @@
+//===- SinglePlaces.cpp - Elements with a place each ------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elements.h"
+#include "Places.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+struct GatherLowering : OpConversionPattern<tile::GatherOp> {
+  GatherLowering(const TypeConverter &converter, MLIRContext *context,
+                 Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
+
+  LogicalResult
+  matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  Coordinates &coordinates;
+};
+
+struct ScatterLowering : OpConversionPattern<tile::ScatterOp> {
+  ScatterLowering(const TypeConverter &converter, MLIRContext *context,
+                  Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
+
+  LogicalResult
+  matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  Coordinates &coordinates;
+};
+} // namespace
+
+namespace {
+/// The places of a tile's elements where each has one of its own. Operands are
+/// scalars, or tiles that broadcast to it.
+class SinglePlaces {
+public:
+  SinglePlaces(ConversionPatternRewriter &b, Location loc,
+               const GlobalView &view, RankedTensorType tile,
+               Coordinates &coordinates)
+      : b(b), loc(loc), view(view), emitter(b, loc, coordinates),
+        layout(cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding())),
+        rows(layout.getOffsets(tile.getShape(), 0)),
+        columns(layout.getOffsets(tile.getShape(), 1)) {}
+
+  /// The place of register `index`; operands as they were and as converted.
+  Place get(unsigned index, ValueRange indices, ValueRange converted,
+            Value mask, Value convertedMask) {
+    Value inside, distance = emitI64(b, loc, 0);
+    if (mask)
+      inside = select(mask, convertedMask, index);
+    for (auto [dim, original] : llvm::enumerate(indices)) {
+      Value coordinate =
+          emitToI64(b, loc, select(original, converted[dim], index));
+      Value isInside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                             coordinate, view.sizes[dim]);
+      inside = inside
+                   ? arith::AndIOp::create(b, loc, inside, isInside).getResult()
+                   : isInside;
+      distance = arith::AddIOp::create(
+          b, loc, distance,
+          arith::MulIOp::create(b, loc, coordinate, view.strides[dim]));
+    }
+    Value address =
+        LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(view),
+                            view.pointer, ArrayRef<LLVM::GEPArg>{distance});
+    return {address, inside};
+  }
+
+  /// The register of an operand that goes with the tile's register `index`.
+  Value select(Value original, Value converted, unsigned index) {
+    auto operand = dyn_cast<RankedTensorType>(original.getType());
+    if (!operand)
+      return converted;
+    SmallVector<int64_t> operandRows = layout.getOffsets(operand.getShape(), 0),
+                         operandColumns =
+                             layout.getOffsets(operand.getShape(), 1);
+    int64_t row = operand.getDimSize(0) == 1 ? 0 : rows[index],
+            column = operand.getDimSize(1) == 1 ? 0 : columns[index];
+    for (auto [position, pair] :
+         llvm::enumerate(llvm::zip(operandRows, operandColumns)))
+      if (std::get<0>(pair) == row && std::get<1>(pair) == column)
+        return ElementEmitter::isEmitted(original)
+                   ? emitter.get(original, position)
+                   : emitter.extract(converted, position);
+    llvm_unreachable("operand broadcasts to the tile");
+  }
+
+private:
+  OpBuilder &b;
+  Location loc;
+  const GlobalView &view;
+  ElementEmitter emitter;
+  warp::ThreadLayoutAttrInterface layout;
+  SmallVector<int64_t> rows, columns;
+};
+} // namespace
+
+namespace {
+/// What a scatter adds: elements whose place is the same for all of a row, of a
+/// column or of the tile are added up first, by the thread that holds them and
+/// then among lanes, of which one goes to memory.
+class JointSums {
+public:
+  struct Sum {
+    Place place;
+    Value value;
+  };
+
+  static FailureOr<JointSums>
+  get(tile::ScatterOp op, ConversionPatternRewriter &b, ValueRange elements);
+  SmallVector<Sum> add(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
+                       SinglePlaces &places);
+
+private:
+  JointSums(OpBuilder &b, Location loc, ValueRange elements)
+      : b(b), loc(loc), elements(elements) {}
+  /// The registers that go to one place, by their offsets along what places
+  /// depend on.
+  llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<unsigned>>
+  getGroups() const;
+  /// The sum of the lanes', in all of them.
+  Value addLanes(Value value);
+
+  OpBuilder &b;
+  Location loc;
+  ValueRange elements;
+  SmallVector<int64_t> offsets[2];
+  /// Along which dimensions places differ.
+  bool differs[2] = {false, false};
+  /// Lanes that hold what else goes to the same place, and those that hold the
+  /// same: masks.
+  SmallVector<int64_t> summed, equal;
+};
+} // namespace
+
+FailureOr<JointSums> JointSums::get(tile::ScatterOp op,
+                                    ConversionPatternRewriter &b,
+                                    ValueRange elements) {
+  RankedTensorType tile = op.getValue().getType();
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  JointSums sums(b, op.getLoc(), elements);
+  for (int64_t dim : {0, 1}) {
+    sums.offsets[dim] = layout.getOffsets(tile.getShape(), dim);
+    for (Value index : op.getIndices())
+      if (auto type = dyn_cast<RankedTensorType>(index.getType()))
+        sums.differs[dim] |= type.getDimSize(dim) != 1;
+    bool isReplicated = tile.getDimSize(dim) == 1;
+    if (sums.differs[dim] && !isReplicated)
+      continue;
+    FailureOr<SmallVector<int64_t>> lanes = layout.getLanesOfPeriod(dim);
+    if (failed(lanes) || (isReplicated && dim == 0))
+      return op.emitOpError("adds tiles of several rows only, which threads "
+                            "part among each other; found ")
+             << tile;
+    llvm::append_range(isReplicated ? sums.equal : sums.summed, *lanes);
+  }
+  return sums;
+}
+
+llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<unsigned>>
+JointSums::getGroups() const {
+  llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<unsigned>> groups;
+  for (unsigned index = 0; index < elements.size(); ++index)
+    groups[{differs[0] ? offsets[0][index] : 0,
+            differs[1] ? offsets[1][index] : 0}]
+        .push_back(index);
+  return groups;
+}
+
+Value JointSums::addLanes(Value value) {
+  for (int64_t lane : summed)
+    value =
+        arith::AddFOp::create(b, loc, value,
+                              emitShuffle(b, loc, value, NVVM::ShflKind::bfly,
+                                          emitI32(b, loc, lane)));
+  return value;
+}
+
+SmallVector<JointSums::Sum> JointSums::add(tile::ScatterOp op,
+                                           ScatterLowering::OpAdaptor adaptor,
+                                           SinglePlaces &places) {
+  bool isJoint = !summed.empty();
+  Value isFirst;
+  int64_t others = 0;
+  for (int64_t lane : llvm::concat<int64_t>(summed, equal))
+    others |= lane;
+  if (others) {
+    Value lane = arith::AndIOp::create(b, loc, emitThread(b, loc),
+                                       emitI32(b, loc, others));
+    isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
+                                    emitI32(b, loc, 0));
+  }
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  SmallVector<Sum> sums;
+  for (auto &[offset, group] : getGroups()) {
+    // The mask is of places where each element has one, else of summands.
+    Value mask = isJoint ? Value() : op.getMask(), sum;
+    for (unsigned index : group) {
+      Value value = elements[index];
+      if (isJoint && op.getMask())
+        value = arith::SelectOp::create(
+            b, loc, places.select(op.getMask(), adaptor.getMask(), index),
+            value, zero);
+      sum = sum ? arith::AddFOp::create(b, loc, sum, value).getResult() : value;
+    }
+    Place place = places.get(group.front(), op.getIndices(),
+                             adaptor.getIndices(), mask, adaptor.getMask());
+    if (isFirst)
+      place.predicate =
+          place.predicate
+              ? arith::AndIOp::create(b, loc, place.predicate, isFirst)
+                    .getResult()
+              : isFirst;
+    sums.push_back({place, addLanes(sum)});
+  }
+  return sums;
+}
+
+LogicalResult
+GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
+  if (failed(view))
+    return failure();
+  RankedTensorType tile = op.getResult().getType();
+  auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
+  SinglePlaces places(rewriter, loc, *view, tile, coordinates);
+  SmallVector<Value> elements;
+  for (int64_t index = 0; index < type.getNumElements(); ++index) {
+    Place place = places.get(index, op.getIndices(), adaptor.getIndices(),
+                             op.getMask(), adaptor.getMask());
+    Value value = emitLoad(rewriter, loc, place, getMemoryType(*view));
+    elements.push_back(fromMemory(rewriter, loc, value, tile.getElementType()));
+  }
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+  return success();
+}
+
+/// Lanes that hold the same element write it all.
+LogicalResult
+ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
+                                 ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
+  if (failed(view))
+    return failure();
+  SinglePlaces places(rewriter, loc, *view, op.getValue().getType(),
+                      coordinates);
+  auto elements =
+      vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
+  if (op.getAdd()) {
+    FailureOr<JointSums> sums =
+        JointSums::get(op, rewriter, elements.getResults());
+    if (failed(sums))
+      return failure();
+    for (const JointSums::Sum &sum : sums->add(op, adaptor, places))
+      emitAdd(rewriter, loc, sum.place, sum.value);
+    rewriter.eraseOp(op);
+    return success();
+  }
+  for (auto [index, value] : llvm::enumerate(elements.getResults())) {
+    Place place = places.get(index, op.getIndices(), adaptor.getIndices(),
+                             op.getMask(), adaptor.getMask());
+    emitStore(rewriter, loc, place, toMemory(rewriter, loc, value));
+  }
+  rewriter.eraseOp(op);
+  return success();
+}
+
+void fovea::populateSinglePlacePatterns(RewritePatternSet &patterns,
+                                        const TypeConverter &converter,
+                                        Coordinates &coordinates) {
+  patterns.add<GatherLowering, ScatterLowering>(
+      converter, patterns.getContext(), coordinates);
+}

@@ -1,0 +1,89 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
+
+// One place for all: a thread's eight elements (two rows of four columns, alike here), then those of the warp's lanes, of
+// which the first one adds them; each warp for itself.
+// CHECK-LABEL: gpu.func @all
+// CHECK-COUNT-4: arith.select
+// CHECK: arith.addf
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK-COUNT-1: red.global.add.f32
+// CHECK-NOT: red.global.add.f32
+// CHECK: gpu.return
+!tile = tensor<32x16xf32, #warp.mma_sync<warps = 2>>
+gpu.module @m {
+  launch.abi @all target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 2>)
+    tensors([#launch.tensor<"o", accumulate, tensor<1xf32>, ["A"], 4>]) parameters([#launch.memref<"o", [0]>, #launch.scalar<"x", f32>])
+    grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @all(%o: memref<1xf32>, %x: f32) kernel {
+    %c0 = arith.constant 0 : index
+    %t = tile.broadcast %x : f32 to !tile
+    %c = tile.iota dim 1 : tensor<1x16xi32, #warp.mma_sync<warps = 2>>
+    %last = arith.constant dense<15> : tensor<1x16xi32, #warp.mma_sync<warps = 2>>
+    %keep = arith.cmpi slt, %c, %last : tensor<1x16xi32, #warp.mma_sync<warps = 2>>
+    tile.scatter add %t, %o[%c0] mask(%keep : tensor<1x16xi1, #warp.mma_sync<warps = 2>>) : !tile, memref<1xf32>[index]
+    gpu.return
+  }
+}
+
+// -----
+
+// A place for each row: two rows a thread, of which four lanes have a share.
+// CHECK-LABEL: gpu.func @rows
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK-COUNT-2: red.global.add.f32
+// CHECK-NOT: red.global.add.f32
+// CHECK: gpu.return
+!tile = tensor<32x16xf32, #warp.mma_sync<warps = 2>>
+gpu.module @m {
+  launch.abi @rows target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 2>)
+    tensors([#launch.tensor<"o", accumulate, tensor<?xf32>, ["A"], 4>]) parameters([#launch.memref<"o", [0]>, #launch.scalar<"x", f32>])
+    grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @rows(%o: memref<?xf32>, %x: f32) kernel {
+    %t = tile.broadcast %x : f32 to !tile
+    %r = tile.iota dim 0 : tensor<32x1xi32, #warp.mma_sync<warps = 2>>
+    tile.scatter add %t, %o[%r] : !tile, memref<?xf32>[tensor<32x1xi32, #warp.mma_sync<warps = 2>>]
+    gpu.return
+  }
+}
+
+// -----
+
+// A place for each pair: each thread adds what it holds.
+// CHECK-LABEL: gpu.func @pairs
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK-COUNT-8: red.global.add.f32
+// CHECK-NOT: red.global.add.f32
+// CHECK: gpu.return
+!tile = tensor<32x16xf32, #warp.mma_sync<warps = 2>>
+gpu.module @m {
+  launch.abi @pairs target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 2>)
+    tensors([#launch.tensor<"o", accumulate, tensor<?x?xf32>, ["A", "B"], 4>]) parameters([#launch.memref<"o", [0, 1]>, #launch.scalar<"x", f32>])
+    grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @pairs(%o: memref<?x?xf32>, %x: f32) kernel {
+    %t = tile.broadcast %x : f32 to !tile
+    %r = tile.iota dim 0 : tensor<32x1xi32, #warp.mma_sync<warps = 2>>
+    %c = tile.iota dim 1 : tensor<1x16xi32, #warp.mma_sync<warps = 2>>
+    tile.scatter add %t, %o[%r, %c] : !tile, memref<?x?xf32>[tensor<32x1xi32, #warp.mma_sync<warps = 2>>, tensor<1x16xi32, #warp.mma_sync<warps = 2>>]
+    gpu.return
+  }
+}
+
+// -----
+
+// Each warp holds all of such a tile, and would add it.
+!tile = tensor<1x16xf32, #warp.mma_sync<warps = 2>>
+gpu.module @m {
+  launch.abi @row target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 2>)
+    tensors([#launch.tensor<"o", accumulate, tensor<?xf32>, ["A"], 4>]) parameters([#launch.memref<"o", [0]>, #launch.scalar<"x", f32>])
+    grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @row(%o: memref<?xf32>, %x: f32) kernel {
+    %t = tile.broadcast %x : f32 to !tile
+    %c = tile.iota dim 1 : tensor<1x16xi32, #warp.mma_sync<warps = 2>>
+    // expected-error@+2 {{adds tiles of several rows only, which threads part among each other; found 'tensor<1x16xf32, #warp.mma_sync<warps = 2>>'}}
+    // expected-error@+1 {{failed to legalize operation 'tile.scatter'}}
+    tile.scatter add %t, %o[%c] : !tile, memref<?xf32>[tensor<1x16xi32, #warp.mma_sync<warps = 2>>]
+    gpu.return
+  }
+}

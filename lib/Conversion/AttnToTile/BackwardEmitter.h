@@ -74,6 +74,20 @@ public:
   mlir::LogicalResult emit();
 
 private:
+  /// Operands of attn.backward by number.
+  enum Operand : unsigned {
+    kQ,
+    kK,
+    kV,
+    kO,
+    kLse,
+    kOutputGradient,
+    kLseGradient
+  };
+  /// Columns of a product for dQ: few, so that who adds them up needs few
+  /// registers.
+  static constexpr int64_t kPartColumns = 64;
+
   /// One tile of scores, and what it is computed from: queries and output
   /// gradients, with what the rows' LSE adds to exponents and D.
   struct ScoreBlock {

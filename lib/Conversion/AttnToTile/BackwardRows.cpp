@@ -1,0 +1,137 @@
+//===- BackwardRows.cpp - Queries and keys of a block -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// A value of each query of the block: f32, along the side of the tile of
+/// scores that queries lie along.
+Value BackwardEmitter::loadRowValue(Value memref, Value head, Value row) {
+  OpBuilder &b = kb.builder;
+  bool areRows = part.hasQueryTiles();
+  RankedTensorType type = areRows
+                              ? kb.tileType(getRows(), 1, b.getF32Type())
+                              : kb.tileType(1, getColumns(), b.getF32Type());
+  int64_t dims[] = {areRows ? 2 : -1, areRows ? -1 : 2};
+  return tile::LoadOp::create(b, loc, type, memref,
+                              ValueRange{work.batch, head, row},
+                              /*limit=*/Value(), dims);
+}
+
+/// The same of scratch memory, which is in fragments where dQ's sums are.
+Value BackwardEmitter::loadScratchValue(std::optional<unsigned> number,
+                                        Value head, Value row, StringRef name) {
+  Value value = loadRowValue(scratchArgument(number), head, row);
+  auto load = value.getDefiningOp<tile::LoadOp>();
+  load.setFragments(part.addsQuery);
+  if (part.addsQuery)
+    load.setName(name);
+  return value;
+}
+
+void BackwardEmitter::storeScratchValue(Value value,
+                                        std::optional<unsigned> number,
+                                        Value head, Value row, StringRef name) {
+  auto store = tile::StoreOp::create(
+      kb.builder, loc, value, scratchArgument(number),
+      ValueRange{work.batch, head, row}, ArrayRef<int64_t>{2, -1},
+      kb.builder.getStringAttr(name));
+  store.setFragments(part.addsQuery);
+}
+
+/// Weights are exp2(log2(e) s + this): of rows that see nothing, 0.
+Value BackwardEmitter::emitExponents(Value rows) {
+  OpBuilder &b = kb.builder;
+  Value none = splatLike(rows, -std::numeric_limits<double>::infinity());
+  Value offset = arith::MulFOp::create(b, loc, rows,
+                                       splatLike(rows, -llvm::numbers::log2e));
+  return arith::SelectOp::create(b, loc, emitSeesNothing(rows), none, offset);
+}
+
+Value BackwardEmitter::emitSeesNothing(Value rows) {
+  return arith::CmpFOp::create(
+      kb.builder, loc, arith::CmpFPredicate::OEQ, rows,
+      splatLike(rows, -std::numeric_limits<double>::infinity()));
+}
+
+Value BackwardEmitter::splatLike(Value tile, double value) {
+  return arith::ConstantOp::create(
+      kb.builder, loc,
+      DenseElementsAttr::get(cast<ShapedType>(tile.getType()), float(value)));
+}
+
+void BackwardEmitter::loadQueries(ScoreBlock &block,
+                                  bool needsOutputGradients) {
+  int64_t count = part.hasQueryTiles() ? getRows() : getColumns();
+  block.queries = kb.loadHead(q, work.batch, block.head, block.query, 0, count,
+                              headDim, /*limit=*/Value(), "q");
+  if (needsOutputGradients)
+    block.outputGradients =
+        kb.loadHead(outputGradient, work.batch, block.head, block.query, 0,
+                    count, valueHeadDim, /*limit=*/Value(), "do");
+  if (!part.addsQuery)
+    block.exponents = emitExponents(loadRowValue(lse, block.head, block.query));
+}
+
+void BackwardEmitter::loadKeys(ScoreBlock &block) {
+  int64_t count = part.hasQueryTiles() ? getColumns() : getRows();
+  // Their pairs are masked, and 0 times NaN is NaN: they are made zero.
+  block.keys = kb.loadHead(k, work.batch, keyHead, block.key, 0, count, headDim,
+                           keyLimit, "k");
+  block.values = kb.loadHead(v, work.batch, keyHead, block.key, 0, count,
+                             valueHeadDim, keyLimit, "v");
+  if (!part.addsQuery)
+    return;
+  if (headDim <= kPartColumns) {
+    block.keyParts = {block.keys};
+    return;
+  }
+  for (int64_t column = 0; column < headDim; column += kPartColumns)
+    block.keyParts.push_back(
+        kb.loadHead(k, work.batch, keyHead, block.key, column, count,
+                    std::min(headDim - column, kPartColumns), keyLimit,
+                    "kq." + std::to_string(column / kPartColumns)));
+}
+
+Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  int64_t count = getRows();
+  auto loadWide = [&](Value memref) -> Value {
+    Value tile = kb.loadHead(memref, work.batch, block.head, block.query, 0,
+                             count, valueHeadDim, /*limit=*/Value(), "");
+    RankedTensorType wide = kb.tileType(count, valueHeadDim, b.getF32Type());
+    return tile.getType() == wide
+               ? tile
+               : arith::ExtFOp::create(b, loc, wide, tile).getResult();
+  };
+  Value products =
+      arith::MulFOp::create(b, loc, loadWide(o), loadWide(outputGradient));
+  Value sum =
+      tile::ReduceOp::create(b, loc, kb.tileType(count, 1, b.getF32Type()),
+                             tile::ReduceKind::Add, 1, products);
+  if (op.getLseGradient())
+    sum = arith::SubFOp::create(b, loc, sum,
+                                loadRowValue(kb.operandArgument(kLseGradient),
+                                             block.head, block.query));
+  // Rows that see nothing have no gradient, whatever LSE's is.
+  Value rows = loadRowValue(lse, block.head, block.query);
+  sum = arith::SelectOp::create(b, loc, emitSeesNothing(rows),
+                                splatLike(sum, 0.0), sum);
+  if (part.storesDelta)
+    storeScratchValue(sum, scratch.delta, block.head, block.query, "delta");
+  if (part.storesDelta && scratch.exponents)
+    storeScratchValue(emitExponents(rows), scratch.exponents, block.head,
+                      block.query, "exponents");
+  return sum;
+}

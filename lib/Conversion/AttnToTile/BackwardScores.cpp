@@ -1,0 +1,243 @@
+//===- BackwardScores.cpp - Scores and derivatives by them ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardEmitter.h"
+
+#include "Dropout.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fovea;
+
+Value BackwardEmitter::broadcastRows(Value rows) {
+  return tile::BroadcastOp::create(kb.builder, loc,
+                                   scoreType(kb.builder.getF32Type()), rows);
+}
+
+Value BackwardEmitter::round(Value tile) {
+  return arith::TruncFOp::create(kb.builder, loc, scoreType(element), tile);
+}
+
+Value BackwardEmitter::product(StringRef name, Value a, Value c, Value sum,
+                               bool transposeB, bool transposeA) {
+  return tile::DotOp::create(kb.builder, loc, a, c, sum, transposeA, transposeB,
+                             kb.builder.getStringAttr(name));
+}
+
+/// Which pairs of the block count, a tile of i1: mask_mod shows them, and the
+/// query and the key exist.
+FailureOr<Value> BackwardEmitter::emitKeep(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  RegionContext context = makeContext(block);
+  RegionToTile places(b, context);
+  auto exists = [&](Value tile, Value count) {
+    Value narrow = arith::IndexCastOp::create(b, loc, b.getI32Type(), count);
+    Value counts = tile::BroadcastOp::create(b, loc, tile.getType(), narrow);
+    Value is =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, tile, counts);
+    return places.toFullTile(loc, is);
+  };
+  Value keep = exists(places.getKeyTile(loc), keys);
+  if (!part.hasQueryTiles())
+    keep = arith::AndIOp::create(b, loc, keep,
+                                 exists(places.getQueryTile(loc), queries));
+  if (op.getMaskMod().empty())
+    return keep;
+  FailureOr<Value> shown =
+      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
+  if (failed(shown))
+    return failure();
+  return arith::AndIOp::create(b, loc, keep, *shown).getResult();
+}
+
+/// -inf for what does not count, where the block has such.
+FailureOr<Value> BackwardEmitter::emitVisible(const ScoreBlock &block,
+                                              Value exponent) {
+  OpBuilder &b = kb.builder;
+  auto branch = scf::IfOp::create(b, loc, exponent.getType(), block.partial,
+                                  /*addThenBlock=*/true,
+                                  /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  FailureOr<Value> keep = emitKeep(block);
+  if (failed(keep))
+    return failure();
+  Value hidden = arith::SelectOp::create(
+      b, loc, *keep, exponent,
+      splatScore(-std::numeric_limits<double>::infinity()));
+  scf::YieldOp::create(b, loc, hidden);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, loc, exponent);
+  return branch.getResult(0);
+}
+
+Value BackwardEmitter::emitScore(Value products) {
+  OpBuilder &b = kb.builder;
+  Value scale;
+  if (std::optional<double> constant = op.getConstantScale())
+    scale = splatScore(*constant);
+  else
+    scale = broadcastRows(kb.operandArgument(op.getFirstVariantOperand()));
+  return arith::MulFOp::create(b, loc, products, scale);
+}
+
+Value BackwardEmitter::emitDropout(const ScoreBlock &block) {
+  if (!op.getDropoutAttr())
+    return {};
+  bool areRows = part.hasQueryTiles();
+  Value isKept = emitIsKept(
+      kb, op, emitDropoutStream(kb, op, work.batch, block.head),
+      areRows ? block.query : block.key, areRows ? block.key : block.query,
+      getRows(), getColumns(), /*keyDim=*/areRows ? 1 : 0);
+  constexpr double kSteps = attn::AttentionOpInterface::kDropoutSteps;
+  return arith::SelectOp::create(
+      kb.builder, loc, isKept,
+      splatScore(kSteps / (kSteps - op.getDroppedShare())), splatScore(0.0));
+}
+
+Value BackwardEmitter::emitPairProduct(StringRef name, Value ofQueries,
+                                       Value ofKeys) {
+  bool areRows = part.hasQueryTiles();
+  return product(name, areRows ? ofQueries : ofKeys,
+                 areRows ? ofKeys : ofQueries, splatScore(0.0),
+                 /*transposeB=*/true);
+}
+
+FailureOr<BackwardEmitter::Weights>
+BackwardEmitter::emitWeights(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  Weights result;
+  Value products = result.products =
+      emitPairProduct("s", block.queries, block.keys);
+  // What is on chip is read when it is needed.
+  Value exponents = block.exponents;
+  if (part.addsQuery)
+    exponents = loadScratchValue(scratch.exponents, block.head, block.query,
+                                 "exponents");
+  Value score = result.score = emitScore(products);
+  bool isModified = !op.getScoreMod().empty();
+  if (isModified) {
+    RegionContext context = makeContext(block);
+    FailureOr<SmallVector<Value>> modified =
+        RegionToTile(b, context).cloneScores(op.getScoreMod(), score);
+    if (failed(modified))
+      return failure();
+    score = modified->front();
+  }
+  // Of what is hidden the exponent is selected, whatever it is. A plain score's
+  // scale is a factor there.
+  double factorOfExponent = llvm::numbers::log2e;
+  std::optional<double> scale = op.getConstantScale();
+  bool isPlain = !isModified && scale;
+  if (isPlain)
+    factorOfExponent *= *scale;
+  Value exponent = math::FmaOp::create(b, loc, isPlain ? products : score,
+                                       splatScore(factorOfExponent),
+                                       broadcastRows(exponents));
+  FailureOr<Value> visible = emitVisible(block, exponent);
+  if (failed(visible))
+    return failure();
+  Value kept = result.weight = math::Exp2Op::create(b, loc, *visible);
+  result.factor = emitDropout(block);
+  if (result.factor)
+    kept = arith::MulFOp::create(b, loc, kept, result.factor);
+  result.rounded = round(kept);
+  // Where registers are short, half of them carry the weights.
+  if (part.addsQuery && !part.keepsGradients && !result.factor)
+    result.weight = arith::ExtFOp::create(b, loc, scoreType(b.getF32Type()),
+                                          result.rounded);
+  return result;
+}
+
+FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
+                                                const Weights &weights,
+                                                Value byWeight) {
+  OpBuilder &b = kb.builder;
+  Value delta = block.delta;
+  if (part.addsQuery)
+    delta = loadScratchValue(scratch.delta, block.head, block.query, "delta");
+  if (weights.factor)
+    byWeight = arith::MulFOp::create(b, loc, byWeight, weights.factor);
+  Value gradient = arith::MulFOp::create(
+      b, loc, weights.weight,
+      arith::SubFOp::create(b, loc, byWeight, broadcastRows(delta)));
+  Contributions contributions;
+  if (part.sums)
+    contributions = {sums.getCaptureMemory(kb),
+                     emitCounted(block, weights.weight)};
+  if (!op.getScoreMod().empty()) {
+    RegionContext context = makeContext(block);
+    context.contributions = &contributions;
+    FailureOr<SmallVector<Value>> passed =
+        RegionToTile(b, context)
+            .cloneScores(op.getScoreGradient(), {weights.score, gradient});
+    if (failed(passed))
+      return failure();
+    // What has no weight has no influence, even if its derivative is infinite.
+    Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                         weights.weight, splatScore(0.0));
+    gradient = arith::SelectOp::create(b, loc, counts, passed->front(),
+                                       splatScore(0.0));
+  }
+  if (part.sums && op.getScaleGradient())
+    tile::ScatterOp::create(
+        b, loc, arith::MulFOp::create(b, loc, gradient, weights.products),
+        sums.getMemory(kb, op.getScaleGradient()), kb.constant(0),
+        contributions.counts, /*add=*/b.getUnitAttr());
+  return round(gradient);
+}
+
+Value BackwardEmitter::emitCounted(const ScoreBlock &block, Value weight) {
+  OpBuilder &b = kb.builder;
+  RegionContext context = makeContext(block);
+  RegionToTile places(b, context);
+  Value rows = places.getQueryTile(loc);
+  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), queries);
+  Value exists = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::slt, rows,
+      tile::BroadcastOp::create(b, loc, rows.getType(), count));
+  Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                       weight, splatScore(0.0));
+  return arith::AndIOp::create(b, loc, counts, places.toFullTile(loc, exists));
+}
+
+/// A sink has the weight exp(sink - lse) and no value.
+void BackwardEmitter::addSinkGradient(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  Value rows = loadRowValue(lse, block.head, block.query);
+  auto type = cast<RankedTensorType>(rows.getType());
+  unsigned operand = op.getSinksMutable().begin()->getOperandNumber();
+  Value sink =
+      memref::LoadOp::create(b, loc, kb.operandArgument(operand), block.head);
+  if (!sink.getType().isF32())
+    sink = arith::ExtFOp::create(b, loc, b.getF32Type(), sink);
+  Value sinks = tile::BroadcastOp::create(b, loc, type, sink);
+  Value exponent =
+      arith::MulFOp::create(b, loc, arith::SubFOp::create(b, loc, sinks, rows),
+                            splatLike(rows, llvm::numbers::log2e));
+  // Nothing is known of a row that sees nothing: 0, not what exp2(inf) gives.
+  Value weight = arith::SelectOp::create(
+      b, loc, emitSeesNothing(rows), splatLike(rows, 0.0),
+      math::Exp2Op::create(b, loc, exponent));
+  Value share = arith::MulFOp::create(b, loc, weight, block.delta);
+  RegionContext context = makeContext(block);
+  Value places = RegionToTile(b, context).getQueryTile(loc);
+  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), queries);
+  Value exists = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::slt, places,
+      tile::BroadcastOp::create(b, loc, places.getType(), count));
+  tile::ScatterOp::create(b, loc, arith::NegFOp::create(b, loc, share),
+                          sums.getMemory(kb, op.getSinksGradient()), block.head,
+                          exists, /*add=*/b.getUnitAttr());
+}

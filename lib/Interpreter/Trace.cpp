@@ -171,7 +171,8 @@ bool WarpTrace::recordDot(Operation *op, Agent &agent) {
 void WarpTrace::recordComputation(Operation *op, Agent &agent) {
   if (op->getNumResults() != 1 || op->hasTrait<OpTrait::ConstantLike>() ||
       isa<tile::BroadcastOp, tile::IotaOp, arith::BitcastOp,
-          warp::ExtractColumnsOp, warp::ConcatColumnsOp>(op))
+          warp::ExtractColumnsOp, warp::ConcatColumnsOp, warp::ConvertLayoutOp>(
+          op))
     return;
   bool isReduction = isa<tile::ReduceOp>(op);
   auto type = dyn_cast<RankedTensorType>(

@@ -9,6 +9,8 @@
 #include "SharedAccess.h"
 #include "TileSupport.h"
 
+#include "fovea/Dialect/Warp/IR/WarpPlaces.h"
+
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
@@ -384,6 +386,29 @@ static LogicalResult executeExtractColumns(Operation *op, Frame &frame) {
   return success();
 }
 
+/// Threads are not told apart here: only a new order of columns shows.
+static LogicalResult executeConvertLayout(Operation *op, Frame &frame) {
+  auto convert = cast<warp::ConvertLayoutOp>(op);
+  if (!convert.getPermuted()) {
+    frame.set(convert.getResult(), frame.get(convert.getSource()));
+    return success();
+  }
+  SmallVector<int64_t> order = warp::getFreePermutation(
+      convert.getSource().getType(), convert.getType());
+  const Array &source = frame.getArray(convert.getSource());
+  auto result = makeTile(frame, convert.getType());
+  int64_t rows = result->getShape()[0], columns = result->getShape()[1];
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        result->data<T>()[r * columns + c] =
+            source.data<T>()[r * columns + order[c]];
+  });
+  frame.set(convert.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
 static LogicalResult executeConcatColumns(Operation *op, Frame &frame) {
   auto concat = cast<warp::ConcatColumnsOp>(op);
   auto result = makeTile(frame, concat.getType());
@@ -420,4 +445,5 @@ void fovea::interp::registerWarpHandlers(InterpreterRegistry &registry) {
   registry.add<warp::BeginSumOp>(executeBeginSum);
   registry.add<warp::ExtractColumnsOp>(executeExtractColumns);
   registry.add<warp::ConcatColumnsOp>(executeConcatColumns);
+  registry.add<warp::ConvertLayoutOp>(executeConvertLayout);
 }

@@ -177,6 +177,14 @@ void TileToWarpPass::convertStaged(tile::LoadOp load) {
   load.replaceAllUsesWith(local);
 }
 
+/// Whether a first operand of such elements may be computed: the unit has a
+/// layout for it, whatever warps there are.
+static bool readsComputed(plan::MatrixUnitAttrInterface unit, int64_t bits) {
+  auto ignore = [&] { return InFlightDiagnostic(); };
+  Attribute accumulator = unit.getLayout(ignore, unit.getGroupWarps());
+  return accumulator && unit.getOperandLayout(accumulator, bits);
+}
+
 LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
   Value right = getBuffer(dot.getB());
   if (!right)
@@ -192,7 +200,7 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
   int64_t bits = dot.getA().getType().getElementTypeBitWidth();
   auto a = dot.getA().getDefiningOp<tile::LoadOp>();
   if (!left) {
-    if (!unit.accumulatesInMemory() && !unit.takesAccumulators(bits))
+    if (!unit.accumulatesInMemory() && !readsComputed(unit, bits))
       return dot.emitError("first operand of a dot is computed, and ")
              << unit << " reads no operands of " << bits
              << " bits as they are computed: it must be loaded from memory or "

@@ -187,6 +187,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   Coordinates coordinates;
   populateTilePatterns(patterns, converter, coordinates);
   populateDiagonalPatterns(patterns, converter);
+  populateLayoutPatterns(patterns, converter);
   populateRandomPatterns(patterns, converter);
   VectorLoads ways;
   if (splitVectorLoads)

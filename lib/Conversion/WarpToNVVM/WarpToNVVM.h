@@ -217,6 +217,8 @@ void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
                            const WaitCounts &counts);
 void populateColumnPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
+void populateLayoutPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter);
 
 /// In which code vectors of many registers are loaded, of which most are plain:
 /// they exist whole and lie side by side.

@@ -15,6 +15,16 @@ using namespace fovea::warp;
 
 using EmitError = function_ref<InFlightDiagnostic()>;
 
+/// Of fragments: elements of 16 bits lie in an operand as they do in an
+/// accumulator, others in words of their own.
+static Attribute getFragmentOperand(Attribute accumulator, int64_t bits) {
+  if (bits == 16)
+    return accumulator;
+  if (!OperandAttr::isFor(bits))
+    return {};
+  return OperandAttr::get(accumulator.getContext(), accumulator, bits);
+}
+
 //===----------------------------------------------------------------------===//
 // mma.sync
 //===----------------------------------------------------------------------===//
@@ -32,6 +42,10 @@ bool MmaSyncUnitAttr::isAsynchronous() const { return false; }
 Attribute MmaSyncUnitAttr::getLayout(EmitError emitError, int64_t warps) const {
   return MmaSyncAttr::getChecked(emitError, getContext(), warps);
 }
+Attribute MmaSyncUnitAttr::getOperandLayout(Attribute accumulator,
+                                            int64_t elementBits) const {
+  return getFragmentOperand(accumulator, elementBits);
+}
 
 //===----------------------------------------------------------------------===//
 // wgmma
@@ -48,6 +62,10 @@ bool WgmmaUnitAttr::takesOnes() const { return true; }
 Attribute WgmmaUnitAttr::getLayout(EmitError emitError, int64_t warps) const {
   return WgmmaAttr::getChecked(emitError, getContext(),
                                warps / getGroupWarps());
+}
+Attribute WgmmaUnitAttr::getOperandLayout(Attribute accumulator,
+                                          int64_t elementBits) const {
+  return getFragmentOperand(accumulator, elementBits);
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,15 +15,20 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// Rows and columns of one block, and of the fragment that a thread holds of it.
-static constexpr int64_t kBlockRows = 16, kBlockColumns = 8;
-static constexpr int64_t kRowsApart = 8, kNeighbours = 2;
+// Rows of one block, and those of the fragment that a thread holds of it.
+static constexpr int64_t kBlockRows = 16, kRowsApart = 8;
+// Lanes that share a row of a block, and columns that each of them holds there
+// of an accumulator and of operands of 16 bits: side by side.
+static constexpr int64_t kQuad = 4, kNeighbours = 2;
 
 namespace {
 /// Rows of a tile go to `warps` warps in equal consecutive parts; each part is
-/// kept in blocks of 16x8. mma.sync and wgmma have this in common.
+/// kept in blocks of 16 rows and `neighbours` columns for each lane of a quad.
+/// mma.sync and wgmma have this in common.
 struct Fragments {
-  int64_t warps;
+  int64_t warps, neighbours = kNeighbours;
+
+  int64_t getBlockColumns() const { return kQuad * neighbours; }
 
   LogicalResult verify(ArrayRef<int64_t> shape, int64_t rows,
                        function_ref<InFlightDiagnostic()> emitError) const;
@@ -39,13 +44,14 @@ struct Extents {
 };
 } // namespace
 
-static Extents getExtents(ArrayRef<int64_t> shape, int64_t warps) {
+static Extents getExtents(ArrayRef<int64_t> shape, const Fragments &fragments) {
   Extents extents = {1, 1, 1, 1};
   if (shape[0] != 1)
-    extents.rowBlocks = shape[0] / (kBlockRows * warps), extents.rows = 2;
+    extents.rowBlocks = shape[0] / (kBlockRows * fragments.warps),
+    extents.rows = 2;
   if (shape[1] != 1)
-    extents.columnBlocks = shape[1] / kBlockColumns,
-    extents.columns = kNeighbours;
+    extents.columnBlocks = shape[1] / fragments.getBlockColumns(),
+    extents.columns = fragments.neighbours;
   return extents;
 }
 
@@ -57,27 +63,28 @@ Fragments::verify(ArrayRef<int64_t> shape, int64_t rows,
   if (shape[0] != 1 && shape[0] % rows != 0)
     return emitError() << "rows must be 1 or a multiple of " << rows << " for "
                        << warps << " warps, found " << shape[0];
-  if (shape[1] != 1 && shape[1] % kBlockColumns != 0)
-    return emitError() << "columns must be 1 or a multiple of " << kBlockColumns
-                       << ", found " << shape[1];
+  if (shape[1] != 1 && shape[1] % getBlockColumns() != 0)
+    return emitError() << "columns must be 1 or a multiple of "
+                       << getBlockColumns() << ", found " << shape[1];
   return success();
 }
 
 int64_t Fragments::getNumElements(ArrayRef<int64_t> shape) const {
-  Extents e = getExtents(shape, warps);
+  Extents e = getExtents(shape, *this);
   return e.rowBlocks * e.columnBlocks * e.rows * e.columns;
 }
 
 SmallVector<int64_t> Fragments::getOffsets(ArrayRef<int64_t> shape,
                                            int64_t dim) const {
-  Extents e = getExtents(shape, warps);
+  Extents e = getExtents(shape, *this);
   SmallVector<int64_t> offsets;
   for (int64_t rowBlock = 0; rowBlock < e.rowBlocks; ++rowBlock)
     for (int64_t columnBlock = 0; columnBlock < e.columnBlocks; ++columnBlock)
       for (int64_t row = 0; row < e.rows; ++row)
         for (int64_t column = 0; column < e.columns; ++column)
-          offsets.push_back(dim == 0 ? rowBlock * kBlockRows + row * kRowsApart
-                                     : columnBlock * kBlockColumns + column);
+          offsets.push_back(dim == 0
+                                ? rowBlock * kBlockRows + row * kRowsApart
+                                : columnBlock * getBlockColumns() + column);
   return offsets;
 }
 
@@ -90,10 +97,10 @@ Value Fragments::emitBase(OpBuilder &builder, Location loc, Value thread,
     return constant(0);
   Value lane = arith::RemUIOp::create(builder, loc, thread, constant(kLanes));
   if (dim == 1) {
-    Value column = arith::RemUIOp::create(builder, loc, lane, constant(4));
-    return arith::MulIOp::create(builder, loc, column, constant(kNeighbours));
+    Value column = arith::RemUIOp::create(builder, loc, lane, constant(kQuad));
+    return arith::MulIOp::create(builder, loc, column, constant(neighbours));
   }
-  Value row = arith::DivUIOp::create(builder, loc, lane, constant(4));
+  Value row = arith::DivUIOp::create(builder, loc, lane, constant(kQuad));
   Value warp = arith::DivUIOp::create(builder, loc, thread, constant(kLanes));
   Value first =
       arith::MulIOp::create(builder, loc, warp, constant(shape[0] / warps));
@@ -101,7 +108,7 @@ Value Fragments::emitBase(OpBuilder &builder, Location loc, Value thread,
 }
 
 static int64_t getFragmentPeriod(int64_t dim) {
-  return dim == 0 ? kRowsApart : kBlockColumns;
+  return dim == 0 ? kRowsApart : Fragments{1}.getBlockColumns();
 }
 
 /// The eight lanes that share a column of a block, or the four that share a
@@ -225,4 +232,80 @@ FailureOr<SmallVector<int64_t>> WgmmaAttr::getLanesOfPeriod(int64_t dim) const {
 FailureOr<SmallVector<int64_t>>
 WgmmaAttr::getReductionLanes(int64_t dim) const {
   return ::getReductionLanes(dim, kGroupWarps * getGroups());
+}
+
+//===----------------------------------------------------------------------===//
+// Operands of other widths
+//===----------------------------------------------------------------------===//
+
+// Bits of a register, which neighbours fill.
+static constexpr int64_t kWordBits = 32;
+
+static Fragments getFragments(OperandAttr layout) {
+  return {layout.getRowsLayout().getRowWarps(),
+          kWordBits / layout.getElementBits()};
+}
+
+LogicalResult OperandAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  Attribute of, int64_t elementBits) {
+  auto rows = dyn_cast_if_present<ThreadLayoutAttrInterface>(of);
+  if (!rows || rows.getFragmentWarps() == 0)
+    return emitError() << "'of' must be the layout of an accumulator in "
+                          "registers, found "
+                       << of;
+  if (!isFor(elementBits))
+    return emitError() << "'element_bits' must be 8 or 32, found "
+                       << elementBits;
+  return success();
+}
+
+ThreadLayoutAttrInterface OperandAttr::getRowsLayout() const {
+  return cast<ThreadLayoutAttrInterface>(getOf());
+}
+
+LogicalResult OperandAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type element,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (failed(tile::verifyRegisterTile(shape, emitError)) ||
+      failed(cast<VerifiableTensorEncoding>(getOf()).verifyEncoding(
+          {shape[0], 1}, element, emitError)))
+    return failure();
+  Fragments fragments = getFragments(*this);
+  return fragments.verify(shape, kBlockRows * fragments.warps, emitError);
+}
+
+int64_t OperandAttr::getNumElements(ArrayRef<int64_t> shape) const {
+  return getFragments(*this).getNumElements(shape);
+}
+
+SmallVector<int64_t> OperandAttr::getOffsets(ArrayRef<int64_t> shape,
+                                             int64_t dim) const {
+  return getFragments(*this).getOffsets(shape, dim);
+}
+
+Value OperandAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
+                            ArrayRef<int64_t> shape, int64_t dim) const {
+  return getFragments(*this).emitBase(builder, loc, thread, shape, dim);
+}
+
+int64_t OperandAttr::getGroupRows(ArrayRef<int64_t> shape) const {
+  return getRowsLayout().getGroupRows(shape);
+}
+
+int64_t OperandAttr::getRowWarps() const {
+  return getRowsLayout().getRowWarps();
+}
+
+int64_t OperandAttr::getPeriod(int64_t dim) const {
+  return dim == 0 ? kRowsApart : getFragments(*this).getBlockColumns();
+}
+
+FailureOr<SmallVector<int64_t>>
+OperandAttr::getLanesOfPeriod(int64_t dim) const {
+  return getFragmentLanes(dim);
+}
+
+FailureOr<SmallVector<int64_t>>
+OperandAttr::getReductionLanes(int64_t dim) const {
+  return ::getReductionLanes(dim, getRowWarps());
 }

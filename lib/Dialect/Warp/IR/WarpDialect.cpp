@@ -9,6 +9,7 @@
 #include "CopyVerifier.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Dialect/Warp/IR/WarpPlaces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -465,6 +466,34 @@ OpFoldResult ConcatColumnsOp::fold(FoldAdaptor adaptor) {
     value = splat.getSplatValue<Attribute>();
   }
   return value ? DenseElementsAttr::get(getType(), value) : OpFoldResult();
+}
+
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
+  // Of one layout the free permutation changes nothing, too.
+  if (getSource().getType() == getType())
+    return getSource();
+  // There, and on: not where columns have changed their places.
+  auto before = getSource().getDefiningOp<ConvertLayoutOp>();
+  if (!before || before.getPermuted() || getPermuted())
+    return {};
+  getSourceMutable().assign(before.getSource());
+  return getResult();
+}
+
+LogicalResult ConvertLayoutOp::verify() {
+  for (RankedTensorType type : {getSource().getType(), getType()})
+    if (!WarpPlaces::isFor(type))
+      return emitOpError("needs layouts that part rows among warps, found ")
+             << type;
+  auto getWarps = [](RankedTensorType type) {
+    return cast<ThreadLayoutAttrInterface>(type.getEncoding()).getRowWarps();
+  };
+  int64_t from = getWarps(getSource().getType()), to = getWarps(getType());
+  if (from != to)
+    return emitOpError("keeps rows in their warps, found a tile of ")
+           << from << " warps that goes to " << to
+           << ": it must cross through a stream ('tile.stream')";
+  return success();
 }
 
 LogicalResult ConcatColumnsOp::verify() {

@@ -35,6 +35,8 @@ private:
     return classes ? layouts[classes->lookup(value)] : layout;
   }
   bool convert(Value value);
+  /// Computed first operands of dots into the layout that the unit reads.
+  void convertOperands(plan::MatrixUnitAttrInterface unit);
 
   /// Of all tiles, or of those that no role does anything with.
   Attribute layout;
@@ -56,6 +58,25 @@ bool AssignLayoutsPass::convert(Value value) {
                     ? Type(warp::PendingType::get(&getContext(), type))
                     : Type(type));
   return true;
+}
+
+void AssignLayoutsPass::convertOperands(plan::MatrixUnitAttrInterface unit) {
+  getOperation().walk([&](warp::DotOp dot) {
+    auto operand = dyn_cast<RankedTensorType>(dot.getA().getType());
+    if (!operand)
+      return;
+    auto wanted = RankedTensorType::get(
+        operand.getShape(), operand.getElementType(),
+        unit.getOperandLayout(dot.getTileType().getEncoding(),
+                              operand.getElementTypeBitWidth()));
+    if (wanted == operand)
+      return;
+    OpBuilder builder(dot);
+    dot.getAMutable().assign(
+        warp::ConvertLayoutOp::create(builder, dot.getLoc(), wanted, dot.getA(),
+                                      /*permuted=*/UnitAttr()));
+    ++numConversions;
+  });
 }
 
 Attribute AssignLayoutsPass::makeLayout(launch::AbiOp abi, int64_t warps) {
@@ -142,4 +163,5 @@ void AssignLayoutsPass::runOnKernel() {
   });
   if (walk.wasInterrupted())
     return signalPassFailure();
+  convertOperands(abi.getPlan().getUnit());
 }

@@ -57,14 +57,13 @@ def MatrixUnitAttrInterface : AttrInterface<"MatrixUnitAttrInterface"> {
       "::mlir::Attribute", "getLayout",
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
            "int64_t":$warps)>,
-    InterfaceMethod<[{Whether a first operand of such elements has the layout of
-      an accumulator in registers, so that what is computed of one product is
-      the next one's operand as it is.}],
-      "bool", "takesAccumulators", (ins "int64_t":$elementBits), "",
-      /*defaultImplementation=*/[{
-        return $_attr.readsRegisters() &&
-               elementBits == 16;
-      }]>
+    InterfaceMethod<[{The layout of a first operand of such elements that is in
+      registers, with the rows of an accumulator's layout; that layout itself
+      where what is computed of one product is the next one's operand as it is.
+      Null where no such operand is read from registers.}],
+      "::mlir::Attribute", "getOperandLayout",
+      (ins "::mlir::Attribute":$accumulator, "int64_t":$elementBits), "",
+      /*defaultImplementation=*/"return {};">
   ];
 }
 

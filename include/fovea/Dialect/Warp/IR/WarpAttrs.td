@@ -68,8 +68,10 @@ def Warp_MmaSyncAttr : Warp_Attr<"MmaSync", "mma_sync", [
   let parameters = (ins "int64_t":$warps);
   let assemblyFormat = "`<` `warps` `=` $warps `>`";
   let genVerifyDecl = 1;
-  let extraClassDeclaration =
-      "int64_t getFragmentWarps() const { return getWarps(); }";
+  let extraClassDeclaration = [{
+    int64_t getFragmentWarps() const { return getWarps(); }
+    int64_t getRowWarps() const { return getFragmentWarps(); }
+  }];
 }
 
 def Warp_WgmmaAttr : Warp_Attr<"Wgmma", "wgmma", [
@@ -91,6 +93,33 @@ def Warp_WgmmaAttr : Warp_Attr<"Wgmma", "wgmma", [
   let extraClassDeclaration = [{
     bool hasStoreFragments() const { return true; }
     int64_t getFragmentWarps() const { return kGroupWarps * getGroups(); }
+    int64_t getRowWarps() const { return getFragmentWarps(); }
+  }];
+}
+
+def Warp_OperandAttr : Warp_Attr<"Operand", "operand", [
+    RegisterEncodingAttrInterface,
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<ThreadLayoutAttrInterface, ["getRowWarps"]>]> {
+  let summary = "a matrix instruction's first operand of 8 or 32 bits";
+  let description = [{
+    The same rows in the same lanes as `of`, the layout of an accumulator, but
+    other columns: each lane holds as many neighbours as make a word of 32 bits.
+    Columns come in blocks of `128 / element_bits`; lane `l` holds columns
+    `n * (l mod 4)` and on, `n = 32 / element_bits` of them. Of two neighbouring
+    blocks that is the first operand of mma.sync and wgmma (PTX ISA, matrix
+    fragments of .e4m3 and .tf32). Of 16 bits it is `of` itself.
+
+    Example: `tensor<64x32xf8E4M3FN, #warp.operand<of = #warp.wgmma<groups = 1>, element_bits = 8>>`
+  }];
+  let parameters = (ins "::mlir::Attribute":$of, "int64_t":$elementBits);
+  let assemblyFormat = "`<` `of` `=` $of `,` `element_bits` `=` $elementBits `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static bool isFor(int64_t elementBits) {
+      return elementBits == 8 || elementBits == 32;
+    }
+    ThreadLayoutAttrInterface getRowsLayout() const;
   }];
 }
 
@@ -139,7 +168,7 @@ class Warp_Unit<string attrName, string attrMnemonic, list<string> methods = []>
 
 def Warp_MmaSyncUnitAttr
     : Warp_Unit<"MmaSyncUnit", "mma_sync_unit",
-                ["isAsynchronous"]> {
+                ["isAsynchronous", "getOperandLayout"]> {
   let summary = "the matrix unit of mma.sync";
   let description = [{
     A warp multiplies what its lanes hold, and is done when the instruction
@@ -147,7 +176,8 @@ def Warp_MmaSyncUnitAttr
   }];
 }
 
-def Warp_WgmmaUnitAttr : Warp_Unit<"WgmmaUnit", "wgmma_unit", ["takesOnes"]> {
+def Warp_WgmmaUnitAttr : Warp_Unit<"WgmmaUnit", "wgmma_unit",
+                                   ["takesOnes", "getOperandLayout"]> {
   let summary = "the matrix unit of wgmma";
   let description = [{
     A warp group has a product made while it goes on, of operands in shared

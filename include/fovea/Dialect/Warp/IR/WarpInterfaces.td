@@ -57,6 +57,11 @@ def ThreadLayoutAttrInterface : AttrInterface<"ThreadLayoutAttrInterface"> {
       what is computed of it any warp computes alone, and votes on.}],
       "bool", "isOneWarps", (ins), "",
       /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<[{The warps that part a tile's rows, if each holds equally
+      many consecutive ones, and its lanes part periods of them and of columns
+      (`getLanesOfPeriod`); else 0.}],
+      "int64_t", "getRowWarps", (ins), "",
+      /*defaultImplementation=*/"return 0;">,
     InterfaceMethod<[{The warps that part a tile's rows, if each holds its own in
       the fragments of mma.sync's first operand; else 0.}],
       "int64_t", "getFragmentWarps", (ins), "",

@@ -355,6 +355,38 @@ def Warp_ConcatColumnsOp : Warp_Op<"concat_columns", [Pure]> {
   let hasFolder = 1;
 }
 
+def Warp_ConvertLayoutOp : Warp_Op<"convert_layout", [
+    Pure, SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
+  let summary = "a tile in another layout";
+  let description = [{
+    The same elements, held by other lanes or in other registers. Each warp keeps
+    its rows: both layouts part them among equally many warps. A tile that is to
+    go to other warps crosses through a stream (`tile.stream`).
+
+    With `permuted` columns change their places instead, so that nothing moves:
+    column `c` of the result is the column of the operand that the same lane
+    holds in the same register. For a dot's first operand that changes nothing,
+    if the rows of its second operand are permuted in the same way.
+
+    `warp-assign-layouts` makes it where a dot's computed first operand lies
+    otherwise than accumulators do: elements of 8 or 32 bits.
+
+    Example:
+
+    ```mlir
+    %a = warp.convert_layout %p : tensor<64x32xf8E4M3FN, #warp.wgmma<groups = 1>>
+      to tensor<64x32xf8E4M3FN, #warp.operand<of = #warp.wgmma<groups = 1>, element_bits = 8>>
+    ```
+  }];
+  let arguments = (ins Tile_AnyTile:$source, UnitAttr:$permuted);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = [{
+    (`permuted` $permuted^)? $source attr-dict `:` type($source) `to` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Warp_PipelineOp : Warp_Op<"pipeline", [NamedOpInterface]> {
   let summary = "makes a pipeline";
   let description = [{

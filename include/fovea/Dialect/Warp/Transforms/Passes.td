@@ -278,8 +278,10 @@ def WarpAssignLayouts
   let summary = "Say which thread holds which element";
   let body = [{
     Replaces `#tile.reg` by a layout in all types of the kernel. That is one
-    layout for accumulators, first operands and what is computed between them,
-    which the plan's matrix unit has for the warps that compute. No tile ever moves between threads.
+    layout for accumulators and what is computed with them, which the plan's
+    matrix unit has for the warps that compute. A computed first operand of
+    16-bit elements has it, too; for other widths the unit has a layout of its
+    own, and a `warp.convert_layout` stands before the dot.
 
     Where `launch.abi` lists roles, these may have different numbers of warps, so
     a tile has the layout of the role that owns what is done with it: tiles that
@@ -289,6 +291,10 @@ def WarpAssignLayouts
     of constants and scalars is made anew for each use first.
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
+  let statistics = [
+    Statistic<"numConversions", "conversions",
+              "Number of operands that change their layout">
+  ];
 }
 
 def WarpPrefetchScalars

@@ -1,5 +1,4 @@
-/*===- fovea-c/Fovea.h - The compiler, for any language ------------*- C
--*-===*\
+/*===- fovea-c/Fovea.h - The compiler, for any language -----------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -58,8 +57,7 @@ FOVEA_C_API const char *foveaVersion(void);
  */
 FOVEA_C_API const char *foveaTargetName(size_t index);
 
-/*===-- Contexts
- * -----------------------------------------------------------===*/
+/*===-- Contexts ----------------------------------------------------------===*/
 
 /** Where programs live. */
 typedef struct FoveaContext FoveaContext;
@@ -96,8 +94,7 @@ typedef struct FoveaDiagnostic {
 FOVEA_C_API const FoveaDiagnostic *
 foveaContextDiagnostics(const FoveaContext *context, size_t *count);
 
-/*===-- Modules
- * ------------------------------------------------------------===*/
+/*===-- Modules -----------------------------------------------------------===*/
 
 /** A program: functions with attention in them, or kernels of any level. */
 typedef struct FoveaModule FoveaModule;
@@ -138,8 +135,7 @@ FOVEA_C_API void foveaBufferDestroy(FoveaBuffer *buffer);
 /** The module as MLIR text. */
 FOVEA_C_API FoveaBuffer *foveaModulePrint(FoveaModule *module);
 
-/*===-- Compiling
- * ----------------------------------------------------------===*/
+/*===-- Compiling ---------------------------------------------------------===*/
 
 /** How to compile. Null strings and zeros are the defaults. */
 typedef struct FoveaOptions {
@@ -211,8 +207,7 @@ FOVEA_C_API FoveaBuffer *foveaAssemble(FoveaContext *context, const char *ptx,
 FOVEA_C_API FoveaBuffer *
 foveaSmallerSchedules(FoveaContext *context, const char *metadata, size_t size);
 
-/*===-- Running on the CPU
- * -------------------------------------------------===*/
+/*===-- Running on the CPU ------------------------------------------------===*/
 
 /** A dense, row-major tensor in host memory; a scalar has rank 0. */
 typedef struct FoveaTensor {
@@ -267,8 +262,7 @@ FOVEA_C_API FoveaTensors *foveaInterpret(FoveaModule *module,
                                          const FoveaTensor *inputs,
                                          size_t num_inputs);
 
-/*===-- Looking inside
- * ------------------------------------------------------------===*/
+/*===-- Looking inside ----------------------------------------------------===*/
 
 /** Of what a map is to be made. */
 typedef struct FoveaBlockMapOptions {

@@ -1,5 +1,4 @@
-/*===- Contents.c - Checks what integers tensors hold --------------*- C
--*-===*\
+/*===- Contents.c - Checks what integers tensors hold -------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -46,8 +45,7 @@ static int64_t get_size(const call *c, int index) {
   return 0;
 }
 
-/*===-- Reading
- * ------------------------------------------------------------===*/
+/*===-- Reading -----------------------------------------------------------===*/
 
 /** Elements from the first to the last one in memory; fits, as was checked. */
 static int64_t get_span(const fovea_tensor *tensor) {
@@ -96,8 +94,7 @@ static fovea_status read_integers(const call *c, int index, integers *result) {
   return status;
 }
 
-/*===-- Checking
- * -----------------------------------------------------------===*/
+/*===-- Checking ----------------------------------------------------------===*/
 
 /** Fails, saying what is at element `index` and what was expected. */
 static fovea_status refuse(const integers *found, int64_t index,

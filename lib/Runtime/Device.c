@@ -1,5 +1,4 @@
-/*===- Device.c - Devices, memory, events --------------------------*- C
--*-===*\
+/*===- Device.c - Devices, memory, events -------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -154,8 +153,7 @@ fovea_status fovea_device_get_info(fovea_device *device,
                      "cuDriverGetVersion");
 }
 
-/*===-- Memory
- * -------------------------------------------------------------===*/
+/*===-- Memory ------------------------------------------------------------===*/
 
 fovea_status fovea_memory_alloc(fovea_device *device, size_t bytes,
                                 fovea_address *address) {
@@ -202,8 +200,7 @@ fovea_status fovea_memory_fill(fovea_device *device, fovea_address address,
   IN_CONTEXT(device, "cuMemsetD8", memset_bytes(address, value, bytes));
 }
 
-/*===-- Streams and events
- * -------------------------------------------------===*/
+/*===-- Streams and events ------------------------------------------------===*/
 
 fovea_status fovea_stream_wait(fovea_device *device, fovea_stream stream) {
   if (!device)

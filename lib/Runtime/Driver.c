@@ -1,5 +1,4 @@
-/*===- Driver.c - Finds the CUDA driver ----------------------------*- C
--*-===*\
+/*===- Driver.c - Finds the CUDA driver ---------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

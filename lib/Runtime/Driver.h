@@ -1,5 +1,4 @@
-/*===- Driver.h - The CUDA driver, found at run time ---------------*- C
--*-===*\
+/*===- Driver.h - The CUDA driver, found at run time --------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

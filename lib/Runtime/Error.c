@@ -1,5 +1,4 @@
-/*===- Error.c - What went wrong -----------------------------------*- C
--*-===*\
+/*===- Error.c - What went wrong ----------------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

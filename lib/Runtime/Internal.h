@@ -1,5 +1,4 @@
-/*===- Internal.h - What the runtime's files share -----------------*- C
--*-===*\
+/*===- Internal.h - What the runtime's files share ----------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -91,8 +90,7 @@ fovea_status fovea_scratch_free(const fovea_device *device, CUdeviceptr address,
 const fovea_metadata *fovea_kernel_metadata(const fovea_kernel *kernel);
 fovea_device *fovea_kernel_device(const fovea_kernel *kernel);
 
-/*===-- Tensor maps (TensorMap.c)
- * ----------------------------------------------===*/
+/*===-- Tensor maps (TensorMap.c) -----------------------------------------===*/
 
 /** Bytes that the maps of tensors without elements point into. */
 enum { FOVEA_NOTHING_BYTES = 512 };
@@ -117,8 +115,7 @@ fovea_status fovea_tensor_map_move(const fovea_driver *driver,
                                    const fovea_tensor_spec *spec,
                                    fovea_address address, CUtensorMap *map);
 
-/*===-- Workspaces (Workspace.c)
- * -----------------------------------------------===*/
+/*===-- Workspaces (Workspace.c) ------------------------------------------===*/
 
 /** Slots of zeroed device memory, one for each launch. */
 typedef struct fovea_workspaces fovea_workspaces;

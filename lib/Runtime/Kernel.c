@@ -1,5 +1,4 @@
-/*===- Kernel.c - Loads kernels -----------------------------------*- C
--*-===*\
+/*===- Kernel.c - Loads kernels -----------------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -12,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*===-- Loading
- * ------------------------------------------------------------===*/
+/*===-- Loading -----------------------------------------------------------===*/
 
 /** Code for one chip or family doesn't run on others, nor on older ones. */
 static fovea_status check_target(const fovea_kernel *kernel) {

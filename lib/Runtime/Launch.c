@@ -1,5 +1,4 @@
-/*===- Launch.c - Checks and launches calls ------------------------*- C
--*-===*\
+/*===- Launch.c - Checks and launches calls -----------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -13,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*===-- Checking a call
- * ----------------------------------------------------===*/
+/*===-- Checking a call ---------------------------------------------------===*/
 
 /** A call while it is checked. */
 typedef struct call {
@@ -239,8 +237,7 @@ static fovea_status check_constraints(const call *c) {
   return FOVEA_OK;
 }
 
-/*===-- Packing a call
- * -----------------------------------------------------===*/
+/*===-- Packing a call ----------------------------------------------------===*/
 
 /** False if a number doesn't fit 64 bits or a divisor is not positive. */
 static bool evaluate(const call *c, int root, int64_t *value) {

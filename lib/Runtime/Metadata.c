@@ -1,5 +1,4 @@
-/*===- Metadata.c - Reads launch metadata --------------------------*- C
--*-===*\
+/*===- Metadata.c - Reads launch metadata -------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -11,16 +10,8 @@
  * skipped; kinds of parameters and constraints that are not known are errors,
  * as a launch without them would be wrong.
  */
-#include "Internal.h"
+#include "JSON.h"
 
-#include "fovea/Support/Nesting.h"
-
-#define JSMN_STATIC
-#define JSMN_STRICT
-#define JSMN_PARENT_LINKS
-#include <jsmn.h>
-
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,143 +33,18 @@ int fovea_dtype_bytes(fovea_dtype dtype) { return dtypes[dtype].bytes; }
 int fovea_metadata_version(void) { return FOVEA_METADATA_VERSION; }
 
 typedef struct reader {
-  char *text;
-  jsmntok_t *tokens;
-  int num_tokens;
+  fovea_json json;
   fovea_metadata *out;
 } reader;
 
 #define FAIL(...) fovea_fail(FOVEA_ERROR_METADATA, "metadata: " __VA_ARGS__)
 
-/*===-- Tokens
- * -------------------------------------------------------------===*/
-
-/** The token behind `token` and all that it holds. */
-static int after(const reader *r, int token) {
-  int next = token + 1;
-  while (next < r->num_tokens && r->tokens[next].start < r->tokens[token].end)
-    ++next;
-  return next;
-}
-
-/** The value of an object's member, or -1. */
-static int find(const reader *r, int object, const char *name) {
-  int key = object + 1;
-  for (int i = 0; i < r->tokens[object].size; ++i) {
-    if (strcmp(r->text + r->tokens[key].start, name) == 0)
-      return key + 1;
-    key = after(r, key + 1);
-  }
-  return -1;
-}
-
-static fovea_status expect(const reader *r, int token, jsmntype_t type,
-                           const char *name, const char *what) {
-  if (token < 0)
-    return FAIL("'%s' is missing", name);
-  if (r->tokens[token].type != type)
-    return FAIL("'%s' must be %s", name, what);
-  return FOVEA_OK;
-}
-
-static fovea_status as_integer(const reader *r, int token, const char *name,
-                               int64_t *value) {
-  TRY(expect(r, token, JSMN_PRIMITIVE, name, "an integer"));
-  const char *start = r->text + r->tokens[token].start;
-  char *end;
-  errno = 0;
-  long long parsed = strtoll(start, &end, 10);
-  if (errno || end != r->text + r->tokens[token].end)
-    return FAIL("'%s' must be an integer of 64 bits", name);
-  *value = parsed;
-  return FOVEA_OK;
-}
-
-static fovea_status as_string(const reader *r, int token, const char *name,
-                              const char **value) {
-  TRY(expect(r, token, JSMN_STRING, name, "a string"));
-  *value = r->text + r->tokens[token].start;
-  return FOVEA_OK;
-}
-
-static fovea_status string_member(const reader *r, int object, const char *name,
-                                  const char **value) {
-  return as_string(r, find(r, object, name), name, value);
-}
-
-static fovea_status list_member(const reader *r, int object, const char *name,
-                                int *list) {
-  *list = find(r, object, name);
-  return expect(r, *list, JSMN_ARRAY, name, "a list");
-}
-
-/** Tokens find their parents step by step: that takes long where they nest
- * deep, as nobody's do. */
-static fovea_status check_nesting(const char *text, size_t size) {
-  bool in_string = false;
-  int depth = 0;
-  for (size_t i = 0; i < size; ++i) {
-    char c = text[i];
-    if (c == '"')
-      in_string = !in_string;
-    else if (in_string && c == '\\')
-      ++i;
-    else if (!in_string && (c == '[' || c == '{') &&
-             ++depth > FOVEA_MAX_NESTING)
-      return FAIL("brackets nest deeper than %d", FOVEA_MAX_NESTING);
-    else if (!in_string && (c == ']' || c == '}') && depth > 0)
-      --depth;
-  }
-  return FOVEA_OK;
-}
-
-/** Strings get a terminating zero where the closing quote was. */
-static fovea_status tokenize(reader *r, size_t size) {
-  TRY(check_nesting(r->text, size));
-  jsmn_parser parser;
-  jsmn_init(&parser);
-  int count = jsmn_parse(&parser, r->text, size, NULL, 0);
-  if (count <= 0)
-    return FAIL("not JSON, or cut short, near byte %u", parser.pos);
-  r->tokens = malloc(count * sizeof *r->tokens);
-  if (!r->tokens)
-    return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
-  jsmn_init(&parser);
-  r->num_tokens = jsmn_parse(&parser, r->text, size, r->tokens, count);
-  if (r->num_tokens <= 0)
-    return FAIL("not JSON, or cut short, near byte %u", parser.pos);
-  for (int i = 0; i < r->num_tokens; ++i) {
-    jsmntok_t *token = &r->tokens[i];
-    if (token->type == JSMN_OBJECT) {
-      int key = i + 1;
-      for (int member = 0; member < token->size; ++member) {
-        if (key >= r->num_tokens || r->tokens[key].type != JSMN_STRING ||
-            r->tokens[key].size != 1)
-          return FAIL("not JSON near byte %d", token->start);
-        key = after(r, key + 1);
-      }
-    }
-  }
-  for (int i = 0; i < r->num_tokens; ++i) {
-    jsmntok_t *token = &r->tokens[i];
-    if (token->type != JSMN_STRING)
-      continue;
-    if (memchr(r->text + token->start, '\\', token->end - token->start) ||
-        memchr(r->text + token->start, 0, token->end - token->start))
-      return FAIL("escapes in strings are not allowed, found one at byte %d",
-                  token->start);
-    r->text[token->end] = 0;
-  }
-  return expect(r, 0, JSMN_OBJECT, "metadata", "an object");
-}
-
-/*===-- Names
- * --------------------------------------------------------------===*/
+/*===-- Names -------------------------------------------------------------===*/
 
 static fovea_status tensor_member(const reader *r, int object,
                                   const char *member, int *index) {
   const char *name;
-  TRY(string_member(r, object, member, &name));
+  TRY(fovea_json_string_member(&r->json, object, member, &name));
   for (int i = 0; i < r->out->num_tensors; ++i)
     if (strcmp(r->out->tensors[i].name, name) == 0) {
       *index = i;
@@ -203,12 +69,11 @@ static fovea_status find_size(const reader *r, const char *name, int *index) {
 static fovea_status size_member(const reader *r, int object, const char *member,
                                 int *index) {
   const char *name;
-  TRY(string_member(r, object, member, &name));
+  TRY(fovea_json_string_member(&r->json, object, member, &name));
   return find_size(r, name, index);
 }
 
-/*===-- Parts
- * --------------------------------------------------------------===*/
+/*===-- Parts -------------------------------------------------------------===*/
 
 static fovea_status read_dtype(const char *name, fovea_dtype *dtype) {
   for (int i = 0; i < NUM_DTYPES; ++i)
@@ -224,13 +89,13 @@ static fovea_status read_dim(reader *r, const char *name, int shape,
                              int *result) {
   fovea_metadata *out = r->out;
   int64_t value = -1;
-  if (r->tokens[shape].type == JSMN_PRIMITIVE) {
-    TRY(as_integer(r, shape, "shape", &value));
+  if (r->json.tokens[shape].type == JSMN_PRIMITIVE) {
+    TRY(fovea_json_integer(&r->json, shape, "shape", &value));
     if (value < 0)
       return FAIL("'shape' must not be negative");
   } else {
     const char *dynamic;
-    TRY(as_string(r, shape, "shape", &dynamic));
+    TRY(fovea_json_string(&r->json, shape, "shape", &dynamic));
     if (strcmp(dynamic, name) != 0)
       return FAIL("'shape' says '%s' where 'dims' says '%s'", dynamic, name);
   }
@@ -251,39 +116,42 @@ static fovea_status read_dim(reader *r, const char *name, int shape,
 
 static fovea_status read_tensor(reader *r, int object) {
   fovea_tensor_spec *spec = &r->out->tensors[r->out->num_tensors];
-  TRY(expect(r, object, JSMN_OBJECT, "tensors", "a list of objects"));
-  TRY(string_member(r, object, "name", &spec->name));
+  TRY(fovea_json_expect(&r->json, object, JSMN_OBJECT, "tensors",
+                        "a list of objects"));
+  TRY(fovea_json_string_member(&r->json, object, "name", &spec->name));
   for (int i = 0; i < r->out->num_tensors; ++i)
     if (strcmp(r->out->tensors[i].name, spec->name) == 0)
       return FAIL("two tensors are named '%s'", spec->name);
   const char *access, *dtype;
-  TRY(string_member(r, object, "access", &access));
+  TRY(fovea_json_string_member(&r->json, object, "access", &access));
   spec->written =
       strcmp(access, "write") == 0 || strcmp(access, "accumulate") == 0;
   if (!spec->written && strcmp(access, "read") != 0)
     return FAIL("'access' must be 'read', 'write' or 'accumulate', found '%s'",
                 access);
-  TRY(string_member(r, object, "dtype", &dtype));
+  TRY(fovea_json_string_member(&r->json, object, "dtype", &dtype));
   TRY(read_dtype(dtype, &spec->dtype));
-  TRY(as_integer(r, find(r, object, "alignment"), "alignment",
-                 &spec->alignment));
+  TRY(fovea_json_integer(&r->json,
+                         fovea_json_find(&r->json, object, "alignment"),
+                         "alignment", &spec->alignment));
   if (spec->alignment <= 0 || (spec->alignment & (spec->alignment - 1)))
     return FAIL("'alignment' must be a power of two, found %lld",
                 (long long)spec->alignment);
   int shape, dims;
-  TRY(list_member(r, object, "shape", &shape));
-  TRY(list_member(r, object, "dims", &dims));
-  spec->rank = r->tokens[shape].size;
-  if (spec->rank != r->tokens[dims].size || spec->rank > FOVEA_MAX_RANK)
+  TRY(fovea_json_list_member(&r->json, object, "shape", &shape));
+  TRY(fovea_json_list_member(&r->json, object, "dims", &dims));
+  spec->rank = r->json.tokens[shape].size;
+  if (spec->rank != r->json.tokens[dims].size || spec->rank > FOVEA_MAX_RANK)
     return FAIL("'shape' and 'dims' of tensor '%s' must have one length, at "
                 "most %d",
                 spec->name, FOVEA_MAX_RANK);
   ++shape, ++dims;
   for (int d = 0; d < spec->rank; ++d) {
     const char *name;
-    TRY(as_string(r, dims, "dims", &name));
+    TRY(fovea_json_string(&r->json, dims, "dims", &name));
     TRY(read_dim(r, name, shape, &spec->sizes[d]));
-    shape = after(r, shape), dims = after(r, dims);
+    shape = fovea_json_after(&r->json, shape),
+    dims = fovea_json_after(&r->json, dims);
   }
   ++r->out->num_tensors;
   return FOVEA_OK;
@@ -292,7 +160,7 @@ static fovea_status read_tensor(reader *r, int object) {
 static fovea_status read_type(const reader *r, int object, bool floats,
                               fovea_value_type *type) {
   const char *name;
-  TRY(string_member(r, object, "type", &name));
+  TRY(fovea_json_string_member(&r->json, object, "type", &name));
   if (strcmp(name, "i32") == 0)
     *type = FOVEA_VALUE_I32;
   else if (strcmp(name, "i64") == 0)
@@ -307,7 +175,7 @@ static fovea_status read_type(const reader *r, int object, bool floats,
 static fovea_status read_scalar(reader *r, int object, fovea_parameter *p) {
   fovea_metadata *out = r->out;
   const char *name;
-  TRY(string_member(r, object, "name", &name));
+  TRY(fovea_json_string_member(&r->json, object, "name", &name));
   TRY(read_type(r, object, true, &p->type));
   for (p->index = 0; p->index < out->num_scalars; ++p->index)
     if (strcmp(out->scalars[p->index].name, name) == 0)
@@ -323,14 +191,14 @@ static fovea_status read_map_dims(const reader *r, int dims,
   unsigned seen = 0;
   for (int d = 0; d < map->rank; ++d) {
     int64_t dim;
-    TRY(as_integer(r, dims, "dims", &dim));
+    TRY(fovea_json_integer(&r->json, dims, "dims", &dim));
     if (dim < 0 || dim >= map->rank || (seen >> dim & 1))
       return FAIL("'dims' of the tensor map of '%s' must list each of the "
                   "dimensions 0 to %d once",
                   spec->name, map->rank - 1);
     seen |= 1u << dim;
     map->dims[d] = (int)dim;
-    dims = after(r, dims);
+    dims = fovea_json_after(&r->json, dims);
   }
   return FOVEA_OK;
 }
@@ -339,13 +207,13 @@ static fovea_status read_map(const reader *r, int object,
                              const fovea_tensor_spec *spec,
                              fovea_map_spec *map) {
   int dims, box;
-  TRY(list_member(r, object, "dims", &dims));
-  TRY(list_member(r, object, "box", &box));
-  map->rank = r->tokens[dims].size;
-  if (map->rank != spec->rank || map->rank != r->tokens[box].size)
+  TRY(fovea_json_list_member(&r->json, object, "dims", &dims));
+  TRY(fovea_json_list_member(&r->json, object, "box", &box));
+  map->rank = r->json.tokens[dims].size;
+  if (map->rank != spec->rank || map->rank != r->json.tokens[box].size)
     return FAIL("'dims' and 'box' of the tensor map of '%s' must have the "
                 "tensor's %d dimensions, found %d and %d",
-                spec->name, spec->rank, map->rank, r->tokens[box].size);
+                spec->name, spec->rank, map->rank, r->json.tokens[box].size);
   if (map->rank < 1 || map->rank > FOVEA_MAX_MAP_RANK)
     return FAIL("the tensor map of '%s' must have 1 to %d dimensions, found %d",
                 spec->name, FOVEA_MAX_MAP_RANK, map->rank);
@@ -353,16 +221,17 @@ static fovea_status read_map(const reader *r, int object,
   ++box;
   for (int d = 0; d < map->rank; ++d) {
     int64_t extent;
-    TRY(as_integer(r, box, "box", &extent));
+    TRY(fovea_json_integer(&r->json, box, "box", &extent));
     if (extent < 1 || extent > FOVEA_MAX_BOX_EXTENT)
       return FAIL("'box' of the tensor map of '%s' must be in [1, %d], found "
                   "%lld",
                   spec->name, FOVEA_MAX_BOX_EXTENT, (long long)extent);
     map->box[d] = (uint32_t)extent;
-    box = after(r, box);
+    box = fovea_json_after(&r->json, box);
   }
   int64_t swizzle;
-  TRY(as_integer(r, find(r, object, "swizzle"), "swizzle", &swizzle));
+  TRY(fovea_json_integer(&r->json, fovea_json_find(&r->json, object, "swizzle"),
+                         "swizzle", &swizzle));
   if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
     return FAIL("'swizzle' of the tensor map of '%s' must be 0, 32, 64 or 128, "
                 "found %lld",
@@ -379,7 +248,8 @@ static fovea_status read_map(const reader *r, int object,
 static fovea_status read_workspace(reader *r, int object, fovea_parameter *p) {
   fovea_metadata *out = r->out;
   int64_t bytes;
-  TRY(as_integer(r, find(r, object, "bytes"), "bytes", &bytes));
+  TRY(fovea_json_integer(&r->json, fovea_json_find(&r->json, object, "bytes"),
+                         "bytes", &bytes));
   if (bytes < 1 || bytes > FOVEA_MAX_WORKSPACE_BYTES)
     return FAIL("'bytes' of a workspace must be in [1, %d], found %lld",
                 FOVEA_MAX_WORKSPACE_BYTES, (long long)bytes);
@@ -408,33 +278,35 @@ static fovea_status read_expr(reader *r, int token, const char *what, int depth,
   if (depth > 64)
     return FAIL("'%s' is nested too deeply", what);
   fovea_expr expr = {0};
-  switch (r->tokens[token].type) {
+  switch (r->json.tokens[token].type) {
   case JSMN_PRIMITIVE:
     expr.kind = FOVEA_EXPR_NUMBER;
-    TRY(as_integer(r, token, what, &expr.value));
+    TRY(fovea_json_integer(&r->json, token, what, &expr.value));
     break;
   case JSMN_STRING: {
     int index;
     expr.kind = FOVEA_EXPR_SIZE;
-    TRY(find_size(r, r->text + r->tokens[token].start, &index));
+    TRY(find_size(r, r->json.text + r->json.tokens[token].start, &index));
     expr.value = index;
     break;
   }
   default: {
-    TRY(expect(r, token, JSMN_ARRAY, what, "a list of expressions"));
+    TRY(fovea_json_expect(&r->json, token, JSMN_ARRAY, what,
+                          "a list of expressions"));
     const char *name;
-    if (r->tokens[token].size != 3)
+    if (r->json.tokens[token].size != 3)
       return FAIL("an operation in '%s' must be [name, a, b]", what);
-    TRY(as_string(r, token + 1, what, &name));
+    TRY(fovea_json_string(&r->json, token + 1, what, &name));
     size_t i = 0, count = sizeof operations / sizeof *operations;
     while (i < count && strcmp(operations[i].name, name) != 0)
       ++i;
     if (i == count)
       return FAIL("'%s' has the unknown operation '%s'", what, name);
     expr.kind = operations[i].kind;
-    int lhs = after(r, token + 1);
+    int lhs = fovea_json_after(&r->json, token + 1);
     TRY(read_expr(r, lhs, what, depth + 1, &expr.lhs));
-    TRY(read_expr(r, after(r, lhs), what, depth + 1, &expr.rhs));
+    TRY(read_expr(r, fovea_json_after(&r->json, lhs), what, depth + 1,
+                  &expr.rhs));
   }
   }
   *root = r->out->num_exprs++;
@@ -455,12 +327,12 @@ static bool is_same(const fovea_metadata *m, int a, int b) {
 /** A member that is 0 or 1; 0 if it is absent. */
 static fovea_status read_flag(reader *r, int object, const char *name,
                               int *result) {
-  int member = find(r, object, name);
+  int member = fovea_json_find(&r->json, object, name);
   *result = 0;
   if (member < 0)
     return FOVEA_OK;
   int64_t value;
-  TRY(as_integer(r, member, name, &value));
+  TRY(fovea_json_integer(&r->json, member, name, &value));
   if (value != 0 && value != 1)
     return FAIL("'%s' must be 0 or 1, found %lld", name, (long long)value);
   *result = (int)value;
@@ -471,8 +343,8 @@ static fovea_status read_flag(reader *r, int object, const char *name,
 static fovea_status read_scratch(reader *r, int object, fovea_parameter *p) {
   fovea_metadata *out = r->out;
   const char *name;
-  int token = find(r, object, "bytes"), bytes, zeroed;
-  TRY(string_member(r, object, "name", &name));
+  int token = fovea_json_find(&r->json, object, "bytes"), bytes, zeroed;
+  TRY(fovea_json_string_member(&r->json, object, "name", &name));
   TRY(read_flag(r, object, "zeroed", &zeroed));
   if (token < 0)
     return FAIL("'bytes' is missing");
@@ -498,8 +370,9 @@ static fovea_status read_parameter(reader *r, int object) {
     return FAIL("more than %d parameters", FOVEA_MAX_PARAMETERS);
   fovea_parameter *p = &r->out->parameters[r->out->num_all_parameters++];
   const char *kind;
-  TRY(expect(r, object, JSMN_OBJECT, "parameters", "a list of objects"));
-  TRY(string_member(r, object, "kind", &kind));
+  TRY(fovea_json_expect(&r->json, object, JSMN_OBJECT, "parameters",
+                        "a list of objects"));
+  TRY(fovea_json_string_member(&r->json, object, "kind", &kind));
   if (strcmp(kind, "pointer") == 0) {
     p->kind = FOVEA_PARAMETER_POINTER;
     return find_tensor(r, object, &p->index);
@@ -513,7 +386,8 @@ static fovea_status read_parameter(reader *r, int object) {
     p->kind = FOVEA_PARAMETER_STRIDE;
     TRY(find_tensor(r, object, &p->index));
     int64_t dim;
-    TRY(as_integer(r, find(r, object, "dim"), "dim", &dim));
+    TRY(fovea_json_integer(&r->json, fovea_json_find(&r->json, object, "dim"),
+                           "dim", &dim));
     if (dim < 0 || dim >= r->out->tensors[p->index].rank)
       return FAIL("tensor '%s' has no dimension %lld",
                   r->out->tensors[p->index].name, (long long)dim);
@@ -547,8 +421,9 @@ static fovea_status read_parameter(reader *r, int object) {
 static fovea_status read_constraint(reader *r, int object) {
   fovea_constraint *c = &r->out->constraints[r->out->num_constraints++];
   const char *kind;
-  TRY(expect(r, object, JSMN_OBJECT, "constraints", "a list of objects"));
-  TRY(string_member(r, object, "kind", &kind));
+  TRY(fovea_json_expect(&r->json, object, JSMN_OBJECT, "constraints",
+                        "a list of objects"));
+  TRY(fovea_json_string_member(&r->json, object, "kind", &kind));
   TRY(size_member(r, object, "size", &c->size));
   if (strcmp(kind, "multiple") == 0) {
     c->kind = FOVEA_CONSTRAINT_MULTIPLE;
@@ -556,16 +431,21 @@ static fovea_status read_constraint(reader *r, int object) {
   }
   if (strcmp(kind, "at_most") == 0) {
     c->kind = FOVEA_CONSTRAINT_AT_MOST;
-    return as_integer(r, find(r, object, "limit"), "limit", &c->limit);
+    return fovea_json_integer(&r->json,
+                              fovea_json_find(&r->json, object, "limit"),
+                              "limit", &c->limit);
   }
   if (strcmp(kind, "at_least") == 0) {
     c->kind = FOVEA_CONSTRAINT_AT_LEAST;
-    return as_integer(r, find(r, object, "limit"), "limit", &c->limit);
+    return fovea_json_integer(&r->json,
+                              fovea_json_find(&r->json, object, "limit"),
+                              "limit", &c->limit);
   }
   if (strcmp(kind, "covers") == 0) {
     c->kind = FOVEA_CONSTRAINT_COVERS;
     TRY(size_member(r, object, "of", &c->of));
-    TRY(as_integer(r, find(r, object, "block"), "block", &c->limit));
+    TRY(fovea_json_integer(&r->json, fovea_json_find(&r->json, object, "block"),
+                           "block", &c->limit));
     if (c->limit < 1)
       return FAIL("a constraint's 'block' must be positive, found %lld",
                   (long long)c->limit);
@@ -587,16 +467,18 @@ static fovea_status check_integers(const reader *r, int index, int rank) {
 
 static fovea_status read_contents(reader *r, int object) {
   fovea_contents *c = &r->out->contents[r->out->num_contents++];
-  TRY(expect(r, object, JSMN_OBJECT, "contents", "a list of objects"));
+  TRY(fovea_json_expect(&r->json, object, JSMN_OBJECT, "contents",
+                        "a list of objects"));
   TRY(find_tensor(r, object, &c->tensor));
   TRY(check_integers(r, c->tensor, -1));
   TRY(size_member(r, object, "of", &c->of));
-  int ascending = find(r, object, "ascending"),
-      block = find(r, object, "block");
-  c->ascending = ascending >= 0 && r->text[r->tokens[ascending].start] == 't';
+  int ascending = fovea_json_find(&r->json, object, "ascending"),
+      block = fovea_json_find(&r->json, object, "block");
+  c->ascending =
+      ascending >= 0 && r->json.text[r->json.tokens[ascending].start] == 't';
   if (block < 0)
     return FOVEA_OK;
-  TRY(as_integer(r, block, "block", &c->block));
+  TRY(fovea_json_integer(&r->json, block, "block", &c->block));
   if (c->block < 1)
     return FAIL("'block' must be positive, found %lld", (long long)c->block);
   TRY(tensor_member(r, object, "entries", &c->entries));
@@ -606,11 +488,11 @@ static fovea_status read_contents(reader *r, int object) {
 static fovea_status read_list(reader *r, int object, const char *name,
                               fovea_status (*read)(reader *, int)) {
   int list;
-  TRY(list_member(r, object, name, &list));
+  TRY(fovea_json_list_member(&r->json, object, name, &list));
   int element = list + 1;
-  for (int i = 0; i < r->tokens[list].size; ++i) {
+  for (int i = 0; i < r->json.tokens[list].size; ++i) {
     TRY(read(r, element));
-    element = after(r, element);
+    element = fovea_json_after(&r->json, element);
   }
   return FOVEA_OK;
 }
@@ -620,20 +502,20 @@ static fovea_status read_cluster(reader *r) {
   enum { kMaxCluster = 16, kMaxPersistent = 32 };
   int list;
   int64_t ctas[3], persistent = 0;
-  TRY(list_member(r, 0, "cluster", &list));
-  if (r->tokens[list].size != 3)
+  TRY(fovea_json_list_member(&r->json, 0, "cluster", &list));
+  if (r->json.tokens[list].size != 3)
     return FAIL("'cluster' must have three entries");
   int entry = list + 1;
-  for (int i = 0; i < 3; ++i, entry = after(r, entry))
-    TRY(as_integer(r, entry, "cluster", &ctas[i]));
+  for (int i = 0; i < 3; ++i, entry = fovea_json_after(&r->json, entry))
+    TRY(fovea_json_integer(&r->json, entry, "cluster", &ctas[i]));
   if (ctas[0] < 1 || ctas[0] > kMaxCluster || ctas[1] != 1 || ctas[2] != 1)
     return FAIL("'cluster' must be 1 to %d CTAs along x, found "
                 "[%lld,%lld,%lld]",
                 kMaxCluster, (long long)ctas[0], (long long)ctas[1],
                 (long long)ctas[2]);
-  int token = find(r, 0, "persistent");
+  int token = fovea_json_find(&r->json, 0, "persistent");
   if (token >= 0) {
-    TRY(as_integer(r, token, "persistent", &persistent));
+    TRY(fovea_json_integer(&r->json, token, "persistent", &persistent));
     if (persistent < 1 || persistent > kMaxPersistent)
       return FAIL("'persistent' must be in [1, %d], found %lld", kMaxPersistent,
                   (long long)persistent);
@@ -646,7 +528,7 @@ static fovea_status read_cluster(reader *r) {
 /** sm_<chip><suffix>, the chip's last digit being its minor version. */
 static fovea_status read_target(reader *r) {
   fovea_target *target = &r->out->target;
-  TRY(string_member(r, 0, "target", &target->name));
+  TRY(fovea_json_string_member(&r->json, 0, "target", &target->name));
   const char *prefix = "sm_", *text = target->name;
   int chip = 0, digits = 0;
   if (strncmp(text, prefix, strlen(prefix)) == 0)
@@ -669,22 +551,25 @@ static fovea_status read_launch_shape(reader *r, int object, int grid[3],
                                       unsigned block[3],
                                       unsigned *shared_memory) {
   int items, threads;
-  TRY(list_member(r, object, "grid", &items));
-  TRY(list_member(r, object, "block", &threads));
-  if (r->tokens[items].size != 3 || r->tokens[threads].size != 3)
+  TRY(fovea_json_list_member(&r->json, object, "grid", &items));
+  TRY(fovea_json_list_member(&r->json, object, "block", &threads));
+  if (r->json.tokens[items].size != 3 || r->json.tokens[threads].size != 3)
     return FAIL("'grid' and 'block' must have three entries");
   ++items, ++threads;
   for (int i = 0; i < 3; ++i) {
     TRY(read_expr(r, items, "grid", 0, &grid[i]));
     int64_t count;
-    TRY(as_integer(r, threads, "block", &count));
+    TRY(fovea_json_integer(&r->json, threads, "block", &count));
     if (count < 1 || count > 1024)
       return FAIL("'block' must be in [1, 1024], found %lld", (long long)count);
     block[i] = (unsigned)count;
-    items = after(r, items), threads = after(r, threads);
+    items = fovea_json_after(&r->json, items),
+    threads = fovea_json_after(&r->json, threads);
   }
   int64_t bytes;
-  TRY(as_integer(r, find(r, object, "shared_memory"), "shared_memory", &bytes));
+  TRY(fovea_json_integer(&r->json,
+                         fovea_json_find(&r->json, object, "shared_memory"),
+                         "shared_memory", &bytes));
   if (bytes < 0 || bytes > INT_MAX)
     return FAIL("'shared_memory' must not be negative, found %lld",
                 (long long)bytes);
@@ -694,13 +579,13 @@ static fovea_status read_launch_shape(reader *r, int object, int grid[3],
 
 static fovea_status read_helper(reader *r, int object) {
   fovea_metadata *out = r->out;
-  TRY(expect(r, object, JSMN_OBJECT, "prologue and epilogue",
-             "lists of objects"));
+  TRY(fovea_json_expect(&r->json, object, JSMN_OBJECT, "prologue and epilogue",
+                        "lists of objects"));
   if (out->num_helpers == FOVEA_MAX_HELPERS)
     return FAIL("more than %d kernels in prologue and epilogue",
                 FOVEA_MAX_HELPERS);
   fovea_helper_kernel *kernel = &out->helpers[out->num_helpers++];
-  TRY(string_member(r, object, "kernel", &kernel->name));
+  TRY(fovea_json_string_member(&r->json, object, "kernel", &kernel->name));
   kernel->first_parameter = out->num_all_parameters;
   TRY(read_list(r, object, "parameters", read_parameter));
   for (int i = kernel->first_parameter; i < out->num_all_parameters; ++i) {
@@ -724,10 +609,10 @@ static fovea_status read_helper(reader *r, int object) {
 static fovea_status read_helpers(reader *r, int64_t version) {
   fovea_metadata *out = r->out;
   out->helpers_write = version >= 3;
-  if (find(r, 0, "prologue") >= 0)
+  if (fovea_json_find(&r->json, 0, "prologue") >= 0)
     TRY(read_list(r, 0, "prologue", read_helper));
   out->num_prologue = out->num_helpers;
-  if (find(r, 0, "epilogue") < 0)
+  if (fovea_json_find(&r->json, 0, "epilogue") < 0)
     return FOVEA_OK;
   if (version < 4)
     return FAIL("version %lld has no 'epilogue'", (long long)version);
@@ -735,18 +620,19 @@ static fovea_status read_helpers(reader *r, int64_t version) {
 }
 
 static fovea_status read_all(reader *r, size_t size) {
-  TRY(tokenize(r, size));
+  TRY(fovea_json_tokenize(&r->json, size));
   int64_t version;
-  TRY(as_integer(r, find(r, 0, "version"), "version", &version));
+  TRY(fovea_json_integer(&r->json, fovea_json_find(&r->json, 0, "version"),
+                         "version", &version));
   if (version < 1 || version > FOVEA_METADATA_VERSION)
     return FAIL("version %lld is not known, expected 1 to %d",
                 (long long)version, FOVEA_METADATA_VERSION);
   fovea_metadata *out = r->out;
-  TRY(string_member(r, 0, "kernel", &out->kernel));
+  TRY(fovea_json_string_member(&r->json, 0, "kernel", &out->kernel));
   TRY(read_target(r));
 
   /* No list has more entries than there are tokens. */
-  size_t most = (size_t)r->num_tokens;
+  size_t most = (size_t)r->json.num_tokens;
   out->sizes = calloc(most, sizeof *out->sizes);
   out->tensors = calloc(most, sizeof *out->tensors);
   out->parameters = calloc(most, sizeof *out->parameters);
@@ -765,7 +651,7 @@ static fovea_status read_all(reader *r, size_t size) {
   TRY(read_helpers(r, version));
   TRY(read_flag(r, 0, "overlapped", &out->overlapped));
   TRY(read_list(r, 0, "constraints", read_constraint));
-  if (find(r, 0, "contents") >= 0)
+  if (fovea_json_find(&r->json, 0, "contents") >= 0)
     TRY(read_list(r, 0, "contents", read_contents));
   TRY(read_cluster(r));
   return read_launch_shape(r, 0, out->grid, out->block, &out->shared_memory);
@@ -781,9 +667,9 @@ fovea_status fovea_metadata_read(const char *text, size_t size,
     return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
   memcpy(metadata->text, text, size);
   metadata->text[size] = 0;
-  reader r = {metadata->text, NULL, 0, metadata};
+  reader r = {{metadata->text, NULL, 0}, metadata};
   fovea_status status = read_all(&r, size);
-  free(r.tokens);
+  free(r.json.tokens);
   if (status != FOVEA_OK)
     fovea_metadata_free(metadata);
   return status;

@@ -1,5 +1,4 @@
-/*===- Metadata.h - Launch metadata, read --------------------------*- C
--*-===*\
+/*===- Metadata.h - Launch metadata, read -------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

@@ -1,5 +1,4 @@
-/*===- Packed.c - Launches with arguments in a row -----------------*- C
--*-===*\
+/*===- Packed.c - Launches with arguments in a row ----------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

@@ -1,5 +1,4 @@
-/*===- Run.c - Puts prepared calls on streams ----------------------*- C
--*-===*\
+/*===- Run.c - Puts prepared calls on streams ---------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -231,8 +230,7 @@ fovea_status fovea_launch_run(fovea_launch *launch, fovea_stream stream) {
   return status;
 }
 
-/*===-- Elsewhere
- * ----------------------------------------------------------===*/
+/*===-- Elsewhere ---------------------------------------------------------===*/
 
 /**
  * Arguments of one run. The launch stays as it is: other threads may run it at

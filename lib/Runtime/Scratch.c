@@ -1,5 +1,4 @@
-/*===- Scratch.c - Memory in the order of a stream -----------------*- C
--*-===*\
+/*===- Scratch.c - Memory in the order of a stream ----------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

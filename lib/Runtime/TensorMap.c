@@ -1,5 +1,4 @@
-/*===- TensorMap.c - Encodes tensor maps ---------------------------*- C
--*-===*\
+/*===- TensorMap.c - Encodes tensor maps --------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

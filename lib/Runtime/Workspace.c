@@ -1,5 +1,4 @@
-/*===- Workspace.c - Zeroed memory for launches --------------------*- C
--*-===*\
+/*===- Workspace.c - Zeroed memory for launches -------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

@@ -1,5 +1,4 @@
-/*===- fovea-c-test.c - Uses libFovea from C -----------------------*- C
--*-===*\
+/*===- fovea-c-test.c - Uses libFovea from C ----------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

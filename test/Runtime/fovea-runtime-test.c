@@ -1,5 +1,4 @@
-/*===- fovea-runtime-test.c - Drives libFoveaRuntime ---------------*- C
--*-===*\
+/*===- fovea-runtime-test.c - Drives libFoveaRuntime --------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

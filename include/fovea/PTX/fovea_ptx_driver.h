@@ -1,5 +1,4 @@
-/*===- fovea_ptx_driver.h - What the emulated driver adds ----------*- C
--*-===*\
+/*===- fovea_ptx_driver.h - What the emulated driver adds ---------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

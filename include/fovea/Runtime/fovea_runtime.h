@@ -1,5 +1,4 @@
-/*===- fovea_runtime.h - Launches Fovea's kernels ------------------*- C
--*-===*\
+/*===- fovea_runtime.h - Launches Fovea's kernels -----------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -71,8 +70,7 @@ FOVEA_API const char *fovea_last_error(void);
 /** The version of the launch metadata that this library understands. */
 FOVEA_API int fovea_metadata_version(void);
 
-/*===-- Devices
- * ------------------------------------------------------------===*/
+/*===-- Devices -----------------------------------------------------------===*/
 
 /**
  * Chooses the driver: a library with the CUDA driver's functions, by its path
@@ -131,8 +129,7 @@ typedef struct fovea_device_info {
 FOVEA_API fovea_status fovea_device_get_info(fovea_device *device,
                                              fovea_device_info *info);
 
-/*===-- Kernels
- * ------------------------------------------------------------===*/
+/*===-- Kernels -----------------------------------------------------------===*/
 
 /** A loaded kernel. */
 typedef struct fovea_kernel fovea_kernel;
@@ -299,8 +296,7 @@ FOVEA_API fovea_status fovea_kernel_check_packed(fovea_kernel *kernel,
                                                  const int64_t *words,
                                                  size_t count);
 
-/*===-- Memory, streams, events: what a small tool needs
- * ---------------------===*/
+/*===-- Memory, streams, events: what a small tool needs ------------------===*/
 
 /** Allocates device memory; 0 bytes give address 0. */
 FOVEA_API fovea_status fovea_memory_alloc(fovea_device *device, size_t bytes,

@@ -1,5 +1,4 @@
-/*===- Nesting.h - How deep text may nest --------------------------*- C
--*-===*\
+/*===- Nesting.h - How deep text may nest -------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.

@@ -33,7 +33,7 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
     The result takes q, k, v, then ``o`` and ``lse`` as the program gave them, ``do``, the
     gradient of the loss by o, with ``lse`` ``dlse``, that by the log-sum-exp, and what else
     the program takes. It gives ``dq``, ``dk``, ``dv`` and so on, in this order, captured
-    tensors before sinks and scale. A score_mod is differentiated by the rules on the
+    tensors (``d`` and the tensor's name) before sinks and scale. A score_mod is differentiated by the rules on the
     page on gradients.
 
     Raises CompileError for an op without a derivative and for an unknown name,

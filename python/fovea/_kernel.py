@@ -150,11 +150,13 @@ class Kernel:
     all sizes that its program leaves open, and may be used by several threads.
 
     ``name`` is the entry in the PTX, ``target`` the chip, ``captures`` the names
-    of captured tensors, ``mlir`` the program that it was compiled from.
+    of captured tensors, ``mlir`` the program that it was compiled from. ``backward``
+    is the kernel of the program's gradients, or None: see ``fovea.attention``.
     """
 
     def __init__(self, spec: Spec, options: Choices, ptx: bytes, metadata: bytes,
-                 cubin: Optional[bytes] = None, key: Optional[str] = None, is_asked_for: Optional[bool] = None):
+                 cubin: Optional[bytes] = None, key: Optional[str] = None, is_asked_for: Optional[bool] = None,
+                 backward: Optional[Kernel] = None):
         self._spec, self._options, self._key = spec, dict(options), key
         # Not where the schedule among the options was put in place of a chosen one.
         self._is_asked_for = options.get("schedule", "auto") != "auto" if is_asked_for is None else is_asked_for
@@ -165,7 +167,12 @@ class Kernel:
         self.name: str = self._facts["kernel"]
         self.target: str = self._facts["target"]
         self.captures: Tuple[str, ...] = spec.captures
+        self.backward = backward
         self._internal = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
+        # Of kernels of gradients: what is by a captured tensor.
+        gradients = {f"d{name}": f"d{internal}" for name, internal in self._internal.items()}
+        tensors = {tensor["name"] for tensor in self._facts["tensors"]}
+        self._internal = {**{name: one for name, one in gradients.items() if one in tensors}, **self._internal}
 
     def __repr__(self) -> str:
         return f"<fovea.Kernel {self.name} for {self.target}>"
@@ -225,9 +232,10 @@ class Kernel:
 
     def _fit(self, ptxas: str) -> Optional[Tuple[Kernel, bytes]]:
         """The kernel of the first schedule that has no faults, and its machine code."""
+        alone = dataclasses.replace(self._spec, backward=None)
         for schedule in _smaller(self._metadata):
             try:
-                kernel = _compile(self._spec, {**self._options, "schedule": schedule}, None)
+                kernel = _compile(alone, {**self._options, "schedule": schedule}, None)
                 cubin, faults = _run_ptxas(kernel._ptx, kernel.target, ptxas)
             except CompileError:
                 continue
@@ -254,6 +262,8 @@ class Kernel:
     def to_bytes(self) -> bytes:
         """The kernel as a file has it."""
         blobs = [self._spec.mlir.encode(), self._ptx, self._metadata, self._cubin or b""]
+        if self.backward is not None:
+            blobs.append(self.backward.to_bytes())
         header = {
             "version": VERSION, "name": self._spec.name, "captures": self._spec.captures,
             "options": self._options, "is_asked_for": self._is_asked_for, "sizes": [len(blob) for blob in blobs],
@@ -276,9 +286,13 @@ class Kernel:
             for size in header["sizes"]:
                 blobs.append(rest[:size])
                 rest = rest[size:]
-            mlir, ptx, metadata, cubin = blobs
-            spec = Spec(header["name"], mlir.decode(), tuple(header["captures"]), mlir.decode())
-            kernel = cls(spec, header["options"], ptx, metadata, cubin or None, key, header["is_asked_for"])
+            mlir, ptx, metadata, cubin, *more = blobs
+            if len(more) > 1:
+                raise ValueError(f"it has {len(more)} kernels of gradients")
+            backward = cls.from_bytes(more[0]) if more else None
+            spec = Spec(header["name"], mlir.decode(), tuple(header["captures"]), mlir.decode(),
+                        backward=backward and backward._spec)
+            kernel = cls(spec, header["options"], ptx, metadata, cubin or None, key, header["is_asked_for"], backward)
             ptx.decode()
             if not all(isinstance(text, str) for text in (kernel.name, kernel.target, spec.name, *spec.captures)):
                 raise TypeError("its names are no strings")
@@ -289,7 +303,7 @@ class Kernel:
 
     def save(self, path: Union[str, os.PathLike]) -> None:
         """Writes the kernel (program, PTX, metadata, and machine code where it was
-        made) to a file."""
+        made) to a file, with the kernel of its gradients if it has one."""
         pathlib.Path(path).write_bytes(self.to_bytes())
 
     @classmethod
@@ -389,7 +403,8 @@ def _library_identity() -> List[Any]:
 
 
 def _cache_key(spec: Spec, options: Choices) -> str:
-    facts = [_MAGIC.decode(), _library_identity(), spec.name, spec.mlir, spec.captures, sorted(options.items())]
+    facts = [_MAGIC.decode(), _library_identity(), spec.name, spec.mlir, spec.captures, sorted(options.items()),
+             spec.backward and spec.backward.mlir]
     table = options.get("schedule_table")
     if isinstance(table, str) and os.path.isfile(table):  # else the compiler says what is wrong
         with open(table, "rb") as file:
@@ -429,7 +444,14 @@ def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:
         finally:
             context.lib.foveaKernelDestroy(kernel)
         _warn(context, stacklevel=4)
-    return Kernel(spec, options, ptx, metadata, None, key)
+    return Kernel(spec, options, ptx, metadata, None, key, backward=_compile_backward(spec, options))
+
+
+def _compile_backward(spec: Spec, options: Choices) -> Optional[Kernel]:
+    """With the options that are not about one kernel: its schedule is its own."""
+    if spec.backward is None:
+        return None
+    return _compile(spec.backward, {**options, "schedule": "auto", "recurrence": "auto", "kernel": None}, None)
 
 
 def _from_disk(key: str) -> Optional[Kernel]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
 import os
 import pathlib
 import re
@@ -33,10 +34,10 @@ _PARAMETERS = {"self", "level", "seed", "stream", "device", "check"}
 def with_names(captures: Sequence[str], message: str) -> str:
     """A message of the compiler's or the runtime's with captures by their names."""
     def name(found: "re.Match[str]") -> str:
-        number = int(found[1])
-        return captures[number] if number < len(captures) else found[0]
+        number = int(found[2])
+        return found[1] + captures[number] if number < len(captures) else found[0]
 
-    return re.sub(r"\bcapture(\d+)\b", name, message)
+    return re.sub(r"\b(d?)capture(\d+)\b", name, message)
 
 
 Program = Union["Spec", str, "os.PathLike[str]"]
@@ -100,6 +101,7 @@ class Spec:
     names of captured tensors, in the order of the program's ``capture0``,
     ``capture1`` and so on. ``located`` is the program with the lines of Python
     that its ops come from, for diagnostics; ``file`` is what they name elsewhere.
+    ``backward`` is the program of its gradients, if those are to be compiled with it.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Spec:
     captures: Tuple[str, ...] = ()
     located: str = field(default="", compare=False, repr=False)
     file: str = field(default="<mlir>", compare=False, repr=False)
+    backward: Optional["Spec"] = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return self.mlir
@@ -274,6 +277,7 @@ def attention(
     dropout: float = 0.0,
     captures: Optional[Mapping[str, Any]] = None,
     output_dtype: Any = None,
+    gradient: Union[None, bool, Sequence[str]] = None,
     name: str = "attention",
 ) -> Spec:
     """Describes attention: ``softmax(score_mod(scale * q k^T)) v`` over the keys
@@ -328,6 +332,11 @@ def attention(
         call, a shape of () is a scalar (f32, i32 or i64). Booleans take a byte.
     output_dtype
         of o: dtype (default) or "f32".
+    gradient
+        what gradients are by, to be compiled with the program: "q", "k", "v", names of
+        captured tensors, "sinks", "scale"; True for all that have one. ``fovea.compile``
+        then gives a kernel whose ``backward`` is the kernel of gradients, in the same
+        file. It takes ``lse``, which must be an output. ``fovea.gradient`` has more choices.
     name
         the kernel's name, an identifier.
 
@@ -376,7 +385,7 @@ def attention(
             raise TypeError(f"{role} must be a function, found {type(function).__name__}")
         regions[role] = RegionBuilder(arguments)
         trace(function, role, regions[role], len(arguments) - len(declared), list(declared))
-    return make_spec(
+    spec = make_spec(
         dtype=dtype_name(dtype), head_dim=head_dim, value_head_dim=_size("value_head_dim", value_head_dim),
         batch=_size("batch", batch), heads=_size("heads", heads), kv_heads=_size("kv_heads", kv_heads),
         query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
@@ -384,6 +393,20 @@ def attention(
         score_mod=regions.get("score_mod"), mask_mod=regions.get("mask_mod"), name=name,
         output_dtype=None if output_dtype is None else dtype_name(output_dtype),
     )
+    return spec if gradient is None or gradient is False else _with_gradient(spec, gradient, lse)
+
+
+def _with_gradient(spec: Spec, by: Any, lse: bool) -> Spec:
+    # Gradients need the compiler, which specs don't.
+    from ._gradient import gradient
+
+    if not lse:
+        raise ValueError("gradients need the log-sum-exp of the forward pass, found lse=False")
+    if isinstance(by, str) or (by is not True and not isinstance(by, collections.abc.Iterable)):
+        raise TypeError(f"gradient must be True or a list of names, found {by!r}")
+    if by is not True and not (by := tuple(by)):
+        raise ValueError("gradient must have a name, found none; None is for no gradients")
+    return dataclasses.replace(spec, backward=gradient(spec, None if by is True else by))
 
 
 def as_spec(program: Program) -> Spec:

@@ -63,6 +63,65 @@ def test_kernels_of_all(fovea, spec, target):
                                **{name: one for name, one in given.items() if name not in "qkv"}), wanted)
 
 
+@pytest.fixture(scope="module")
+def both(fovea):
+    return fovea.attention(soft_cap, lambda b, h, i, j, slopes: j <= i + 20, head_dim=16,
+                           captures={"slopes": ("f32", (None,))}, gradient=("q", "k", "v", "slopes"))
+
+
+def test_one_file(fovea, spec, both, tmp_path):
+    """A kernel and that of its gradients, compiled and saved together."""
+    given, wanted = arrays()
+    kernel = fovea.compile(both, target="sm_80")
+    kernel.save(tmp_path / "both")
+    kernel = fovea.Kernel.load(tmp_path / "both")
+    q, k, v = (given[name] for name in "qkv")
+    o, lse = kernel.interpret(q, k, v, level="ptx", slopes=given["slopes"])
+    found = kernel.backward.interpret(q, k, v, level="ptx", o=torch.from_numpy(o).bfloat16(), lse=torch.from_numpy(lse),
+                                      do=given["do"], slopes=given["slopes"])
+    check(found, wanted)
+    assert kernel.backward.backward is None and fovea.compile(spec, target="sm_80").backward is None
+
+
+def test_names(fovea, both):
+    """A gradient by a captured tensor has that one's name; what is wrong with it is said by that name."""
+    backward = fovea.compile(both, target="sm_80").backward
+    assert backward._named({"dslopes": 1}, ["dcapture0"]) == {"dcapture0": 1}
+    with pytest.raises(TypeError, match="takes no 'dother'"):
+        backward._named({"dother": 1}, ["dcapture0"])
+
+
+def test_cache_of_both(fovea, both, spec):
+    """A kernel with gradients is another one than the same without them."""
+    assert both.mlir == spec.mlir and both != spec
+    assert fovea.compile(both, target="sm_80") is fovea.compile(both, target="sm_80")
+    assert fovea.compile(both, target="sm_80").backward is not None and fovea.compile(spec, target="sm_80").backward is None
+
+
+def test_schedules_of_both(fovea, both):
+    """A schedule is the forward kernel's."""
+    kernel = fovea.compile(both, target="sm_90a", schedule="stages=2")
+    assert kernel.metadata["schedule"]["stages"] == 2
+    assert kernel.backward.metadata == fovea.compile(both, target="sm_90a").backward.metadata
+
+
+@pytest.mark.parametrize("more, error, message", [
+    ({"gradient": True, "lse": False}, ValueError, "need the log-sum-exp"),
+    ({"gradient": "q"}, TypeError, "must be True or a list of names, found 'q'"),
+    ({"gradient": 1}, TypeError, "must be True or a list of names, found 1"),
+    ({"gradient": ()}, ValueError, "must have a name, found none"),
+])
+def test_bad_gradients(fovea, more, error, message):
+    with pytest.raises(error, match=message):
+        fovea.attention(head_dim=16, **more)
+
+
+def test_unknown_gradients(fovea):
+    with pytest.raises(fovea.CompileError, match="gradients are by 'q', 'k', 'v'.* found 'w'"):
+        fovea.attention(head_dim=16, gradient=["w"])
+    assert fovea.attention(head_dim=16, gradient=False).backward is None
+
+
 def test_all(fovea, spec):
     """The reference gives gradients of captured tensors, too."""
     given, wanted = arrays()

@@ -66,8 +66,24 @@ static attn::ForwardOp makeForward(OpBuilder &b, attn::BackwardOp backward) {
   return made;
 }
 
-/// The program's function with the forward in place of its body.
-static std::optional<Program> makeProgram(const Program &program) {
+std::optional<ForwardInputs>
+fovea::run::findForwardInputs(const Program &program) {
+  if (program.getLevel() != Level::Attn)
+    return std::nullopt;
+  attn::BackwardOp backward = findBackward(program.function);
+  if (!backward)
+    return std::nullopt;
+  auto output = dyn_cast<BlockArgument>(backward.getOutput()),
+       lse = dyn_cast<BlockArgument>(backward.getLse());
+  // Other functions may compute them, or change them first.
+  bool isAlone = llvm::hasSingleElement(
+      func::FuncOp(program.function).getBody().front().without_terminator());
+  if (!output || !lse || !isAlone)
+    return std::nullopt;
+  return ForwardInputs{output.getArgNumber(), lse.getArgNumber()};
+}
+
+std::optional<Program> fovea::run::makeForwardProgram(const Program &program) {
   Program forward;
   forward.module = program.module.get().clone();
   forward.function = forward.module->lookupSymbol<func::FuncOp>(
@@ -95,21 +111,10 @@ static std::optional<Program> makeProgram(const Program &program) {
 bool fovea::run::fillForwardResults(const Program &program,
                                     const Options &options,
                                     Workload &workload) {
-  if (program.getLevel() != Level::Attn)
+  std::optional<ForwardInputs> given = findForwardInputs(program);
+  if (!given)
     return true;
-  attn::BackwardOp backward = findBackward(program.function);
-  if (!backward)
-    return true;
-  auto output = dyn_cast<BlockArgument>(backward.getOutput()),
-       lse = dyn_cast<BlockArgument>(backward.getLse());
-  bool areInputs = output && lse;
-  // Other functions may compute them, or change them first.
-  if (!areInputs || !llvm::hasSingleElement(func::FuncOp(program.function)
-                                                .getBody()
-                                                .front()
-                                                .without_terminator()))
-    return true;
-  std::optional<Program> forward = makeProgram(program);
+  std::optional<Program> forward = makeForwardProgram(program);
   if (!forward)
     return false;
   Options inInterpreter = options;
@@ -119,7 +124,7 @@ bool fovea::run::fillForwardResults(const Program &program,
       createInterpreterBackend(*forward, inInterpreter);
   if (!backend || backend->run(workload, results) != kSuccess)
     return false;
-  workload.inputs[output.getArgNumber()].tensor = std::move(results[0]);
-  workload.inputs[lse.getArgNumber()].tensor = std::move(results[1]);
+  workload.inputs[given->output].tensor = std::move(results[0]);
+  workload.inputs[given->lse].tensor = std::move(results[1]);
   return true;
 }

@@ -13,6 +13,15 @@
 
 namespace fovea::run {
 
+/// Where the program is one attn.backward, with the results of its forward as
+/// inputs: the numbers of these inputs.
+struct ForwardInputs {
+  unsigned output, lse;
+};
+std::optional<ForwardInputs> findForwardInputs(const Program &program);
+/// The forward of such a program: it takes what that takes.
+std::optional<Program> makeForwardProgram(const Program &program);
+
 /// Where the program is one attn.backward of drawn inputs, makes its output and
 /// log-sum-exp what its forward gives for the others: those of other numbers
 /// would be gradients of nothing. False, and a message, if that fails.

@@ -95,10 +95,16 @@ cl::opt<uint64_t>
              cl::desc("Run at level warp or ptx with so many seeds, from "
                       "--seed on; all must give the same numbers"),
              cl::cat(category));
-cl::opt<bool> check("check",
-                    cl::desc("Compare the outputs with the attn-level meaning "
-                             "in f64; exit with 1 beyond the tolerance"),
-                    cl::cat(category));
+enum class Check { No, Meaning, Differences };
+cl::opt<Check> check(
+    "check", cl::ValueOptional, cl::init(Check::No),
+    cl::desc("Compare the outputs with what they should be; exit with 1 beyond "
+             "the tolerance"),
+    cl::values(clEnumValN(Check::Meaning, "", "the attn-level meaning in f64"),
+               clEnumValN(Check::Differences, "differences",
+                          "of gradients, the same, and that with finite "
+                          "differences of the forward in f64")),
+    cl::cat(category));
 cl::opt<std::string> reference(
     "reference", cl::value_desc("file"),
     cl::desc("attn-level program that says what a tile-level one means"),
@@ -292,7 +298,8 @@ static bool readContents(Options &options) {
 }
 
 static bool readChecks(Options &options) {
-  options.check = check;
+  options.check = check != Check::No;
+  options.checkDifferences = check == Check::Differences;
   options.checkContents = contents;
   if (kvBoundsRows < 0) {
     reportError("--check-kv-bounds must not be negative");

@@ -65,7 +65,8 @@ struct Options {
   /// Interleavings to run at levels warp and ptx: so many seeds from `seed` on.
   uint64_t seed = 0, numSeeds = 1;
 
-  bool check = false, json = false;
+  /// `checkDifferences`: the meaning, too, by finite differences.
+  bool check = false, checkDifferences = false, json = false;
   bool checkContents = false;
   int64_t kvBoundsRows = 0;
   int64_t kvClassifyRows = 0, kvClassifyColumns = 0;

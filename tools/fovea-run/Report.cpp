@@ -22,7 +22,10 @@ using namespace fovea::run;
 
 bool Report::passed() const {
   return llvm::all_of(checks,
-                      [](const OutputCheck &check) { return check.passed; });
+                      [](const OutputCheck &check) { return check.passed; }) &&
+         llvm::all_of(differences, [](const DifferenceCheck &check) {
+           return check.passed();
+         });
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,12 +185,13 @@ private:
 };
 } // namespace
 
-bool fovea::run::checkOutputs(const Program &program, const Program &reference,
-                              const Workload &workload, const Options &options,
-                              Report &report) {
+/// What the reference is run on.
+static std::optional<Workload> matchInputs(const Program &program,
+                                           const Program &reference,
+                                           const Workload &workload) {
   auto match = matchByName(reference, program);
   if (!match)
-    return false;
+    return std::nullopt;
   Workload inputs;
   for (auto [parameter, index] :
        llvm::zip(reference.signature.inputs, match->inputs)) {
@@ -197,12 +201,25 @@ bool fovea::run::checkOutputs(const Program &program, const Program &reference,
     }
     std::optional<Argument> placeholder = makePlaceholder(parameter);
     if (!placeholder)
-      return false;
+      return std::nullopt;
     inputs.inputs.push_back(std::move(*placeholder));
   }
   auto where = [](unsigned) { return std::string("--reference"); };
   if (failed(checkInputs(reference.signature, inputs.inputs, where,
                          inputs.sizes, reportError)))
+    return std::nullopt;
+  return inputs;
+}
+
+bool fovea::run::checkOutputs(const Program &program, const Program &reference,
+                              const Workload &workload, const Options &options,
+                              Report &report) {
+  std::optional<Workload> matched = matchInputs(program, reference, workload);
+  if (!matched)
+    return false;
+  const Workload &inputs = *matched;
+  if (options.checkDifferences &&
+      !checkDifferences(reference, inputs, options, report.differences))
     return false;
   SmallVector<RuntimeValue> meaning, straightforward;
   Options once = options;
@@ -287,6 +304,16 @@ static void printJSON(const Program &program, const Report &report) {
           json.attribute("misplaced", check.misplaced);
         });
     });
+    if (report.differences.empty())
+      return;
+    json.attributeArray("differences", [&] {
+      for (const DifferenceCheck &check : report.differences)
+        json.object([&] {
+          json.attribute("name", check.output);
+          json.attribute("passed", check.passed());
+          json.attribute("worst_ratio", check.worstRatio);
+        });
+    });
   });
   llvm::outs() << "\n";
 }
@@ -318,5 +345,9 @@ void fovea::run::printReport(const Program &program, const Report &report,
       out << ", " << check.skippedRows << " rows overflow and were skipped";
     out << (check.passed ? ": passed\n" : ": FAILED\n");
   }
+  for (const DifferenceCheck &check : report.differences)
+    out << check.output << " beside finite differences: at "
+        << llvm::format("%.3g", check.worstRatio) << " of the tolerance"
+        << (check.passed() ? ": passed\n" : ": FAILED\n");
   out << "ran in " << llvm::format("%.2f", report.seconds) << " s\n";
 }

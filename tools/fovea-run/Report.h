@@ -10,6 +10,7 @@
 #define FOVEA_TOOLS_FOVEA_RUN_REPORT_H
 
 #include "Backend.h"
+#include "Differences.h"
 
 #include "fovea/Interpreter/Check.h"
 
@@ -21,6 +22,8 @@ struct Report {
   std::vector<interp::HostTensor> outputs;
   /// One for each output, if they were checked.
   std::vector<interp::OutputCheck> checks;
+  /// One for each gradient, if they were held to finite differences.
+  std::vector<DifferenceCheck> differences;
 
   bool passed() const;
 };

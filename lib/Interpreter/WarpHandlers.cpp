@@ -249,7 +249,11 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
     if (const StoredRows *mine = slot.findStored((*agent)->party))
       operands.back() = &mine->tile.getArray();
   }
-  std::shared_ptr<Array> wide;
+  std::shared_ptr<Array> part, wide;
+  if (std::optional<uint64_t> first = dot.getFirstColumn()) {
+    part = takeColumns(*operands[1], *first, dot.getTileType().getDimSize(1));
+    operands[1] = part.get();
+  }
   if (dot.getOnes()) {
     FailureOr<const Array *> ones = readBuffer(op, **agent, dot.getOnes());
     if (failed(ones))

@@ -46,10 +46,10 @@ static SmallVector<Dot> getAhead(scf::ForOp loop, plan::KernelAttr plan) {
 /// Issue and wait instead of a synchronous dot.
 static DotWaitOp makeAsync(DotOp dot) {
   OpBuilder b(dot);
-  auto issued =
-      DotOp::create(b, dot.getLoc(), dot.getA(), dot.getB(), dot.getAcc(),
-                    dot.getOnes(), dot.getTransposeA(), dot.getTransposeB(),
-                    /*async=*/true, dot.getNameAttr());
+  auto issued = DotOp::create(
+      b, dot.getLoc(), dot.getA(), dot.getB(), dot.getAcc(), dot.getOnes(),
+      dot.getTransposeA(), dot.getTransposeB(),
+      /*async=*/true, dot.getNameAttr(), dot.getFirstColumnAttr());
   auto wait = DotWaitOp::create(b, dot.getLoc(), issued.getResult(),
                                 ValueRange(), ValueRange());
   dot.getResult().replaceAllUsesWith(wait.getResult());
@@ -61,10 +61,10 @@ static DotWaitOp makeAsync(DotOp dot) {
 static void makeSync(DotWaitOp wait) {
   auto issued = wait.getPending().getDefiningOp<DotOp>();
   OpBuilder b(issued);
-  auto dot = DotOp::create(b, issued.getLoc(), issued.getA(), issued.getB(),
-                           issued.getAcc(), issued.getOnes(),
-                           issued.getTransposeA(), issued.getTransposeB(),
-                           /*async=*/false, issued.getNameAttr());
+  auto dot = DotOp::create(
+      b, issued.getLoc(), issued.getA(), issued.getB(), issued.getAcc(),
+      issued.getOnes(), issued.getTransposeA(), issued.getTransposeB(),
+      /*async=*/false, issued.getNameAttr(), issued.getFirstColumnAttr());
   wait.getResult().replaceAllUsesWith(dot.getResult());
   wait.erase();
   issued.erase();

@@ -93,15 +93,22 @@ void BackwardEmitter::loadKeys(ScoreBlock &block) {
                              valueHeadDim, keyLimit, "v");
   if (!part.addsQuery)
     return;
-  if (headDim <= kPartColumns) {
-    block.keyParts = {block.keys};
+  if (headDim <= getPartColumns()) {
+    block.keyParts = {{block.keys, headDim, IntegerAttr()}};
     return;
   }
-  for (int64_t column = 0; column < headDim; column += kPartColumns)
-    block.keyParts.push_back(
-        kb.loadHead(k, work.batch, keyHead, block.key, column, count,
-                    std::min(headDim - column, kPartColumns), keyLimit,
-                    "kq." + std::to_string(column / kPartColumns)));
+  for (int64_t column = 0; column < headDim; column += getPartColumns()) {
+    int64_t columns = std::min(headDim - column, getPartColumns());
+    if (part.sumsApart)
+      block.keyParts.push_back(
+          {block.keys, columns, kb.builder.getI64IntegerAttr(column)});
+    else
+      block.keyParts.push_back(
+          {kb.loadHead(k, work.batch, keyHead, block.key, column, count,
+                       columns, keyLimit,
+                       "kq." + std::to_string(column / getPartColumns())),
+           columns, IntegerAttr()});
+  }
 }
 
 Value BackwardEmitter::emitDelta(const ScoreBlock &block) {

@@ -294,15 +294,16 @@ void BackwardEmitter::emitRounded() {
 void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
                                        Value gradients) {
   OpBuilder &b = kb.builder;
-  for (auto [index, keys] : llvm::enumerate(block.keyParts)) {
+  for (auto [index, columns] : llvm::enumerate(block.keyParts)) {
     std::string suffix = "." + std::to_string(index);
-    int64_t columns = cast<RankedTensorType>(keys.getType()).getDimSize(1);
-    Value sum = product("dq" + suffix, gradients, keys,
-                        kb.splat(getColumns(), columns, 0.0),
-                        /*transposeB=*/false, /*transposeA=*/true);
+    Value zero = kb.splat(getColumns(), columns.count, 0.0);
+    Value sum =
+        tile::DotOp::create(b, loc, gradients, columns.keys, zero,
+                            /*transposeA=*/true, /*transposeB=*/false,
+                            b.getStringAttr("dq" + suffix), columns.first);
     tile::StoreOp::create(b, loc, sum, scratchArgument(scratch.querySums),
                           ValueRange{work.batch, block.head, block.query,
-                                     kb.constant(index * kPartColumns)},
+                                     kb.constant(index * getPartColumns())},
                           /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
                           /*fold=*/DenseI64ArrayAttr(),
                           /*fragments=*/b.getUnitAttr(),
@@ -318,14 +319,19 @@ BackwardEmitter::emitBlockOfKeyTile(const ScoreBlock &block,
   FailureOr<Weights> weights = emitWeights(block);
   if (failed(weights))
     return failure();
+  // Weights leave, and derivatives by them are found meanwhile.
+  Value rounded = weights->rounded;
+  if (part.sumsApart)
+    rounded = tile::StreamOp::create(kb.builder, loc, rounded,
+                                     kb.builder.getStringAttr("p"));
   bool needsGradients = part.key || part.addsQuery;
   Value byWeight;
   if (needsGradients)
     byWeight = emitPairProduct("dp", block.outputGradients, block.values);
   SmallVector<Value> next;
   if (part.value)
-    next.push_back(product("dv", weights->rounded, block.outputGradients,
-                           carried[0], /*transposeB=*/false));
+    next.push_back(product("dv", rounded, block.outputGradients, carried[0],
+                           /*transposeB=*/false));
   if (!needsGradients)
     return next;
   FailureOr<Value> gradients = emitGradients(block, *weights, byWeight);

@@ -17,6 +17,21 @@
 // RUN: %{run},Sq=70,Skv=90 %s --entry=dropped --level=ptx | %{numbers}
 // RUN: %{run},Sq=70,Skv=90 %s --entry=narrow --level=ptx | %{numbers}
 // RUN: sed 's/x208x/x136x/g' %s > %t.mlir && %{run},Sq=70,Skv=90 %t.mlir --entry=dropped --level=ptx | %{numbers}
+// Tiles that no query sees, and no queries; fewer keys than the tensors have; blocks that kv_classify tells apart.
+// RUN: sed 's/x64xbf16/x256xbf16/g' %S/backward-unseen-keys.mlir > %t.unseen.mlir
+// RUN: %{run},Sq=64,Skv=200 %t.unseen.mlir --entry=causal --level=warp --seed=3 | %{numbers}
+// RUN: %{run},Sq=64,Skv=200 %t.unseen.mlir --entry=causal --level=ptx | %{numbers}
+// RUN: %{run},Sq=0,Skv=100 %t.unseen.mlir --entry=dense --level=ptx | %{numbers}
+// RUN: sed 's/x16xbf16/x144xbf16/' %S/backward.mlir > %t.lengths.mlir
+// RUN: %python %S/Inputs/run_backward.py fovea-run %t.lengths.mlir lengths %t.d tile:sm_90a,warp:sm_90a,ptx:sm_90a sizes=2,2,1,40,90,144,144 integers=n:70/10 "mask=j < n[b]" element=bf16 tolerance=1e-2 places=30 -- n | FileCheck %s --check-prefix=AGREES
+// AGREES-COUNT-3: agrees
+// RUN: sed 's/x64xbf16/x256xbf16/g' %S/backward-classified.mlir > %t.documents.mlir
+// DEFINE: %{ids} = fovea-run %t.documents.mlir --target=sm_90a --level=tile --random=1 --save-inputs=%t.in --dims=B=1,Hq=2,Hkv=1,Sq=300,Skv=330,capture0.0=300,capture1.0=330
+// DEFINE: %{documents} = fovea-run %t.documents.mlir --target=sm_90a --check --inputs %t.in/q.npy %t.in/k.npy %t.in/v.npy %t.in/o.npy %t.in/lse.npy %t.in/do.npy %t.in/capture0.npy %t.in/capture1.npy
+// RUN: rm -rf %t.in && %{ids}
+// RUN: %python %S/Inputs/summaries.py make %t.in capture0 "np.sort(np.random.default_rng(0).integers(0, 7, shape[0]))" capture1 "np.sort(np.random.default_rng(1).integers(0, 9, shape[0]))"
+// RUN: %{documents} --level=warp | %{numbers}
+// RUN: %{documents} --level=ptx | %{numbers}
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s
 // NUMBERS: dq {{.*}} passed
 // NUMBERS-NEXT: dk {{.*}} passed

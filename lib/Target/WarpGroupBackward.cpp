@@ -31,6 +31,8 @@ static constexpr int64_t kRegisters = 512;
 // them wait for each other (C7512); accumulators of who has scores at most: the
 // next block's, beside a part of dQ.
 static constexpr int64_t kBesideAccumulators = 32, kScoreAccumulators = 96;
+// More than what score_mods and random numbers take beside that.
+static constexpr int64_t kMostScoreRegisters = 208;
 
 std::optional<std::string>
 fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
@@ -128,7 +130,7 @@ makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
   int64_t ofValues = getSumRegisters(unit, problem.valueHeadDim),
           ofKeys = getSumRegisters(unit, problem.headDim);
   int64_t ofScores = std::min(kRegisters - loadRegisters - ofValues - ofKeys,
-                              kComputeRegisters);
+                              kMostScoreRegisters);
   if (ofScores < kScoreAccumulators + kBesideAccumulators)
     return emitError() << "schedule's 'producer_registers' is " << loadRegisters
                        << ", which leaves " << ofScores
@@ -138,7 +140,9 @@ makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
   plan::KernelPlan kernel = makeKeysKernel(unit, problem, /*groups=*/1);
   PlanEntries make(context);
   // Who fills a stage of derivatives reads it, too: of two, one is done with in
-  // all warps when it is filled again, since they met in between.
+  // all warps when it is filled again, since they met in between. Scores alone
+  // are carried: of two dots in flight around a loop ptxas waits for both, or
+  // serialises them (C7514).
   return plan::KernelAttr::get(
       context, unit, kernel,
       {make.stream("k", 1), make.stream("v", 1), make.stream("p", 1),

@@ -41,7 +41,8 @@
 // CHECK: role @load warps(4) regs(24)
 // CHECK: role @score warps(4) regs(168)
 // The first block's scores are in flight. In each round: dP is issued, the weights leave while it runs,
-// dS leaves; dQ in two parts, and the next block's scores ahead of the wait for the second one.
+// dS leaves; parts of dQ, the next one on its way while one is added; the next block's scores ahead of
+// the wait for the last one.
 // CHECK: warp.dot async "s"
 // CHECK-NOT: math.exp2
 // CHECK: scf.for
@@ -52,11 +53,16 @@
 // CHECK: warp.dot_wait
 // CHECK: warp.local_store "ds"
 // CHECK: warp.dot async "dq.0" {{.*}} transpose_a columns(0)
+// CHECK-NEXT: warp.dot async "dq.1" {{.*}} transpose_a columns(64)
+// CHECK-NEXT: warp.dot_wait
 // CHECK: tile.store add "dq_sum.0"
-// CHECK: warp.dot async "dq.1" {{.*}} transpose_a columns(128)
+// CHECK: warp.dot async "dq.2"
+// CHECK: tile.store add "dq_sum.1"
+// CHECK: warp.dot async "dq.3"
+// CHECK: tile.store add "dq_sum.2"
 // CHECK: warp.dot async "s"
 // CHECK: warp.dot_wait
-// CHECK: tile.store add "dq_sum.1"
+// CHECK: tile.store add "dq_sum.3"
 // CHECK: role @values warps(4) regs(160)
 // CHECK: warp.dot "dv"
 // CHECK: tile.store "dv_out"

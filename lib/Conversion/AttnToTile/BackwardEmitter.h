@@ -86,8 +86,8 @@ private:
     kLseGradient
   };
   /// Columns of a product for dQ: few, so that who adds them up needs few
-  /// registers; more where scores' registers are free by then.
-  int64_t getPartColumns() const { return part.sumsApart ? 128 : 64; }
+  /// registers.
+  static constexpr int64_t kPartColumns = 64;
 
   /// One tile of scores, and what it is computed from: queries and output
   /// gradients, with what the rows' LSE adds to exponents and D.

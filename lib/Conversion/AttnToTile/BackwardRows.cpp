@@ -93,12 +93,12 @@ void BackwardEmitter::loadKeys(ScoreBlock &block) {
                              valueHeadDim, keyLimit, "v");
   if (!part.addsQuery)
     return;
-  if (headDim <= getPartColumns()) {
+  if (headDim <= kPartColumns) {
     block.keyParts = {{block.keys, headDim, IntegerAttr()}};
     return;
   }
-  for (int64_t column = 0; column < headDim; column += getPartColumns()) {
-    int64_t columns = std::min(headDim - column, getPartColumns());
+  for (int64_t column = 0; column < headDim; column += kPartColumns) {
+    int64_t columns = std::min(headDim - column, kPartColumns);
     if (part.sumsApart)
       block.keyParts.push_back(
           {block.keys, columns, kb.builder.getI64IntegerAttr(column)});
@@ -106,7 +106,7 @@ void BackwardEmitter::loadKeys(ScoreBlock &block) {
       block.keyParts.push_back(
           {kb.loadHead(k, work.batch, keyHead, block.key, column, count,
                        columns, keyLimit,
-                       "kq." + std::to_string(column / getPartColumns())),
+                       "kq." + std::to_string(column / kPartColumns)),
            columns, IntegerAttr()});
   }
 }

@@ -294,22 +294,32 @@ void BackwardEmitter::emitRounded() {
 void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
                                        Value gradients) {
   OpBuilder &b = kb.builder;
-  for (auto [index, columns] : llvm::enumerate(block.keyParts)) {
-    std::string suffix = "." + std::to_string(index);
-    Value zero = kb.splat(getColumns(), columns.count, 0.0);
-    Value sum =
-        tile::DotOp::create(b, loc, gradients, columns.keys, zero,
-                            /*transposeA=*/true, /*transposeB=*/false,
-                            b.getStringAttr("dq" + suffix), columns.first);
-    tile::StoreOp::create(b, loc, sum, scratchArgument(scratch.querySums),
+  SmallVector<Value> found;
+  auto store = [&](int64_t index) {
+    tile::StoreOp::create(b, loc, found[index],
+                          scratchArgument(scratch.querySums),
                           ValueRange{work.batch, block.head, block.query,
-                                     kb.constant(index * getPartColumns())},
+                                     kb.constant(index * kPartColumns)},
                           /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
                           /*fold=*/DenseI64ArrayAttr(),
                           /*fragments=*/b.getUnitAttr(),
                           /*add=*/b.getUnitAttr(),
-                          b.getStringAttr("dq_sum" + suffix));
+                          b.getStringAttr("dq_sum." + std::to_string(index)));
+  };
+  for (auto [index, columns] : llvm::enumerate(block.keyParts)) {
+    Value zero = kb.splat(getColumns(), columns.count, 0.0);
+    found.push_back(tile::DotOp::create(
+        b, loc, gradients, columns.keys, zero, /*transposeA=*/true,
+        /*transposeB=*/false, b.getStringAttr("dq." + std::to_string(index)),
+        columns.first));
+    // Where registers hold two parts, one is added while the next one is found.
+    if (!part.sumsApart)
+      store(index);
+    else if (index > 0)
+      store(index - 1);
   }
+  if (part.sumsApart)
+    store(found.size() - 1);
 }
 
 /// What a block of queries adds to the sums of a tile of keys.

@@ -29,9 +29,14 @@
 // PLAN: %[[DS:.*]] = tile.stream "ds"
 // PLAN: tile.dot "dk" %[[DS]],
 // PLAN: tile.dot "dq.0" %[[DS]], %[[K]], %{{.*}} transpose_a columns(0)
+// One part is added while the next one is found.
+// PLAN: tile.dot "dq.1" %[[DS]], %[[K]], %{{.*}} transpose_a columns(64)
 // PLAN: tile.store add "dq_sum.0"
-// PLAN: tile.dot "dq.1" %[[DS]], %[[K]], %{{.*}} transpose_a columns(128)
+// PLAN: tile.dot "dq.2" %[[DS]], %[[K]], %{{.*}} transpose_a columns(128)
 // PLAN: tile.store add "dq_sum.1"
+// PLAN: tile.dot "dq.3" %[[DS]], %[[K]], %{{.*}} transpose_a columns(192)
+// PLAN: tile.store add "dq_sum.2"
+// PLAN: tile.store add "dq_sum.3"
 
 // Head dims of their own.
 // PLAN-LABEL: launch.abi @unequal

@@ -97,26 +97,68 @@ void CarriedDots::splitViews() {
   }
 }
 
+/// Whether nothing of what a dot in flight reads or gives can be touched by the
+/// op, but by its operands.
+static bool mayStandInFlight(Operation *op) {
+  return isa<DotOp, tile::StoreOp>(op) || isMemoryEffectFree(op);
+}
+
+/// The round's own ops in their order, but that a wait stands where its result
+/// is used: dots that follow each other are issued together.
+SmallVector<Operation *> CarriedDots::sinkWaits() {
+  SmallVector<Operation *> ops, waits;
+  auto place = [&](size_t count) {
+    ops.append(waits.begin(), waits.begin() + count);
+    waits.erase(waits.begin(), waits.begin() + count);
+  };
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (early.contains(&op))
+      continue;
+    if (auto wait = dyn_cast<DotWaitOp>(op);
+        wait && llvm::is_contained(lateDots,
+                                   wait.getPending().getDefiningOp<DotOp>())) {
+      waits.push_back(wait);
+      continue;
+    }
+    // Products are delivered in order: with one all before it.
+    size_t needed = mayStandInFlight(&op) ? 0 : waits.size();
+    for (auto [index, wait] : llvm::enumerate(waits))
+      for (Operation *user : wait->getUsers())
+        if (op.isAncestor(user))
+          needed = std::max(needed, index + 1);
+    place(needed);
+    ops.push_back(&op);
+  }
+  place(waits.size());
+  return ops;
+}
+
 StagedOrder CarriedDots::getOrder() {
-  Operation *last = lateDots.front(), *wait = getDotWait(earlyDots.front());
-  for (DotOp dot : lateDots)
-    if (last->isBeforeInBlock(dot))
-      last = dot;
-  for (DotOp dot : earlyDots)
-    if (wait->isBeforeInBlock(getDotWait(dot)))
-      wait = getDotWait(dot);
+  SmallVector<Operation *> own = sinkWaits();
+  auto findLast = [&](ArrayRef<DotOp> dots) {
+    auto isWait = [&](Operation *op) {
+      return llvm::any_of(dots,
+                          [&](DotOp dot) { return getDotWait(dot) == op; });
+    };
+    return std::find_if(own.rbegin(), own.rend(), isWait).base();
+  };
   StagedOrder order;
   Ops placed;
-  auto append = [&](unsigned stage, function_ref<bool(Operation *)> belongs) {
-    for (Operation &op : loop.getBody()->without_terminator())
-      if (early.contains(&op) == (stage == 0) && belongs(&op) &&
-          placed.insert(&op))
-        order.emplace_back(&op, stage);
+  auto append = [&](ArrayRef<Operation *> ops) {
+    for (Operation *op : ops)
+      if (placed.insert(op))
+        order.emplace_back(op, early.contains(op) ? 0 : 1);
   };
-  append(1, [&](Operation *op) { return !wait->isBeforeInBlock(op); });
-  append(1, [&](Operation *op) { return lead.contains(op); });
-  append(1, [&](Operation *op) { return !last->isBeforeInBlock(op); });
-  append(0, [](Operation *) { return true; });
-  append(1, [](Operation *) { return true; });
+  auto appendAll = [&](const Ops &ops) {
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (ops.contains(&op))
+        append(&op);
+  };
+  // Behind the wait for the early ones; up to the wait for the last other one.
+  append(ArrayRef(own).take_front(findLast(earlyDots) - own.begin()));
+  appendAll(lead);
+  append(ArrayRef(own).take_front(findLast(lateDots) - own.begin() - 1));
+  appendAll(early);
+  append(own);
   return order;
 }

@@ -22,9 +22,10 @@ namespace fovea::warp {
 /// They are issued behind the last of their owner's other dots, ahead of the
 /// wait for it: products of one owner are delivered in the order of their
 /// issue, so no other one waits for them, and what comes of the last one is
-/// done while they run. Other dots that need nothing of their round but what
-/// comes from memory are issued behind the wait for the early ones: what these
-/// give is computed while they run.
+/// done while they run. Of other dots that stand behind each other the next one
+/// is issued before what comes of one is done. Other dots that need nothing of
+/// their round but what comes from memory are issued behind the wait for the
+/// early ones: what these give is computed while they run.
 class CarriedDots {
 public:
   /// All dots are asynchronous.
@@ -43,6 +44,7 @@ private:
   llvm::LogicalResult addNeeds(Ops &ops, bool ofLastRound);
   llvm::LogicalResult addDot(Ops &ops, DotOp dot, bool ofLastRound);
   void splitViews();
+  llvm::SmallVector<mlir::Operation *> sinkWaits();
 
   mlir::scf::ForOp loop;
   llvm::SmallVector<DotOp> earlyDots, lateDots;

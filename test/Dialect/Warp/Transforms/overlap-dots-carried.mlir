@@ -1,7 +1,8 @@
 // A dot that is carried in flight: "s" alone is issued a block ahead, with the copies that bring
 // its operand, behind the last of its owner's other dots and ahead of the wait for that; the loop
 // carries it, and the wait for it stands where it stood. "dp" needs nothing but what is copied: it is
-// issued behind that wait, and the exponentials run under it. Views of a stage are each round's own.
+// issued behind that wait, and the exponentials run under it. Of dots that stand behind each other the
+// next one is issued before the first one is waited for. Views of a stage are each round's own.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s -enable-var-scope
 
 // CHECK-LABEL: gpu.func @carried
@@ -20,18 +21,21 @@
 // CHECK: warp.consumer_wait %[[DOP]]
 // CHECK: %[[DP:.*]] = warp.dot async "dp"
 // CHECK: math.exp2 %[[W]]
-// CHECK: warp.dot_wait %[[DP]]
 // CHECK: warp.dot "dv"
+// CHECK: warp.dot_wait %[[DP]]
 // CHECK: warp.local_load
 // CHECK: warp.local_store "ds"
 // CHECK: warp.dot "dk"
-// CHECK: %[[DQ:.*]] = warp.dot async "dq"
+// CHECK: %[[DQ0:.*]] = warp.dot async "dq.0"
+// CHECK-NEXT: %[[DQ:.*]] = warp.dot async "dq.1"
+// CHECK-NEXT: %[[SUM0:.*]] = warp.dot_wait %[[DQ0]]
+// CHECK-NEXT: tile.store add "sum.0" %[[SUM0]]
 // CHECK: warp.producer_acquire %[[QP]]
 // CHECK: warp.copy async "q"
 // CHECK: warp.consumer_wait %[[QP]]
 // CHECK: %[[NEXT:.*]] = warp.dot async "s"
 // CHECK: %[[SUM:.*]] = warp.dot_wait %[[DQ]]
-// CHECK: tile.store add "sum" %[[SUM]]
+// CHECK: tile.store add "sum.1" %[[SUM]]
 // CHECK: scf.yield {{.*}}%[[NEXT]]
 // CHECK: warp.dot_wait
 // CHECK: math.exp2
@@ -115,9 +119,11 @@ gpu.module @kernels {
       warp.consumer_wait %dsp[%stage, %phase] : !warp.pipeline<2>
       %dk1 = warp.dot "dk" %ds0, %q0, %dk : !tile, !tile, !acc
       warp.consumer_release %qp[%stage, %phase] : !warp.pipeline<2>
-      %dq = warp.dot "dq" %ds0, %k, %zeros transpose_a : !tile, !tile, !acc
+      %dq0 = warp.dot "dq.0" %ds0, %k, %zeros transpose_a : !tile, !tile, !acc
+      %dq1 = warp.dot "dq.1" %ds0, %k, %zeros transpose_a : !tile, !tile, !acc
+      tile.store add "sum.0" %dq0, %sum[%row, %c0] dims [0, 1] : !acc, memref<?x64xf32>
       warp.consumer_release %dsp[%stage, %phase] : !warp.pipeline<2>
-      tile.store add "sum" %dq, %sum[%row, %c0] dims [0, 1] : !acc, memref<?x64xf32>
+      tile.store add "sum.1" %dq1, %sum[%row, %c64] dims [0, 1] : !acc, memref<?x64xf32>
       %next = arith.subi %one, %stage : i32
       %flip = arith.xori %phase, %stage : i32
       scf.yield %dv1, %dk1, %next, %flip : !acc, !acc, i32, i32

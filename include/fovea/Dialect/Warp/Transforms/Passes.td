@@ -151,7 +151,9 @@ def WarpOverlapDots
     bring their operands: behind the last of their role's other dots, ahead of the wait
     for it. The loop carries them in flight, and the round that they are of waits for
     them. Other dots of the role that need nothing of their round but what is copied are
-    issued right behind that wait: what the carried ones give is computed under them.
+    issued right behind that wait: what the carried ones give is computed under them. Of
+    others that stand behind each other the next one is issued before what comes of one
+    is done.
 
     Loops that may run zero times are left alone, and so are those where
     everything depends on the product.

@@ -159,7 +159,7 @@ LogicalResult fovea::tile::verifyColumns(Operation *dot, ShapedType b,
     return dot->emitOpError("takes columns of a second operand that is not "
                             "transposed");
   int64_t columns = acc.getDimSize(1);
-  if (first < 0 || first + columns > b.getDimSize(1))
+  if (first < 0 || first > b.getDimSize(1) - columns)
     return dot->emitOpError("takes ")
            << columns << " columns from " << first << " on of " << b;
   return success();

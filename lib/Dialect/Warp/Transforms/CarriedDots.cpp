@@ -43,7 +43,7 @@ LogicalResult CarriedDots::addDot(Ops &ops, DotOp dot, bool ofLastRound) {
   Ops added;
   added.insert(dot);
   for (Value buffer : getRingBuffers(dot)) {
-    auto ring = rings.find(buffer);
+    auto *ring = rings.find(buffer);
     if (ring == rings.end())
       continue;
     for (Operation *op : ring->second.fills) {

@@ -182,6 +182,20 @@ std::shared_ptr<Array> fovea::interp::transpose(const Array &array) {
   return result;
 }
 
+std::shared_ptr<Array>
+fovea::interp::takeColumns(const Array &array, int64_t first, int64_t count) {
+  int64_t rows = array.getShape()[0], columns = array.getShape()[1];
+  int64_t shape[] = {rows, count};
+  auto result = std::make_shared<Array>(shape, array.getStorage());
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    for (int64_t r = 0; r < rows; ++r)
+      std::copy_n(array.data<T>() + r * columns + first, count,
+                  result->data<T>() + r * count);
+  });
+  return result;
+}
+
 static LogicalResult executeDot(Operation *op, Frame &frame) {
   auto dot = cast<tile::DotOp>(op);
   if (frame.getStorage(dot.getA().getType()) !=
@@ -194,9 +208,14 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
     turned = transpose(*left);
     left = turned.get();
   }
-  auto result = multiply(frame, op, *left, frame.getArray(dot.getB()),
-                         frame.getArray(dot.getAcc()), dot.getTransposeB(),
-                         dot.getResult().getType());
+  const Array *right = &frame.getArray(dot.getB());
+  std::shared_ptr<Array> part;
+  if (std::optional<uint64_t> first = dot.getFirstColumn()) {
+    part = takeColumns(*right, *first, dot.getResult().getType().getDimSize(1));
+    right = part.get();
+  }
+  auto result = multiply(frame, op, *left, *right, frame.getArray(dot.getAcc()),
+                         dot.getTransposeB(), dot.getResult().getType());
   if (failed(result))
     return failure();
   frame.set(dot.getResult(), RuntimeValue::array(std::move(*result)));

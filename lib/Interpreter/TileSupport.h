@@ -75,6 +75,9 @@ prepareStore(Frame &frame, std::shared_ptr<const Array> value,
              const tile::BoxDims &dims, RowRange rows, bool add);
 
 std::shared_ptr<Array> transpose(const Array &array);
+/// `count` of its columns, from `first` on.
+std::shared_ptr<Array> takeColumns(const Array &array, int64_t first,
+                                   int64_t count);
 
 /// acc + a * b, or acc + a * transposed b, as a tile of `type`.
 llvm::FailureOr<std::shared_ptr<Array>>

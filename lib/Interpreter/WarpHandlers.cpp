@@ -226,15 +226,16 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
   SmallVector<const Array *, 2> operands;
   SmallVector<Slot *, 2> slots;
   Slot *rowOperand = nullptr;
-  for (Value operand : {dot.getA(), Value(dot.getB())}) {
+  for (OpOperand *use : {&dot.getAMutable(), &dot.getBMutable()}) {
+    Value operand = use->get();
     if (isa<RankedTensorType>(operand.getType())) {
       operands.push_back(&frame.getArray(operand));
       continue;
     }
     Slot &slot = getView(frame, operand).getSlot();
-    bool ofOwnRows = operand != dot.getB() && !dot.getTransposeA();
-    const FilledRows *filled =
-        ofOwnRows ? slot.findFilled((*agent)->party) : nullptr;
+    const FilledRows *filled = warp::readsOwnRows(*use, (*agent)->party)
+                                   ? slot.findFilled((*agent)->party)
+                                   : nullptr;
     FailureOr<const Array *> array =
         filled ? &filled->tile.getArray() : readBuffer(op, **agent, operand);
     if (failed(array) || failed(checkFenced(op, **agent, slot)))
@@ -242,7 +243,7 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
     operands.push_back(*array);
     slots.push_back(&slot);
     // Of the first operand only the warp group's own rows count.
-    if (!ofOwnRows) {
+    if (operand == dot.getB() || dot.getTransposeA()) {
       if (!slot.stored.empty())
         return frame.fail(op) << "reads rows that other warp groups stored";
       continue;
@@ -251,7 +252,11 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
     if (const StoredRows *mine = slot.findStored((*agent)->party))
       operands.back() = &mine->tile.getArray();
   }
-  std::shared_ptr<Array> wide;
+  std::shared_ptr<Array> part, wide;
+  if (std::optional<uint64_t> first = dot.getFirstColumn()) {
+    part = takeColumns(*operands[1], *first, dot.getTileType().getDimSize(1));
+    operands[1] = part.get();
+  }
   if (dot.getOnes()) {
     FailureOr<const Array *> ones = readBuffer(op, **agent, dot.getOnes());
     if (failed(ones))

@@ -10,12 +10,14 @@
 
 #include "fovea/Support/Warps.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace fovea;
 
 // Both sums of 64 keys stay in a warp group's registers, beside scores, up to
-// so wide heads.
-static constexpr int64_t kWidestHead = 128;
+// so wide heads. One sum alone fits up to the widest heads that there are.
+static constexpr int64_t kWidestJoint = 128;
 // Beside so many columns of sums a group has registers for derivatives, too.
 static constexpr int64_t kMostColumnsBesideGradients = 128;
 // Queries of a block; warp groups that have 64 keys each.
@@ -24,6 +26,13 @@ static constexpr int64_t kBlockQueries = 64, kGroups = 2;
 // finds dQ's share of a block: four groups have 128 for each on average.
 static constexpr int64_t kLoadRegisters = 24, kComputeRegisters = 208,
                          kReduceRegisters = 72;
+static constexpr int64_t kRegisters = 512;
+// What a thread that issues products needs beside accumulators, or ptxas lets
+// them wait for each other (C7512); accumulators of who has scores at most: the
+// next block's, beside a part of dQ.
+static constexpr int64_t kBesideAccumulators = 32, kScoreAccumulators = 96;
+// More than what score_mods and random numbers take beside that.
+static constexpr int64_t kMostScoreRegisters = 208;
 
 std::optional<std::string>
 fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
@@ -36,10 +45,49 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
     return because("add up dq in any order, where it is to be deterministic");
   if (!problem.query || !problem.key || !problem.value)
     return because("find all of the gradients by q, k and v");
-  if (problem.getWidestHead() > kWidestHead)
-    return because("have registers for head dims up to " + Twine(kWidestHead) +
-                   ", found " + Twine(problem.getWidestHead()));
   return std::nullopt;
+}
+
+namespace {
+/// Makes the entries of a plan.
+struct PlanEntries {
+  explicit PlanEntries(MLIRContext *context) : b(context) {}
+
+  plan::StreamAttr stream(StringRef name, int64_t stages, StringRef with = "") {
+    plan::StreamPlan said;
+    said.stages = stages;
+    if (!with.empty()) {
+      said.isStaged = true;
+      said.with = b.getStringAttr(with);
+    }
+    return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
+  }
+  plan::RoleAttr role(StringRef name, int64_t warps, int64_t registers,
+                      ArrayRef<StringRef> owns) {
+    return plan::RoleAttr::get(b.getContext(), name, warps, registers,
+                               b.getStrArrayAttr(owns));
+  }
+  plan::DotAttr ahead(StringRef name, bool isCarried = false) {
+    plan::DotPlan early;
+    early.ahead = 1;
+    early.isCarried = isCarried;
+    return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), early);
+  }
+
+  Builder b;
+};
+} // namespace
+
+static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
+                                       const BackwardProblem &problem,
+                                       int64_t groups) {
+  plan::KernelPlan kernel;
+  kernel.tileM = groups * unit.getGroupRows();
+  kernel.tileN = kBlockQueries;
+  kernel.warps = groups * unit.getGroupWarps();
+  kernel.stages = 2;
+  kernel.classify = problem.classifies;
+  return kernel;
 }
 
 /// Roles for the kernel of keys: one copies, two warp groups with 64 keys each
@@ -48,42 +96,66 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                                      const BackwardProblem &problem,
                                      int64_t loadRegisters) {
   MLIRContext *context = unit.getContext();
-  Builder b(context);
-  plan::KernelPlan kernel;
-  kernel.tileM = kGroups * unit.getGroupRows();
-  kernel.tileN = kBlockQueries;
-  kernel.warps = kGroups * unit.getGroupWarps();
-  kernel.stages = 2;
-  kernel.classify = problem.classifies;
-  auto stream = [&](StringRef name, int64_t stages, StringRef with = "") {
-    plan::StreamPlan said;
-    said.stages = stages;
-    if (!with.empty()) {
-      said.isStaged = true;
-      said.with = b.getStringAttr(with);
-    }
-    return plan::StreamAttr::get(context, b.getStringAttr(name), said);
-  };
-  auto role = [&](StringRef name, int64_t warps, int64_t registers,
-                  ArrayRef<StringRef> owns) {
-    return plan::RoleAttr::get(context, name, warps, registers,
-                               b.getStrArrayAttr(owns));
-  };
+  plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups);
+  PlanEntries make(context);
   // The next block's weights are computed while dK of this one is.
-  plan::DotPlan early;
-  early.ahead = 1;
-  auto ahead = plan::DotAttr::get(context, b.getStringAttr("s"), early);
   return plan::KernelAttr::get(
       context, unit, kernel,
-      {stream("k", 1), stream("v", 1), stream("kq", 1),
-       stream("exponents", kernel.stages, "q"),
-       stream("delta", kernel.stages, "do")},
-      {ahead}, /*stores=*/{},
-      {role("load", kGroupWarps, loadRegisters,
-            {"k", "kq", "v", "q", "do", "exponents", "delta"}),
-       role("compute", kernel.warps, kComputeRegisters,
-            {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"}),
-       role("reduce", kGroupWarps, kReduceRegisters, {"dq", "dq_sum"})},
+      {make.stream("k", 1), make.stream("v", 1), make.stream("kq", 1),
+       make.stream("exponents", kernel.stages, "q"),
+       make.stream("delta", kernel.stages, "do")},
+      {make.ahead("s")}, /*stores=*/{},
+      {make.role("load", kGroupWarps, loadRegisters,
+                 {"k", "kq", "v", "q", "do", "exponents", "delta"}),
+       make.role("compute", kernel.warps, kComputeRegisters,
+                 {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"}),
+       make.role("reduce", kGroupWarps, kReduceRegisters, {"dq", "dq_sum"})},
+      /*asked=*/{});
+}
+
+/// Registers of a thread whose warp group has a sum.
+static int64_t getSumRegisters(plan::MatrixUnitAttrInterface unit,
+                               int64_t columns) {
+  int64_t accumulators = columns * unit.getGroupRows() / kGroupThreads;
+  return llvm::alignTo(accumulators + kBesideAccumulators, kBudgetStep);
+}
+
+/// Roles for the kernel of keys where one sum fills a warp group's registers:
+/// one copies, one computes scores, what comes of them, and dQ's share of a
+/// block, one has dV and one dK. All are one warp group and meet 64 keys.
+static FailureOr<plan::KernelAttr>
+makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
+                 const BackwardProblem &problem, int64_t loadRegisters,
+                 function_ref<InFlightDiagnostic()> emitError) {
+  int64_t ofValues = getSumRegisters(unit, problem.valueHeadDim),
+          ofKeys = getSumRegisters(unit, problem.headDim);
+  int64_t ofScores = std::min(kRegisters - loadRegisters - ofValues - ofKeys,
+                              kMostScoreRegisters);
+  if (ofScores < kScoreAccumulators + kBesideAccumulators)
+    return emitError() << "schedule's 'producer_registers' is " << loadRegisters
+                       << ", which leaves " << ofScores
+                       << " registers to who computes scores, of at least "
+                       << kScoreAccumulators + kBesideAccumulators;
+  MLIRContext *context = unit.getContext();
+  plan::KernelPlan kernel = makeKeysKernel(unit, problem, /*groups=*/1);
+  PlanEntries make(context);
+  // Who fills a stage of derivatives reads it, too: of two, one is done with in
+  // all warps when it is filled again, since they met in between. Scores alone
+  // are carried: of two dots in flight around a loop ptxas waits for both, or
+  // serialises them (C7514).
+  return plan::KernelAttr::get(
+      context, unit, kernel,
+      {make.stream("k", 1), make.stream("v", 1), make.stream("p", 1),
+       make.stream("ds", 2), make.stream("exponents", kernel.stages, "q"),
+       make.stream("delta", kernel.stages, "do")},
+      {make.ahead("s", /*isCarried=*/true)},
+      /*stores=*/{},
+      {make.role("load", kGroupWarps, loadRegisters,
+                 {"k", "v", "q", "do", "exponents", "delta"}),
+       make.role("score", kGroupWarps, ofScores,
+                 {"s", "p", "dp", "ds", "dq", "dq_sum"}),
+       make.role("values", kGroupWarps, ofValues, {"dv", "dv_out"}),
+       make.role("keys", kGroupWarps, ofKeys, {"dk", "dk_out"})},
       /*asked=*/{});
 }
 
@@ -111,7 +183,13 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
                           "('producer_registers=0': none do), found "
                        << asked.tileN;
   BackwardPlans plans;
-  plans.keys = makeKeysPlan(unit, problem, registers);
+  plans.sumsApart = problem.getWidestHead() > kWidestJoint;
+  FailureOr<plan::KernelAttr> keys =
+      plans.sumsApart ? makeWideKeysPlan(unit, problem, registers, emitError)
+                      : makeKeysPlan(unit, problem, registers);
+  if (failed(keys))
+    return failure();
+  plans.keys = *keys;
   plans.queries = makeRowsPlan(unit);
   plans.sumsQueries = true;
   plans.keepsGradients = problem.getColumns() <= kMostColumnsBesideGradients;

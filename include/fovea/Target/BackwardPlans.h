@@ -46,6 +46,10 @@ struct BackwardPlans {
   bool sharesKeyTiles = true;
   /// Derivatives by scores stay in registers for dK's product.
   bool keepsGradients = false;
+  /// dK and dV are summed by roles of their own, which read weights and
+  /// derivatives by scores from streams, and dQ's products take columns of the
+  /// keys where the scores' product reads them.
+  bool sumsApart = false;
 };
 
 /// The plans for `problem`. `overrides` is "auto" or a list of the fields

@@ -43,8 +43,9 @@ struct BackwardPart {
   bool query = false, sums = false, storesDelta = false;
   /// dQ is summed in memory.
   bool addsQuery = false;
-  /// Then: derivatives by scores stay in registers for dK's product.
-  bool keepsGradients = false;
+  /// Then: derivatives by scores stay in registers for dK's product; dK and dV
+  /// are others', so that weights cross, too, and keys are there once.
+  bool keepsGradients = false, sumsApart = false;
 
   /// Its tiles are queries, or keys.
   bool hasQueryTiles() const { return kind != Keys; }
@@ -94,8 +95,14 @@ private:
     mlir::Value head, query, key;
     mlir::Value queries, outputGradients, exponents, delta;
     mlir::Value keys, values;
-    /// The keys again, some columns at a time: what dQ's products read.
-    llvm::SmallVector<mlir::Value, 2> keyParts;
+    /// What dQ's products read: the keys, or so many of their columns, with the
+    /// first one's number where they are taken of all of them.
+    struct KeyPart {
+      mlir::Value keys;
+      int64_t count;
+      mlir::IntegerAttr first;
+    };
+    llvm::SmallVector<KeyPart, 2> keyParts;
     /// Whether some of its pairs may be masked, i1.
     mlir::Value partial;
   };

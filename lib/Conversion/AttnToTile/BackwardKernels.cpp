@@ -107,6 +107,7 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.value = findsValue;
     keys.addsQuery = plans.sumsQueries;
     keys.keepsGradients = plans.keepsGradients;
+    keys.sumsApart = plans.sumsApart;
   };
   if (plans.sumsQueries) {
     BackwardPart &delta = add(BackwardPart::Delta, "delta");

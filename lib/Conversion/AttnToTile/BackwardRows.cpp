@@ -94,14 +94,21 @@ void BackwardEmitter::loadKeys(ScoreBlock &block) {
   if (!part.addsQuery)
     return;
   if (headDim <= kPartColumns) {
-    block.keyParts = {block.keys};
+    block.keyParts = {{block.keys, headDim, IntegerAttr()}};
     return;
   }
-  for (int64_t column = 0; column < headDim; column += kPartColumns)
-    block.keyParts.push_back(
-        kb.loadHead(k, work.batch, keyHead, block.key, column, count,
-                    std::min(headDim - column, kPartColumns), keyLimit,
-                    "kq." + std::to_string(column / kPartColumns)));
+  for (int64_t column = 0; column < headDim; column += kPartColumns) {
+    int64_t columns = std::min(headDim - column, kPartColumns);
+    if (part.sumsApart)
+      block.keyParts.push_back(
+          {block.keys, columns, kb.builder.getI64IntegerAttr(column)});
+    else
+      block.keyParts.push_back(
+          {kb.loadHead(k, work.batch, keyHead, block.key, column, count,
+                       columns, keyLimit,
+                       "kq." + std::to_string(column / kPartColumns)),
+           columns, IntegerAttr()});
+  }
 }
 
 Value BackwardEmitter::emitDelta(const ScoreBlock &block) {

@@ -154,7 +154,8 @@ BackwardEmitter::emitWeights(const ScoreBlock &block) {
     kept = arith::MulFOp::create(b, loc, kept, result.factor);
   result.rounded = round(kept);
   // Where registers are short, half of them carry the weights.
-  if (part.addsQuery && !part.keepsGradients && !result.factor)
+  if (part.addsQuery && !part.keepsGradients && !part.sumsApart &&
+      !result.factor)
     result.weight = arith::ExtFOp::create(b, loc, scoreType(b.getF32Type()),
                                           result.rounded);
   return result;

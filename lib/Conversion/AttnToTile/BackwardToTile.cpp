@@ -294,21 +294,32 @@ void BackwardEmitter::emitRounded() {
 void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
                                        Value gradients) {
   OpBuilder &b = kb.builder;
-  for (auto [index, keys] : llvm::enumerate(block.keyParts)) {
-    std::string suffix = "." + std::to_string(index);
-    int64_t columns = cast<RankedTensorType>(keys.getType()).getDimSize(1);
-    Value sum = product("dq" + suffix, gradients, keys,
-                        kb.splat(getColumns(), columns, 0.0),
-                        /*transposeB=*/false, /*transposeA=*/true);
-    tile::StoreOp::create(b, loc, sum, scratchArgument(scratch.querySums),
+  SmallVector<Value> found;
+  auto store = [&](int64_t index) {
+    tile::StoreOp::create(b, loc, found[index],
+                          scratchArgument(scratch.querySums),
                           ValueRange{work.batch, block.head, block.query,
                                      kb.constant(index * kPartColumns)},
                           /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
                           /*fold=*/DenseI64ArrayAttr(),
                           /*fragments=*/b.getUnitAttr(),
                           /*add=*/b.getUnitAttr(),
-                          b.getStringAttr("dq_sum" + suffix));
+                          b.getStringAttr("dq_sum." + std::to_string(index)));
+  };
+  for (auto [index, columns] : llvm::enumerate(block.keyParts)) {
+    Value zero = kb.splat(getColumns(), columns.count, 0.0);
+    found.push_back(tile::DotOp::create(
+        b, loc, gradients, columns.keys, zero, /*transposeA=*/true,
+        /*transposeB=*/false, b.getStringAttr("dq." + std::to_string(index)),
+        columns.first));
+    // Where registers hold two parts, one is added while the next one is found.
+    if (!part.sumsApart)
+      store(index);
+    else if (index > 0)
+      store(index - 1);
   }
+  if (part.sumsApart)
+    store(found.size() - 1);
 }
 
 /// What a block of queries adds to the sums of a tile of keys.
@@ -318,14 +329,19 @@ BackwardEmitter::emitBlockOfKeyTile(const ScoreBlock &block,
   FailureOr<Weights> weights = emitWeights(block);
   if (failed(weights))
     return failure();
+  // Weights leave, and derivatives by them are found meanwhile.
+  Value rounded = weights->rounded;
+  if (part.sumsApart)
+    rounded = tile::StreamOp::create(kb.builder, loc, rounded,
+                                     kb.builder.getStringAttr("p"));
   bool needsGradients = part.key || part.addsQuery;
   Value byWeight;
   if (needsGradients)
     byWeight = emitPairProduct("dp", block.outputGradients, block.values);
   SmallVector<Value> next;
   if (part.value)
-    next.push_back(product("dv", weights->rounded, block.outputGradients,
-                           carried[0], /*transposeB=*/false));
+    next.push_back(product("dv", rounded, block.outputGradients, carried[0],
+                           /*transposeB=*/false));
   if (!needsGradients)
     return next;
   FailureOr<Value> gradients = emitGradients(block, *weights, byWeight);

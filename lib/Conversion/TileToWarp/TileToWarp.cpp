@@ -221,10 +221,10 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
     left = fragment;
   }
   OpBuilder builder(dot);
-  auto converted = warp::DotOp::create(builder, dot.getLoc(), left, right,
-                                       dot.getAcc(), /*ones=*/Value(),
-                                       dot.getTransposeA(), dot.getTransposeB(),
-                                       /*async=*/false, dot.getNameAttr());
+  auto converted = warp::DotOp::create(
+      builder, dot.getLoc(), left, right, dot.getAcc(), /*ones=*/Value(),
+      dot.getTransposeA(), dot.getTransposeB(),
+      /*async=*/false, dot.getNameAttr(), dot.getFirstColumnAttr());
   dot.replaceAllUsesWith(converted.getResult());
   dot.erase();
   return success();
@@ -277,7 +277,7 @@ LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
   Value right = getBuffer(product.getB().getDefiningOp<tile::LoadOp>());
   auto rightType = cast<MemRefType>(right.getType());
   if (rightType.getDimSize(1) != warp::getPanelColumns(rightType) ||
-      product.getTransposeB())
+      product.getTransposeB() || product.getFirstColumn())
     return sum.emitError("row sums by a dot need a product of one panel of 16, "
                          "32 or 64 columns beside them, found ")
            << product.getResult().getType();
@@ -300,7 +300,8 @@ LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
   auto converted = warp::DotOp::create(
       b, loc, product.getA(), right, acc, getOnes(loc, rightType, more),
       /*transposeA=*/false,
-      /*transposeB=*/false, /*async=*/false, product.getNameAttr());
+      /*transposeB=*/false, /*async=*/false, product.getNameAttr(),
+      product.getFirstColumnAttr());
   auto replace = [&](tile::DotOp dot, int64_t from) {
     b.setInsertionPoint(dot);
     Value part = warp::ExtractColumnsOp::create(

@@ -227,6 +227,10 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
                        emitWarpRow(rewriter, loc, m, warps));
   }
   bool transposed = op.getTransposeB();
+  int64_t firstColumn = op.getFirstColumn().value_or(0);
+  if (firstColumn % 16 != 0)
+    return op.emitOpError("takes columns from a multiple of 16 on, found ")
+           << firstColumn;
   // Stored NxK, the two halves of the sum are column halves; stored KxN they
   // are row halves, and the matrices are transposed on the way.
   BlockLoader rightLoader(rewriter, loc, adaptor.getB(), right,
@@ -246,9 +250,9 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
       fragments.emplace_back(words.begin() + first, words.begin() + first + 4);
     }
     for (int64_t pair = 0; pair < columnBlocks / 2; ++pair) {
-      SmallVector<Value, 4> block = transposed
-                                        ? rightLoader.load(pair, step, false)
-                                        : rightLoader.load(step, pair, true);
+      SmallVector<Value, 4> block =
+          transposed ? rightLoader.load(pair, step, false)
+                     : rightLoader.load(step, firstColumn / 16 + pair, true);
       for (int64_t row = 0; row < rowBlocks; ++row)
         for (int64_t half = 0; half < 2; ++half) {
           int64_t at = (row * columnBlocks + pair * 2 + half) * 4;

@@ -102,8 +102,10 @@ bool OutputLowering::isReadBack(warp::FenceStoresOp fence) {
   };
   WalkResult walk = kernel.walk([&](warp::DotOp dot) {
     Operation *place = fence->getBlock()->findAncestorOpInBlock(*dot);
+    auto stage = getStage(fence.getBuffer());
     return place && fence->isBeforeInBlock(place) &&
-                   getStage(dot.getA()) == getStage(fence.getBuffer())
+                   (getStage(dot.getA()) == stage ||
+                    getStage(dot.getB()) == stage)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });

@@ -385,6 +385,7 @@ FailureOr<Specialization> fovea::openRoles(gpu::GPUFuncOp kernel,
   int64_t launched = 0;
   if (failed(checkSpecialize(ops.front(), kernel, abi, launched)))
     return failure();
+  result.launchedRegisters = launched;
   RoleBuilder(ops.front(), launched, result).run();
   return result;
 }

@@ -85,6 +85,9 @@ struct Specialization {
   /// Ends what one thread does before any role starts.
   mlir::Operation *endOfSetup = nullptr;
   int64_t clusterSize = 1;
+  /// Registers of a thread as the launch gives them, before roles ask for other
+  /// budgets; 0 without roles.
+  int64_t launchedRegisters = 0;
   /// Number of the CTA in its cluster, i32; null if it is alone.
   mlir::Value rank;
 

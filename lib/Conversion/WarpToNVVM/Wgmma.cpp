@@ -15,11 +15,19 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace fovea;
 
 // wgmma.mma_async.m64nNk16 (PTX ISA, asynchronous warpgroup instructions).
 static constexpr int64_t kRows = 64, kStep = 16, kMostColumns = 256;
+// Parts of a product that is too wide start at whole panels of any width.
+static constexpr int64_t kPartColumns = 64;
+// Of the registers that a launch gives a thread, those that an instruction
+// needs beside its accumulators, or ptxas refuses it (C7602), whatever budget
+// the role has.
+static constexpr int64_t kBesideAccumulators = 32;
 // What wgmma.wait_group counts to.
 static constexpr int64_t kMostInFlight = 7;
 static constexpr int64_t kElementBytes = 2;
@@ -40,6 +48,8 @@ struct PanelWalk {
   bool sumAlongColumns;
   /// Bytes from the buffer to the ones that go on with its panel; 0 if none do.
   int64_t toOnes = 0;
+  /// Columns of the product that the buffer has before those that are read.
+  int64_t firstColumn = 0;
 
   int64_t getPanelBytes() const { return rows * rowBytes; }
 
@@ -67,21 +77,28 @@ struct PanelWalk {
     return toOnes ? units - (units << 16) : units;
   }
 
-  /// What k-step `step` adds to a descriptor.
-  int64_t getStepAdvance(int64_t step) const {
+  /// What k-step `step` adds to a descriptor, for the product's columns from
+  /// `column` on: rows of the buffer, or whole panels.
+  int64_t getAdvanceTo(int64_t step, int64_t column = 0) const {
+    column += firstColumn;
+    int64_t toColumn =
+        sumAlongColumns ? column * rowBytes
+                        : column * kElementBytes / rowBytes * getPanelBytes();
     int64_t first = step * kStep, along = first * kElementBytes;
     int64_t bytes = sumAlongColumns
                         ? along / rowBytes * getPanelBytes() + along % rowBytes
                         : first * rowBytes;
-    return getAdvance(bytes);
+    return getAdvance(toColumn + bytes);
   }
 };
 
 /// The PTX of one product, and its operands by number.
 class ProductText {
 public:
-  ProductText(int64_t columns, Type element, bool transposeA, bool transposeB)
-      : columns(columns), type(element.isBF16() ? "bf16" : "f16"),
+  /// One instruction has up to `most` columns.
+  ProductText(int64_t columns, int64_t most, Type element, bool transposeA,
+              bool transposeB)
+      : columns(columns), most(most), type(element.isBF16() ? "bf16" : "f16"),
         transposeA(transposeA), transposeB(transposeB) {}
 
   std::string get(int64_t steps, bool startsAtZero, int64_t words,
@@ -89,8 +106,11 @@ public:
 
 private:
   static std::string list(int64_t first, int64_t count);
+  std::string getColumns(int64_t first, int64_t count, int64_t steps,
+                         bool startsAtZero, int64_t words,
+                         const PanelWalk *left, const PanelWalk &right) const;
 
-  int64_t columns;
+  int64_t columns, most;
   StringRef type;
   bool transposeA, transposeB;
 };
@@ -176,40 +196,56 @@ std::string ProductText::list(int64_t first, int64_t count) {
   return text;
 }
 
-/// Fence, all steps, commit, in one text: nothing can come between, and LLVM
-/// never sees accumulators in the making.
-std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
-                             const PanelWalk *left,
-                             const PanelWalk &right) const {
+/// All steps of `count` columns from `first` on.
+std::string ProductText::getColumns(int64_t first, int64_t count, int64_t steps,
+                                    bool startsAtZero, int64_t words,
+                                    const PanelWalk *left,
+                                    const PanelWalk &right) const {
   int64_t registers = columns / 2;
   // Outputs; unless the product starts at zero as many tied inputs; the first
   // operand's words or descriptor; the second one's descriptor.
   int64_t leftAt = startsAtZero ? registers : 2 * registers;
   int64_t rightAt = leftAt + (left ? 1 : words);
   std::string shape = "wgmma.mma_async.sync.aligned.m64n" +
-                      std::to_string(columns) + "k16.f32." + type.str() + "." +
+                      std::to_string(count) + "k16.f32." + type.str() + "." +
                       type.str();
-  std::string text = "{\n\t.reg .b64 a, b;\n\t.reg .pred z, o;\n\t"
-                     "setp.ne.b32 z, 0, 0;\n\tsetp.eq.b32 o, 0, 0;\n\t"
-                     "wgmma.fence.sync.aligned;\n\t";
+  std::string text;
   for (int64_t step = 0; step < steps; ++step) {
-    auto add = [&](StringRef name, int64_t operand, const PanelWalk &walk) {
+    auto add = [&](StringRef name, int64_t operand, int64_t advance) {
       text += "add.s64 " + name.str() + ", $" + std::to_string(operand) + ", " +
-              std::to_string(walk.getStepAdvance(step)) + ";\n\t";
+              std::to_string(advance) + ";\n\t";
     };
-    std::string first = "a";
+    std::string operand = "a";
     if (left)
-      add("a", leftAt, *left);
+      add("a", leftAt, left->getAdvanceTo(step));
     else
-      first = "{" + list(leftAt + 4 * step, 4) + "}";
-    add("b", rightAt, right);
-    text += shape + " {" + list(0, registers) + "}, " + first + ", b, " +
-            (startsAtZero && step == 0 ? "z" : "o") + ", 1, 1" +
+      operand = "{" + list(leftAt + 4 * step, 4) + "}";
+    add("b", rightAt, right.getAdvanceTo(step, first));
+    text += shape + " {" + list(first / 2, count / 2) + "}, " + operand +
+            ", b, " + (startsAtZero && step == 0 ? "z" : "o") + ", 1, 1" +
             (!left        ? ""
              : transposeA ? ", 1"
                           : ", 0") +
             (transposeB ? ", 0" : ", 1") + ";\n\t";
   }
+  return text;
+}
+
+/// Fence, all steps, commit, in one text: nothing can come between, and LLVM
+/// never sees accumulators in the making. Registers of a wide product are those
+/// of its parts, one after the other.
+std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
+                             const PanelWalk *left,
+                             const PanelWalk &right) const {
+  std::string text = "{\n\t.reg .b64 a, b;\n\t.reg .pred z, o;\n\t"
+                     "setp.ne.b32 z, 0, 0;\n\tsetp.eq.b32 o, 0, 0;\n\t"
+                     "wgmma.fence.sync.aligned;\n\t";
+  int64_t part = columns;
+  if (columns > most)
+    part = llvm::alignTo(llvm::divideCeil(columns, 2), kPartColumns);
+  for (int64_t first = 0; first < columns; first += part)
+    text += getColumns(first, std::min(part, columns - first), steps,
+                       startsAtZero, words, left, right);
   return text + "wgmma.commit_group.sync.aligned;\n\t}";
 }
 
@@ -377,6 +413,11 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
                             "of ")
              << kRows << " columns, found " << left;
   }
+  if (int64_t first = op.getFirstColumn().value_or(0),
+      panel = warp::getPanelColumns(op.getB().getType());
+      first % panel != 0)
+    return op.emitOpError("wgmma takes columns from a whole panel of ")
+           << panel << " on, found " << first;
   if (op.getOnes() && op.getOnes().getType().getDimSize(0) < kStep)
     return op.emitOpError("wgmma needs ")
            << kStep << " rows of ones, found " << op.getOnes().getType();
@@ -454,6 +495,7 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     append(constraints, "r", words);
   }
   PanelWalk right = getWalk(op.getB().getType(), op.getTransposeB());
+  right.firstColumn = op.getFirstColumn().value_or(0);
   if (op.getOnes()) {
     FailureOr<int64_t> toOnes = getDistanceToOnes(op);
     if (failed(toOnes))
@@ -468,8 +510,12 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   append(constraints, "l");
   append(constraints, "~{memory}");
 
-  ProductText text(columns, op.getB().getType().getElementType(),
-                   op.getTransposeA(), op.getTransposeB());
+  int64_t most = std::min(2 * (roles.launchedRegisters - kBesideAccumulators),
+                          kMostColumns);
+  // Ones go on behind a product that is one panel wide.
+  ProductText text(columns, op.getOnes() ? kMostColumns : most,
+                   op.getB().getType().getElementType(), op.getTransposeA(),
+                   op.getTransposeB());
   SmallVector<Type> types(registers, rewriter.getF32Type());
   SmallVector<Value> results =
       emitAsm(rewriter, loc,

@@ -7,13 +7,3 @@ func.func @keys(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
   %dk = attn.backward %q, %k, %v, %o, %lse, %do gradients(k) : !t, !t, !t, !t, !rows, !t -> !t
   return %dk : !t
 }
-
-// -----
-
-!w = tensor<?x?x?x256xbf16>
-!rows = tensor<?x?x?xf32>
-func.func @wide(%q: !w, %k: !w, %v: !w, %o: !w, %lse: !rows, %do: !w) -> (!w, !w, !w) {
-  // expected-error @+1 {{schedule has roles ('producer_registers'), which have registers for head dims up to 128, found 256}}
-  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do : !w, !w, !w, !w, !rows, !w -> !w, !w, !w
-  return %dq, %dk, %dv : !w, !w, !w
-}

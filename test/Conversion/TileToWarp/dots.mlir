@@ -16,6 +16,8 @@
 // CHECK-NEXT: %[[T:.*]] = warp.dot %[[Q]], %[[KT]], %[[S]] transpose_b
 // CHECK-NEXT: %[[P:.*]] = arith.truncf %[[T]]
 // CHECK-NEXT: warp.dot %[[P]], %[[KT]], %{{.*}} : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16
+// Some columns of what others read whole.
+// CHECK-NEXT: warp.dot %[[P]], %[[KT]], %{{.*}} columns(32) : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -32,6 +34,7 @@ gpu.module @m {
     %t = tile.dot %q, %kt, %s transpose_b : tensor<64x64xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
     %p = arith.truncf %t : tensor<64x32xf32, #tile.reg> to tensor<64x32xbf16, #tile.reg>
     %o = tile.dot %p, %kt, %o0 : tensor<64x32xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
+    %part = tile.dot %p, %kt, %s0 columns(32) : tensor<64x32xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
     gpu.return
   }
 }

@@ -57,3 +57,26 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Columns from 32 on of 64: the second two of each row's four blocks of 16.
+// CHECK-LABEL: gpu.func @columns
+// CHECK-COUNT-4: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4
+// CHECK-NOT: nvvm.ldmatrix
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @columns target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @columns(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
+    %a = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+    %d = warp.dot %a, %b, %zero columns(32) : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, memref<32x64xbf16, #warp.shared<row_bytes = 128>>, tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+    %o = arith.truncf %d : tensor<64x32xf32, #warp.mma_sync<warps = 4>> to tensor<64x32xbf16, #warp.mma_sync<warps = 4>>
+    tile.store %o, %k[%c0, %c0] dims [0, 1] : tensor<64x32xbf16, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}

@@ -202,6 +202,24 @@ gpu.module @m {
 
 // -----
 
+!memory = memref<?x32xf16, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %a = warp.alloc offset(0) : memref<64x16xf16, #warp.shared<row_bytes = 32>>
+    %b = warp.alloc offset(2048) : memref<16x64xf16, #warp.shared<row_bytes = 128>>
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+    // expected-error@+1 {{takes columns from a multiple of 16 on, found 8}}
+    %d = warp.dot %a, %b, %zero columns(8) : memref<64x16xf16, #warp.shared<row_bytes = 32>>, memref<16x64xf16, #warp.shared<row_bytes = 128>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    gpu.return
+  }
+}
+
+// -----
+
 !vector = memref<1x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)

@@ -85,7 +85,11 @@ LogicalResult StreamAttr::verify(EmitError emitError, StringAttr,
                                  StreamPlan fields) {
   return verifyFields(fields, emitError);
 }
-LogicalResult DotAttr::verify(EmitError emitError, StringAttr, DotPlan fields) {
+LogicalResult DotAttr::verify(EmitError emitError, StringAttr name,
+                              DotPlan fields) {
+  if (fields.isCarried && fields.ahead == 0)
+    return emitError() << "plan's dot " << name
+                       << " is 'carried' without being issued 'ahead'";
   return verifyFields(fields, emitError);
 }
 LogicalResult StoreAttr::verify(EmitError emitError, StringAttr name,

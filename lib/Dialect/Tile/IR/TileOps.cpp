@@ -152,11 +152,29 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+LogicalResult fovea::tile::verifyColumns(Operation *dot, ShapedType b,
+                                         ShapedType acc, bool transposeB,
+                                         int64_t first) {
+  if (transposeB)
+    return dot->emitOpError("takes columns of a second operand that is not "
+                            "transposed");
+  int64_t columns = acc.getDimSize(1);
+  if (first < 0 || first > b.getDimSize(1) - columns)
+    return dot->emitOpError("takes ")
+           << columns << " columns from " << first << " on of " << b;
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   auto a = getA().getType(), b = getB().getType(), acc = getAcc().getType();
   int64_t m = a.getDimSize(getTransposeA() ? 1 : 0),
           k = a.getDimSize(getTransposeA() ? 0 : 1),
           n = b.getDimSize(getTransposeB() ? 0 : 1);
+  if (std::optional<uint64_t> first = getFirstColumn()) {
+    if (failed(verifyColumns(*this, b, acc, getTransposeB(), *first)))
+      return failure();
+    n = acc.getDimSize(1);
+  }
   if (b.getDimSize(getTransposeB() ? 1 : 0) != k)
     return emitOpError("operands differ in the dimension that is summed over: ")
            << a << " and " << b;

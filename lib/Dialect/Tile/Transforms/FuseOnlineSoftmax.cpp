@@ -147,7 +147,7 @@ private:
     Value ones = b.splat(tileLike(type, {type.getDimSize(1), kDotColumns},
                                   type.getElementType()),
                          1.0);
-    return DotOp::create(b, sumsType, rounded, ones, sums,
+    return DotOp::create(b, rounded, ones, sums,
                          /*transposeA=*/false, /*transposeB=*/false,
                          getSumName());
   }
@@ -277,7 +277,7 @@ Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
     weights = inlineRegion(op.getWeights(), {j, weights});
   weights = staged("p", roundWeights(weights));
   Value values = inlineRegion(op.getValues(), {j});
-  return DotOp::create(b, accType, weights, values, acc,
+  return DotOp::create(b, weights, values, acc,
                        /*transposeA=*/false, /*transposeB=*/false,
                        op.getNameAttr());
 }

@@ -59,7 +59,8 @@ void PartedRows::joinOp(Operation *op) {
              columnsOfB = dot.getTransposeB() ? 0 : 1;
     joinTiles({dot.getAcc(), dot.getResult()});
     join(dot.getResult(), 0, dot.getA(), rowsOfA);
-    join(dot.getResult(), 1, dot.getB(), columnsOfB);
+    if (!dot.getFirstColumn())
+      join(dot.getResult(), 1, dot.getB(), columnsOfB);
     join(dot.getA(), 1 - rowsOfA, dot.getB(), 1 - columnsOfB);
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     unsigned kept = 1 - reduce.getDim();

@@ -75,9 +75,11 @@ HeldRows warp::getHeldRows(const Party &party, MemRefType buffer) {
   return {party.group * held, held};
 }
 
-bool warp::readsOwnRows(OpOperand &operand) {
+bool warp::readsOwnRows(OpOperand &operand, const Party &party) {
   auto dot = dyn_cast<DotOp>(operand.getOwner());
-  return dot && !dot.getTransposeA() && operand == dot.getAMutable();
+  return dot && party.role &&
+         (party.groups == 1 ||
+          (!dot.getTransposeA() && operand == dot.getAMutable()));
 }
 
 ProducerState &StageState::getProducer(const Party &party) {

@@ -356,6 +356,13 @@ LogicalResult DotOp::verify() {
            << a << " and " << b;
   int64_t k = b.getDimSize(getTransposeB() ? 1 : 0),
           n = b.getDimSize(getTransposeB() ? 0 : 1);
+  if (std::optional<uint64_t> first = getFirstColumn()) {
+    if (getOnes())
+      return emitOpError("has ones behind all columns of the second operand");
+    if (failed(tile::verifyColumns(*this, b, acc, getTransposeB(), *first)))
+      return failure();
+    n = acc.getDimSize(1);
+  }
   if (getTransposeA() && tile::isRegisterTile(a))
     return emitOpError("reads a transposed first operand from shared memory "
                        "only, found ")

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CarriedDots.h"
 #include "DotsAhead.h"
 #include "PipelineLoop.h"
 #include "RoleAssignment.h"
@@ -46,10 +47,10 @@ static SmallVector<Dot> getAhead(scf::ForOp loop, plan::KernelAttr plan) {
 /// Issue and wait instead of a synchronous dot.
 static DotWaitOp makeAsync(DotOp dot) {
   OpBuilder b(dot);
-  auto issued =
-      DotOp::create(b, dot.getLoc(), dot.getA(), dot.getB(), dot.getAcc(),
-                    dot.getOnes(), dot.getTransposeA(), dot.getTransposeB(),
-                    /*async=*/true, dot.getNameAttr());
+  auto issued = DotOp::create(
+      b, dot.getLoc(), dot.getA(), dot.getB(), dot.getAcc(), dot.getOnes(),
+      dot.getTransposeA(), dot.getTransposeB(),
+      /*async=*/true, dot.getNameAttr(), dot.getFirstColumnAttr());
   auto wait = DotWaitOp::create(b, dot.getLoc(), issued.getResult(),
                                 ValueRange(), ValueRange());
   dot.getResult().replaceAllUsesWith(wait.getResult());
@@ -61,10 +62,10 @@ static DotWaitOp makeAsync(DotOp dot) {
 static void makeSync(DotWaitOp wait) {
   auto issued = wait.getPending().getDefiningOp<DotOp>();
   OpBuilder b(issued);
-  auto dot = DotOp::create(b, issued.getLoc(), issued.getA(), issued.getB(),
-                           issued.getAcc(), issued.getOnes(),
-                           issued.getTransposeA(), issued.getTransposeB(),
-                           /*async=*/false, issued.getNameAttr());
+  auto dot = DotOp::create(
+      b, issued.getLoc(), issued.getA(), issued.getB(), issued.getAcc(),
+      issued.getOnes(), issued.getTransposeA(), issued.getTransposeB(),
+      /*async=*/false, issued.getNameAttr(), issued.getFirstColumnAttr());
   wait.getResult().replaceAllUsesWith(dot.getResult());
   wait.erase();
   issued.erase();
@@ -108,13 +109,51 @@ static SmallVector<DotOp> findOverlapped(scf::ForOp loop, plan::KernelAttr plan,
       [&](DotOp dot) { return findOwner(dot) == findOwner(ahead.front()); });
 }
 
-static LogicalResult overlap(scf::ForOp loop, plan::KernelAttr plan,
-                             ArrayRef<plan::RoleAttr> roles) {
+/// Computes what comes of the early dots a block ahead, under others.
+static LogicalResult overlapResults(scf::ForOp loop, ArrayRef<DotOp> early,
+                                    ArrayRef<DotOp> late) {
+  TwoStages stages(loop, early, late);
+  if (failed(stages.analyze()))
+    return failure();
+  SmallVector<Operation *> rescales = stages.getRescales(), firstRescales;
+  FailureOr<scf::ForOp> pipelined = pipelineInTwoStages(
+      loop, stages.getOrder(), [&](Operation *op, Operation *first) {
+        if (llvm::is_contained(rescales, op))
+          firstRescales.push_back(first);
+      });
+  if (failed(pipelined))
+    return failure();
+  for (Operation *op : firstRescales)
+    foldFirstRescale(op);
+  return success();
+}
+
+/// Issues the early dots a block ahead, and nothing else.
+static LogicalResult carry(scf::ForOp loop, ArrayRef<DotOp> early,
+                           ArrayRef<DotOp> late) {
+  CarriedDots carried(loop, early, late);
+  return success(succeeded(carried.analyze()) &&
+                 succeeded(pipelineInTwoStages(loop, carried.getOrder())));
+}
+
+/// Why the loop stays as it is; empty if it doesn't.
+static StringRef overlap(scf::ForOp loop, plan::KernelAttr plan,
+                         ArrayRef<plan::RoleAttr> roles) {
+  constexpr StringRef nothing =
+      "no dot of the loop can run under what is computed from the next block's";
   // Dots in memory form are waited for where somebody reads the memory: only
   // their issue moves.
   if (SmallVector<DotIntoOp> dots = getAhead<DotIntoOp>(loop, plan);
       !dots.empty())
-    return issueAhead(loop, dots);
+    return succeeded(issueAhead(loop, dots)) ? StringRef() : nothing;
+  auto isCarried = [&](DotOp dot) {
+    return plan.getDot(dot.getNameAttr()).isCarried;
+  };
+  SmallVector<DotOp> ahead = getAhead<DotOp>(loop, plan);
+  bool areCarried = llvm::any_of(ahead, isCarried);
+  if (areCarried && !llvm::all_of(ahead, isCarried))
+    return "of the dots that are issued ahead some are carried in flight and "
+           "some are not";
   SmallVector<DotWaitOp> waits;
   SmallVector<DotOp> early, late;
   for (DotOp dot : findOverlapped(loop, plan, roles)) {
@@ -126,25 +165,11 @@ static LogicalResult overlap(scf::ForOp loop, plan::KernelAttr plan,
     }
     group.push_back(dot);
   }
-  TwoStages stages(loop, early, late);
-  auto leaveAlone = [&] {
-    for (DotWaitOp wait : waits)
-      makeSync(wait);
-    return failure();
-  };
-  if (failed(stages.analyze()))
-    return leaveAlone();
-  SmallVector<Operation *> rescales = stages.getRescales(), firstRescales;
-  FailureOr<scf::ForOp> pipelined = pipelineInTwoStages(
-      loop, stages.getOrder(), [&](Operation *op, Operation *first) {
-        if (llvm::is_contained(rescales, op))
-          firstRescales.push_back(first);
-      });
-  if (failed(pipelined))
-    return leaveAlone();
-  for (Operation *op : firstRescales)
-    foldFirstRescale(op);
-  return success();
+  if (succeeded((areCarried ? carry : overlapResults)(loop, early, late)))
+    return {};
+  for (DotWaitOp wait : waits)
+    makeSync(wait);
+  return nothing;
 }
 
 void OverlapDotsPass::runOnKernel() {
@@ -164,9 +189,8 @@ void OverlapDotsPass::runOnKernel() {
   SmallVector<plan::RoleAttr> roles = getRoles(getOperation(), abi);
   int64_t overlapped = 0;
   for (scf::ForOp loop : loops) {
-    if (failed(overlap(loop, plan, roles))) {
-      missed.push_back({loop, "no dot of the loop can run under what is "
-                              "computed from the next block's"});
+    if (StringRef reason = overlap(loop, plan, roles); !reason.empty()) {
+      missed.push_back({loop, reason});
       continue;
     }
     ++overlapped;
@@ -182,5 +206,8 @@ void OverlapDotsPass::runOnKernel() {
   for (auto [op, reason] : missed)
     if (failed(reportMissed(op, abi, "overlap", reason)))
       return signalPassFailure();
-  abi.setPlanAttr(plan.changeDots([](plan::DotPlan &dot) { dot.ahead = 0; }));
+  abi.setPlanAttr(plan.changeDots([](plan::DotPlan &dot) {
+    dot.ahead = 0;
+    dot.isCarried = false;
+  }));
 }

@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace fovea;
+using namespace fovea::warp;
 
 Value warp::makeI32(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantIntOp::create(b, loc, value, 32);
@@ -44,6 +45,67 @@ Value warp::makeStageView(OpBuilder &b, Location loc, Value buffer,
       MemRefType::get(type.getShape().drop_front(), type.getElementType(),
                       MemRefLayoutAttrInterface(), type.getMemorySpace());
   return warp::StageOp::create(b, loc, view, buffer, stage);
+}
+
+Value warp::getRingBuffer(Value operand) {
+  if (auto stage = operand.getDefiningOp<StageOp>())
+    return stage.getBuffer();
+  return operand;
+}
+
+SmallVector<Value, 2> warp::getRingBuffers(DotOp dot) {
+  SmallVector<Value, 2> buffers;
+  for (Value operand : {Value(dot.getA()), Value(dot.getB())})
+    if (isSharedBuffer(operand.getType()))
+      buffers.push_back(getRingBuffer(operand));
+  return buffers;
+}
+
+warp::DotWaitOp warp::getDotWait(DotOp dot) {
+  if (!dot.getResult().hasOneUse())
+    return {};
+  return dyn_cast<DotWaitOp>(*dot.getResult().user_begin());
+}
+
+Value warp::getFilledBuffer(Operation *op) {
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return getRingBuffer(copy.getTarget());
+  if (auto store = dyn_cast<LocalStoreOp>(op))
+    return getRingBuffer(store.getTarget());
+  if (auto fence = dyn_cast<FenceStoresOp>(op))
+    return getRingBuffer(fence.getBuffer());
+  return {};
+}
+
+llvm::MapVector<Value, warp::RingOps> warp::findRings(Block *body) {
+  llvm::MapVector<Value, RingOps> rings;
+  // A copy belongs to the pipeline whose stage was acquired last before it.
+  llvm::MapVector<Value, Value> buffers;
+  Value acquired;
+  for (Operation &op : *body) {
+    if (auto acquire = dyn_cast<ProducerAcquireOp>(op))
+      acquired = acquire.getPipeline();
+    Value buffer = getFilledBuffer(&op);
+    if (!buffer)
+      continue;
+    if (acquired)
+      buffers[buffer] = acquired;
+    rings[buffer].fills.insert(&op);
+  }
+  // What brings one buffer of a pipeline brings them all.
+  for (Operation &op : *body) {
+    bool isRelease = isa<ConsumerReleaseOp>(op);
+    Value ofOp = getFilledBuffer(&op);
+    if (ofOp)
+      ofOp = buffers.lookup(ofOp);
+    else if (isRelease ||
+             isa<ProducerAcquireOp, ProducerCommitOp, ConsumerWaitOp>(op))
+      ofOp = op.getOperand(0);
+    for (auto [buffer, pipeline] : buffers)
+      if (pipeline == ofOp)
+        (isRelease ? rings[buffer].releases : rings[buffer].fills).insert(&op);
+  }
+  return rings;
 }
 
 MemRefType warp::getStagedType(MemRefType type, int64_t stages) {

@@ -13,6 +13,9 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
 namespace fovea::warp {
 
 /// Position in a ring of stages: where it stands, and how often it wrapped,
@@ -30,6 +33,27 @@ RingState advance(mlir::OpBuilder &b, mlir::Location loc, RingState state,
 /// One stage of a buffer.
 mlir::Value makeStageView(mlir::OpBuilder &b, mlir::Location loc,
                           mlir::Value buffer, mlir::Value stage);
+
+/// The alloc behind a view of one stage, or the buffer itself.
+mlir::Value getRingBuffer(mlir::Value operand);
+
+/// Buffers in shared memory that the dot reads.
+llvm::SmallVector<mlir::Value, 2> getRingBuffers(DotOp dot);
+
+/// The wait for an asynchronous dot that nothing else takes, or null.
+DotWaitOp getDotWait(DotOp dot);
+
+/// The buffer that the op fills, or null.
+mlir::Value getFilledBuffer(mlir::Operation *op);
+
+/// What brings the contents of a buffer: the pipeline's verbs, but for the
+/// release, and the copies and stores between them.
+struct RingOps {
+  llvm::SetVector<mlir::Operation *> fills, releases;
+};
+
+/// Those of the buffers that a loop's body fills.
+llvm::MapVector<mlir::Value, RingOps> findRings(mlir::Block *body);
 
 /// The copy's buffer with a dimension of `stages` before the others.
 mlir::MemRefType getStagedType(mlir::MemRefType type, int64_t stages);

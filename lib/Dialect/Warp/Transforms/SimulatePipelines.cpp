@@ -185,7 +185,8 @@ Outcome Simulation::readAll(const TraceEvent &event, Program &program,
     auto &[use, writer] = found->second;
     auto *filled = llvm::find_if(
         program.filled, [&](auto &entry) { return entry.first == *place; });
-    if (readsOwnRows(operand) && filled != program.filled.end() &&
+    if (readsOwnRows(operand, program.party) &&
+        filled != program.filled.end() &&
         filled->second.isFilledBy(program.party))
       continue;
     Outcome outcome = use.pipeline->read(use, program.party, writer);

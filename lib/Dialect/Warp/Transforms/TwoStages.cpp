@@ -12,37 +12,6 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-/// The alloc behind a view of one stage.
-static Value getBuffer(Value operand) {
-  if (auto stage = operand.getDefiningOp<StageOp>())
-    return stage.getBuffer();
-  return operand;
-}
-
-static DotWaitOp getWait(DotOp dot) {
-  return dyn_cast<DotWaitOp>(*dot.getResult().user_begin());
-}
-
-/// Buffers that the dot reads.
-static SmallVector<Value, 2> getBuffers(DotOp dot) {
-  SmallVector<Value, 2> buffers;
-  for (Value operand : {Value(dot.getA()), Value(dot.getB())})
-    if (isSharedBuffer(operand.getType()))
-      buffers.push_back(getBuffer(operand));
-  return buffers;
-}
-
-/// The buffer that the op fills, or null.
-static Value getFilled(Operation *op) {
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return getBuffer(copy.getTarget());
-  if (auto store = dyn_cast<LocalStoreOp>(op))
-    return getBuffer(store.getTarget());
-  if (auto fence = dyn_cast<FenceStoresOp>(op))
-    return getBuffer(fence.getBuffer());
-  return {};
-}
-
 //===----------------------------------------------------------------------===//
 // Dependences
 //===----------------------------------------------------------------------===//
@@ -83,35 +52,6 @@ TwoStages::Ops TwoStages::getBehind(Operation *op) {
   return result;
 }
 
-void TwoStages::findRings() {
-  // A copy belongs to the pipeline whose stage was acquired last before it.
-  llvm::MapVector<Value, Value> buffers;
-  Value acquired;
-  for (Operation &op : *loop.getBody()) {
-    if (auto acquire = dyn_cast<ProducerAcquireOp>(op))
-      acquired = acquire.getPipeline();
-    Value buffer = getFilled(&op);
-    if (!buffer)
-      continue;
-    if (acquired)
-      buffers[buffer] = acquired;
-    rings[buffer].fills.insert(&op);
-  }
-  // What brings one buffer of a pipeline brings them all.
-  for (Operation &op : *loop.getBody()) {
-    bool isRelease = isa<ConsumerReleaseOp>(op);
-    Value ofOp = getFilled(&op);
-    if (ofOp)
-      ofOp = buffers.lookup(ofOp);
-    else if (isRelease ||
-             isa<ProducerAcquireOp, ProducerCommitOp, ConsumerWaitOp>(op))
-      ofOp = op.getOperand(0);
-    for (auto [buffer, pipeline] : buffers)
-      if (pipeline == ofOp)
-        (isRelease ? rings[buffer].releases : rings[buffer].fills).insert(&op);
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
@@ -149,22 +89,22 @@ TwoStages::Ops TwoStages::getOperandsNeeds() {
 void TwoStages::findLateRoots() {
   llvm::SetVector<Value> earlyBuffers, buffers;
   for (DotOp dot : early)
-    earlyBuffers.insert_range(getBuffers(dot));
+    earlyBuffers.insert_range(getRingBuffers(dot));
   for (auto dot : loop.getBody()->getOps<DotOp>()) {
     if (isEarly(dot))
       continue;
     splitViews(dot, earlyBuffers);
     lateRoots.insert(dot);
     if (dot.getAsync())
-      lateRoots.insert(getWait(dot));
-    buffers.insert_range(getBuffers(dot));
+      lateRoots.insert(getDotWait(dot));
+    buffers.insert_range(getRingBuffers(dot));
   }
   for (Operation &op : loop.getBody()->without_terminator())
     if (usesResultOf(&op, lateRoots))
       lateRoots.insert(&op);
   // What changes a product's operand stays ahead of it.
   loop->walk([&](ZeroRowsOp zero) {
-    Value buffer = getBuffer(zero.getBuffer());
+    Value buffer = getRingBuffer(zero.getBuffer());
     if (buffers.contains(buffer) && !earlyBuffers.contains(buffer))
       lateRoots.insert(inBody(zero));
   });
@@ -172,7 +112,7 @@ void TwoStages::findLateRoots() {
   for (auto load : loop.getBody()->getOps<LocalLoadOp>())
     if (!needs.contains(load)) {
       lateRoots.insert(load);
-      buffers.insert(getBuffer(load.getSource()));
+      buffers.insert(getRingBuffer(load.getSource()));
     }
   for (Value buffer : buffers) {
     if (!earlyBuffers.contains(buffer))
@@ -255,7 +195,7 @@ void TwoStages::addLead(Operation *op) {
   auto dot = dyn_cast<DotOp>(op);
   if (!dot)
     return;
-  for (Value buffer : getBuffers(dot))
+  for (Value buffer : getRingBuffers(dot))
     if (auto ring = rings.find(buffer); ring != rings.end())
       for (Operation *fill : ring->second.fills)
         addLead(fill);
@@ -265,7 +205,7 @@ void TwoStages::findChain() {
   Ops needsLate;
   llvm::SetVector<Value> stored;
   for (DotOp dot : late) {
-    Ops users = getBehind(getWait(dot));
+    Ops users = getBehind(getDotWait(dot));
     bool feedsAnother = llvm::any_of(users, [&](Operation *op) {
       auto other = dyn_cast<DotOp>(op);
       return isa<LocalStoreOp>(op) ||
@@ -277,12 +217,12 @@ void TwoStages::findChain() {
     }
     needsLate.insert_range(users);
     for (Operation *user : users)
-      if (Value buffer = getFilled(user))
+      if (Value buffer = getFilledBuffer(user))
         stored.insert(buffer);
   }
   auto isChained = [&](DotOp dot) {
     return needsLate.contains(dot) ||
-           llvm::any_of(getBuffers(dot),
+           llvm::any_of(getRingBuffers(dot),
                         [&](Value buffer) { return stored.contains(buffer); });
   };
   auto found = llvm::find_if(late, isChained);
@@ -309,7 +249,7 @@ LogicalResult TwoStages::analyze() {
   for (DotOp dot : llvm::concat<DotOp>(early, late)) {
     if (!dot.getResult().hasOneUse())
       return failure();
-    DotWaitOp wait = getWait(dot);
+    DotWaitOp wait = getDotWait(dot);
     if (!wait || wait->getBlock() != loop.getBody())
       return failure();
   }
@@ -319,7 +259,7 @@ LogicalResult TwoStages::analyze() {
   for (auto dot : loop.getBody()->getOps<DotOp>())
     if (dot.getAsync() && !isEarly(dot) && !llvm::is_contained(late, dot))
       return failure();
-  findRings();
+  rings = findRings(loop.getBody());
   findLateRoots();
   findFirstStage();
   addReductions();
@@ -336,14 +276,14 @@ LogicalResult TwoStages::analyze() {
 }
 
 StagedOrder TwoStages::getOrder() {
-  Operation *earlyWait = getWait(early.back()),
-            *lateWait = chained ? getWait(chained) : nullptr;
+  Operation *earlyWait = getDotWait(early.back()),
+            *lateWait = chained ? getDotWait(chained) : nullptr;
   for (DotOp dot : early)
-    if (getWait(dot)->isBeforeInBlock(earlyWait))
-      earlyWait = getWait(dot);
+    if (getDotWait(dot)->isBeforeInBlock(earlyWait))
+      earlyWait = getDotWait(dot);
   for (DotOp dot : late)
-    if (!chained && (!lateWait || getWait(dot)->isBeforeInBlock(lateWait)))
-      lateWait = getWait(dot);
+    if (!chained && (!lateWait || getDotWait(dot)->isBeforeInBlock(lateWait)))
+      lateWait = getDotWait(dot);
   StagedOrder order;
   Ops placed;
   auto append = [&](unsigned stage, function_ref<bool(Operation *)> belongs) {

@@ -10,6 +10,7 @@
 #define FOVEA_LIB_DIALECT_WARP_TRANSFORMS_TWOSTAGES_H
 
 #include "PipelineLoop.h"
+#include "Ring.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
@@ -56,7 +57,6 @@ private:
   llvm::SmallVector<mlir::Operation *> getNeeded(mlir::Operation *op,
                                                  bool carried = true);
   bool usesResultOf(mlir::Operation *op, const Ops &defs);
-  void findRings();
   Ops getOperandsNeeds();
   void findLateRoots();
   void findFirstStage();
@@ -65,12 +65,6 @@ private:
   Ops getBehind(mlir::Operation *op);
   void findChain();
   void addLead(mlir::Operation *op);
-
-  /// What brings the contents of a buffer: the pipeline's verbs, but for the
-  /// release, and the copies and stores between them.
-  struct RingOps {
-    Ops fills, releases;
-  };
 
   mlir::scf::ForOp loop;
   llvm::SmallVector<DotOp> early, late;

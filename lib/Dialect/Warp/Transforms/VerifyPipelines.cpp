@@ -152,7 +152,7 @@ private:
   LogicalResult verifyCommit(Operation *commit);
   LogicalResult verifyCopy(warp::CopyOp copy);
   LogicalResult verifySend(warp::SendOp send);
-  LogicalResult verifyRead(Operation *op, Value memref, bool ownRows = false);
+  LogicalResult verifyRead(Operation *op, OpOperand &operand);
   LogicalResult verifyDot(warp::DotOp dot);
   LogicalResult verifyTurn(warp::BeginTurnOp begin);
   LogicalResult verifyWork();
@@ -296,16 +296,18 @@ LogicalResult VerifyPipelinesPass::verifySend(warp::SendOp send) {
 }
 
 /// A read must follow a wait and precede the release of its stage.
-LogicalResult VerifyPipelinesPass::verifyRead(Operation *op, Value memref,
-                                              bool ownRows) {
-  Stage buffer = getBufferStage(memref);
+LogicalResult VerifyPipelinesPass::verifyRead(Operation *op,
+                                              OpOperand &operand) {
+  Stage buffer = getBufferStage(operand.get());
   Value pipeline = fillers.lookup(buffer.root);
   if (!pipeline || !buffer.index)
     return success();
   Region *role = getRole(op);
   const PartyUses &uses = pipelines[pipeline][role];
   // Who fills it may read back its own rows.
-  if (ownRows && uses.waits.empty() && !uses.acquires.empty())
+  if (uses.waits.empty() && !uses.acquires.empty() &&
+      warp::readsOwnRows(operand, role ? warp::getParties(*role).front()
+                                       : warp::Party()))
     return success();
   if (uses.waits.empty()) {
     InFlightDiagnostic error = op->emitError();
@@ -448,7 +450,7 @@ LogicalResult VerifyPipelinesPass::verify(Operation *op) {
           warp::CopyOutOp>(op))
     for (OpOperand &operand : op->getOpOperands())
       if (warp::isSharedBuffer(operand.get().getType()) &&
-          failed(verifyRead(op, operand.get(), warp::readsOwnRows(operand))))
+          failed(verifyRead(op, operand)))
         return failure();
   if (auto dot = dyn_cast<warp::DotOp>(op))
     return verifyDot(dot);

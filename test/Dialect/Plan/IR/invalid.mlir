@@ -11,6 +11,11 @@
 
 // -----
 
+// expected-error @+1 {{plan's dot "s" is 'carried' without being issued 'ahead'}}
+#d = #plan.dot<"s", carried>
+
+// -----
+
 // expected-error @+1 {{plan's 'operand_above' must be in [1, 100], found 0}}
 #d = #plan.dot<"o", operand_above = 0>
 

@@ -352,6 +352,38 @@ func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
 
 // -----
 
+func.func @dot_columns_end(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
+  // expected-error@+1 {{takes 32 columns from 48 on of 'tensor<16x64xf16, #tile.reg>'}}
+  %d = tile.dot %a, %b, %c columns(48) : tensor<16x16xf16, #tile.reg>, tensor<16x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @dot_columns_first(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
+  // expected-error@+1 {{takes 32 columns from -16 on}}
+  %d = tile.dot %a, %b, %c columns(-16) : tensor<16x16xf16, #tile.reg>, tensor<16x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @dot_columns_far(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
+  // expected-error@+1 {{takes 32 columns from 9223372036854775807 on}}
+  %d = tile.dot %a, %b, %c columns(9223372036854775807) : tensor<16x16xf16, #tile.reg>, tensor<16x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @dot_columns_transposed(%a: tensor<16x64xf16, #tile.reg>, %b: tensor<64x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
+  // expected-error@+1 {{takes columns of a second operand that is not transposed}}
+  %d = tile.dot %a, %b, %c transpose_b columns(0) : tensor<16x64xf16, #tile.reg>, tensor<64x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
+  return
+}
+
+// -----
+
 func.func @dot_transposed_first(%a: tensor<16x8xf16, #tile.reg>, %c: tensor<16x8xf32, #tile.reg>) {
   // expected-error@+1 {{accumulator must be 8x8, all with one encoding, found 'tensor<16x8xf32, #tile.reg>'}}
   %d = tile.dot %a, %a, %c transpose_a : tensor<16x8xf16, #tile.reg>, tensor<16x8xf16, #tile.reg>, tensor<16x8xf32, #tile.reg>

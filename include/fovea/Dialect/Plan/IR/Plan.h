@@ -67,6 +67,9 @@ struct DotPlan {
   bool aInRegisters = false;
   /// Blocks by which its loop issues it early.
   int64_t ahead = 0;
+  /// It alone is early then, in flight around its loop; what is computed from
+  /// its result stays in its block.
+  bool isCarried = false;
   /// The matrix units add what its result is added to.
   bool addsToSummand = false;
   /// Its loop issues it before the last round's is done.
@@ -80,6 +83,7 @@ struct DotPlan {
   static constexpr auto getFields() {
     return std::tuple(Field{"a_in_registers", &DotPlan::aInRegisters},
                       Field{"ahead", &DotPlan::ahead, 0, 1},
+                      Field{"carried", &DotPlan::isCarried},
                       Field{"adds_to_summand", &DotPlan::addsToSummand},
                       Field{"in_flight", &DotPlan::inFlight},
                       Field{"operand_above", &DotPlan::operandAbove, 1, 100},

@@ -68,6 +68,7 @@ def Plan_DotAttr : Plan_Entry<"Dot", "dot", "::fovea::plan::DotPlan"> {
     |---|---|---|---|
     | a_in_registers | a first operand that is loaded is kept in registers | | |
     | ahead | its loop issues it so many blocks early | blocks | 0 |
+    | carried | it alone is early then, in flight around its loop: what is computed from its result stays in its block | | |
     | adds_to_summand | the matrix units add what its result is added to | | |
     | in_flight | its loop issues it before the last round's is done | | |
     | operand_above | share of a register operand's columns that are computed before the wait for the dot that reads the one before it | per cent | 100 |

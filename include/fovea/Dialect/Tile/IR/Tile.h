@@ -141,6 +141,12 @@ void makeTilesForEachUse(
     mlir::Operation *kernel,
     llvm::function_ref<bool(mlir::Type)> isTile = isRegisterTile);
 
+/// Whether a dot can take, of `b`, the columns from `first` on, as many as
+/// `acc` has; else an error.
+mlir::LogicalResult verifyColumns(mlir::Operation *dot, mlir::ShapedType b,
+                                  mlir::ShapedType acc, bool transposeB,
+                                  int64_t first);
+
 /// A tile of `shape` and element type with the encoding of `like`.
 mlir::RankedTensorType tileLike(mlir::RankedTensorType like,
                                 llvm::ArrayRef<int64_t> shape,

@@ -359,6 +359,9 @@ def Tile_DotOp : Tile_Op<"dot", [
     `b` of `KxN`, or `NxK` with `transpose_b`. Products and sums are f32; the order of additions is not
     specified.
 
+    With `columns`, `b` is wider than the sum: the product is of its columns from there on, as many
+    as the sum has. So what one dot takes whole others may take in parts.
+
     Example:
 
     ```mlir
@@ -368,11 +371,20 @@ def Tile_DotOp : Tile_Op<"dot", [
   }];
   let arguments = (ins Tile_AnyTile:$a, Tile_AnyTile:$b, Tile_F32Tile:$acc,
                        UnitAttr:$transposeA, UnitAttr:$transposeB,
-                       OptionalAttr<StrAttr>:$name);
+                       OptionalAttr<StrAttr>:$name,
+                       OptionalAttr<I64Attr>:$firstColumn);
   let results = (outs Tile_F32Tile:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b,
+                                "::mlir::Value":$acc, "bool":$transposeA,
+                                "bool":$transposeB,
+                                CArg<"::mlir::StringAttr", "{}">:$name),
+                            [{
+    build($_builder, $_state, a, b, acc, transposeA, transposeB, name,
+          /*firstColumn=*/::mlir::IntegerAttr());
+  }]>];
   let assemblyFormat = [{
     ($name^)? $a `,` $b `,` $acc (`transpose_a` $transposeA^)?
-    (`transpose_b` $transposeB^)? attr-dict `:` type($a) `,` type($b) `,` type($acc)
+    (`transpose_b` $transposeB^)? (`columns` `(` $firstColumn^ `)`)? attr-dict `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;
 }

@@ -51,9 +51,9 @@ HeldRows getHeldRows(const Party &party, mlir::RankedTensorType tile);
 /// copies out.
 HeldRows getHeldRows(const Party &party, mlir::MemRefType buffer);
 
-/// Whether a warp group reads of a shared operand no more than the rows that it
-/// holds: a dot does of its first one.
-bool readsOwnRows(mlir::OpOperand &operand);
+/// Whether a party reads of a shared operand no more than the rows that it
+/// holds: a dot does of its first one, and a role's only warp group holds all.
+bool readsOwnRows(mlir::OpOperand &operand, const Party &party);
 
 /// What comes of a verb or an access: it is done, or must wait for something,
 /// or is wrong.

@@ -170,7 +170,8 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
   let summary = "matrix product with operands in shared memory";
   let description = [{
     As `tile.dot`, with `b`, and `a` if it is no register tile, read from shared
-    memory. With `transpose_a` the buffer `a` is of `KxM`.
+    memory. With `transpose_a` the buffer `a` is of `KxM`, with `columns` some
+    columns of the buffer `b` are read.
 
     With `async` the product is only issued: operands in shared memory may be
     read, and `a` and `acc` in registers used up, at any time until the result's
@@ -200,11 +201,13 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
                        Optional<Warp_SharedBuffer>:$ones,
                        UnitAttr:$transposeA, UnitAttr:$transposeB,
                        UnitAttr:$async,
-                       OptionalAttr<StrAttr>:$name);
+                       OptionalAttr<StrAttr>:$name,
+                       OptionalAttr<I64Attr>:$firstColumn);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
     (`async` $async^)? ($name^)? $a `,` $b `,` $acc
     (`transpose_a` $transposeA^)? (`transpose_b` $transposeB^)?
+    (`columns` `(` $firstColumn^ `)`)?
     (`ones` `(` $ones^ `:` type($ones) `)`)?
     attr-dict `:` type($a) `,` type($b) `,` type($acc)
   }];
@@ -214,7 +217,8 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
                                 CArg<"::mlir::StringAttr", "{}">:$name),
                             [{
     build($_builder, $_state, a, b, acc, /*ones=*/::mlir::Value(),
-          /*transposeA=*/false, transposeB, async, name);
+          /*transposeA=*/false, transposeB, async, name,
+          /*firstColumn=*/::mlir::IntegerAttr());
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

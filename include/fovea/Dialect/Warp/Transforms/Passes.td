@@ -147,6 +147,14 @@ def WarpOverlapDots
     sums are waited for behind softmax. Other roles' dots stay where they are, with what
     is done with them; what is read for the late dots alone is read beside them.
 
+    Of dots that the plan says are `carried` only the issue moves, with the copies that
+    bring their operands: behind the last of their role's other dots, ahead of the wait
+    for it. The loop carries them in flight, and the round that they are of waits for
+    them. Other dots of the role that need nothing of their round but what is copied are
+    issued right behind that wait: what the carried ones give is computed under them. Of
+    others that stand behind each other the next one is issued before what comes of one
+    is done.
+
     Loops that may run zero times are left alone, and so are those where
     everything depends on the product.
 

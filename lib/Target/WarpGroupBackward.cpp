@@ -18,8 +18,8 @@ using namespace fovea;
 static constexpr int64_t kWidestHead = 128;
 // Beside so many columns of sums a group has registers for derivatives, too.
 static constexpr int64_t kMostColumnsBesideGradients = 128;
-// Queries of a block; warp groups that have 64 keys each.
-static constexpr int64_t kBlockQueries = 64, kGroups = 2;
+// Queries of a block; warp groups, and keys of each.
+static constexpr int64_t kBlockQueries = 64, kGroups = 2, kGroupKeys = 64;
 // Registers of a thread that copies, of one that has sums, and of one that
 // finds dQ's share of a block: four groups have 128 for each on average.
 static constexpr int64_t kLoadRegisters = 24, kComputeRegisters = 208,
@@ -36,6 +36,14 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
     return because("add up dq in any order, where it is to be deterministic");
   if (!problem.query || !problem.key || !problem.value)
     return because("find all of the gradients by q, k and v");
+  constexpr int64_t kBlockKeys = kGroups * kGroupKeys;
+  if (problem.keyBlock % kBlockKeys != 0 ||
+      problem.queryBlock % kBlockQueries != 0)
+    return because("have tiles of " + Twine(kBlockQueries) + " queries and " +
+                   Twine(kBlockKeys) +
+                   " keys, which must divide the blocks, found size = [" +
+                   Twine(problem.queryBlock) + ", " + Twine(problem.keyBlock) +
+                   "]");
   if (problem.getWidestHead() > kWidestHead)
     return because("have registers for head dims up to " + Twine(kWidestHead) +
                    ", found " + Twine(problem.getWidestHead()));

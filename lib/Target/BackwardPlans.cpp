@@ -99,6 +99,21 @@ static plan::KernelAttr takeAsked(plan::KernelAttr plan,
   });
 }
 
+/// Tiles divide the blocks that are visited.
+static LogicalResult checkTiles(const BackwardPlans &plans,
+                                const BackwardProblem &problem,
+                                function_ref<InFlightDiagnostic()> emitError) {
+  auto check = [&](StringRef queries, int64_t queryTile, StringRef keys,
+                   int64_t keyTile) {
+    return checkBlocks(problem.queryBlock, problem.keyBlock,
+                       {queries, queryTile}, {keys, keyTile}, emitError);
+  };
+  return success(succeeded(check("tile_m", plans.queries->tileM, "tile_n",
+                                 plans.queries->tileN)) &&
+                 succeeded(check("tile_n", plans.keys->tileN, "tile_m",
+                                 plans.keys->tileM)));
+}
+
 FailureOr<BackwardPlans>
 fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
                            StringRef overrides,
@@ -126,7 +141,8 @@ fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
       return failure();
     *plan = takeAsked(*plan, *asked).withAsked(getFieldNames(overrides));
   }
-  if (failed(checkOthers(*plans, overrides, emitError)))
+  if (failed(checkTiles(*plans, problem, emitError)) ||
+      failed(checkOthers(*plans, overrides, emitError)))
     return failure();
   return plans;
 }

@@ -61,15 +61,15 @@ static int64_t largestDividing(int64_t most, int64_t step, int64_t block) {
 
 /// Lets tiles divide the blocks that are visited, a warp taking no more rows
 /// than before.
-static void fitToBlocks(const ScheduleProblem &problem,
+static void fitToBlocks(int64_t rowBlock, int64_t columnBlock,
                         plan::MatrixUnitAttrInterface unit,
                         ScheduleFields &fields) {
   int64_t least = unit.getGroupRows();
   fields.tileN =
-      largestDividing(fields.tileN, unit.getColumnStep(), problem.keyBlock);
+      largestDividing(fields.tileN, unit.getColumnStep(), columnBlock);
   int64_t warpRows = fields.tileM / fields.warps;
   for (int64_t rows = fields.tileM; rows >= least; rows -= least) {
-    if (problem.queryBlock % rows != 0)
+    if (rowBlock % rows != 0)
       continue;
     for (int64_t warps = fields.warps; warps * warpRows >= rows; --warps)
       if (rows % (least * warps) == 0) {
@@ -139,7 +139,7 @@ MmaSyncPlanner::decide(const ScheduleProblem &problem,
       llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
         return headDim <= candidate.headDim;
       })->get();
-  fitToBlocks(problem, unit, fields);
+  fitToBlocks(problem.queryBlock, problem.keyBlock, unit, fields);
   // Few rows: no more than one warp's instruction needs for each warp.
   if (problem.rows != 0)
     fields.tileM = std::min(fields.tileM, unit.getGroupRows() * fields.warps);
@@ -234,7 +234,11 @@ MmaSyncPlanner::planBackward(const BackwardProblem &problem,
   fields.stages = 2;
   fields.minBlocks = 1;
   BackwardPlans plans;
-  plans.keys = plans.queries = makePlan(fields);
+  ScheduleFields ofKeys = fields;
+  fitToBlocks(problem.queryBlock, problem.keyBlock, unit, fields);
+  fitToBlocks(problem.keyBlock, problem.queryBlock, unit, ofKeys);
+  plans.queries = makePlan(fields);
+  plans.keys = makePlan(ofKeys);
   plans.sharesKeyTiles = problem.getColumns() <= kMostSharedColumns;
   return plans;
 }

@@ -115,6 +115,17 @@ inline constexpr int64_t kSharedExtra = 1024;
 /// Columns that the rows of a buffer take, panels whole.
 int64_t padColumns(int64_t columns, int64_t bits);
 
+/// An error unless tiles of `rows` queries and `columns` keys, by the fields
+/// that say so, divide the blocks that are visited.
+struct TileSize {
+  llvm::StringRef field;
+  int64_t size;
+};
+mlir::LogicalResult
+checkBlocks(int64_t queryBlock, int64_t keyBlock, TileSize queries,
+            TileSize keys,
+            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
 std::unique_ptr<Planner> makeMmaSyncPlanner(mlir::MLIRContext *context);
 std::unique_ptr<Planner> makeWarpGroupPlanner(mlir::MLIRContext *context);
 std::unique_ptr<Planner> makeTensorMemoryPlanner(mlir::MLIRContext *context);

@@ -22,22 +22,19 @@ int64_t fovea::getScoreLoops(RecurrenceKind recurrence) {
 // Choice
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkBlocks(const ScheduleProblem &problem,
-                                 const ScheduleFields &fields,
+LogicalResult fovea::checkBlocks(int64_t queryBlock, int64_t keyBlock,
+                                 TileSize queries, TileSize keys,
                                  function_ref<InFlightDiagnostic()> emitError) {
-  std::tuple<StringRef, int64_t, int64_t> sizes[] = {
-      {"tile_m", fields.getClusterRows(), problem.queryBlock},
-      {"tile_n", fields.tileN, problem.keyBlock}};
-  for (auto [name, tile, block] : sizes) {
+  for (auto [tile, block] :
+       {std::pair(queries, queryBlock), {keys, keyBlock}}) {
     if (block % 16 != 0)
       return emitError() << "blocks of queries and keys must be multiples of "
                             "16, found size = ["
-                         << problem.queryBlock << ", " << problem.keyBlock
-                         << ']';
-    if (block % tile != 0)
-      return emitError() << "schedule's '" << name
+                         << queryBlock << ", " << keyBlock << ']';
+    if (block % tile.size != 0)
+      return emitError() << "schedule's '" << tile.field
                          << "' must divide the blocks of " << block
-                         << ", found " << tile;
+                         << ", found " << tile.size;
   }
   return success();
 }
@@ -46,7 +43,9 @@ static LogicalResult checkBlocks(const ScheduleProblem &problem,
 static LogicalResult checkFields(const ScheduleProblem &problem,
                                  const ScheduleFields &fields,
                                  function_ref<InFlightDiagnostic()> emitError) {
-  if (failed(checkBlocks(problem, fields, emitError)))
+  if (failed(checkBlocks(problem.queryBlock, problem.keyBlock,
+                         {"tile_m", fields.getClusterRows()},
+                         {"tile_n", fields.tileN}, emitError)))
     return failure();
   if (fields.longestFirst && !problem.packed)
     return emitError()

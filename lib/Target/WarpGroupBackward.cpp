@@ -20,8 +20,8 @@ using namespace fovea;
 static constexpr int64_t kWidestJoint = 128;
 // Beside so many columns of sums a group has registers for derivatives, too.
 static constexpr int64_t kMostColumnsBesideGradients = 128;
-// Queries of a block; warp groups that have 64 keys each.
-static constexpr int64_t kBlockQueries = 64, kGroups = 2;
+// Queries of a block; warp groups, and keys of each.
+static constexpr int64_t kBlockQueries = 64, kGroups = 2, kGroupKeys = 64;
 // Registers of a thread that copies, of one that has sums, and of one that
 // finds dQ's share of a block: four groups have 128 for each on average.
 static constexpr int64_t kLoadRegisters = 24, kComputeRegisters = 208,
@@ -34,6 +34,17 @@ static constexpr int64_t kBesideAccumulators = 32, kScoreAccumulators = 96;
 // More than what score_mods and random numbers take beside that.
 static constexpr int64_t kMostScoreRegisters = 208;
 
+/// dK and dV are sums of groups of their own: of wide heads, and where tiles of
+/// few keys are wanted, as blocks are small.
+static bool hasSumsApart(const BackwardProblem &problem) {
+  return problem.getWidestHead() > kWidestJoint ||
+         problem.keyBlock % (kGroups * kGroupKeys) != 0;
+}
+
+static int64_t getTileKeys(const BackwardProblem &problem) {
+  return hasSumsApart(problem) ? kGroupKeys : kGroups * kGroupKeys;
+}
+
 std::optional<std::string>
 fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
   auto because = [](const Twine &reason) {
@@ -45,6 +56,12 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
     return because("add up dq in any order, where it is to be deterministic");
   if (!problem.query || !problem.key || !problem.value)
     return because("find all of the gradients by q, k and v");
+  int64_t keys = getTileKeys(problem);
+  if (problem.keyBlock % keys != 0 || problem.queryBlock % kBlockQueries != 0)
+    return because(
+        "have tiles of " + Twine(kBlockQueries) + " queries and " +
+        Twine(keys) + " keys, which must divide the blocks, found size = [" +
+        Twine(problem.queryBlock) + ", " + Twine(problem.keyBlock) + "]");
   return std::nullopt;
 }
 
@@ -183,7 +200,7 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
                           "('producer_registers=0': none do), found "
                        << asked.tileN;
   BackwardPlans plans;
-  plans.sumsApart = problem.getWidestHead() > kWidestJoint;
+  plans.sumsApart = hasSumsApart(problem);
   FailureOr<plan::KernelAttr> keys =
       plans.sumsApart ? makeWideKeysPlan(unit, problem, registers, emitError)
                       : makeKeysPlan(unit, problem, registers);
@@ -192,6 +209,7 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.keys = *keys;
   plans.queries = makeRowsPlan(unit);
   plans.sumsQueries = true;
-  plans.keepsGradients = problem.getColumns() <= kMostColumnsBesideGradients;
+  plans.keepsGradients =
+      !plans.sumsApart && problem.getColumns() <= kMostColumnsBesideGradients;
   return plans;
 }

@@ -122,6 +122,25 @@ def test_unknown_gradients(fovea):
     assert fovea.attention(head_dim=16, gradient=False).backward is None
 
 
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_blocks(fovea, target):
+    """Lists of blocks, ahead of time: full ones, rows and columns that list nothing."""
+    torch.manual_seed(1)
+    listed = fovea.attention(head_dim=16, blocks=fovea.Blocks(64, 128, full=False, per_batch=False, per_head=False))
+    q, k, v, do = (torch.randn(1, 2, n, 16).bfloat16() for n in (150, 400, 400, 150))
+    seen = torch.tensor([[1, 0, 0, 1], [0, 0, 0, 0], [0, 0, 1, 1]]).repeat_interleave(64, 0).repeat_interleave(128, 1)[:150, :400]
+    made = [one.double().requires_grad_() for one in (q, k, v)]
+    s = (made[0] @ made[1].mT * 0.25).masked_fill(seen == 0, -torch.inf)
+    empty = (seen == 0).all(-1)
+    o = s.masked_fill(empty[:, None], 0).softmax(-1).masked_fill(empty[:, None], 0) @ made[2]
+    wanted = torch.autograd.grad((o * do).sum(), made)
+    lists = {"partial_count": torch.tensor([[[2, 0, 2]]], dtype=torch.int32),
+             "partial_index": torch.tensor([[[[3, 0], [9, 9], [2, 3]]]], dtype=torch.int32)}
+    kernel = fovea.compile(fovea.gradient(listed), target=target)
+    for level in ("attn", "tile", "ptx"):
+        check(kernel.interpret(q, k, v, level=level, o=o.detach().bfloat16(), lse=s.logsumexp(-1).detach().float(), do=do, **lists), wanted)
+
+
 def test_all(fovea, spec):
     """The reference gives gradients of captured tensors, too."""
     given, wanted = arrays()

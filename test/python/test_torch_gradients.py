@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 flex = pytest.importorskip("torch.nn.attention.flex_attention")
 
+import test_torch_blocks  # noqa: E402
 import torch_variants as variants  # noqa: E402
 
 NAMES = [("mask_mod", name) for name in variants.MASKS] + [("score_mod", name) for name in variants.SCORES]
@@ -251,16 +252,61 @@ def test_with_the_rest_of_pytorch(ours):
     torch.testing.assert_close(q.grad, 2 * once[0])
 
 
-def test_block_masks(fovea, ours):
-    """The interpreter goes by the lists; kernels say that they can't yet."""
-    given, _ = tensors()
-    mask = flex.create_block_mask(back_three, 2, 4, 20, 30, device="cpu", BLOCK_SIZE=16)
-    expected = gradients(lambda q, k, v: scores(q, k, v, keep=lambda i, j: j <= i - 3), given, double=True)
-    check(gradients(lambda q, k, v: ours.flex_attention(q, k, v, block_mask=mask, enable_gqa=True, backend="interpret"), given),
-          expected, 1e-5)
-    halves = [one.to(torch.bfloat16) for one in given]
-    with pytest.raises(fovea.CompileError, match="gradients of listed blocks are not lowered to kernels yet"):
-        gradients(lambda q, k, v: ours.flex_attention(q, k, v, block_mask=mask, enable_gqa=True, backend="interpret:tile"), halves)
+@pytest.mark.parametrize("backend", ["interpret", *KERNELS])
+@pytest.mark.parametrize("size", [16, 128, (128, 64), (32, 128)])
+def test_block_masks(ours, size, backend):
+    """Full and partial blocks, ragged last ones, rows and columns that nobody lists, a score_mod."""
+    def windows(b, h, i, j):
+        return (j <= i - 3) & (i - j < 30 + 20 * h) & ((b == 0) | (j > 70))
+
+    def theirs(q, k, v):
+        b, h = torch.arange(2)[:, None, None, None], torch.arange(4)[:, None, None]
+        return scores(q, k, v, lambda s, i, j: soft_cap(s, b, h, i, j), lambda i, j: windows(b, h, i, j))
+
+    given, dlse = tensors(torch.float32 if backend == "interpret" else torch.bfloat16, queries=150, keys=190)
+    mask = flex.create_block_mask(windows, 2, 4, 150, 190, device="cpu", BLOCK_SIZE=size)
+    found = gradients(lambda q, k, v: ours.flex_attention(q, k, v, soft_cap, mask, enable_gqa=True, return_lse=True, backend=backend),
+                      given, dlse)
+    check(found, gradients(theirs, given, dlse, double=True), 1e-5 if backend == "interpret" else 2e-2)
+    assert all((one[:, :, 150:] == 0).all() for one in found[1:])
+
+
+@pytest.mark.parametrize("backend", ["interpret", "interpret:tile", "ptx:sm_80", "ptx:sm_90a"])
+@pytest.mark.parametrize("size, lists", [((64, 128), (2, 6)), ((128, 128), (1, 1)), ((48, 32), (2, 1)), ((1, 64), (1, 6)),
+                                         ((40, 64), (1, 1))], ids=str)
+def test_blocks_that_chance_chose(ours, size, lists, backend):
+    """Lists for all heads and batch entries or for each, heads in groups of three, beside a gradient by what is read."""
+    length = 5 if size[0] == 1 else 140
+    given, _ = tensors(torch.float32 if backend == "interpret" else torch.bfloat16, queries=length, keys=150, heads=6)
+    slopes = torch.linspace(-1, 1, 6)
+    mask = test_torch_blocks.drawn(sum(lists), *lists, size, (length, 150), mask_mod=lambda b, h, i, j: j <= i + 40)
+
+    def changed(s, h, i, j, slopes):
+        return s + 0.01 * slopes[h] * (i - j)
+
+    def theirs(q, k, v, slopes):
+        seen = test_torch_blocks.visible(mask, 2, 6, length, 150)
+        return scores(q, k, v, lambda s, i, j: changed(s, torch.arange(6)[:, None, None], i, j, slopes), lambda i, j: seen)[0]
+
+    def attend(q, k, v, slopes):
+        return ours.flex_attention(q, k, v, lambda s, b, h, i, j: changed(s, h, i, j, slopes), mask, enable_gqa=True, backend=backend)
+
+    expected = by_all(theirs, [one.double() for one in given[:3]], [slopes.double()], given[3].double())
+    found = by_all(attend, given[:3], [slopes], given[3])
+    check(found, expected, 1e-5 if backend == "interpret" else 3e-2)
+
+
+def test_block_masks_in_one_order(ours):
+    """The same bits each time where that is asked for."""
+    given, _ = tensors(torch.bfloat16, queries=130, keys=150)
+    mask = test_torch_blocks.drawn(5, 1, 4, (64, 32), (130, 150))
+    torch.use_deterministic_algorithms(True)
+    try:
+        first, again = (gradients(lambda q, k, v: ours.flex_attention(q, k, v, block_mask=mask, enable_gqa=True, backend="ptx:sm_90a"),
+                                  given) for _ in range(2))
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert all(torch.equal(a, b) for a, b in zip(first, again))
 
 
 def test_refusals(ours):

@@ -26,6 +26,8 @@ struct BackwardProblem {
   bool isDeterministic = false;
   /// Kernels can tell which blocks of queries see a tile of keys, one by one.
   bool classifies = false;
+  /// Queries and keys of the blocks that lists say to visit, or 0.
+  int64_t queryBlock = 0, keyBlock = 0;
 
   int64_t getWidestHead() const { return std::max(headDim, valueHeadDim); }
   /// Columns of dK and dV together.

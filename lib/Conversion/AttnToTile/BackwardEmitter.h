@@ -24,7 +24,7 @@
 #include "BackwardSums.h"
 #include "KernelBuilder.h"
 #include "RegionToTile.h"
-#include "VisitedBlocks.h"
+#include "TurnedLists.h"
 
 namespace fovea {
 
@@ -67,9 +67,9 @@ class BackwardEmitter {
 public:
   BackwardEmitter(KernelBuilder &kb, attn::BackwardOp op, BackwardPart part,
                   plan::KernelAttr plan, const BackwardScratch &scratch,
-                  BackwardSums &sums)
+                  BackwardSums &sums, TurnedLists &turned)
       : kb(kb), op(op), loc(op.getLoc()), part(part), plan(plan),
-        scratch(scratch), sums(sums) {}
+        scratch(scratch), sums(sums), turned(turned) {}
 
   /// Emits the kernel's body where the builder stands.
   mlir::LogicalResult emit();
@@ -105,6 +105,9 @@ private:
     llvm::SmallVector<KeyPart, 2> keyParts;
     /// Whether some of its pairs may be masked, i1.
     mlir::Value partial;
+    /// Where keys end: before the first one where a tile of keys that no list
+    /// has meets a block in any case.
+    mlir::Value keyEnd;
   };
   /// What a block's scores give: the weights before dropout, what that
   /// multiplies them by (or null), and their product as products take it; the
@@ -115,6 +118,11 @@ private:
   /// What a region of bounds says, within the rows that there are.
   struct Bounds {
     mlir::Value lower, fullLower, fullUpper, upper;
+  };
+  /// The blocks that a tile meets: those of a range, or single ones.
+  struct Blocks {
+    Bounds bounds;
+    std::unique_ptr<VisitedBlocks> visited;
   };
 
   void emitCoordinates();
@@ -145,20 +153,33 @@ private:
                               mlir::Value ofKeys);
   mlir::FailureOr<mlir::Value> emitVisible(const ScoreBlock &block,
                                            mlir::Value exponent);
+  /// Hides what `keep` does not keep, if `condition` holds.
+  mlir::FailureOr<mlir::Value>
+  emitHidden(mlir::Value condition, mlir::Value exponent,
+             llvm::function_ref<mlir::FailureOr<mlir::Value>()> keep);
+  mlir::FailureOr<mlir::Value> emitListedVisible(const ScoreBlock &block,
+                                                 mlir::Value exponent);
   mlir::FailureOr<mlir::Value> emitKeep(const ScoreBlock &block);
+  /// The pairs whose query and key exist.
+  mlir::Value emitExist(const ScoreBlock &block);
+  /// Whether some pair's does not, i1.
+  mlir::Value emitIsRagged(const ScoreBlock &block);
   /// What dropout multiplies weights by, or null.
   mlir::Value emitDropout(const ScoreBlock &block);
   /// Scores before score_mod.
   mlir::Value emitScore(mlir::Value products);
-  /// The blocks of queries within the bounds that see the tile of keys, where
-  /// the plan asks for them one by one; else null.
+  /// The blocks of keys that a tile of queries meets.
+  mlir::FailureOr<Blocks> emitKeyBlocks();
+  /// The blocks of queries that a tile of keys meets.
+  mlir::FailureOr<Blocks> emitQueryBlocks(ScoreBlock &block);
+  /// Those within the bounds that see the tile of keys, where the plan asks for
+  /// them one by one; else null.
   mlir::FailureOr<std::unique_ptr<VisitedBlocks>>
-  emitVisited(const ScoreBlock &block, const Bounds &bounds);
-  /// Sums over blocks, those of the bounds or visited ones: `body` gets a
-  /// block's first row, whether it may be masked and the sums so far, and gives
-  /// the next ones.
+  emitClassified(const ScoreBlock &block, const Bounds &bounds);
+  /// Sums over blocks: `body` gets a block's first row, whether it may be
+  /// masked and the sums so far, and gives the next ones.
   mlir::FailureOr<mlir::ValueRange>
-  emitLoop(const Bounds &bounds, VisitedBlocks *visited, mlir::ValueRange sums,
+  emitLoop(const Blocks &blocks, mlir::ValueRange sums,
            llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
                mlir::Value, mlir::Value, mlir::ValueRange)>
                body);
@@ -216,6 +237,7 @@ private:
   plan::KernelAttr plan;
   BackwardScratch scratch;
   BackwardSums &sums;
+  TurnedLists &turned;
 
   mlir::Type element;
   int64_t headDim, valueHeadDim;

@@ -21,10 +21,9 @@ static LogicalResult checkLowered(KernelBuilder &kb, attn::BackwardOp op) {
   if (failed(checkTensors(kb, op)))
     return failure();
   attn::KeyPlaces keys = op.getSequence().getKeyPlaces();
-  if (keys.arePacked || op.hasBlocks())
-    return op.emitError("gradients of ")
-           << (op.hasBlocks() ? "listed blocks" : "packed sequences")
-           << " are not lowered to kernels yet";
+  if (keys.arePacked)
+    return op.emitError(
+        "gradients of packed sequences are not lowered to kernels yet");
   if (op.getDeterministic() && BackwardSums::areAsked(op))
     return op.emitError("gradients by captured values, sinks and scale are "
                         "added up in any order, where they are to be "
@@ -38,7 +37,8 @@ static LogicalResult checkLowered(KernelBuilder &kb, attn::BackwardOp op) {
 namespace {
 class BackwardLowering final : public KernelLowering {
 public:
-  explicit BackwardLowering(attn::BackwardOp op) : op(op), sums(op) {}
+  explicit BackwardLowering(attn::BackwardOp op)
+      : op(op), sums(op), turned(op) {}
   FailureOr<plan::KernelAttr> emit(KernelBuilder &kb) override;
   LogicalResult emitHelpers(KernelBuilder &kb, launch::AbiOp main) override;
 
@@ -71,6 +71,7 @@ private:
   unsigned mainPart = 0;
   BackwardScratch scratch;
   BackwardSums sums;
+  TurnedLists turned;
 };
 } // namespace
 
@@ -84,6 +85,10 @@ LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
   problem.sums = BackwardSums::areAsked(op);
   problem.isDeterministic = op.getDeterministic();
   problem.classifies = !op.getKvClassify().empty();
+  if (op.hasBlocks()) {
+    problem.queryBlock = op.getQueryBlock();
+    problem.keyBlock = op.getKeyBlock();
+  }
   FailureOr<BackwardPlans> chosen =
       chooseBackwardPlans(op.getContext(), problem, kb.scheduleOverrides,
                           [&] { return op.emitError(); });
@@ -201,12 +206,16 @@ FailureOr<plan::KernelAttr> BackwardLowering::emit(KernelBuilder &kb) {
   parts = findParts();
   scratch = declareScratch(kb);
   sums.declare(kb);
+  if (op.hasBlocks() && llvm::any_of(parts, [](const BackwardPart &part) {
+        return !part.hasQueryTiles();
+      }))
+    turned.declare(kb);
   for (const BackwardPart &part : parts)
     declareSummaries(kb, part);
   mainPart = findMainPart();
   const BackwardPart &part = parts[mainPart];
   plan::KernelAttr plan = getPlan(part);
-  if (failed(BackwardEmitter(kb, op, part, plan, scratch, sums).emit()))
+  if (failed(BackwardEmitter(kb, op, part, plan, scratch, sums, turned).emit()))
     return failure();
   return plan;
 }
@@ -226,7 +235,8 @@ LogicalResult BackwardLowering::emitHelper(KernelBuilder &kb,
   inner.kernel = beginHelperKernel(
       inner.builder, kb, main,
       {part.suffix, arguments, sizes.getNames(), ctas, plan, isAfter});
-  if (failed(BackwardEmitter(inner, op, part, plan, scratch, sums).emit()))
+  if (failed(
+          BackwardEmitter(inner, op, part, plan, scratch, sums, turned).emit()))
     return failure();
   gpu::ReturnOp::create(inner.builder, op.getLoc());
   kb.hasWideIndex |= inner.hasWideIndex;
@@ -240,6 +250,7 @@ LogicalResult BackwardLowering::emitHelper(KernelBuilder &kb,
 
 LogicalResult BackwardLowering::emitHelpers(KernelBuilder &kb,
                                             launch::AbiOp main) {
+  turned.buildKernel(kb, main);
   for (auto [index, part] : llvm::enumerate(parts))
     if (index != mainPart &&
         failed(emitHelper(kb, part, main, /*isAfter=*/index > mainPart)))

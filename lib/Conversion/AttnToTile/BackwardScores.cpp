@@ -39,6 +39,19 @@ Value BackwardEmitter::product(StringRef name, Value a, Value c, Value sum,
 /// query and the key exist.
 FailureOr<Value> BackwardEmitter::emitKeep(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
+  Value keep = emitExist(block);
+  if (op.getMaskMod().empty())
+    return keep;
+  RegionContext context = makeContext(block);
+  FailureOr<Value> shown =
+      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
+  if (failed(shown))
+    return failure();
+  return arith::AndIOp::create(b, loc, keep, *shown).getResult();
+}
+
+Value BackwardEmitter::emitExist(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
   RegionContext context = makeContext(block);
   RegionToTile places(b, context);
   auto exists = [&](Value tile, Value count) {
@@ -48,33 +61,66 @@ FailureOr<Value> BackwardEmitter::emitKeep(const ScoreBlock &block) {
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, tile, counts);
     return places.toFullTile(loc, is);
   };
-  Value keep = exists(places.getKeyTile(loc), keys);
+  Value keep =
+      exists(places.getKeyTile(loc), block.keyEnd ? block.keyEnd : keys);
   if (!part.hasQueryTiles())
     keep = arith::AndIOp::create(b, loc, keep,
                                  exists(places.getQueryTile(loc), queries));
-  if (op.getMaskMod().empty())
-    return keep;
-  FailureOr<Value> shown =
-      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
-  if (failed(shown))
-    return failure();
-  return arith::AndIOp::create(b, loc, keep, *shown).getResult();
+  return keep;
+}
+
+Value BackwardEmitter::emitIsRagged(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  auto endsBehind = [&](Value first, int64_t count, Value limit) -> Value {
+    Value end = arith::AddIOp::create(b, loc, first, kb.constant(count));
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, limit);
+  };
+  if (part.hasQueryTiles())
+    return endsBehind(block.key, getColumns(), keys);
+  return arith::OrIOp::create(
+      b, loc,
+      endsBehind(block.key, getRows(), block.keyEnd ? block.keyEnd : keys),
+      endsBehind(block.query, getColumns(), queries));
 }
 
 /// -inf for what does not count, where the block has such.
 FailureOr<Value> BackwardEmitter::emitVisible(const ScoreBlock &block,
                                               Value exponent) {
+  if (op.hasBlocks())
+    return emitListedVisible(block, exponent);
+  return emitHidden(block.partial, exponent, [&] { return emitKeep(block); });
+}
+
+/// Of listed blocks the partial ones are masked; what does not exist may lie in
+/// others, too, which the mask is not asked about.
+FailureOr<Value> BackwardEmitter::emitListedVisible(const ScoreBlock &block,
+                                                    Value exponent) {
+  FailureOr<Value> shown = exponent;
+  if (!op.getMaskMod().empty())
+    shown = emitHidden(block.partial, exponent, [&] {
+      RegionContext context = makeContext(block);
+      return RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
+    });
+  if (failed(shown))
+    return failure();
+  return emitHidden(emitIsRagged(block), *shown,
+                    [&] { return FailureOr<Value>(emitExist(block)); });
+}
+
+FailureOr<Value>
+BackwardEmitter::emitHidden(Value condition, Value exponent,
+                            function_ref<FailureOr<Value>()> keep) {
   OpBuilder &b = kb.builder;
-  auto branch = scf::IfOp::create(b, loc, exponent.getType(), block.partial,
+  auto branch = scf::IfOp::create(b, loc, exponent.getType(), condition,
                                   /*addThenBlock=*/true,
                                   /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  FailureOr<Value> keep = emitKeep(block);
-  if (failed(keep))
+  FailureOr<Value> kept = keep();
+  if (failed(kept))
     return failure();
   Value hidden = arith::SelectOp::create(
-      b, loc, *keep, exponent,
+      b, loc, *kept, exponent,
       splatScore(-std::numeric_limits<double>::infinity()));
   scf::YieldOp::create(b, loc, hidden);
   b.setInsertionPointToEnd(branch.elseBlock());

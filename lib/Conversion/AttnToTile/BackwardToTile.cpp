@@ -59,7 +59,7 @@ void BackwardEmitter::emitCoordinates() {
   KernelBuilder::WorkOrder order;
   // Masks that look back give the first keys the most queries.
   order.firstTilesFirst = !ofQueries;
-  if (!ofQueries && !op.getMaskMod().empty())
+  if (!ofQueries && (!op.getMaskMod().empty() || op.hasBlocks()))
     order.headsPerSection = emitHeadsPerSection();
   Value rows = ofQueries ? queries : keys;
   if (part.fillsFragments())
@@ -171,8 +171,66 @@ Value BackwardEmitter::emitScale(int64_t width) {
   return kb.operandArgument(op.getFirstVariantOperand());
 }
 
+FailureOr<BackwardEmitter::Blocks> BackwardEmitter::emitKeyBlocks() {
+  Blocks blocks;
+  if (op.hasBlocks()) {
+    auto listed = std::make_unique<ListedBlocks>(kb, BlockLists::of(kb, op),
+                                                 getColumns());
+    listed->emitCounts(work, keys,
+                       plan.visitsAtLeastOnce() ? ListedBlocks::Else::PastBlock
+                                                : ListedBlocks::Else::Nothing);
+    blocks.visited = std::move(listed);
+    return blocks;
+  }
+  FailureOr<Bounds> bounds =
+      emitBounds(op.getKvBounds(), work.head, work.row, queries, keys);
+  if (failed(bounds))
+    return failure();
+  blocks.bounds = *bounds;
+  return blocks;
+}
+
+FailureOr<BackwardEmitter::Blocks>
+BackwardEmitter::emitQueryBlocks(ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  Blocks blocks;
+  if (op.hasBlocks()) {
+    auto listed =
+        std::make_unique<ListedBlocks>(kb, turned.get(kb), getColumns());
+    // What is added to sums needs a block that there is.
+    listed->emitCounts({work.batch, block.head, work.row}, queries,
+                       plan.visitsAtLeastOnce() ? ListedBlocks::Else::LastBlock
+                                                : ListedBlocks::Else::Nothing);
+    if (Value isEmpty = listed->getIsEmpty())
+      block.keyEnd =
+          arith::SelectOp::create(b, loc, isEmpty, kb.constant(0), keys);
+    blocks.visited = std::move(listed);
+    return blocks;
+  }
+  FailureOr<Bounds> bounds =
+      emitBounds(op.getQueryBounds(), block.head, work.row, keys, queries);
+  if (failed(bounds))
+    return failure();
+  if (keyLimit || part.addsQuery) {
+    // Rows of keys that there are not are masked everywhere: their weights are
+    // no numbers, and would reach dQ.
+    Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(getRows()));
+    Value exist =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, keys);
+    bounds->fullUpper = arith::SelectOp::create(
+        b, loc, exist, bounds->fullUpper, bounds->fullLower);
+  }
+  FailureOr<std::unique_ptr<VisitedBlocks>> classified =
+      emitClassified(block, *bounds);
+  if (failed(classified))
+    return failure();
+  blocks.bounds = *bounds;
+  blocks.visited = std::move(*classified);
+  return blocks;
+}
+
 FailureOr<std::unique_ptr<VisitedBlocks>>
-BackwardEmitter::emitVisited(const ScoreBlock &block, const Bounds &bounds) {
+BackwardEmitter::emitClassified(const ScoreBlock &block, const Bounds &bounds) {
   if (!plan->classify)
     return std::unique_ptr<VisitedBlocks>();
   OpBuilder &b = kb.builder;
@@ -188,12 +246,13 @@ BackwardEmitter::emitVisited(const ScoreBlock &block, const Bounds &bounds) {
 }
 
 FailureOr<ValueRange> BackwardEmitter::emitLoop(
-    const Bounds &bounds, VisitedBlocks *visited, ValueRange sums,
+    const Blocks &blocks, ValueRange sums,
     function_ref<FailureOr<SmallVector<Value>>(Value, Value, ValueRange)>
         body) {
   OpBuilder &b = kb.builder;
   tile::ForBlocksOp loop;
-  if (visited) {
+  const Bounds &bounds = blocks.bounds;
+  if (VisitedBlocks *visited = blocks.visited.get()) {
     loop = tile::ForBlocksOp::create(b, loc, sums.getTypes(), Value(), Value(),
                                      Value(), Value(), visited->getCount(),
                                      visited->getMasked(), visited->getInits(),
@@ -247,15 +306,14 @@ LogicalResult BackwardEmitter::emitQueryTile() {
     return success();
   }
   loadQueries(block, /*needsOutputGradients=*/true);
-  FailureOr<Bounds> bounds =
-      emitBounds(op.getKvBounds(), work.head, work.row, queries, keys);
-  if (failed(bounds))
+  FailureOr<Blocks> blocks = emitKeyBlocks();
+  if (failed(blocks))
     return failure();
   SmallVector<Value> inits;
   if (part.query)
     inits.push_back(kb.splat(getRows(), headDim, 0.0));
   FailureOr<ValueRange> results = emitLoop(
-      *bounds, /*visited=*/nullptr, inits,
+      *blocks, inits,
       [&](Value key, Value partial,
           ValueRange carried) -> FailureOr<SmallVector<Value>> {
         block.key = key;
@@ -366,26 +424,11 @@ BackwardEmitter::emitBlockOfKeyTile(const ScoreBlock &block,
 /// The sums over the queries of one head.
 FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
                                                         ValueRange sums) {
-  FailureOr<Bounds> bounds =
-      emitBounds(op.getQueryBounds(), block.head, work.row, keys, queries);
-  if (failed(bounds))
-    return failure();
-  OpBuilder &b = kb.builder;
-  if (keyLimit || part.addsQuery) {
-    // Rows of keys that there are not are masked everywhere: their weights are
-    // no numbers, and would reach dQ.
-    Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(getRows()));
-    Value exist =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, keys);
-    bounds->fullUpper = arith::SelectOp::create(
-        b, loc, exist, bounds->fullUpper, bounds->fullLower);
-  }
-  FailureOr<std::unique_ptr<VisitedBlocks>> visited =
-      emitVisited(block, *bounds);
-  if (failed(visited))
+  FailureOr<Blocks> blocks = emitQueryBlocks(block);
+  if (failed(blocks))
     return failure();
   FailureOr<ValueRange> results =
-      emitLoop(*bounds, visited->get(), sums,
+      emitLoop(*blocks, sums,
                [&](Value query, Value partial,
                    ValueRange carried) -> FailureOr<SmallVector<Value>> {
                  block.query = query;

@@ -102,8 +102,11 @@ LogicalResult ForwardEmitter::emitBlocks() {
   OpBuilder &b = kb.builder;
   bool runsOnce = plan.visitsAtLeastOnce();
   if (op.hasBlocks()) {
-    auto listed = std::make_unique<ListedBlocks>(kb, op, columns);
-    listed->emitCounts(work, keys, runsOnce);
+    auto listed =
+        std::make_unique<ListedBlocks>(kb, BlockLists::of(kb, op), columns);
+    listed->emitCounts(work, keys,
+                       runsOnce ? ListedBlocks::Else::PastBlock
+                                : ListedBlocks::Else::Nothing);
     visited = std::move(listed);
     return success();
   }

@@ -15,13 +15,13 @@
 using namespace mlir;
 using namespace fovea;
 
-AffineExpr SizeExpressions::getSize(int64_t dim) {
+AffineExpr SizeExpressions::getSize(unsigned of, int64_t dim) {
   Builder &b = kb.builder;
-  auto type = cast<MemRefType>(kb.operandArgument(operand).getType());
+  auto type = cast<MemRefType>(kb.operandArgument(of).getType());
   if (!type.isDynamicDim(dim))
     return b.getAffineConstantExpr(type.getDimSize(dim));
-  int64_t hostDim = kb.op.getOperandMemoryOrder(operand)[dim];
-  names.push_back(b.getStringAttr(kb.op.getOperandDimNames(operand)[hostDim]));
+  int64_t hostDim = kb.op.getOperandMemoryOrder(of)[dim];
+  names.push_back(b.getStringAttr(kb.op.getOperandDimNames(of)[hostDim]));
   return b.getAffineSymbolExpr(names.size() - 1);
 }
 

@@ -23,7 +23,9 @@ public:
 
   /// The size of a dimension of the operand's memref: a constant, or one more
   /// symbol.
-  mlir::AffineExpr getSize(int64_t dim);
+  mlir::AffineExpr getSize(int64_t dim) { return getSize(operand, dim); }
+  /// That of another operand.
+  mlir::AffineExpr getSize(unsigned of, int64_t dim);
   mlir::ArrayAttr getNames() const { return kb.builder.getArrayAttr(names); }
 
 private:

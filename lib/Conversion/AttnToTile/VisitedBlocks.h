@@ -1,4 +1,4 @@
-//===- VisitedBlocks.h - Blocks of keys from lists --------------*- C++ -*-===//
+//===- VisitedBlocks.h - Blocks from lists ----------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -33,42 +33,72 @@ protected:
   bool hasFull = true;
 };
 
-/// The blocks of `columns` keys that a tile of queries visits by the op's
-/// lists: the partial ones first, then the full ones.
-class ListedBlocks final : public VisitedBlocks {
-public:
-  ListedBlocks(KernelBuilder &kb, attn::ForwardOp op, int64_t columns);
-
-  /// Reads how many there are. With `runsOnce` there is at least one, past the
-  /// last of `keys` keys if nothing is listed.
-  void emitCounts(const KernelBuilder::Work &work, mlir::Value keys,
-                  bool runsOnce);
-  mlir::LogicalResult emitVisit(mlir::Block &block) override;
-
-private:
-  /// One of the op's lists, and where the tile's row of it lies.
+/// Lists of the blocks of columns that blocks of rows see, in a kernel: tensors
+/// as the operands of the clause `blocks` are.
+struct BlockLists {
   struct List {
     mlir::Value counts, indices;
-    llvm::SmallVector<mlir::Value> row;
-    mlir::Value last; // the last entry that exists
   };
-  List makeList(unsigned index, const KernelBuilder::Work &work,
-                mlir::Value block);
-  /// Tiles that the list's entries are.
-  mlir::Value emitCount(const List &list);
-  /// The number of the block of keys at tile `n` of the list.
-  mlir::Value emitEntry(const List &list, mlir::Value n);
+  List partial;
+  std::optional<List> full;
+  /// Rows and columns of a block.
+  int64_t rows, columns;
+  /// Made by a kernel of ours (TurnedLists): entries are blocks that exist, in
+  /// ascending order; those that count are written, and the first one.
+  bool areTurned = false;
+
+  /// The op's own lists, by which queries see keys.
+  static BlockLists of(KernelBuilder &kb, attn::AttentionOpInterface op);
+};
+
+/// The blocks of `columns` columns that a tile of rows visits by lists: the
+/// partial ones first, then the full ones.
+class ListedBlocks final : public VisitedBlocks {
+public:
+  ListedBlocks(KernelBuilder &kb, const BlockLists &lists, int64_t columns);
+
+  /// What a loop visits that runs at least once where nothing is listed: a
+  /// block past the last one, or the last one.
+  enum class Else { Nothing, PastBlock, LastBlock };
+
+  /// Reads how many there are for a tile, of `length` columns.
+  void emitCounts(const KernelBuilder::Work &work, mlir::Value length,
+                  Else otherwise);
+  mlir::LogicalResult emitVisit(mlir::Block &block) override;
+
+  /// Whether nothing is listed, i1; null where the loop need not run.
+  mlir::Value getIsEmpty() const { return isEmpty; }
+
+private:
+  /// A list, and where the tile's row of it lies.
+  struct Row {
+    BlockLists::List list;
+    llvm::SmallVector<mlir::Value> place;
+    mlir::Value last; // the last entry that can be read
+  };
+  Row makeRow(const BlockLists::List &list, const KernelBuilder::Work &work,
+              mlir::Value block);
+  /// Tiles that the row's entries are; of turned lists those that exist, of
+  /// `tiles` in all.
+  mlir::Value emitCount(Row &row, mlir::Value tiles);
+  /// Of a turned list's `entries`: the tiles that the last block does not have.
+  mlir::Value emitMissing(const Row &row, mlir::Value entries,
+                          mlir::Value tiles);
+  /// The number of the block of columns at tile `n` of the row.
+  mlir::Value emitEntry(const Row &row, mlir::Value n);
   template <typename OpTy>
   mlir::Value compute(mlir::Value x, mlir::Value y) {
     return kb.builder.createOrFold<OpTy>(kb.getLoc(), x, y);
   }
 
   KernelBuilder &kb;
-  attn::ForwardOp op;
+  BlockLists lists;
   int64_t columns, tilesPerBlock;
-  List partial;
-  std::optional<List> full;
-  mlir::Value listed, keyBlocks, least;
+  Row partial;
+  std::optional<Row> full;
+  /// The greatest number that is visited, and the least one or null.
+  mlir::Value most, least;
+  mlir::Value isEmpty;
 };
 
 } // namespace fovea

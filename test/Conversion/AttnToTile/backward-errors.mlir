@@ -34,8 +34,18 @@ func.func @packed(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %cu: ten
 !t = tensor<2x4x?x64xbf16>
 !rows = tensor<2x4x?xf32>
 func.func @blocks(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n: tensor<1x1x?xi32>, %i: tensor<1x1x?x?xi32>) -> !t {
-  // expected-error @+1 {{gradients of listed blocks are not lowered to kernels yet}}
-  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q) blocks(%n, %i : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [128, 128]) : !t, !t, !t, !t, !rows, !t -> !t
+  // expected-error @+1 {{blocks of queries and keys must be multiples of 16, found size = [128, 40]}}
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q) blocks(%n, %i : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [128, 40]) : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<2x4x?x64xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @short_blocks(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n: tensor<1x1x?xi32>, %i: tensor<1x1x?x?xi32>) -> !t {
+  // expected-error @+1 {{blocks of queries and keys must be multiples of 16, found size = [8, 64]}}
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k) blocks(%n, %i : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [8, 64]) : !t, !t, !t, !t, !rows, !t -> !t
   return %0 : !t
 }
 

@@ -18,7 +18,7 @@ from run_examples import SIZES, SPECIAL
 # Documents, chunks and windows of which some blocks see nothing, tiles that divide
 # neither queries nor keys.
 LONGER = {**SIZES, "B": 1, "Hq": 2, "Hkv": 1}
-REFUSED = {"block_mask": "listed blocks", "block_sparse": "listed blocks", "packed": "packed sequences"}
+REFUSED = {"packed": "packed sequences"}
 
 
 def make_gradient(fovea_opt, program):

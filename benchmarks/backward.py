@@ -94,10 +94,12 @@ def flash3(torch, cell, tensors, o, lse):
     return call, lambda: [gradient.transpose(1, 2) for gradient in gradients]
 
 
-def through_autograd(torch, call, tensors):
-    """The backward pass of a function of q, k and v, by torch.autograd."""
+def through_autograd(torch, call, tensors, parameters=()):
+    """The backward pass of a function of q, k and v, by torch.autograd; also by the
+    parameters that it reads, if there are any."""
     inputs = [tensors[name].detach().requires_grad_() for name in "qkv"]
     output = call(*inputs)
+    inputs += parameters
     kept = []
 
     def run():

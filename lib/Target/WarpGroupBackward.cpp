@@ -56,6 +56,9 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
     return because("add up dq in any order, where it is to be deterministic");
   if (!problem.query || !problem.key || !problem.value)
     return because("find all of the gradients by q, k and v");
+  if (problem.isPacked)
+    return because("keep sums in blocks of queries, which packed sequences "
+                   "share");
   int64_t keys = getTileKeys(problem);
   if (problem.keyBlock % keys != 0 || problem.queryBlock % kBlockQueries != 0)
     return because(

@@ -141,6 +141,27 @@ def test_blocks(fovea, target):
         check(kernel.interpret(q, k, v, level=level, o=o.detach().bfloat16(), lse=s.logsumexp(-1).detach().float(), do=do, **lists), wanted)
 
 
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_packed(fovea, target):
+    """A sequence's gradients know nothing of the next one's rows, be they no numbers."""
+    torch.manual_seed(1)
+    spec = fovea.attention(head_dim=16, sequences="packed")
+    q, k, v, do = (torch.randn(1, 2, n, 16).bfloat16() for n in (80, 90, 90, 80))
+    made = [one[:, :, :n].double().requires_grad_() for one, n in ((q, 33), (k, 50), (v, 50))]
+    s = made[0] @ made[1].mT * 0.25
+    o = torch.zeros(1, 2, 80, 16)
+    o[:, :, :33] = s.softmax(-1) @ made[2]
+    lse = torch.zeros(1, 2, 80)
+    lse[:, :, :33] = s.logsumexp(-1)
+    wanted = torch.autograd.grad((s.softmax(-1) @ made[2] * do[:, :, :33]).sum(), made)
+    for one, n in ((q, 33), (k, 50), (v, 50), (do, 33), (lse, 33), (o, 33)):
+        one.detach()[:, :, n:] = torch.nan
+    offsets = {"cu_q": torch.tensor([0, 33, 80], dtype=torch.int32), "cu_k": torch.tensor([0, 50, 90], dtype=torch.int32)}
+    kernel = fovea.compile(fovea.gradient(spec), target=target)
+    found = kernel.interpret(q, k, v, level="ptx", o=o.detach().bfloat16(), lse=lse.detach(), do=do, **offsets)
+    check([one[:, :, :n] for one, n in zip(found, (33, 50, 50))], wanted)
+
+
 def test_all(fovea, spec):
     """The reference gives gradients of captured tensors, too."""
     given, wanted = arrays()

@@ -22,6 +22,8 @@ struct BackwardProblem {
   bool query = true, key = true, value = true;
   /// There are sums over pairs or rows, too: by captured values, sinks, scale.
   bool sums = false;
+  /// Sequences are packed: the device alone knows how many rows each has.
+  bool isPacked = false;
   /// Sums have one order.
   bool isDeterministic = false;
   /// Kernels can tell which blocks of queries see a tile of keys, one by one.

@@ -126,6 +126,15 @@ private:
   };
 
   void emitCoordinates();
+  /// The tile among sequences that are entries of the batch, or packed.
+  void emitBatchEntry();
+  void emitPackedSequence();
+  /// Rows of memory of a query and of a key.
+  mlir::Value toQueryRow(mlir::Value query) {
+    return toMemory(firstQuery, query);
+  }
+  mlir::Value toKeyRow(mlir::Value key) { return toMemory(firstKey, key); }
+  mlir::Value toMemory(mlir::Value first, mlir::Value row);
   mlir::Value emitHeadsPerSection();
   mlir::LogicalResult emitQueryTile();
   mlir::LogicalResult emitKeyTile();
@@ -226,6 +235,7 @@ private:
                            mlir::Value row);
   mlir::Value loadScratchValue(std::optional<unsigned> number, mlir::Value head,
                                mlir::Value row, llvm::StringRef name);
+  mlir::Value loadDelta(const ScoreBlock &block);
   void storeScratchValue(mlir::Value value, std::optional<unsigned> number,
                          mlir::Value head, mlir::Value row,
                          llvm::StringRef name);
@@ -244,7 +254,10 @@ private:
   mlir::Value q, k, v, o, lse, outputGradient;
   llvm::SmallVector<mlir::Value> captures;
   KernelBuilder::Work work;
-  mlir::Value queries, keys, keyLimit, keyHead, group;
+  mlir::Value queries, keys, keyHead, group;
+  /// The batch entry in memory; rows where keys, and packed queries, end that
+  /// the tile may see, or null; rows where packed ones begin, or null.
+  mlir::Value memoryBatch, keyLimit, queryLimit, firstQuery, firstKey;
 };
 
 } // namespace fovea

@@ -20,10 +20,6 @@ using namespace fovea;
 static LogicalResult checkLowered(KernelBuilder &kb, attn::BackwardOp op) {
   if (failed(checkTensors(kb, op)))
     return failure();
-  attn::KeyPlaces keys = op.getSequence().getKeyPlaces();
-  if (keys.arePacked)
-    return op.emitError(
-        "gradients of packed sequences are not lowered to kernels yet");
   if (op.getDeterministic() && BackwardSums::areAsked(op))
     return op.emitError("gradients by captured values, sinks and scale are "
                         "added up in any order, where they are to be "
@@ -57,6 +53,9 @@ private:
   /// Blocks of queries that memory in fragments has: one even if there are no
   /// queries, since roles visit a block in any case.
   AffineExpr countBlocks(AffineExpr queries);
+  /// Tiles of the kernel's rows for each head, at most.
+  AffineExpr countTiles(const BackwardPart &part, plan::KernelAttr plan,
+                        SizeExpressions &sizes);
   unsigned declareOfQueries(KernelBuilder &kb, StringRef name, int64_t columns);
   /// The scratch memory of the kernels.
   BackwardScratch declareScratch(KernelBuilder &kb);
@@ -84,6 +83,7 @@ LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
   problem.value = bool(op.getValueGradient());
   problem.sums = BackwardSums::areAsked(op);
   problem.isDeterministic = op.getDeterministic();
+  problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
   problem.classifies = !op.getKvClassify().empty();
   if (op.hasBlocks()) {
     problem.queryBlock = op.getQueryBlock();
@@ -220,15 +220,26 @@ FailureOr<plan::KernelAttr> BackwardLowering::emit(KernelBuilder &kb) {
   return plan;
 }
 
+AffineExpr BackwardLowering::countTiles(const BackwardPart &part,
+                                        plan::KernelAttr plan,
+                                        SizeExpressions &sizes) {
+  AffineExpr rows = sizes.getSize(2);
+  if (part.fillsFragments())
+    return countBlocks(rows);
+  if (!op.getSequence().getKeyPlaces().arePacked)
+    return rows.ceilDiv(plan->tileM);
+  // Where each sequence ends is the device's knowledge: no fewer than it has.
+  unsigned offsets = op.getSequenceOperands().getBeginOperandIndex();
+  return rows.floorDiv(plan->tileM) + sizes.getSize(offsets, 0);
+}
+
 LogicalResult BackwardLowering::emitHelper(KernelBuilder &kb,
                                            const BackwardPart &part,
                                            launch::AbiOp main, bool isAfter) {
   plan::KernelAttr plan = getPlan(part);
   SizeExpressions sizes(kb, /*operand=*/part.hasQueryTiles() ? 0 : 1);
-  AffineExpr rows = sizes.getSize(2);
-  AffineExpr tiles =
-      part.fillsFragments() ? countBlocks(rows) : rows.ceilDiv(plan->tileM);
-  AffineExpr ctas = tiles * sizes.getSize(1) * sizes.getSize(0);
+  AffineExpr ctas =
+      countTiles(part, plan, sizes) * sizes.getSize(1) * sizes.getSize(0);
   auto arguments =
       llvm::to_vector(llvm::seq<unsigned>(0, kb.kernel.getNumArguments()));
   KernelBuilder inner = kb;

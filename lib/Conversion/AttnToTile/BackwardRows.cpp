@@ -25,7 +25,7 @@ Value BackwardEmitter::loadRowValue(Value memref, Value head, Value row) {
                               : kb.tileType(1, getColumns(), b.getF32Type());
   int64_t dims[] = {areRows ? 2 : -1, areRows ? -1 : 2};
   return tile::LoadOp::create(b, loc, type, memref,
-                              ValueRange{work.batch, head, row},
+                              ValueRange{memoryBatch, head, toQueryRow(row)},
                               /*limit=*/Value(), dims);
 }
 
@@ -40,14 +40,33 @@ Value BackwardEmitter::loadScratchValue(std::optional<unsigned> number,
   return value;
 }
 
+/// D of a block of queries. Those behind a packed sequence are another one's,
+/// and no numbers perhaps.
+Value BackwardEmitter::loadDelta(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  Value delta =
+      loadScratchValue(scratch.delta, block.head, block.query, "delta");
+  if (!queryLimit)
+    return delta;
+  RegionContext context = makeContext(block);
+  Value places = RegionToTile(b, context).getQueryTile(loc);
+  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), queries);
+  Value exists = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::slt, places,
+      tile::BroadcastOp::create(b, loc, places.getType(), count));
+  return arith::SelectOp::create(b, loc, exists, delta, splatLike(delta, 0.0));
+}
+
 void BackwardEmitter::storeScratchValue(Value value,
                                         std::optional<unsigned> number,
                                         Value head, Value row, StringRef name) {
   auto store = tile::StoreOp::create(
       kb.builder, loc, value, scratchArgument(number),
-      ValueRange{work.batch, head, row}, ArrayRef<int64_t>{2, -1},
+      ValueRange{memoryBatch, head, toQueryRow(row)}, ArrayRef<int64_t>{2, -1},
       kb.builder.getStringAttr(name));
   store.setFragments(part.addsQuery);
+  if (queryLimit)
+    store.getLimitMutable().assign(queryLimit);
 }
 
 /// Weights are exp2(log2(e) s + this): of rows that see nothing, 0.
@@ -74,12 +93,13 @@ Value BackwardEmitter::splatLike(Value tile, double value) {
 void BackwardEmitter::loadQueries(ScoreBlock &block,
                                   bool needsOutputGradients) {
   int64_t count = part.hasQueryTiles() ? getRows() : getColumns();
-  block.queries = kb.loadHead(q, work.batch, block.head, block.query, 0, count,
-                              headDim, /*limit=*/Value(), "q");
+  block.queries =
+      kb.loadHead(q, memoryBatch, block.head, toQueryRow(block.query), 0, count,
+                  headDim, queryLimit, "q");
   if (needsOutputGradients)
-    block.outputGradients =
-        kb.loadHead(outputGradient, work.batch, block.head, block.query, 0,
-                    count, valueHeadDim, /*limit=*/Value(), "do");
+    block.outputGradients = kb.loadHead(outputGradient, memoryBatch, block.head,
+                                        toQueryRow(block.query), 0, count,
+                                        valueHeadDim, queryLimit, "do");
   if (!part.addsQuery)
     block.exponents = emitExponents(loadRowValue(lse, block.head, block.query));
 }
@@ -87,10 +107,10 @@ void BackwardEmitter::loadQueries(ScoreBlock &block,
 void BackwardEmitter::loadKeys(ScoreBlock &block) {
   int64_t count = part.hasQueryTiles() ? getColumns() : getRows();
   // Their pairs are masked, and 0 times NaN is NaN: they are made zero.
-  block.keys = kb.loadHead(k, work.batch, keyHead, block.key, 0, count, headDim,
-                           keyLimit, "k");
-  block.values = kb.loadHead(v, work.batch, keyHead, block.key, 0, count,
-                             valueHeadDim, keyLimit, "v");
+  block.keys = kb.loadHead(k, memoryBatch, keyHead, toKeyRow(block.key), 0,
+                           count, headDim, keyLimit, "k");
+  block.values = kb.loadHead(v, memoryBatch, keyHead, toKeyRow(block.key), 0,
+                             count, valueHeadDim, keyLimit, "v");
   if (!part.addsQuery)
     return;
   if (headDim <= kPartColumns) {
@@ -104,8 +124,8 @@ void BackwardEmitter::loadKeys(ScoreBlock &block) {
           {block.keys, columns, kb.builder.getI64IntegerAttr(column)});
     else
       block.keyParts.push_back(
-          {kb.loadHead(k, work.batch, keyHead, block.key, column, count,
-                       columns, keyLimit,
+          {kb.loadHead(k, memoryBatch, keyHead, toKeyRow(block.key), column,
+                       count, columns, keyLimit,
                        "kq." + std::to_string(column / kPartColumns)),
            columns, IntegerAttr()});
   }
@@ -115,8 +135,9 @@ Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
   int64_t count = getRows();
   auto loadWide = [&](Value memref) -> Value {
-    Value tile = kb.loadHead(memref, work.batch, block.head, block.query, 0,
-                             count, valueHeadDim, /*limit=*/Value(), "");
+    Value tile =
+        kb.loadHead(memref, memoryBatch, block.head, toQueryRow(block.query), 0,
+                    count, valueHeadDim, /*limit=*/Value(), "");
     RankedTensorType wide = kb.tileType(count, valueHeadDim, b.getF32Type());
     return tile.getType() == wide
                ? tile

@@ -55,6 +55,17 @@ void BackwardEmitter::emitCoordinates() {
   queries = kb.size(q, 2);
   keys = kb.size(k, 2);
   group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
+  if (op.getSequence().getKeyPlaces().arePacked)
+    emitPackedSequence();
+  else
+    emitBatchEntry();
+  keyHead = work.head;
+  if (part.hasQueryTiles())
+    keyHead = arith::DivUIOp::create(b, loc, work.head, group);
+}
+
+void BackwardEmitter::emitBatchEntry() {
+  OpBuilder &b = kb.builder;
   bool ofQueries = part.hasQueryTiles();
   KernelBuilder::WorkOrder order;
   // Masks that look back give the first keys the most queries.
@@ -66,11 +77,38 @@ void BackwardEmitter::emitCoordinates() {
     rows = arith::MaxUIOp::create(b, loc, rows, kb.constant(1));
   work = kb.beginWork(kb.size(q, 0), kb.size(ofQueries ? q : k, 1), rows,
                       getRows(), order);
-  keyHead = work.head;
-  if (ofQueries)
-    keyHead = arith::DivUIOp::create(b, loc, work.head, group);
+  memoryBatch = work.batch;
   if (Value length = kb.emitKeyLength(op, work.batch, keys))
     keyLimit = keys = length;
+}
+
+void BackwardEmitter::emitPackedSequence() {
+  OpBuilder &b = kb.builder;
+  unsigned first = op.getSequenceOperands().getBeginOperandIndex();
+  bool ofQueries = part.hasQueryTiles();
+  PackedOffsets offsets = {first, first + 1};
+  if (!ofQueries)
+    std::swap(offsets.queries, offsets.keys);
+  PackedTile tile = beginPackedWork(kb, ofQueries ? q : k, ofQueries ? k : q,
+                                    offsets, plan, /*headsPerSection=*/{});
+  if (!ofQueries) {
+    std::swap(tile.firstQuery, tile.firstKey);
+    std::swap(tile.queries, tile.keys);
+  }
+  work = tile.work;
+  memoryBatch = kb.constant(0);
+  queries = tile.queries;
+  keys = tile.keys;
+  firstQuery = tile.firstQuery;
+  firstKey = tile.firstKey;
+  queryLimit = arith::AddIOp::create(b, loc, firstQuery, queries);
+  keyLimit = arith::AddIOp::create(b, loc, firstKey, keys);
+}
+
+Value BackwardEmitter::toMemory(Value first, Value row) {
+  if (!first)
+    return row;
+  return arith::AddIOp::create(kb.builder, loc, first, row);
 }
 
 Value BackwardEmitter::emitLastRow(Value first, Value of) {
@@ -160,9 +198,15 @@ void BackwardEmitter::store(Value sum, Value result, Value head, Value row,
   Type target = cast<MemRefType>(result.getType()).getElementType();
   if (!target.isF32())
     sum = arith::TruncFOp::create(b, loc, type.clone(target), sum);
-  tile::StoreOp::create(b, loc, sum, result,
-                        ValueRange{work.batch, head, row, kb.constant(0)},
-                        ArrayRef<int64_t>{2, 3}, b.getStringAttr(name));
+  bool ofQueries = part.hasQueryTiles();
+  auto store = tile::StoreOp::create(
+      b, loc, sum, result,
+      ValueRange{memoryBatch, head, ofQueries ? toQueryRow(row) : toKeyRow(row),
+                 kb.constant(0)},
+      ArrayRef<int64_t>{2, 3}, b.getStringAttr(name));
+  // The rows behind are the next sequence's.
+  if (queryLimit)
+    store.getLimitMutable().assign(ofQueries ? queryLimit : keyLimit);
 }
 
 Value BackwardEmitter::emitScale(int64_t width) {
@@ -435,8 +479,7 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
                  block.partial = partial;
                  loadQueries(block, /*needsOutputGradients=*/true);
                  if (part.key && !part.addsQuery)
-                   block.delta = loadScratchValue(scratch.delta, block.head,
-                                                  query, "delta");
+                   block.delta = loadDelta(block);
                  return emitBlockOfKeyTile(block, carried);
                });
   if (failed(results))

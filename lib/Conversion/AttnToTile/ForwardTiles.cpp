@@ -193,7 +193,8 @@ void ForwardEmitter::emitPackedSequence() {
   llvm::function_ref<Value(Value)> sections;
   if (hasSections())
     sections = headsPerSection;
-  PackedTile tile = beginPackedWork(kb, q, k, first, plan, sections);
+  PackedTile tile =
+      beginPackedWork(kb, q, k, {first, first + 1}, plan, sections);
   work = tile.work;
   memoryBatch = kb.constant(0);
   queries = tile.queries;

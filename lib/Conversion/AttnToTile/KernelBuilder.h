@@ -130,7 +130,8 @@ struct KernelBuilder {
   void endWork();
 };
 
-/// One tile of queries of a packed sequence; rows of a sequence count from 0.
+/// One tile of queries of a packed sequence, or of keys where what is said of
+/// queries and of keys is exchanged; rows of a sequence count from 0.
 struct PackedTile {
   /// The sequence's number is the batch entry that regions see.
   KernelBuilder::Work work;
@@ -138,12 +139,18 @@ struct PackedTile {
   mlir::Value firstQuery, queries, firstKey, keys;
 };
 
-/// Starts the loop over tiles of packed sequences, whose operands are those
-/// from `firstOffsets` on. `headsPerSection`, unless null, says how many heads
-/// of a sequence with so many keys are taken together, the last tiles first.
+/// Numbers of the operands that say where sequences begin: the rows that tiles
+/// are made of, and those that they meet.
+struct PackedOffsets {
+  unsigned queries, keys;
+};
+
+/// Starts the loop over tiles of packed sequences. `headsPerSection`, unless
+/// null, says how many heads of a sequence with so many keys are taken
+/// together, the last tiles first.
 PackedTile beginPackedWork(
     KernelBuilder &kb, mlir::Value query, mlir::Value key,
-    unsigned firstOffsets, plan::KernelAttr plan,
+    PackedOffsets offsets, plan::KernelAttr plan,
     llvm::function_ref<mlir::Value(mlir::Value keys)> headsPerSection);
 
 /// Heads in sections; in a section the last tiles of all heads first. Gives an

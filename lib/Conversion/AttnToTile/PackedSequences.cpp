@@ -31,14 +31,14 @@ using namespace fovea;
 namespace {
 class PackedWorkEmitter {
 public:
-  PackedWorkEmitter(KernelBuilder &kb, unsigned firstOffsets,
+  PackedWorkEmitter(KernelBuilder &kb, PackedOffsets offsets,
                     plan::KernelAttr plan)
       : kb(kb), b(kb.builder), loc(kb.getLoc()),
-        queryOffsets(kb.operandArgument(firstOffsets)),
-        keyOffsets(kb.operandArgument(firstOffsets + 1)),
+        queryOffsets(kb.operandArgument(offsets.queries)),
+        keyOffsets(kb.operandArgument(offsets.keys)),
         tileM(plan.getClusterRows()) {
     if (plan->longestFirst)
-      order = declareSequenceOrder(kb, firstOffsets, tileM);
+      order = declareSequenceOrder(kb, offsets.queries, tileM);
   }
 
   PackedTile emit(Value query, Value key, tile::WorkSchedule schedule,
@@ -214,8 +214,8 @@ PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
 
 PackedTile
 fovea::beginPackedWork(KernelBuilder &kb, Value query, Value key,
-                       unsigned firstOffsets, plan::KernelAttr plan,
+                       PackedOffsets offsets, plan::KernelAttr plan,
                        llvm::function_ref<Value(Value keys)> headsPerSection) {
-  return PackedWorkEmitter(kb, firstOffsets, plan)
+  return PackedWorkEmitter(kb, offsets, plan)
       .emit(query, key, plan->work, headsPerSection);
 }

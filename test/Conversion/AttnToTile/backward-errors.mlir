@@ -21,16 +21,6 @@ func.func @captures(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %c: te
 
 // -----
 
-!t = tensor<1x4x?x64xbf16>
-!rows = tensor<1x4x?xf32>
-func.func @packed(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %cu: tensor<?xi32>) -> !t {
-  // expected-error @+1 {{gradients of packed sequences are not lowered to kernels yet}}
-  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q) packed(%cu, %cu : tensor<?xi32>, tensor<?xi32>) : !t, !t, !t, !t, !rows, !t -> !t
-  return %0 : !t
-}
-
-// -----
-
 !t = tensor<2x4x?x64xbf16>
 !rows = tensor<2x4x?xf32>
 func.func @blocks(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n: tensor<1x1x?xi32>, %i: tensor<1x1x?x?xi32>) -> !t {

@@ -94,11 +94,12 @@ bool BackwardOp::isResultCopied(unsigned index) {
 
 WorkDims BackwardOp::getWorkDims() {
   // Tiles of keys, unless nothing is summed by key.
-  if (!getKeyGradient() && !getValueGradient())
-    return {"B", "Hq", "Sq", "", ""};
-  WorkDims dims = {"B", "Hkv", "Skv", "", ""};
+  bool ofKeys = getKeyGradient() || getValueGradient();
+  WorkDims dims = {"B", "Hq", "Sq", "", ""};
+  if (ofKeys)
+    dims = {"B", "Hkv", "Skv", "", ""};
   if (getSequence().getKeyPlaces().arePacked)
-    dims.sequences = getSequence().getOperandDims(1).front().str();
+    dims.sequences = getSequence().getOperandDims(ofKeys).front().str();
   return dims;
 }
 

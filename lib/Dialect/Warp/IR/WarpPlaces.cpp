@@ -28,7 +28,8 @@ WarpPlaces::Steps WarpPlaces::getSteps(RankedTensorType tile, int64_t dim) {
   ThreadLayoutAttrInterface layout = getLayout(tile);
   // The last mask parts the period in halves, the one before in quarters.
   int64_t distance = layout.getPeriod(dim);
-  for (int64_t mask : llvm::reverse(*layout.getLanesOfPeriod(dim)))
+  SmallVector<int64_t> masks = *layout.getLanesOfPeriod(dim);
+  for (int64_t mask : llvm::reverse(masks))
     steps.emplace_back(mask, distance /= 2);
   return steps;
 }

@@ -236,6 +236,8 @@ private:
   mlir::Value loadScratchValue(std::optional<unsigned> number, mlir::Value head,
                                mlir::Value row, llvm::StringRef name);
   mlir::Value loadDelta(const ScoreBlock &block);
+  /// Which of the block's queries there are: a row or a column of i1.
+  mlir::Value emitQueriesExist(const ScoreBlock &block);
   void storeScratchValue(mlir::Value value, std::optional<unsigned> number,
                          mlir::Value head, mlir::Value row,
                          llvm::StringRef name);

@@ -48,13 +48,18 @@ Value BackwardEmitter::loadDelta(const ScoreBlock &block) {
       loadScratchValue(scratch.delta, block.head, block.query, "delta");
   if (!queryLimit)
     return delta;
+  return arith::SelectOp::create(b, loc, emitQueriesExist(block), delta,
+                                 splatLike(delta, 0.0));
+}
+
+Value BackwardEmitter::emitQueriesExist(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
   RegionContext context = makeContext(block);
   Value places = RegionToTile(b, context).getQueryTile(loc);
   Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), queries);
-  Value exists = arith::CmpIOp::create(
+  return arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::slt, places,
       tile::BroadcastOp::create(b, loc, places.getType(), count));
-  return arith::SelectOp::create(b, loc, exists, delta, splatLike(delta, 0.0));
 }
 
 void BackwardEmitter::storeScratchValue(Value value,

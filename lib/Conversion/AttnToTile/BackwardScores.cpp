@@ -248,15 +248,11 @@ FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
 Value BackwardEmitter::emitCounted(const ScoreBlock &block, Value weight) {
   OpBuilder &b = kb.builder;
   RegionContext context = makeContext(block);
-  RegionToTile places(b, context);
-  Value rows = places.getQueryTile(loc);
-  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), queries);
-  Value exists = arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::slt, rows,
-      tile::BroadcastOp::create(b, loc, rows.getType(), count));
+  Value exists = emitQueriesExist(block);
   Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
                                        weight, splatScore(0.0));
-  return arith::AndIOp::create(b, loc, counts, places.toFullTile(loc, exists));
+  return arith::AndIOp::create(
+      b, loc, counts, RegionToTile(b, context).toFullTile(loc, exists));
 }
 
 /// A sink has the weight exp(sink - lse) and no value.
@@ -278,13 +274,7 @@ void BackwardEmitter::addSinkGradient(const ScoreBlock &block) {
       b, loc, emitSeesNothing(rows), splatLike(rows, 0.0),
       math::Exp2Op::create(b, loc, exponent));
   Value share = arith::MulFOp::create(b, loc, weight, block.delta);
-  RegionContext context = makeContext(block);
-  Value places = RegionToTile(b, context).getQueryTile(loc);
-  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), queries);
-  Value exists = arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::slt, places,
-      tile::BroadcastOp::create(b, loc, places.getType(), count));
   tile::ScatterOp::create(b, loc, arith::NegFOp::create(b, loc, share),
                           sums.getMemory(kb, op.getSinksGradient()), block.head,
-                          exists, /*add=*/b.getUnitAttr());
+                          emitQueriesExist(block), /*add=*/b.getUnitAttr());
 }

@@ -36,7 +36,7 @@ private:
   }
   bool convert(Value value);
   /// Computed first operands of dots into the layout that the unit reads.
-  void convertOperands(plan::MatrixUnitAttrInterface unit);
+  LogicalResult convertOperands(plan::MatrixUnitAttrInterface unit);
 
   /// Of all tiles, or of those that no role does anything with.
   Attribute layout;
@@ -60,23 +60,29 @@ bool AssignLayoutsPass::convert(Value value) {
   return true;
 }
 
-void AssignLayoutsPass::convertOperands(plan::MatrixUnitAttrInterface unit) {
-  getOperation().walk([&](warp::DotOp dot) {
+LogicalResult
+AssignLayoutsPass::convertOperands(plan::MatrixUnitAttrInterface unit) {
+  WalkResult walk = getOperation().walk([&](warp::DotOp dot) -> WalkResult {
     auto operand = dyn_cast<RankedTensorType>(dot.getA().getType());
     if (!operand)
-      return;
-    auto wanted = RankedTensorType::get(
-        operand.getShape(), operand.getElementType(),
-        unit.getOperandLayout(dot.getTileType().getEncoding(),
-                              operand.getElementTypeBitWidth()));
+      return WalkResult::advance();
+    Attribute layout = unit.getOperandLayout(dot.getTileType().getEncoding(),
+                                             operand.getElementTypeBitWidth());
+    auto wanted = RankedTensorType::getChecked(
+        [&] { return dot.emitOpError(); }, operand.getShape(),
+        operand.getElementType(), layout);
+    if (!wanted)
+      return WalkResult::interrupt();
     if (wanted == operand)
-      return;
+      return WalkResult::advance();
     OpBuilder builder(dot);
     dot.getAMutable().assign(
         warp::ConvertLayoutOp::create(builder, dot.getLoc(), wanted, dot.getA(),
                                       /*permuted=*/UnitAttr()));
     ++numConversions;
+    return WalkResult::advance();
   });
+  return failure(walk.wasInterrupted());
 }
 
 Attribute AssignLayoutsPass::makeLayout(launch::AbiOp abi, int64_t warps) {
@@ -163,5 +169,6 @@ void AssignLayoutsPass::runOnKernel() {
   });
   if (walk.wasInterrupted())
     return signalPassFailure();
-  convertOperands(abi.getPlan().getUnit());
+  if (failed(convertOperands(abi.getPlan().getUnit())))
+    return signalPassFailure();
 }

@@ -1,5 +1,4 @@
-//===- CarriedDots.cpp - Dots in flight around a loop ---------- -*- C++
-//-*-===//
+//===- CarriedDots.cpp - Dots in flight around a loop -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -203,7 +203,12 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
     return frame.fail(op) << "cannot execute a dot of "
                           << dot.getA().getType().getElementType();
   const Array *left = &frame.getArray(dot.getA());
-  std::shared_ptr<Array> turned;
+  std::shared_ptr<Array> rows, turned;
+  // Rows of what is transposed are stored as columns.
+  if (std::optional<uint64_t> first = dot.getFirstRow()) {
+    rows = takeColumns(*left, *first, dot.getResult().getType().getDimSize(0));
+    left = rows.get();
+  }
   if (dot.getTransposeA()) {
     turned = transpose(*left);
     left = turned.get();

@@ -265,7 +265,12 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
                       dot.getOnes().getType().getElementType());
     operands[1] = wide.get();
   }
-  std::shared_ptr<Array> turned;
+  std::shared_ptr<Array> rows, turned;
+  // Rows of what is transposed are stored as columns.
+  if (std::optional<uint64_t> first = dot.getFirstRow()) {
+    rows = takeColumns(*operands[0], *first, dot.getTileType().getDimSize(0));
+    operands[0] = rows.get();
+  }
   if (dot.getTransposeA()) {
     turned = transpose(*operands[0]);
     operands[0] = turned.get();

@@ -20,8 +20,11 @@ using namespace fovea;
 static constexpr int64_t kWidestJoint = 128;
 // Beside so many columns of sums a group has registers for derivatives, too.
 static constexpr int64_t kMostColumnsBesideGradients = 128;
-// Queries of a block; warp groups, and keys of each.
-static constexpr int64_t kBlockQueries = 64, kGroups = 2, kGroupKeys = 64;
+// Queries of a block, at least; warp groups, and keys of each.
+static constexpr int64_t kFewestQueries = 64, kGroups = 2, kGroupKeys = 64;
+// Queries where registers hold as many scores and derivatives by them: blocks
+// wait for each other half as often, and products read less per clock.
+static constexpr int64_t kMostQueries = 128;
 // Registers of a thread that copies, of one that has sums, and of one that
 // finds dQ's share of a block: four groups have 128 for each on average.
 static constexpr int64_t kLoadRegisters = 24, kComputeRegisters = 208,
@@ -45,6 +48,20 @@ static int64_t getTileKeys(const BackwardProblem &problem) {
   return hasSumsApart(problem) ? kGroupKeys : kGroups * kGroupKeys;
 }
 
+/// Queries that a block can have.
+static int64_t getMostQueries(const BackwardProblem &problem) {
+  bool fit = !hasSumsApart(problem) &&
+             problem.getColumns() <= kMostColumnsBesideGradients &&
+             problem.queryBlock % kMostQueries == 0;
+  return fit ? kMostQueries : kFewestQueries;
+}
+
+/// Those that it has. What score_mods keep for their derivatives would spill
+/// beside twice the scores.
+static int64_t getBlockQueries(const BackwardProblem &problem) {
+  return problem.modifies ? kFewestQueries : getMostQueries(problem);
+}
+
 std::optional<std::string>
 fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
   auto because = [](const Twine &reason) {
@@ -60,9 +77,9 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
     return because("keep sums in blocks of queries, which packed sequences "
                    "share");
   int64_t keys = getTileKeys(problem);
-  if (problem.keyBlock % keys != 0 || problem.queryBlock % kBlockQueries != 0)
+  if (problem.keyBlock % keys != 0 || problem.queryBlock % kFewestQueries != 0)
     return because(
-        "have tiles of " + Twine(kBlockQueries) + " queries and " +
+        "have tiles of " + Twine(kFewestQueries) + " queries and " +
         Twine(keys) + " keys, which must divide the blocks, found size = [" +
         Twine(problem.queryBlock) + ", " + Twine(problem.keyBlock) + "]");
   return std::nullopt;
@@ -100,10 +117,10 @@ struct PlanEntries {
 
 static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
                                        const BackwardProblem &problem,
-                                       int64_t groups) {
+                                       int64_t groups, int64_t queries) {
   plan::KernelPlan kernel;
   kernel.tileM = groups * unit.getGroupRows();
-  kernel.tileN = kBlockQueries;
+  kernel.tileN = queries;
   kernel.warps = groups * unit.getGroupWarps();
   kernel.stages = 2;
   kernel.classify = problem.classifies;
@@ -114,9 +131,9 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
 /// find dK and dV, one dQ's share of a block.
 static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                                      const BackwardProblem &problem,
-                                     int64_t loadRegisters) {
+                                     int64_t queries, int64_t loadRegisters) {
   MLIRContext *context = unit.getContext();
-  plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups);
+  plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups, queries);
   PlanEntries make(context);
   // The next block's weights are computed while dK of this one is.
   return plan::KernelAttr::get(
@@ -157,7 +174,7 @@ makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
                        << " registers to who computes scores, of at least "
                        << kScoreAccumulators + kBesideAccumulators;
   MLIRContext *context = unit.getContext();
-  plan::KernelPlan kernel = makeKeysKernel(unit, problem, /*groups=*/1);
+  plan::KernelPlan kernel = makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
   PlanEntries make(context);
   // Who fills a stage of derivatives reads it, too: of two, one is done with in
   // all warps when it is filled again, since they met in between. Scores alone
@@ -180,10 +197,11 @@ makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
 }
 
 /// The same rows for a kernel beside it, whose fragments it has.
-static plan::KernelAttr makeRowsPlan(plan::MatrixUnitAttrInterface unit) {
+static plan::KernelAttr makeRowsPlan(plan::MatrixUnitAttrInterface unit,
+                                     int64_t queries) {
   plan::KernelPlan kernel;
-  kernel.tileM = kernel.tileN = kBlockQueries;
-  kernel.warps = unit.getGroupWarps();
+  kernel.tileM = kernel.tileN = queries;
+  kernel.warps = queries / unit.getGroupRows() * unit.getGroupWarps();
   return plan::KernelAttr::get(unit.getContext(), unit, kernel, {}, {}, {}, {},
                                {});
 }
@@ -197,22 +215,27 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     return emitError() << "schedule's 'producer_registers' must be a multiple "
                           "of "
                        << kBudgetStep << ", found " << registers;
-  if (asked.tileN != -1 && asked.tileN != kBlockQueries)
-    return emitError() << "schedule's 'tile_n' is " << kBlockQueries
+  int64_t queries =
+      asked.tileN == -1 ? getBlockQueries(problem) : asked.tileN;
+  int64_t most = getMostQueries(problem);
+  if (queries != kFewestQueries && queries != most)
+    return emitError() << "schedule's 'tile_n' is "
+                       << (most == kFewestQueries ? "" : "64 or ") << most
                        << " where roles share the work "
                           "('producer_registers=0': none do), found "
-                       << asked.tileN;
+                       << queries;
   BackwardPlans plans;
   plans.sumsApart = hasSumsApart(problem);
   FailureOr<plan::KernelAttr> keys =
       plans.sumsApart ? makeWideKeysPlan(unit, problem, registers, emitError)
-                      : makeKeysPlan(unit, problem, registers);
+                      : makeKeysPlan(unit, problem, queries, registers);
   if (failed(keys))
     return failure();
   plans.keys = *keys;
-  plans.queries = makeRowsPlan(unit);
+  plans.queries = makeRowsPlan(unit, queries);
   plans.sumsQueries = true;
   plans.keepsGradients =
-      !plans.sumsApart && problem.getColumns() <= kMostColumnsBesideGradients;
+      !plans.sumsApart && queries == kFewestQueries &&
+      problem.getColumns() <= kMostColumnsBesideGradients;
   return plans;
 }

@@ -24,6 +24,8 @@ struct BackwardProblem {
   bool sums = false;
   /// Sequences are packed: the device alone knows how many rows each has.
   bool isPacked = false;
+  /// Scores are modified: their derivatives need them.
+  bool modifies = false;
   /// Sums have one order.
   bool isDeterministic = false;
   /// Kernels can tell which blocks of queries see a tile of keys, one by one.

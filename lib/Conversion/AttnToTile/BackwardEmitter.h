@@ -85,9 +85,9 @@ private:
     kOutputGradient,
     kLseGradient
   };
-  /// Columns of a product for dQ: few, so that who adds them up needs few
-  /// registers.
-  static constexpr int64_t kPartColumns = 64;
+  /// Rows and columns of a product for dQ: few, so that who adds them up needs
+  /// few registers.
+  static constexpr int64_t kPartRows = 64, kPartColumns = 64;
 
   /// One tile of scores, and what it is computed from: queries and output
   /// gradients, with what the rows' LSE adds to exponents and D.

@@ -82,6 +82,7 @@ LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
   problem.key = bool(op.getKeyGradient());
   problem.value = bool(op.getValueGradient());
   problem.sums = BackwardSums::areAsked(op);
+  problem.modifies = !op.getScoreMod().empty() || op.getDropoutAttr();
   problem.isDeterministic = op.getDeterministic();
   problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
   problem.classifies = !op.getKvClassify().empty();

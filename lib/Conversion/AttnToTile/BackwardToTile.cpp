@@ -397,23 +397,32 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
                                        Value gradients) {
   OpBuilder &b = kb.builder;
   SmallVector<Value> found;
+  int64_t across = block.keyParts.size();
   auto store = [&](int64_t index) {
-    tile::StoreOp::create(b, loc, found[index],
-                          scratchArgument(scratch.querySums),
-                          ValueRange{work.batch, block.head, block.query,
-                                     kb.constant(index * kPartColumns)},
-                          /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
-                          /*fold=*/DenseI64ArrayAttr(),
-                          /*fragments=*/b.getUnitAttr(),
-                          /*add=*/b.getUnitAttr(),
-                          b.getStringAttr("dq_sum." + std::to_string(index)));
+    int64_t row = index / across * kPartRows,
+            column = index % across * kPartColumns;
+    Value query = block.query;
+    if (row != 0)
+      query = arith::AddIOp::create(b, loc, query, kb.constant(row));
+    tile::StoreOp::create(
+        b, loc, found[index], scratchArgument(scratch.querySums),
+        ValueRange{work.batch, block.head, query, kb.constant(column)},
+        /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
+        /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
+        /*add=*/b.getUnitAttr(),
+        b.getStringAttr("dq_sum." + std::to_string(index)));
   };
-  for (auto [index, columns] : llvm::enumerate(block.keyParts)) {
-    Value zero = kb.splat(getColumns(), columns.count, 0.0);
+  int64_t count = getColumns() / kPartRows * across;
+  for (int64_t index = 0; index < count; ++index) {
+    const ScoreBlock::KeyPart &columns = block.keyParts[index % across];
+    IntegerAttr firstRow;
+    if (getColumns() != kPartRows)
+      firstRow = b.getI64IntegerAttr(index / across * kPartRows);
     found.push_back(tile::DotOp::create(
-        b, loc, gradients, columns.keys, zero, /*transposeA=*/true,
+        b, loc, gradients, columns.keys,
+        kb.splat(kPartRows, columns.count, 0.0), /*transposeA=*/true,
         /*transposeB=*/false, b.getStringAttr("dq." + std::to_string(index)),
-        columns.first));
+        firstRow, columns.first));
     // Where registers hold two parts, one is added while the next one is found.
     if (!part.sumsApart)
       store(index);
@@ -421,7 +430,7 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
       store(index - 1);
   }
   if (part.sumsApart)
-    store(found.size() - 1);
+    store(count - 1);
 }
 
 /// What a block of queries adds to the sums of a tile of keys.

@@ -68,9 +68,8 @@ FailureOr<Value> TensorMemoryDots::getFirstOperand(tile::DotOp dot) {
 }
 
 FailureOr<Value> TensorMemoryDots::allocate(tile::DotOp dot) {
-  if (dot.getFirstColumn())
-    return dot.emitError("dots into tensor memory take their second operand "
-                         "whole");
+  if (dot.getFirstRow() || dot.getFirstColumn())
+    return dot.emitError("dots into tensor memory take their operands whole");
   MemRefType type = makeType(dot.getResult().getType());
   if (!warp::isTmemBuffer(type))
     return dot.emitError("dots into tensor memory have ")

@@ -48,8 +48,9 @@ struct PanelWalk {
   bool sumAlongColumns;
   /// Bytes from the buffer to the ones that go on with its panel; 0 if none do.
   int64_t toOnes = 0;
-  /// Columns of the product that the buffer has before those that are read.
-  int64_t firstColumn = 0;
+  /// Columns of the product, or rows of it, that the buffer has before those
+  /// that are read.
+  int64_t first = 0;
 
   int64_t getPanelBytes() const { return rows * rowBytes; }
 
@@ -80,14 +81,14 @@ struct PanelWalk {
   /// What k-step `step` adds to a descriptor, for the product's columns from
   /// `column` on: rows of the buffer, or whole panels.
   int64_t getAdvanceTo(int64_t step, int64_t column = 0) const {
-    column += firstColumn;
+    column += first;
     int64_t toColumn =
         sumAlongColumns ? column * rowBytes
                         : column * kElementBytes / rowBytes * getPanelBytes();
-    int64_t first = step * kStep, along = first * kElementBytes;
+    int64_t summed = step * kStep, along = summed * kElementBytes;
     int64_t bytes = sumAlongColumns
                         ? along / rowBytes * getPanelBytes() + along % rowBytes
-                        : first * rowBytes;
+                        : summed * rowBytes;
     return getAdvance(toColumn + bytes);
   }
 };
@@ -412,6 +413,9 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
       return op.emitOpError("wgmma reads a transposed first operand in panels "
                             "of ")
              << kRows << " columns, found " << left;
+    if (int64_t first = op.getFirstRow().value_or(0); first % kRows != 0)
+      return op.emitOpError("wgmma takes rows from a whole panel of ")
+             << kRows << " on, found " << first;
   }
   if (int64_t first = op.getFirstColumn().value_or(0),
       panel = warp::getPanelColumns(op.getB().getType());
@@ -477,6 +481,7 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   int64_t sum = getSum(op);
   if (auto memref = dyn_cast<MemRefType>(op.getA().getType())) {
     left = getWalk(memref, /*sumAlongColumns=*/!op.getTransposeA());
+    left->first = op.getFirstRow().value_or(0);
     FailureOr<Value> descriptor =
         emitDescriptor(rewriter, op, op.getA(), *left, /*isLeft=*/true);
     if (failed(descriptor))
@@ -495,7 +500,7 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     append(constraints, "r", words);
   }
   PanelWalk right = getWalk(op.getB().getType(), op.getTransposeB());
-  right.firstColumn = op.getFirstColumn().value_or(0);
+  right.first = op.getFirstColumn().value_or(0);
   if (op.getOnes()) {
     FailureOr<int64_t> toOnes = getDistanceToOnes(op);
     if (failed(toOnes))

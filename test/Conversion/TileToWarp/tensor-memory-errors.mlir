@@ -56,7 +56,7 @@ gpu.module @m {
     %s = tile.dot "s" %q, %k, %zero transpose_b : !operand, !block, !score
     %x = arith.truncf %s : !score to !weight
     %x1 = tile.stream "p" %x : !weight
-    // expected-error @+1 {{dots into tensor memory take their second operand whole}}
+    // expected-error @+1 {{dots into tensor memory take their operands whole}}
     %o = tile.dot "o" %x1, %k, %none columns(0) : !weight, !block, !sum
     tile.store %o, %O[%c0, %c0] dims [0, 1] : !sum, !wide
     gpu.return

@@ -152,17 +152,30 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+/// Whether `stored` has `count` columns from `first` on.
+static LogicalResult verifyPart(Operation *dot, StringRef what, int64_t count,
+                                int64_t first, ShapedType stored) {
+  if (first < 0 || first > stored.getDimSize(1) - count)
+    return dot->emitOpError("takes ")
+           << count << " " << what << " from " << first << " on of " << stored;
+  return success();
+}
+
+LogicalResult fovea::tile::verifyRows(Operation *dot, ShapedType a,
+                                      ShapedType acc, bool transposeA,
+                                      int64_t first) {
+  if (!transposeA)
+    return dot->emitOpError("takes rows of a first operand that is transposed");
+  return verifyPart(dot, "rows", acc.getDimSize(0), first, a);
+}
+
 LogicalResult fovea::tile::verifyColumns(Operation *dot, ShapedType b,
                                          ShapedType acc, bool transposeB,
                                          int64_t first) {
   if (transposeB)
     return dot->emitOpError("takes columns of a second operand that is not "
                             "transposed");
-  int64_t columns = acc.getDimSize(1);
-  if (first < 0 || first > b.getDimSize(1) - columns)
-    return dot->emitOpError("takes ")
-           << columns << " columns from " << first << " on of " << b;
-  return success();
+  return verifyPart(dot, "columns", acc.getDimSize(1), first, b);
 }
 
 LogicalResult DotOp::verify() {
@@ -170,6 +183,11 @@ LogicalResult DotOp::verify() {
   int64_t m = a.getDimSize(getTransposeA() ? 1 : 0),
           k = a.getDimSize(getTransposeA() ? 0 : 1),
           n = b.getDimSize(getTransposeB() ? 0 : 1);
+  if (std::optional<uint64_t> first = getFirstRow()) {
+    if (failed(verifyRows(*this, a, acc, getTransposeA(), *first)))
+      return failure();
+    m = acc.getDimSize(0);
+  }
   if (std::optional<uint64_t> first = getFirstColumn()) {
     if (failed(verifyColumns(*this, b, acc, getTransposeB(), *first)))
       return failure();

@@ -58,7 +58,8 @@ void PartedRows::joinOp(Operation *op) {
     unsigned rowsOfA = dot.getTransposeA() ? 1 : 0,
              columnsOfB = dot.getTransposeB() ? 0 : 1;
     joinTiles({dot.getAcc(), dot.getResult()});
-    join(dot.getResult(), 0, dot.getA(), rowsOfA);
+    if (!dot.getFirstRow())
+      join(dot.getResult(), 0, dot.getA(), rowsOfA);
     if (!dot.getFirstColumn())
       join(dot.getResult(), 1, dot.getB(), columnsOfB);
     join(dot.getA(), 1 - rowsOfA, dot.getB(), 1 - columnsOfB);

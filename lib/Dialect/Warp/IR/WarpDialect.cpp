@@ -369,6 +369,11 @@ LogicalResult DotOp::verify() {
            << a;
   int64_t rows = a.getDimSize(getTransposeA() ? 1 : 0),
           depth = a.getDimSize(getTransposeA() ? 0 : 1);
+  if (std::optional<uint64_t> first = getFirstRow()) {
+    if (failed(tile::verifyRows(*this, a, acc, getTransposeA(), *first)))
+      return failure();
+    rows = acc.getDimSize(0);
+  }
   if (depth != k || acc.getDimSize(0) != rows ||
       acc.getDimSize(1) != n + getNumOnes()) {
     InFlightDiagnostic diag = emitOpError("shapes do not fit a product: ");

@@ -88,7 +88,7 @@ static void carryPending(scf::ForOp loop, DotOp dot) {
   auto issued =
       DotOp::create(b, loc, dot.getA(), dot.getB(), acc, dot.getOnes(),
                     dot.getTransposeA(), dot.getTransposeB(), /*async=*/true,
-                    dot.getNameAttr(), dot.getFirstColumnAttr());
+                    dot.getNameAttr(), dot.getFirstRowAttr(), dot.getFirstColumnAttr());
   AwaitReadsOp::create(b, loc, issued.getResult());
   dot.getResult().replaceAllUsesWith(issued.getResult());
   dot.erase();

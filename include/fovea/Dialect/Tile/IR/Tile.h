@@ -141,8 +141,12 @@ void makeTilesForEachUse(
     mlir::Operation *kernel,
     llvm::function_ref<bool(mlir::Type)> isTile = isRegisterTile);
 
-/// Whether a dot can take, of `b`, the columns from `first` on, as many as
-/// `acc` has; else an error.
+/// Whether a dot can take, of `a`, the rows from `first` on, or of `b` the
+/// columns, as many as `acc` has; else an error. Both lie along the columns of
+/// what is stored.
+mlir::LogicalResult verifyRows(mlir::Operation *dot, mlir::ShapedType a,
+                               mlir::ShapedType acc, bool transposeA,
+                               int64_t first);
 mlir::LogicalResult verifyColumns(mlir::Operation *dot, mlir::ShapedType b,
                                   mlir::ShapedType acc, bool transposeB,
                                   int64_t first);

@@ -360,7 +360,8 @@ def Tile_DotOp : Tile_Op<"dot", [
     specified.
 
     With `columns`, `b` is wider than the sum: the product is of its columns from there on, as many
-    as the sum has. So what one dot takes whole others may take in parts.
+    as the sum has. With `rows`, `a` is transposed and has more rows than the sum: the product is of
+    those from there on. So what one dot takes whole others may take in parts.
 
     Example:
 
@@ -372,6 +373,7 @@ def Tile_DotOp : Tile_Op<"dot", [
   let arguments = (ins Tile_AnyTile:$a, Tile_AnyTile:$b, Tile_F32Tile:$acc,
                        UnitAttr:$transposeA, UnitAttr:$transposeB,
                        OptionalAttr<StrAttr>:$name,
+                       OptionalAttr<I64Attr>:$firstRow,
                        OptionalAttr<I64Attr>:$firstColumn);
   let results = (outs Tile_F32Tile:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b,
@@ -380,11 +382,13 @@ def Tile_DotOp : Tile_Op<"dot", [
                                 CArg<"::mlir::StringAttr", "{}">:$name),
                             [{
     build($_builder, $_state, a, b, acc, transposeA, transposeB, name,
+          /*firstRow=*/::mlir::IntegerAttr(),
           /*firstColumn=*/::mlir::IntegerAttr());
   }]>];
   let assemblyFormat = [{
     ($name^)? $a `,` $b `,` $acc (`transpose_a` $transposeA^)?
-    (`transpose_b` $transposeB^)? (`columns` `(` $firstColumn^ `)`)? attr-dict `:` type($a) `,` type($b) `,` type($acc)
+    (`transpose_b` $transposeB^)? (`rows` `(` $firstRow^ `)`)? (`columns` `(` $firstColumn^ `)`)? attr-dict
+    `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;
 }

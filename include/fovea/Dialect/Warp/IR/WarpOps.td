@@ -202,12 +202,13 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
                        UnitAttr:$transposeA, UnitAttr:$transposeB,
                        UnitAttr:$async,
                        OptionalAttr<StrAttr>:$name,
+                       OptionalAttr<I64Attr>:$firstRow,
                        OptionalAttr<I64Attr>:$firstColumn);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
     (`async` $async^)? ($name^)? $a `,` $b `,` $acc
     (`transpose_a` $transposeA^)? (`transpose_b` $transposeB^)?
-    (`columns` `(` $firstColumn^ `)`)?
+    (`rows` `(` $firstRow^ `)`)? (`columns` `(` $firstColumn^ `)`)?
     (`ones` `(` $ones^ `:` type($ones) `)`)?
     attr-dict `:` type($a) `,` type($b) `,` type($acc)
   }];
@@ -218,6 +219,7 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
                             [{
     build($_builder, $_state, a, b, acc, /*ones=*/::mlir::Value(),
           /*transposeA=*/false, transposeB, async, name,
+          /*firstRow=*/::mlir::IntegerAttr(),
           /*firstColumn=*/::mlir::IntegerAttr());
   }]>];
   let hasVerifier = 1;

@@ -304,8 +304,8 @@ private:
     if (dims.row == -1)
       return 0;
     int64_t inBlock = (start[dims.row] + row) % tile::BoxDims::kFragmentRows;
-    return inBlock *
-           (memref.strides[dims.row] - tile::BoxDims::kFragmentColumns);
+    return inBlock * memref.strides[dims.row] -
+           tile::BoxDims::getFragmentRowPlace(inBlock);
   }
 
   /// Adds `distance` places along a dimension; false where there is none.
@@ -361,9 +361,9 @@ LogicalResult fovea::interp::checkFragments(Operation *op, Frame &frame,
   for (auto [t, dim] : llvm::enumerate(memoryDims)) {
     if (dim == -1)
       continue;
-    int64_t block = t == 0 && !dims.isVector()
-                        ? tile::BoxDims::kFragmentRows
-                        : tile::BoxDims::kFragmentColumns;
+    int64_t block = dims.isVector() ? tile::BoxDims::kFragmentElements
+                    : t == 0        ? tile::BoxDims::kFragmentRows
+                                    : tile::BoxDims::kFragmentColumns;
     int64_t first = frame.getInteger(indices[dim]), size = memref.sizes[dim];
     if (first < 0 || first % block != 0 || first > size - extents[t])
       return frame.fail(op)

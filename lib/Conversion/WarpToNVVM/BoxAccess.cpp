@@ -90,48 +90,56 @@ BoxAccess::Along BoxAccess::getFoldedRow(int64_t offset) {
   return place;
 }
 
-/// Rows of a fragment lie side by side. Offsets of whole fragments are a matter
-/// of constants.
+/// Places move bits: `sum`, and `weight` times the bits of `coordinate` from
+/// `shift` on that `mask` keeps.
+Value BoxAccess::addBits(Value sum, Value coordinate, int64_t shift,
+                         int64_t mask, int64_t weight) {
+  auto constant = [&](int64_t value) { return emitI64(b, loc, value); };
+  Value bits = arith::AndIOp::create(
+      b, loc, arith::ShRUIOp::create(b, loc, coordinate, constant(shift)),
+      constant(mask));
+  return arith::AddIOp::create(
+      b, loc, sum, arith::MulIOp::create(b, loc, bits, constant(weight)));
+}
+
+/// `BoxDims::getFragmentRowPlace`. Where a thread's rows lie apart, or in other
+/// fragments, offsets are a matter of constants.
 Value BoxAccess::emitFragmentRow(int64_t offset) {
   constexpr int64_t kRows = tile::BoxDims::kFragmentRows;
   auto constant = [&](int64_t value) { return emitI64(b, loc, value); };
   Value row = arith::AddIOp::create(b, loc, start[dims.row], base[0]);
-  bool isWhole = offset % kRows == 0;
-  if (!isWhole)
+  bool isApart = offset % kRows == 0 ||
+                 (tile::BoxDims::holdsChunks(offsets[0]) &&
+                  tile::BoxDims::holdsPairs(offsets[1]));
+  if (!isApart)
     row = arith::AddIOp::create(b, loc, row, constant(offset));
   Value inBlock = arith::AndIOp::create(b, loc, row, constant(kRows - 1));
   Value block = arith::SubIOp::create(b, loc, row, inBlock);
-  if (isWhole)
-    block = arith::AddIOp::create(b, loc, block, constant(offset));
-  return arith::AddIOp::create(
+  int64_t known = 0;
+  if (isApart) {
+    block = arith::AddIOp::create(b, loc, block,
+                                  constant(offset / kRows * kRows));
+    known = tile::BoxDims::getFragmentRowPlace(offset % kRows);
+  }
+  Value place = arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, block, view.strides[dims.row]),
-      arith::MulIOp::create(b, loc, inBlock,
-                            constant(tile::BoxDims::kFragmentColumns)));
+      constant(known));
+  place = addBits(place, row, 0, 7, tile::BoxDims::getFragmentRowPlace(1));
+  return addBits(place, row, 3, 1, tile::BoxDims::getFragmentRowPlace(8));
 }
 
-/// `BoxDims::getFragmentPlace` moves bits: what constants have no part in is
-/// found once.
+/// `BoxDims::getFragmentPlace`: what constants have no part in is found once.
 Value BoxAccess::emitFragmentColumn(int64_t t, int64_t offset) {
-  auto constant = [&](int64_t value) { return emitI64(b, loc, value); };
   Value column = arith::AddIOp::create(
       b, loc, start[t == 0 ? dims.row : dims.column], base[t]);
   bool isApart = t == 1 && tile::BoxDims::holdsPairs(offsets[1]);
   if (!isApart)
-    column = arith::AddIOp::create(b, loc, column, constant(offset));
-  auto add = [&](Value sum, int64_t shift, int64_t mask, int64_t weight) {
-    Value bits = arith::AndIOp::create(
-        b, loc, arith::ShRUIOp::create(b, loc, column, constant(shift)),
-        constant(mask));
-    return arith::AddIOp::create(
-               b, loc, sum,
-               arith::MulIOp::create(b, loc, bits, constant(weight)))
-        .getResult();
-  };
-  Value place = constant(isApart ? dims.getFragmentPlace(offset) : 0);
-  place = add(place, 4, -1, dims.getFragmentPlace(16));
-  place = add(place, 3, 1, 2);
-  place = add(place, 1, 3, 4);
-  return add(place, 0, 1, 1);
+    column = arith::AddIOp::create(b, loc, column, emitI64(b, loc, offset));
+  Value place = emitI64(b, loc, isApart ? dims.getFragmentPlace(offset) : 0);
+  place = addBits(place, column, 4, -1, dims.getFragmentPlace(16));
+  place = addBits(place, column, 3, 1, dims.getFragmentPlace(8));
+  place = addBits(place, column, 1, 3, dims.getFragmentPlace(2));
+  return addBits(place, column, 0, 1, dims.getFragmentPlace(1));
 }
 
 SmallVector<SmallVector<unsigned, 4>> BoxAccess::getFragmentGroups() {

@@ -78,6 +78,8 @@ private:
   /// 0 <= coordinate < bound, as one unsigned comparison.
   mlir::Value isInside(int64_t dim, mlir::Value coordinate);
   const Along &lookup(int64_t t, int64_t offset);
+  mlir::Value addBits(mlir::Value sum, mlir::Value coordinate, int64_t shift,
+                      int64_t mask, int64_t weight);
   /// In fragments: where coordinates lie.
   mlir::Value emitFragmentRow(int64_t offset);
   mlir::Value emitFragmentColumn(int64_t t, int64_t offset);

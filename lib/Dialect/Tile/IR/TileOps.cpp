@@ -279,9 +279,15 @@ static LogicalResult verifyLimit(Operation *op, Value limit,
 SmallVector<SmallVector<unsigned, 4>>
 BoxDims::groupFragments(ArrayRef<int64_t> rows, ArrayRef<int64_t> columns,
                         size_t most) const {
+  // Rows of fragments, and places in there.
   auto getPlace = [&](unsigned index) {
-    return std::pair(rows[index], getFragmentPlace(columns[index]));
+    int64_t row = rows[index], place = getFragmentPlace(columns[index]);
+    if (isVector())
+      return std::pair(row, place);
+    return std::pair(row / kFragmentRows, place + getFragmentRowPlace(row));
   };
+  bool areApart =
+      holdsPairs(columns) && (isVector() || holdsChunks(rows));
   auto order = llvm::to_vector(llvm::seq<unsigned>(rows.size()));
   llvm::stable_sort(order, [&](unsigned left, unsigned right) {
     return getPlace(left) < getPlace(right);
@@ -289,7 +295,7 @@ BoxDims::groupFragments(ArrayRef<int64_t> rows, ArrayRef<int64_t> columns,
   SmallVector<SmallVector<unsigned, 4>> groups;
   for (unsigned index : order) {
     auto [row, column] = getPlace(index);
-    bool goesOn = holdsPairs(columns) && !groups.empty() &&
+    bool goesOn = areApart && !groups.empty() &&
                   groups.back().size() < most && column % most != 0;
     if (goesOn) {
       auto [lastRow, lastColumn] = getPlace(groups.back().back());
@@ -325,13 +331,16 @@ static LogicalResult verifyFragments(Operation *op, MemRefType memref,
     return op->emitOpError("rows of fragments are contiguous, a multiple of ")
            << BoxDims::kFragmentColumns << " columns each, found " << memref;
   int64_t rows = tile.getDimSize(0), along = tile.getDimSize(1);
-  if (isVector)
-    along = std::max(rows, along);
-  else if (rows % BoxDims::kFragmentRows != 0)
+  if (isVector) {
+    if (std::max(rows, along) % BoxDims::kFragmentElements != 0)
+      return op->emitOpError("fragments of vectors have ")
+             << BoxDims::kFragmentElements << " elements, found " << tile;
+    return success();
+  }
+  if (rows % BoxDims::kFragmentRows != 0 ||
+      along % BoxDims::kFragmentColumns != 0)
     return op->emitOpError("fragments have ")
-           << BoxDims::kFragmentRows << " rows, found " << tile;
-  if (along % BoxDims::kFragmentColumns != 0)
-    return op->emitOpError("fragments have ")
+           << BoxDims::kFragmentRows << " rows and "
            << BoxDims::kFragmentColumns << " columns, found " << tile;
   return success();
 }

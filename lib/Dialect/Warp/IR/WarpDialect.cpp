@@ -247,10 +247,10 @@ static LogicalResult verifyFragments(CopyOp op) {
   if (op.getDims().size() != 2 || op.getDims()[0] != -1 ||
       op.getDims()[1] != source.getRank() - 1 || target.getRank() != 2 ||
       target.getDimSize(0) != 1 ||
-      target.getDimSize(1) % fovea::tile::BoxDims::kFragmentColumns != 0)
+      target.getDimSize(1) % fovea::tile::BoxDims::kFragmentElements != 0)
     return op.emitOpError("copies vectors along the last dimension, a multiple "
                           "of ")
-           << fovea::tile::BoxDims::kFragmentColumns
+           << fovea::tile::BoxDims::kFragmentElements
            << " elements, where they lie in fragments, found dims "
            << op.getDimsAttr() << " and " << target;
   if (!source.getLayout().isIdentity() || op.getLimit() || op.getFold())

@@ -428,7 +428,7 @@ func.func @fragments_dims(%M: memref<?x?x64xf32>, %i: index) {
 
 !tile = tensor<16x64xf32, #tile.reg>
 func.func @fragments_rows(%M: memref<?x64xf32, strided<[?, 1]>>, %i: index) {
-  // expected-error@+1 {{rows of fragments are contiguous, a multiple of 16 columns each, found 'memref<?x64xf32, strided<[?, 1]>>'}}
+  // expected-error@+1 {{rows of fragments are contiguous, a multiple of 8 columns each, found 'memref<?x64xf32, strided<[?, 1]>>'}}
   %x = tile.load %M[%i, %i] dims [0, 1] fragments : memref<?x64xf32, strided<[?, 1]>> to !tile
   return
 }
@@ -436,7 +436,7 @@ func.func @fragments_rows(%M: memref<?x64xf32, strided<[?, 1]>>, %i: index) {
 // -----
 
 func.func @fragments_height(%M: memref<?x64xf32>, %i: index) {
-  // expected-error@+1 {{fragments have 8 rows, found 'tensor<4x64xf32, #tile.reg>'}}
+  // expected-error@+1 {{fragments have 16 rows and 8 columns, found 'tensor<4x64xf32, #tile.reg>'}}
   %x = tile.load %M[%i, %i] dims [0, 1] fragments : memref<?x64xf32> to tensor<4x64xf32, #tile.reg>
   return
 }
@@ -444,7 +444,7 @@ func.func @fragments_height(%M: memref<?x64xf32>, %i: index) {
 // -----
 
 func.func @fragments_width(%M: memref<?xf32>, %i: index) {
-  // expected-error@+1 {{fragments have 16 columns, found 'tensor<1x8xf32, #tile.reg>'}}
+  // expected-error@+1 {{fragments of vectors have 16 elements, found 'tensor<1x8xf32, #tile.reg>'}}
   %x = tile.load %M[%i] dims [-1, 0] fragments : memref<?xf32> to tensor<1x8xf32, #tile.reg>
   return
 }

@@ -68,9 +68,9 @@ struct BoxDims {
 
   bool isFolded() const { return fold != -1; }
   bool isVector() const { return row == -1 || column == -1; }
-  /// In fragments: where column `c`, or element `c` of a vector, lies in blocks
-  /// one behind the other.
-  static constexpr int64_t kFragmentRows = 8, kFragmentColumns = 16;
+  /// Extents of a fragment, of a matrix and of a vector.
+  static constexpr int64_t kFragmentRows = 16, kFragmentColumns = 8,
+                           kFragmentElements = 16;
   /// Whether a thread's registers at these columns, from its first one on, are
   /// one pair of each chunk of 8, as those of sums: then their places add up,
   /// and groups begin where the thread's first does.
@@ -78,15 +78,27 @@ struct BoxDims {
     return llvm::all_of(columns,
                         [](int64_t column) { return (column & 6) == 0; });
   }
+  /// The same of rows: one of each chunk of 8.
+  static bool holdsChunks(llvm::ArrayRef<int64_t> rows) {
+    return llvm::all_of(rows, [](int64_t row) { return (row & 7) == 0; });
+  }
   /// Registers at the offsets `rows` and `columns` in the order of memory, in
   /// groups of up to `most` that are neighbours there.
   llvm::SmallVector<llvm::SmallVector<unsigned, 4>>
   groupFragments(llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> columns,
                  size_t most) const;
+  /// Where column `c`, or element `c` of a vector, lies in fragments one behind
+  /// the other.
   int64_t getFragmentPlace(int64_t c) const {
-    int64_t block = kFragmentColumns * (isVector() ? 1 : kFragmentRows);
-    return c / kFragmentColumns * block + (c >> 1 & 3) * 4 + (c >> 3 & 1) * 2 +
-           (c & 1);
+    int64_t pair = (c >> 1 & 3) * 4 + (c & 1);
+    return isVector() ? c / kFragmentElements * kFragmentElements +
+                            (c >> 3 & 1) * 2 + pair
+                      : c / kFragmentColumns * kFragmentColumns * kFragmentRows +
+                            pair;
+  }
+  /// Where row `r` lies in its fragments.
+  static int64_t getFragmentRowPlace(int64_t r) {
+    return (r & 7) * 16 + (r >> 3 & 1) * 2;
   }
   bool contains(int64_t dim) const {
     return dim == row || dim == column || dim == fold;

@@ -205,12 +205,12 @@ def Tile_LoadOp : Tile_Op<"load", [
     places along `dims[0]` and `r mod n` along `d`.
 
     With `fragments` the memref's last dimensions hold their elements in the order
-    in which matrix units hold sums: in blocks of 8 rows by 16 columns, one behind
-    the other along the columns, of which each lies in one piece: row `r`,
-    column `8 a + 2 t + e` of a block, with `t` below 4, at `16 r + 4 t + 2 a + e`. So the
-    four lanes that share a row reach 64 bytes in one piece, and a warp 512. A vector,
-    along either dimension of the tile, has blocks of one row. Boxes start at a block,
-    and all of a box lies in the memref.
+    in which matrix units hold sums: in blocks of 16 rows by 8 columns, one behind
+    the other along the columns, of which each lies in one piece: row `8 a + r`, with `r` below 8,
+    column `2 t + e` of a block at `16 r + 4 t + 2 a + e`. So what a lane holds of a block
+    are 16 bytes in the order of its registers, and a warp reaches 512 in one piece. A vector,
+    along either dimension of the tile, has blocks of 16 elements: `8 a + 2 t + e` at
+    `4 t + 2 a + e`. Boxes start at a block, and all of a box lies in the memref.
 
     Example:
 

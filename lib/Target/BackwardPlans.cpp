@@ -15,18 +15,31 @@ using namespace fovea;
 static constexpr StringRef kRolesWord = "producer_registers";
 
 static bool isOpen(StringRef word) {
-  return word == "tile_n" || word == "stages" || word == kRolesWord;
+  return word == "tile_n" || word == "stages" || word == "key_stages" ||
+         word == "work" || word == kRolesWord;
 }
 
-/// What the caller says of the fields that can be chosen; those left open are
-/// -1.
-static FailureOr<ScheduleFields>
+/// What the caller says of the fields that can be chosen.
+static FailureOr<BackwardFields>
 parseAsked(StringRef overrides, function_ref<InFlightDiagnostic()> emitError) {
-  ScheduleFields asked;
-  asked.tileN = asked.stages = asked.producerRegisters = -1;
-  for (auto [name, text] : parseFields(overrides))
-    if (isOpen(name) && failed(asked.set(name, text, emitError)))
+  BackwardFields asked;
+  for (auto [name, text] : parseFields(overrides)) {
+    if (!isOpen(name))
+      continue;
+    ScheduleFields said;
+    if (failed(said.set(name, text, emitError)))
       return failure();
+    if (name == "tile_n")
+      asked.tileN = said.tileN;
+    else if (name == "stages")
+      asked.stages = said.stages;
+    else if (name == "key_stages")
+      asked.keyStages = said.keyStages;
+    else if (name == "work")
+      asked.work = said.work;
+    else
+      asked.producerRegisters = said.producerRegisters;
+  }
   return asked;
 }
 
@@ -48,7 +61,7 @@ static LogicalResult checkOthers(const BackwardPlans &plans,
     }
     if (!isSame)
       return emitError() << "schedules of gradients have the fields 'tile_n', "
-                            "'stages' and '"
+                            "'stages', 'key_stages', 'work' and '"
                          << kRolesWord << "', found '" << name
                          << "', which no kernel has as " << text;
   }
@@ -59,15 +72,15 @@ static LogicalResult checkOthers(const BackwardPlans &plans,
 /// are, one without if 0 are; of others the one that is best for the problem.
 static std::unique_ptr<Planner> findPlanner(MLIRContext *context,
                                             const BackwardProblem &problem,
-                                            const ScheduleFields &asked) {
+                                            const BackwardFields &asked) {
   for (std::unique_ptr<Planner> &planner : makePlanners(context)) {
     Planner::BackwardForm form = planner->getBackwardForm();
     if (form == Planner::BackwardForm::None)
       continue;
     bool hasRoles = form == Planner::BackwardForm::Roles;
-    bool isWanted = asked.producerRegisters == -1
-                        ? !planner->findObstacle(problem)
-                        : hasRoles == (asked.producerRegisters != 0);
+    bool isWanted = asked.producerRegisters
+                        ? hasRoles == (*asked.producerRegisters != 0)
+                        : !planner->findObstacle(problem);
     if (isWanted)
       return std::move(planner);
   }
@@ -79,8 +92,7 @@ static std::unique_ptr<Planner> findPlanner(MLIRContext *context,
 static plan::KernelAttr planSums(MLIRContext *context,
                                  const BackwardProblem &problem,
                                  function_ref<InFlightDiagnostic()> emitError) {
-  ScheduleFields withoutRoles;
-  withoutRoles.tileN = withoutRoles.stages = -1;
+  BackwardFields withoutRoles;
   withoutRoles.producerRegisters = 0;
   FailureOr<BackwardPlans> plans =
       findPlanner(context, problem, withoutRoles)
@@ -88,14 +100,12 @@ static plan::KernelAttr planSums(MLIRContext *context,
   return failed(plans) ? plan::KernelAttr() : plans->queries;
 }
 
-/// Takes over what is asked for.
+/// Takes over what is asked for of the blocks.
 static plan::KernelAttr takeAsked(plan::KernelAttr plan,
-                                  const ScheduleFields &asked) {
+                                  const BackwardFields &asked) {
   return plan.change([&](plan::KernelPlan &kernel) {
-    if (asked.tileN != -1)
-      kernel.tileN = asked.tileN;
-    if (asked.stages != -1)
-      kernel.stages = asked.stages;
+    kernel.tileN = asked.tileN.value_or(kernel.tileN);
+    kernel.stages = asked.stages.value_or(kernel.stages);
   });
 }
 
@@ -118,7 +128,7 @@ FailureOr<BackwardPlans>
 fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
                            StringRef overrides,
                            function_ref<InFlightDiagnostic()> emitError) {
-  FailureOr<ScheduleFields> asked = parseAsked(overrides, emitError);
+  FailureOr<BackwardFields> asked = parseAsked(overrides, emitError);
   if (failed(asked))
     return failure();
   std::unique_ptr<Planner> planner = findPlanner(context, problem, *asked);
@@ -135,8 +145,8 @@ fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
   }
   for (plan::KernelAttr *plan : {&plans->keys, &plans->queries}) {
     ScheduleFields fields;
-    fields.tileN = asked->tileN != -1 ? asked->tileN : (*plan)->tileN;
-    fields.stages = asked->stages != -1 ? asked->stages : (*plan)->stages;
+    fields.tileN = asked->tileN.value_or((*plan)->tileN);
+    fields.stages = asked->stages.value_or((*plan)->stages);
     if (failed(fields.verify(emitError)))
       return failure();
     *plan = takeAsked(*plan, *asked).withAsked(getFieldNames(overrides));

@@ -108,7 +108,7 @@ public:
     return BackwardForm::OneProgram;
   }
   FailureOr<BackwardPlans>
-  planBackward(const BackwardProblem &problem, const ScheduleFields &asked,
+  planBackward(const BackwardProblem &problem, const BackwardFields &asked,
                function_ref<InFlightDiagnostic()> emitError) const override;
 };
 } // namespace
@@ -220,10 +220,16 @@ MmaSyncPlanner::check(const ScheduleProblem &problem,
 
 /// Tiles whose sums and scores fit the registers of four warps, a block ahead
 /// on its way.
-FailureOr<BackwardPlans>
-MmaSyncPlanner::planBackward(const BackwardProblem &problem,
-                             const ScheduleFields &,
-                             function_ref<InFlightDiagnostic()>) const {
+FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
+    const BackwardProblem &problem, const BackwardFields &asked,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (asked.keyStages)
+    return emitError() << "schedule's 'key_stages' needs roles "
+                          "('producer_registers')";
+  if (asked.work && *asked.work != plan::WorkSchedule::Single)
+    return emitError() << "schedule's 'work' must be single without roles "
+                          "('producer_registers'), found "
+                       << plan::stringifyWorkSchedule(*asked.work);
   // Both sums of a tile of keys stay in registers up to so many columns.
   constexpr int64_t kMostSharedColumns = 256,
                     kMostColumnsBesideWideBlocks = 128;

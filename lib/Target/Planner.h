@@ -72,10 +72,10 @@ public:
   findObstacle(const BackwardProblem &problem) const {
     return std::nullopt;
   }
-  /// The plans of those kernels, where nothing is in the way. Of what is asked
-  /// for, fields that are -1 are open; the caller takes over the others.
+  /// The plans of those kernels, where nothing is in the way. The caller takes
+  /// over what is asked for.
   virtual mlir::FailureOr<BackwardPlans>
-  planBackward(const BackwardProblem &problem, const ScheduleFields &asked,
+  planBackward(const BackwardProblem &problem, const BackwardFields &asked,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const {
     return mlir::failure();
   }

@@ -30,6 +30,8 @@ static constexpr int64_t kMostQueries = 128;
 static constexpr int64_t kLoadRegisters = 24, kComputeRegisters = 208,
                          kReduceRegisters = 72;
 static constexpr int64_t kRegisters = 512;
+// Buffers of what a block has.
+static constexpr int64_t kStages = 2;
 // What a thread that issues products needs beside accumulators, or ptxas lets
 // them wait for each other (C7512); accumulators of who has scores at most: the
 // next block's, beside a part of dQ.
@@ -85,6 +87,32 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
   return std::nullopt;
 }
 
+/// How tiles are dealt out. A CTA that goes on from tile to tile has the next
+/// one's keys when it begins: that pays where tiles are short, or registers
+/// hold both loops at ease.
+static plan::WorkSchedule getWork(const BackwardProblem &problem) {
+  bool goesOn =
+      !hasSumsApart(problem) &&
+      (problem.isSparse || problem.getColumns() <= kMostColumnsBesideGradients);
+  return goesOn ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Single;
+}
+
+/// Buffers of a tile's keys and values: with two the next tile's are there when
+/// it begins, where a CTA has several tiles and they fit.
+static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
+                            plan::WorkSchedule work) {
+  if (work == plan::WorkSchedule::Single || hasSumsApart(problem))
+    return 1;
+  constexpr int64_t kElementBytes = 2, kValueBytes = 4, kBarrierBytes = 1024;
+  int64_t keys = getTileKeys(problem);
+  int64_t ofKeys = keys * problem.getColumns() * kElementBytes;
+  // Queries and output gradients, the rows' values, derivatives by scores.
+  int64_t ofBlock = queries * (problem.getColumns() * kElementBytes +
+                               2 * kValueBytes + keys * kElementBytes);
+  int64_t bytes = 2 * ofKeys + kStages * ofBlock + kBarrierBytes;
+  return bytes <= problem.target->sharedMemory ? 2 : 1;
+}
+
 namespace {
 /// Makes the entries of a plan.
 struct PlanEntries {
@@ -111,6 +139,12 @@ struct PlanEntries {
     return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), early);
   }
 
+  plan::DotAttr eachAbove(StringRef name) {
+    plan::DotPlan above;
+    above.isEachAbove = true;
+    return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), above);
+  }
+
   Builder b;
 };
 } // namespace
@@ -122,7 +156,7 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
   kernel.tileM = groups * unit.getGroupRows();
   kernel.tileN = queries;
   kernel.warps = groups * unit.getGroupWarps();
-  kernel.stages = 2;
+  kernel.stages = kStages;
   kernel.classify = problem.classifies;
   return kernel;
 }
@@ -131,19 +165,24 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
 /// find dK and dV, one dQ's share of a block.
 static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                                      const BackwardProblem &problem,
-                                     int64_t queries, int64_t loadRegisters) {
+                                     int64_t queries, int64_t keyStages,
+                                     int64_t loadRegisters) {
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups, queries);
   PlanEntries make(context);
-  // The next block's weights are computed while dK of this one is.
+  // The next block's weights are computed while dK of this one is; all of them,
+  // where registers hold them beside this one's.
+  SmallVector<plan::DotAttr> dots = {make.ahead("s")};
+  if (!problem.modifies)
+    dots.push_back(make.eachAbove("dv"));
   return plan::KernelAttr::get(
       context, unit, kernel,
-      {make.stream("k", 1), make.stream("v", 1), make.stream("kq", 1),
+      {make.stream("k", keyStages), make.stream("v", keyStages),
        make.stream("exponents", kernel.stages, "q"),
        make.stream("delta", kernel.stages, "do")},
-      {make.ahead("s")}, /*stores=*/{},
+      dots, /*stores=*/{},
       {make.role("load", kGroupWarps, loadRegisters,
-                 {"k", "kq", "v", "q", "do", "exponents", "delta"}),
+                 {"k", "v", "q", "do", "exponents", "delta"}),
        make.role("compute", kernel.warps, kComputeRegisters,
                  {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"}),
        make.role("reduce", kGroupWarps, kReduceRegisters, {"dq", "dq_sum"})},
@@ -174,7 +213,8 @@ makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
                        << " registers to who computes scores, of at least "
                        << kScoreAccumulators + kBesideAccumulators;
   MLIRContext *context = unit.getContext();
-  plan::KernelPlan kernel = makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
+  plan::KernelPlan kernel =
+      makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
   PlanEntries make(context);
   // Who fills a stage of derivatives reads it, too: of two, one is done with in
   // all warps when it is filled again, since they met in between. Scores alone
@@ -208,15 +248,13 @@ static plan::KernelAttr makeRowsPlan(plan::MatrixUnitAttrInterface unit,
 
 FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     plan::MatrixUnitAttrInterface unit, const BackwardProblem &problem,
-    const ScheduleFields &asked, function_ref<InFlightDiagnostic()> emitError) {
-  int64_t registers =
-      asked.producerRegisters == -1 ? kLoadRegisters : asked.producerRegisters;
+    const BackwardFields &asked, function_ref<InFlightDiagnostic()> emitError) {
+  int64_t registers = asked.producerRegisters.value_or(kLoadRegisters);
   if (registers % kBudgetStep != 0)
     return emitError() << "schedule's 'producer_registers' must be a multiple "
                           "of "
                        << kBudgetStep << ", found " << registers;
-  int64_t queries =
-      asked.tileN == -1 ? getBlockQueries(problem) : asked.tileN;
+  int64_t queries = asked.tileN.value_or(getBlockQueries(problem));
   int64_t most = getMostQueries(problem);
   if (queries != kFewestQueries && queries != most)
     return emitError() << "schedule's 'tile_n' is "
@@ -226,16 +264,30 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
                        << queries;
   BackwardPlans plans;
   plans.sumsApart = hasSumsApart(problem);
+  plan::WorkSchedule work = asked.work.value_or(getWork(problem));
+  int64_t mostKeys = getKeyStages(problem, queries, work),
+          keyStages = asked.keyStages.value_or(mostKeys);
+  if (keyStages < 1 || keyStages > mostKeys)
+    return emitError() << "schedule's 'key_stages' must be in [1, " << mostKeys
+                       << "] for these head dims and this 'work', found "
+                       << keyStages;
   FailureOr<plan::KernelAttr> keys =
-      plans.sumsApart ? makeWideKeysPlan(unit, problem, registers, emitError)
-                      : makeKeysPlan(unit, problem, queries, registers);
+      plans.sumsApart
+          ? makeWideKeysPlan(unit, problem, registers, emitError)
+          : makeKeysPlan(unit, problem, queries, keyStages, registers);
   if (failed(keys))
     return failure();
-  plans.keys = *keys;
+  plans.keys =
+      keys->change([&](plan::KernelPlan &kernel) { kernel.work = work; });
   plans.queries = makeRowsPlan(unit, queries);
   plans.sumsQueries = true;
-  plans.keepsGradients =
-      !plans.sumsApart && queries == kFewestQueries &&
-      problem.getColumns() <= kMostColumnsBesideGradients;
+  // Beside derivatives and weights of 128 queries, or sums of wide heads,
+  // products would wait for registers (C7512).
+  bool areFew = queries == kFewestQueries &&
+                problem.getColumns() <= kMostColumnsBesideGradients;
+  plans.keepsGradients = !plans.sumsApart && areFew;
+  plans.roundsWeights = !plans.sumsApart && !areFew;
+  // Beside what score_mods keep they would be spilled.
+  plans.readsRowsFirst = !problem.modifies;
   return plans;
 }

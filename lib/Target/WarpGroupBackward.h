@@ -19,7 +19,7 @@ findWarpGroupObstacle(const BackwardProblem &problem);
 mlir::FailureOr<BackwardPlans>
 planWarpGroupBackward(plan::MatrixUnitAttrInterface unit,
                       const BackwardProblem &problem,
-                      const ScheduleFields &asked,
+                      const BackwardFields &asked,
                       llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 } // namespace fovea

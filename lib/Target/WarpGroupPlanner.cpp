@@ -273,7 +273,7 @@ public:
     return findWarpGroupObstacle(problem);
   }
   FailureOr<BackwardPlans>
-  planBackward(const BackwardProblem &problem, const ScheduleFields &asked,
+  planBackward(const BackwardProblem &problem, const BackwardFields &asked,
                function_ref<InFlightDiagnostic()> emitError) const override {
     return planWarpGroupBackward(unit, problem, asked, emitError);
   }

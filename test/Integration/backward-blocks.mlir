@@ -17,7 +17,7 @@
 // RUN: %{run} %{of},Sq=1025,Skv=130 --level=ptx
 // RUN: %{run} %{of},Sq=1025,Skv=130 --level=ptx --target=sm_90a
 // RUN: %{run} %{of},Sq=127,Skv=1025 --level=ptx
-// RUN: %{run} %{of},Sq=127,Skv=1025 --level=warp --target=sm_90a --seeds=5
+// RUN: %{run} %{of},Sq=127,Skv=1025 --level=warp --target=sm_90a
 // RUN: %{run} %{of},Sq=127,Skv=1025 --level=ptx --target=sm_90a
 // RUN: %{run} %{of},Sq=1,Skv=1 --level=ptx --target=sm_90a
 // RUN: %{run} %{of},Sq=1,Skv=1 --level=ptx

@@ -25,19 +25,22 @@
 // CHECK: warp.dot async "s"
 // CHECK: math.exp2
 // CHECK: scf.for
+// CHECK: warp.local_load {{.*}} tensor<1x128xf32
 // CHECK: warp.dot async "dp"
 // CHECK: warp.dot async "dv"
 // CHECK: warp.dot_wait
-// CHECK: warp.local_load {{.*}} tensor<1x64xf32
 // CHECK: warp.local_store "ds"
+// CHECK: warp.local_load {{.*}} tensor<1x128xf32
 // CHECK: warp.dot async "s"
 // CHECK: warp.dot async "dk"
 // CHECK: warp.dot_wait
 // CHECK: math.exp2
 // CHECK: warp.dot_wait {{.*}} above
 // CHECK: role @reduce warps(4) regs(72)
-// CHECK: warp.dot "dq.0" {{.*}} transpose_a
+// CHECK: warp.dot "dq.0" {{.*}} transpose_a rows(0)
 // CHECK: tile.store add "dq_sum.0" {{.*}} fragments
+// CHECK: warp.dot "dq.1" {{.*}} transpose_a rows(64)
+// CHECK: tile.store add "dq_sum.1" {{.*}} fragments
 // CHECK-LABEL: gpu.func @dense_delta(
 // CHECK-NOT: warp.dot
 // CHECK: tile.store "dq_sum"
@@ -57,7 +60,7 @@
 // SAME: error: schedule has roles ('producer_registers'), which add up dq in any order, where it is to be deterministic
 
 // TARGET: error: schedule has roles ('producer_registers'), which 'sm_80' does not support
-// TILE: error: schedule's 'tile_n' is 64 where roles share the work ('producer_registers=0': none do), found 32
+// TILE: error: schedule's 'tile_n' is 64 or 128 where roles share the work ('producer_registers=0': none do), found 32
 // BUDGET: error: schedule's 'producer_registers' must be a multiple of 8, found 20
 
 !t = tensor<?x?x?x64xbf16>

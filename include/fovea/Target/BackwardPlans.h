@@ -26,6 +26,8 @@ struct BackwardProblem {
   bool isPacked = false;
   /// Scores are modified: their derivatives need them.
   bool modifies = false;
+  /// Queries may see few of the keys.
+  bool isSparse = false;
   /// Sums have one order.
   bool isDeterministic = false;
   /// Kernels can tell which blocks of queries see a tile of keys, one by one.
@@ -36,6 +38,12 @@ struct BackwardProblem {
   int64_t getWidestHead() const { return std::max(headDim, valueHeadDim); }
   /// Columns of dK and dV together.
   int64_t getColumns() const { return headDim + valueHeadDim; }
+};
+
+/// What may be said of a backward pass's schedule; the rest is open.
+struct BackwardFields {
+  std::optional<int64_t> tileN, stages, keyStages, producerRegisters;
+  std::optional<plan::WorkSchedule> work;
 };
 
 /// The form of a backward pass, and the plans of its kernels.
@@ -50,18 +58,21 @@ struct BackwardPlans {
   bool sumsQueries = false;
   /// One kernel finds dK and dV.
   bool sharesKeyTiles = true;
-  /// Derivatives by scores stay in registers for dK's product.
-  bool keepsGradients = false;
+  /// Derivatives by scores stay in registers for dK's product; they are found
+  /// from weights as those were rounded for dV's.
+  bool keepsGradients = false, roundsWeights = false;
+  /// What queries have of their own is read before a block's products are
+  /// issued: behind those it would wait for their operands.
+  bool readsRowsFirst = false;
   /// dK and dV are summed by roles of their own, which read weights and
-  /// derivatives by scores from streams, and dQ's products take columns of the
-  /// keys where the scores' product reads them.
+  /// derivatives by scores from streams.
   bool sumsApart = false;
 };
 
 /// The plans for `problem`. `overrides` is "auto" or a list of the fields
-/// 'tile_n', 'stages' and 'producer_registers', which is 0 where one program is
-/// wanted of all warps. Fails with a diagnostic on other fields, and on what
-/// does not fit the problem or the target.
+/// 'tile_n', 'stages', 'key_stages', 'work' and 'producer_registers', which is
+/// 0 where one program is wanted of all warps. Fails with a diagnostic on other
+/// fields, and on what does not fit the problem or the target.
 mlir::FailureOr<BackwardPlans>
 chooseBackwardPlans(mlir::MLIRContext *context, const BackwardProblem &problem,
                     llvm::StringRef overrides,

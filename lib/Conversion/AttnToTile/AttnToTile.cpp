@@ -267,9 +267,16 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
       cluster;
   ArrayAttr constraints = describeConstraints(builder, op),
             contents = describeContents(builder, op);
-  // Where CTAs take item after item, as many as fit a multiprocessor do.
+  // Where CTAs take item after item, as many as fit a multiprocessor do. The
+  // loop says whether they do: of one that takes one item only those that many
+  // CTAs take would be done.
   IntegerAttr persistent;
-  if ((*chosen)->work != plan::WorkSchedule::Single)
+  WalkResult loops = kernel.walk([](tile::ForeachWorkOp loop) {
+    return loop.getSchedule() == plan::WorkSchedule::Single
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
+  });
+  if (loops.wasInterrupted())
     persistent = builder.getI64IntegerAttr((*chosen)->minBlocks);
   llvm::append_range(parameters, kb.scratch);
   builder.setInsertionPoint(kernel);

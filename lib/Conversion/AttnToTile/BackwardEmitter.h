@@ -43,9 +43,13 @@ struct BackwardPart {
   bool query = false, sums = false, storesDelta = false;
   /// dQ is summed in memory.
   bool addsQuery = false;
-  /// Then: derivatives by scores stay in registers for dK's product; dK and dV
-  /// are others', so that weights cross, too, and keys are there once.
-  bool keepsGradients = false, sumsApart = false;
+  /// Then: derivatives by scores stay in registers for dK's product; they are
+  /// found from rounded weights; dK and dV are others', so that weights cross,
+  /// too.
+  bool keepsGradients = false, roundsWeights = false, sumsApart = false;
+  /// What queries have of their own is read before products are issued, not
+  /// when it is needed.
+  bool readsRowsFirst = false;
 
   /// Its tiles are queries, or keys.
   bool hasQueryTiles() const { return kind != Keys; }
@@ -95,10 +99,9 @@ private:
     mlir::Value head, query, key;
     mlir::Value queries, outputGradients, exponents, delta;
     mlir::Value keys, values;
-    /// What dQ's products read: the keys, or so many of their columns, with the
-    /// first one's number where they are taken of all of them.
+    /// What dQ's products read of the keys: so many columns, from the first one
+    /// on where there are others.
     struct KeyPart {
-      mlir::Value keys;
       int64_t count;
       mlir::IntegerAttr first;
     };
@@ -152,14 +155,27 @@ private:
   /// Derivatives by scores before score_mod, rounded, of those by weights.
   mlir::FailureOr<mlir::Value> emitGradients(const ScoreBlock &block,
                                              const Weights &weights,
+                                             mlir::Value delta,
                                              mlir::Value byWeight);
   /// The pairs whose weight counts, of rows that exist: a tile of i1.
   mlir::Value emitCounted(const ScoreBlock &block, mlir::Value weight);
   /// What a tile of queries adds to the gradient by its head's sink.
   void addSinkGradient(const ScoreBlock &block);
   /// A product of what is by queries and what is by keys, as scores lie.
-  mlir::Value emitPairProduct(llvm::StringRef name, mlir::Value ofQueries,
-                              mlir::Value ofKeys);
+  struct PairOperands {
+    llvm::StringRef name;
+    mlir::Value queries, keys;
+  };
+  /// A value of each query: of scratch memory, or known already.
+  struct QueryValues {
+    llvm::StringRef name;
+    std::optional<unsigned> scratch;
+    mlir::Value values;
+  };
+  /// The product, and the values beside it.
+  std::pair<mlir::Value, mlir::Value>
+  emitPairProduct(const ScoreBlock &block, const PairOperands &of,
+                  const QueryValues &beside);
   mlir::FailureOr<mlir::Value> emitVisible(const ScoreBlock &block,
                                            mlir::Value exponent);
   /// Hides what `keep` does not keep, if `condition` holds.

@@ -83,6 +83,7 @@ LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
   problem.value = bool(op.getValueGradient());
   problem.sums = BackwardSums::areAsked(op);
   problem.modifies = !op.getScoreMod().empty() || op.getDropoutAttr();
+  problem.isSparse = op.isSparse();
   problem.isDeterministic = op.getDeterministic();
   problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
   problem.classifies = !op.getKvClassify().empty();
@@ -113,6 +114,8 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.value = findsValue;
     keys.addsQuery = plans.sumsQueries;
     keys.keepsGradients = plans.keepsGradients;
+    keys.roundsWeights = plans.roundsWeights;
+    keys.readsRowsFirst = plans.readsRowsFirst;
     keys.sumsApart = plans.sumsApart;
   };
   if (plans.sumsQueries) {

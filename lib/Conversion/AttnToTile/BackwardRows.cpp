@@ -119,20 +119,12 @@ void BackwardEmitter::loadKeys(ScoreBlock &block) {
   if (!part.addsQuery)
     return;
   if (headDim <= kPartColumns) {
-    block.keyParts = {{block.keys, headDim, IntegerAttr()}};
+    block.keyParts = {{headDim, IntegerAttr()}};
     return;
   }
   for (int64_t column = 0; column < headDim; column += kPartColumns) {
     int64_t columns = std::min(headDim - column, kPartColumns);
-    if (part.sumsApart)
-      block.keyParts.push_back(
-          {block.keys, columns, kb.builder.getI64IntegerAttr(column)});
-    else
-      block.keyParts.push_back(
-          {kb.loadHead(k, memoryBatch, keyHead, toKeyRow(block.key), column,
-                       count, columns, keyLimit,
-                       "kq." + std::to_string(column / kPartColumns)),
-           columns, IntegerAttr()});
+    block.keyParts.push_back({columns, kb.builder.getI64IntegerAttr(column)});
   }
 }
 

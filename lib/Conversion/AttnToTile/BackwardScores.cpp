@@ -152,25 +152,38 @@ Value BackwardEmitter::emitDropout(const ScoreBlock &block) {
       splatScore(kSteps / (kSteps - op.getDroppedShare())), splatScore(0.0));
 }
 
-Value BackwardEmitter::emitPairProduct(StringRef name, Value ofQueries,
-                                       Value ofKeys) {
+std::pair<Value, Value>
+BackwardEmitter::emitPairProduct(const ScoreBlock &block,
+                                 const PairOperands &of,
+                                 const QueryValues &beside) {
   bool areRows = part.hasQueryTiles();
-  return product(name, areRows ? ofQueries : ofKeys,
-                 areRows ? ofKeys : ofQueries, splatScore(0.0),
-                 /*transposeB=*/true);
+  auto multiply = [&] {
+    return product(of.name, areRows ? of.queries : of.keys,
+                   areRows ? of.keys : of.queries, splatScore(0.0),
+                   /*transposeB=*/true);
+  };
+  auto load = [&] {
+    return loadScratchValue(beside.scratch, block.head, block.query,
+                            beside.name);
+  };
+  if (!part.addsQuery)
+    return {multiply(), beside.values};
+  if (part.readsRowsFirst) {
+    Value values = load();
+    return {multiply(), values};
+  }
+  Value products = multiply();
+  return {products, load()};
 }
 
 FailureOr<BackwardEmitter::Weights>
 BackwardEmitter::emitWeights(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
   Weights result;
-  Value products = result.products =
-      emitPairProduct("s", block.queries, block.keys);
-  // What is on chip is read when it is needed.
-  Value exponents = block.exponents;
-  if (part.addsQuery)
-    exponents = loadScratchValue(scratch.exponents, block.head, block.query,
-                                 "exponents");
+  auto [products, exponents] =
+      emitPairProduct(block, {"s", block.queries, block.keys},
+                      {"exponents", scratch.exponents, block.exponents});
+  result.products = products;
   Value score = result.score = emitScore(products);
   bool isModified = !op.getScoreMod().empty();
   if (isModified) {
@@ -200,8 +213,7 @@ BackwardEmitter::emitWeights(const ScoreBlock &block) {
     kept = arith::MulFOp::create(b, loc, kept, result.factor);
   result.rounded = round(kept);
   // Where registers are short, half of them carry the weights.
-  if (part.addsQuery && !part.keepsGradients && !part.sumsApart &&
-      !result.factor)
+  if (part.roundsWeights && !result.factor)
     result.weight = arith::ExtFOp::create(b, loc, scoreType(b.getF32Type()),
                                           result.rounded);
   return result;
@@ -209,11 +221,8 @@ BackwardEmitter::emitWeights(const ScoreBlock &block) {
 
 FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
                                                 const Weights &weights,
-                                                Value byWeight) {
+                                                Value delta, Value byWeight) {
   OpBuilder &b = kb.builder;
-  Value delta = block.delta;
-  if (part.addsQuery)
-    delta = loadScratchValue(scratch.delta, block.head, block.query, "delta");
   if (weights.factor)
     byWeight = arith::MulFOp::create(b, loc, byWeight, weights.factor);
   Value gradient = arith::MulFOp::create(

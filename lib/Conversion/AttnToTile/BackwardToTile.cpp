@@ -68,6 +68,7 @@ void BackwardEmitter::emitBatchEntry() {
   OpBuilder &b = kb.builder;
   bool ofQueries = part.hasQueryTiles();
   KernelBuilder::WorkOrder order;
+  order.schedule = plan->work;
   // Masks that look back give the first keys the most queries.
   order.firstTilesFirst = !ofQueries;
   if (!ofQueries && (!op.getMaskMod().empty() || op.hasBlocks()))
@@ -366,9 +367,11 @@ LogicalResult BackwardEmitter::emitQueryTile() {
         FailureOr<Weights> weights = emitWeights(block);
         if (failed(weights))
           return failure();
-        FailureOr<Value> gradients = emitGradients(
-            block, *weights,
-            emitPairProduct("dp", block.outputGradients, block.values));
+        auto [byWeight, delta] =
+            emitPairProduct(block, {"dp", block.outputGradients, block.values},
+                            {"delta", scratch.delta, block.delta});
+        FailureOr<Value> gradients =
+            emitGradients(block, *weights, delta, byWeight);
         if (failed(gradients))
           return failure();
         if (!part.query)
@@ -419,8 +422,8 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
     if (getColumns() != kPartRows)
       firstRow = b.getI64IntegerAttr(index / across * kPartRows);
     found.push_back(tile::DotOp::create(
-        b, loc, gradients, columns.keys,
-        kb.splat(kPartRows, columns.count, 0.0), /*transposeA=*/true,
+        b, loc, gradients, block.keys, kb.splat(kPartRows, columns.count, 0.0),
+        /*transposeA=*/true,
         /*transposeB=*/false, b.getStringAttr("dq." + std::to_string(index)),
         firstRow, columns.first));
     // Where registers hold two parts, one is added while the next one is found.
@@ -446,16 +449,18 @@ BackwardEmitter::emitBlockOfKeyTile(const ScoreBlock &block,
     rounded = tile::StreamOp::create(kb.builder, loc, rounded,
                                      kb.builder.getStringAttr("p"));
   bool needsGradients = part.key || part.addsQuery;
-  Value byWeight;
+  Value delta, byWeight;
   if (needsGradients)
-    byWeight = emitPairProduct("dp", block.outputGradients, block.values);
+    std::tie(byWeight, delta) =
+        emitPairProduct(block, {"dp", block.outputGradients, block.values},
+                        {"delta", scratch.delta, block.delta});
   SmallVector<Value> next;
   if (part.value)
     next.push_back(product("dv", rounded, block.outputGradients, carried[0],
                            /*transposeB=*/false));
   if (!needsGradients)
     return next;
-  FailureOr<Value> gradients = emitGradients(block, *weights, byWeight);
+  FailureOr<Value> gradients = emitGradients(block, *weights, delta, byWeight);
   if (failed(gradients))
     return failure();
   // Another role's product reads them transposed; dK's, where registers are

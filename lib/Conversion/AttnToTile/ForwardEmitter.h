@@ -52,8 +52,6 @@ private:
   bool isUneven() {
     return picksBlocks() || !op.getSequence().getKeyPlaces().fillTensors();
   }
-  /// Whether rows may see few of the keys, whatever the sequence's length.
-  bool isSparse();
   /// Whether blocks of a range can be told apart. One query's blocks are
   /// cheaper visited than asked about.
   bool classifies() { return !kb.packedHeads && !op.getKvClassify().empty(); }

@@ -67,17 +67,9 @@ static int64_t countKeyBits(Region &region, unsigned captures) {
   return bits;
 }
 
-bool ForwardEmitter::isSparse() {
-  if (op.hasBlocks() || !op.getKvClassify().empty())
-    return true;
-  Region &bounds = op.getKvBounds();
-  return !bounds.empty() &&
-         !matchPattern(bounds.front().getTerminator()->getOperand(0), m_Zero());
-}
-
 bool ForwardEmitter::computesBoundsFromCaptures() {
   // Where rows see few keys there are fewer warp groups, with registers for it.
-  if (op.getKvBounds().empty() || isSparse())
+  if (op.getKvBounds().empty() || op.isSparse())
     return false;
   Block &block = op.getKvBounds().front();
   llvm::DenseSet<Value> derived;
@@ -106,7 +98,7 @@ ScheduleProblem ForwardEmitter::makeProblem(const ScoreBoxes &boxes) {
   problem.scoreBits = boxes.bits;
   problem.rows = kb.packedHeads.getRows();
   problem.classifies = classifies();
-  problem.sparse = isSparse();
+  problem.sparse = op.isSparse();
   problem.keyBits = countKeyBits(op.getScoreMod(), op.getCaptures().size()) +
                     countKeyBits(op.getMaskMod(), op.getCaptures().size());
   problem.blocksByCaptures =

@@ -224,7 +224,8 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
   auto converted = warp::DotOp::create(
       builder, dot.getLoc(), left, right, dot.getAcc(), /*ones=*/Value(),
       dot.getTransposeA(), dot.getTransposeB(),
-      /*async=*/false, dot.getNameAttr(), dot.getFirstRowAttr(), dot.getFirstColumnAttr());
+      /*async=*/false, dot.getNameAttr(), dot.getFirstRowAttr(),
+      dot.getFirstColumnAttr());
   dot.replaceAllUsesWith(converted.getResult());
   dot.erase();
   return success();
@@ -301,8 +302,7 @@ LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
       b, loc, product.getA(), right, acc, getOnes(loc, rightType, more),
       /*transposeA=*/false,
       /*transposeB=*/false, /*async=*/false, product.getNameAttr(),
-      /*firstRow=*/IntegerAttr(),
-      product.getFirstColumnAttr());
+      /*firstRow=*/IntegerAttr(), product.getFirstColumnAttr());
   auto replace = [&](tile::DotOp dot, int64_t from) {
     b.setInsertionPoint(dot);
     Value part = warp::ExtractColumnsOp::create(

@@ -108,17 +108,17 @@ Value BoxAccess::emitFragmentRow(int64_t offset) {
   constexpr int64_t kRows = tile::BoxDims::kFragmentRows;
   auto constant = [&](int64_t value) { return emitI64(b, loc, value); };
   Value row = arith::AddIOp::create(b, loc, start[dims.row], base[0]);
-  bool isApart = offset % kRows == 0 ||
-                 (tile::BoxDims::holdsChunks(offsets[0]) &&
-                  tile::BoxDims::holdsPairs(offsets[1]));
+  bool isApart =
+      offset % kRows == 0 || (tile::BoxDims::holdsChunks(offsets[0]) &&
+                              tile::BoxDims::holdsPairs(offsets[1]));
   if (!isApart)
     row = arith::AddIOp::create(b, loc, row, constant(offset));
   Value inBlock = arith::AndIOp::create(b, loc, row, constant(kRows - 1));
   Value block = arith::SubIOp::create(b, loc, row, inBlock);
   int64_t known = 0;
   if (isApart) {
-    block = arith::AddIOp::create(b, loc, block,
-                                  constant(offset / kRows * kRows));
+    block =
+        arith::AddIOp::create(b, loc, block, constant(offset / kRows * kRows));
     known = tile::BoxDims::getFragmentRowPlace(offset % kRows);
   }
   Value place = arith::AddIOp::create(

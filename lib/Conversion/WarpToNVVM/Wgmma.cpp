@@ -28,6 +28,8 @@ static constexpr int64_t kPartColumns = 64;
 // needs beside its accumulators, or ptxas refuses it (C7602), whatever budget
 // the role has.
 static constexpr int64_t kBesideAccumulators = 32;
+// Values that work stays above a wait by, where it pays to join their signs.
+static constexpr size_t kManyAbove = 16;
 // What wgmma.wait_group counts to.
 static constexpr int64_t kMostInFlight = 7;
 static constexpr int64_t kElementBytes = 2;
@@ -571,13 +573,26 @@ void DotWaitLowering::emitKeepAbove(OpBuilder &b, Location loc,
     llvm::append_range(operands, toElements(b, loc, tile));
   if (operands.empty())
     return;
-  std::string text = "{\n\t.reg .pred p;\n\t"
-                     "setp.lt.f32 p, $0, 0f00000000;\n\t";
+  std::string text = "{\n\t.reg .pred p;\n\t";
   std::string constraints;
-  for (size_t index = 1; index < operands.size(); ++index)
-    text +=
-        "setp.lt.or.f32 p, $" + std::to_string(index) + ", 0f00000000, p;\n\t";
-  append(constraints, "f", operands.size());
+  if (operands.size() < kManyAbove) {
+    text += "setp.lt.f32 p, $0, 0f00000000;\n\t";
+    for (size_t index = 1; index < operands.size(); ++index)
+      text += "setp.lt.or.f32 p, $" + std::to_string(index) +
+              ", 0f00000000, p;\n\t";
+    append(constraints, "f", operands.size());
+  } else {
+    // Signs of two more are added by one instruction.
+    for (Value &operand : operands)
+      operand = LLVM::BitcastOp::create(b, loc, b.getI32Type(), operand);
+    text += ".reg .b32 s;\n\tmov.b32 s, $0;\n\t";
+    for (size_t index = 1; index < operands.size(); index += 2)
+      text += "lop3.b32 s, s, $" + std::to_string(index) + ", $" +
+              std::to_string(std::min(index + 1, operands.size() - 1)) +
+              ", 0xFE;\n\t";
+    text += "setp.lt.s32 p, s, 0;\n\t";
+    append(constraints, "r", operands.size());
+  }
   text += "@p st.volatile.shared.u32 [$" + std::to_string(operands.size()) +
           "], 0;\n\t}";
   // The last bytes of shared memory are nobody's.

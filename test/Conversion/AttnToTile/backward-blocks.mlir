@@ -18,7 +18,8 @@
 // ROLES: %[[EMPTY:.*]] = arith.cmpi eq, %{{.*}}, %c0
 // ROLES: arith.select %[[EMPTY]], %{{.*}}, %c0{{.*}} : index
 // ROLES: arith.select %[[EMPTY]], %c0{{.*}}, %{{.*}} : index
-// CHECK: tile.for_blocks blocks %{{.*}} masked(%{{.*}}) step 64
+// TWO: tile.for_blocks blocks %{{.*}} masked(%{{.*}}) step 64
+// ROLES: tile.for_blocks blocks %{{.*}} masked(%{{.*}}) step 128
 // CHECK: visit(%[[N:.*]]: index) {
 // CHECK: memref.load %{{.*}} : memref<1x1x?x?xi32>
 // CHECK: tile.is_partial %[[N]]

@@ -50,7 +50,7 @@
 // RUN: not fovea-compile %t.mlir --target=sm_90a --schedule=tile_m=128 2>&1 | FileCheck %s --check-prefix=ROWS
 // BUDGET: error: schedule's 'producer_registers' is 72, which leaves 120 registers to who computes scores, of at least 128
 // MEMORY: error: kernel needs {{[0-9]+}} bytes of shared memory, 'sm_90a' has 232448
-// ROWS: error: schedules of gradients have the fields 'tile_n', 'stages' and 'producer_registers', found 'tile_m', which no kernel has as 128
+// ROWS: error: schedules of gradients have the fields 'tile_n', 'stages', 'key_stages', 'work' and 'producer_registers', found 'tile_m', which no kernel has as 128
 
 !t = tensor<?x?x?x256xbf16>
 !w = tensor<?x?x?x192xbf16>

@@ -10,6 +10,8 @@
 
 #include "CapturedSizes.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -29,6 +31,14 @@ int64_t fovea::attn::detail::getDroppedShare(AttentionOpInterface op) {
   return dropout ? std::lround(dropout.getValueAsDouble() *
                                AttentionOpInterface::kDropoutSteps)
                  : 0;
+}
+
+bool fovea::attn::detail::isSparse(AttentionOpInterface op) {
+  if (op.hasBlocks() || !op.getKvClassify().empty())
+    return true;
+  Region &bounds = op.getKvBounds();
+  return !bounds.empty() &&
+         !matchPattern(bounds.front().getTerminator()->getOperand(0), m_Zero());
 }
 
 //===----------------------------------------------------------------------===//

@@ -286,8 +286,7 @@ BoxDims::groupFragments(ArrayRef<int64_t> rows, ArrayRef<int64_t> columns,
       return std::pair(row, place);
     return std::pair(row / kFragmentRows, place + getFragmentRowPlace(row));
   };
-  bool areApart =
-      holdsPairs(columns) && (isVector() || holdsChunks(rows));
+  bool areApart = holdsPairs(columns) && (isVector() || holdsChunks(rows));
   auto order = llvm::to_vector(llvm::seq<unsigned>(rows.size()));
   llvm::stable_sort(order, [&](unsigned left, unsigned right) {
     return getPlace(left) < getPlace(right);
@@ -295,8 +294,8 @@ BoxDims::groupFragments(ArrayRef<int64_t> rows, ArrayRef<int64_t> columns,
   SmallVector<SmallVector<unsigned, 4>> groups;
   for (unsigned index : order) {
     auto [row, column] = getPlace(index);
-    bool goesOn = areApart && !groups.empty() &&
-                  groups.back().size() < most && column % most != 0;
+    bool goesOn = areApart && !groups.empty() && groups.back().size() < most &&
+                  column % most != 0;
     if (goesOn) {
       auto [lastRow, lastColumn] = getPlace(groups.back().back());
       goesOn = row == lastRow && column == lastColumn + 1;

@@ -85,10 +85,10 @@ static void carryPending(scf::ForOp loop, DotOp dot) {
   sum.setType(acc.getType());
 
   b.setInsertionPoint(dot);
-  auto issued =
-      DotOp::create(b, loc, dot.getA(), dot.getB(), acc, dot.getOnes(),
-                    dot.getTransposeA(), dot.getTransposeB(), /*async=*/true,
-                    dot.getNameAttr(), dot.getFirstRowAttr(), dot.getFirstColumnAttr());
+  auto issued = DotOp::create(
+      b, loc, dot.getA(), dot.getB(), acc, dot.getOnes(), dot.getTransposeA(),
+      dot.getTransposeB(), /*async=*/true, dot.getNameAttr(),
+      dot.getFirstRowAttr(), dot.getFirstColumnAttr());
   AwaitReadsOp::create(b, loc, issued.getResult());
   dot.getResult().replaceAllUsesWith(issued.getResult());
   dot.erase();

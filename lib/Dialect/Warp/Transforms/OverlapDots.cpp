@@ -47,10 +47,11 @@ static SmallVector<Dot> getAhead(scf::ForOp loop, plan::KernelAttr plan) {
 /// Issue and wait instead of a synchronous dot.
 static DotWaitOp makeAsync(DotOp dot) {
   OpBuilder b(dot);
-  auto issued = DotOp::create(
-      b, dot.getLoc(), dot.getA(), dot.getB(), dot.getAcc(), dot.getOnes(),
-      dot.getTransposeA(), dot.getTransposeB(),
-      /*async=*/true, dot.getNameAttr(), dot.getFirstRowAttr(), dot.getFirstColumnAttr());
+  auto issued =
+      DotOp::create(b, dot.getLoc(), dot.getA(), dot.getB(), dot.getAcc(),
+                    dot.getOnes(), dot.getTransposeA(), dot.getTransposeB(),
+                    /*async=*/true, dot.getNameAttr(), dot.getFirstRowAttr(),
+                    dot.getFirstColumnAttr());
   auto wait = DotWaitOp::create(b, dot.getLoc(), issued.getResult(),
                                 ValueRange(), ValueRange());
   dot.getResult().replaceAllUsesWith(wait.getResult());
@@ -65,7 +66,8 @@ static void makeSync(DotWaitOp wait) {
   auto dot = DotOp::create(
       b, issued.getLoc(), issued.getA(), issued.getB(), issued.getAcc(),
       issued.getOnes(), issued.getTransposeA(), issued.getTransposeB(),
-      /*async=*/false, issued.getNameAttr(), issued.getFirstRowAttr(), issued.getFirstColumnAttr());
+      /*async=*/false, issued.getNameAttr(), issued.getFirstRowAttr(),
+      issued.getFirstColumnAttr());
   wait.getResult().replaceAllUsesWith(dot.getResult());
   wait.erase();
   issued.erase();

@@ -40,8 +40,9 @@ public:
   /// Finds the weights that are rounded above `wait`.
   static std::optional<RoundedWeights> find(DotWaitOp wait);
 
-  /// Rounds below the wait; all exponentials stay above it.
-  void holdAll();
+  /// Rounds below the wait; all exponentials stay above it, each of them or
+  /// what stands for them.
+  void holdAll(bool each);
   /// As above for `columns` columns; the others' exponentials go to the end of
   /// the block. False, and nothing changed, where the weights have other uses.
   bool split(int64_t columns);
@@ -127,12 +128,14 @@ DotWaitOp RoundedWeights::replaceWait(Value above, Value held) {
   return wait = result;
 }
 
-void RoundedWeights::holdAll() {
+void RoundedWeights::holdAll(bool each) {
   OpBuilder b(wait);
   tile::ReduceOp sum = findSum();
   bool isAbove =
       sum && sum->getBlock() == wait->getBlock() && sum->isBeforeInBlock(wait);
-  Value above = getAbove(b, weights(), isAbove ? sum.getResult() : Value());
+  Value above =
+      each ? weights()
+           : getAbove(b, weights(), isAbove ? sum.getResult() : Value());
   DotWaitOp next = replaceWait(above, weights());
   round.getInMutable().assign(next.getHeldResults().front());
   round->moveAfter(next);
@@ -261,8 +264,9 @@ void SplitSoftmaxPass::runOnKernel() {
       continue;
     ++numSplit;
     int64_t all = weights->getNumColumns();
-    int64_t above = abi.getPlan().getDot(weights->getDotName()).operandAbove;
-    int64_t columns = all * above / 100 / kStepColumns * kStepColumns;
+    plan::DotPlan dot = abi.getPlan().getDot(weights->getDotName());
+    int64_t columns =
+        all * dot.operandAbove / 100 / kStepColumns * kStepColumns;
     // At the end of a tile the product's wait is followed by its store: all
     // exponentials run before.
     bool inLoop = isa<scf::ForOp>(wait->getParentOp());
@@ -272,7 +276,7 @@ void SplitSoftmaxPass::runOnKernel() {
     }
     if (inLoop)
       missed = wait->getParentOp();
-    weights->holdAll();
+    weights->holdAll(dot.isEachAbove);
   }
   if (parted != 0)
     reportDone(getOperation(), abi, "softmax_part", "Blocks", parted);

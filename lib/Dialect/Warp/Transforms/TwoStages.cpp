@@ -237,8 +237,10 @@ void TwoStages::findChain() {
   for (Operation &op : *loop.getBody())
     if (isa<ConsumerReleaseOp>(op))
       behind.insert(&op);
+  // What is read on chip ahead of the first product stays ahead of it.
   for (Operation &op : *loop.getBody())
-    if (isa<tile::LoadOp>(op))
+    if (isa<tile::LoadOp>(op) ||
+        (isa<LocalLoadOp>(op) && op.isBeforeInBlock(late.front())))
       addLead(&op);
   for (DotOp dot : late)
     if (!isChained(dot))

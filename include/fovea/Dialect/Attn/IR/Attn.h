@@ -73,6 +73,7 @@ class AttentionOpInterface;
 namespace detail {
 std::optional<double> getConstantScale(AttentionOpInterface op);
 int64_t getDroppedShare(AttentionOpInterface op);
+bool isSparse(AttentionOpInterface op);
 llvm::StringRef getBlockListName(unsigned index);
 llvm::SmallVector<std::string> getBlockListDims(AttentionOpInterface op,
                                                 unsigned index);

@@ -188,6 +188,9 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
           $_op.getCaptureNumbers();
       return numbers ? (*numbers)[index] : index;
     }
+    /// Whether queries may see few of the keys, however many there are: blocks
+    /// are listed or told apart, or keys bounded from below.
+    bool isSparse() { return ::fovea::attn::detail::isSparse($_op); }
     bool hasBlocks() { return !$_op.getBlockLists().empty(); }
     bool hasFullBlocks() { return $_op.getBlockLists().size() == 4; }
     /// Queries and keys of a listed block; only with such lists.

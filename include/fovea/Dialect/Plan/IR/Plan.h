@@ -77,6 +77,8 @@ struct DotPlan {
   /// Per cent of a register operand's columns that are computed before the wait
   /// for the dot that reads the one before it.
   int64_t operandAbove = 100;
+  /// Each element of those is, not only what stands for them.
+  bool isEachAbove = false;
   /// Per cent of the exponentials in a register operand that are polynomials.
   int64_t operandByFma = 0;
 
@@ -87,6 +89,7 @@ struct DotPlan {
                       Field{"adds_to_summand", &DotPlan::addsToSummand},
                       Field{"in_flight", &DotPlan::inFlight},
                       Field{"operand_above", &DotPlan::operandAbove, 1, 100},
+                      Field{"each_above", &DotPlan::isEachAbove},
                       Field{"operand_by_fma", &DotPlan::operandByFma, 0, 100});
   }
 };

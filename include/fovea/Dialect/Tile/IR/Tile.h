@@ -91,10 +91,10 @@ struct BoxDims {
   /// the other.
   int64_t getFragmentPlace(int64_t c) const {
     int64_t pair = (c >> 1 & 3) * 4 + (c & 1);
-    return isVector() ? c / kFragmentElements * kFragmentElements +
-                            (c >> 3 & 1) * 2 + pair
-                      : c / kFragmentColumns * kFragmentColumns * kFragmentRows +
-                            pair;
+    return isVector()
+               ? c / kFragmentElements * kFragmentElements + (c >> 3 & 1) * 2 +
+                     pair
+               : c / kFragmentColumns * kFragmentColumns * kFragmentRows + pair;
   }
   /// Where row `r` lies in its fragments.
   static int64_t getFragmentRowPlace(int64_t r) {

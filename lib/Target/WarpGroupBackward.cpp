@@ -288,6 +288,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.keepsGradients = !plans.sumsApart && areFew;
   plans.roundsWeights = !plans.sumsApart && !areFew;
   // Beside what score_mods keep they would be spilled.
-  plans.readsRowsFirst = !problem.modifies;
+  plans.exponentsFirst = !problem.modifies;
+  plans.deltaFirst =
+      !problem.modifies || problem.getColumns() <= kMostColumnsBesideGradients;
   return plans;
 }

@@ -61,9 +61,9 @@ struct BackwardPlans {
   /// Derivatives by scores stay in registers for dK's product; they are found
   /// from weights as those were rounded for dV's.
   bool keepsGradients = false, roundsWeights = false;
-  /// What queries have of their own is read before a block's products are
-  /// issued: behind those it would wait for their operands.
-  bool readsRowsFirst = false;
+  /// What queries add to exponents, and their D, are read before the products
+  /// beside them are issued: behind those they would wait for their operands.
+  bool exponentsFirst = false, deltaFirst = false;
   /// dK and dV are summed by roles of their own, which read weights and
   /// derivatives by scores from streams.
   bool sumsApart = false;

@@ -47,9 +47,9 @@ struct BackwardPart {
   /// found from rounded weights; dK and dV are others', so that weights cross,
   /// too.
   bool keepsGradients = false, roundsWeights = false, sumsApart = false;
-  /// What queries have of their own is read before products are issued, not
-  /// when it is needed.
-  bool readsRowsFirst = false;
+  /// What queries have of their own is read before the products beside it are
+  /// issued, not when it is needed.
+  bool exponentsFirst = false, deltaFirst = false;
 
   /// Its tiles are queries, or keys.
   bool hasQueryTiles() const { return kind != Keys; }
@@ -171,6 +171,7 @@ private:
     llvm::StringRef name;
     std::optional<unsigned> scratch;
     mlir::Value values;
+    bool isFirst;
   };
   /// The product, and the values beside it.
   std::pair<mlir::Value, mlir::Value>

@@ -115,7 +115,8 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.addsQuery = plans.sumsQueries;
     keys.keepsGradients = plans.keepsGradients;
     keys.roundsWeights = plans.roundsWeights;
-    keys.readsRowsFirst = plans.readsRowsFirst;
+    keys.exponentsFirst = plans.exponentsFirst;
+    keys.deltaFirst = plans.deltaFirst;
     keys.sumsApart = plans.sumsApart;
   };
   if (plans.sumsQueries) {

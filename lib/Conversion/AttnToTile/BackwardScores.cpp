@@ -168,7 +168,7 @@ BackwardEmitter::emitPairProduct(const ScoreBlock &block,
   };
   if (!part.addsQuery)
     return {multiply(), beside.values};
-  if (part.readsRowsFirst) {
+  if (beside.isFirst) {
     Value values = load();
     return {multiply(), values};
   }
@@ -180,9 +180,9 @@ FailureOr<BackwardEmitter::Weights>
 BackwardEmitter::emitWeights(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
   Weights result;
-  auto [products, exponents] =
-      emitPairProduct(block, {"s", block.queries, block.keys},
-                      {"exponents", scratch.exponents, block.exponents});
+  auto [products, exponents] = emitPairProduct(
+      block, {"s", block.queries, block.keys},
+      {"exponents", scratch.exponents, block.exponents, part.exponentsFirst});
   result.products = products;
   Value score = result.score = emitScore(products);
   bool isModified = !op.getScoreMod().empty();

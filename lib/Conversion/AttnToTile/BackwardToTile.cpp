@@ -367,9 +367,9 @@ LogicalResult BackwardEmitter::emitQueryTile() {
         FailureOr<Weights> weights = emitWeights(block);
         if (failed(weights))
           return failure();
-        auto [byWeight, delta] =
-            emitPairProduct(block, {"dp", block.outputGradients, block.values},
-                            {"delta", scratch.delta, block.delta});
+        auto [byWeight, delta] = emitPairProduct(
+            block, {"dp", block.outputGradients, block.values},
+            {"delta", scratch.delta, block.delta, part.deltaFirst});
         FailureOr<Value> gradients =
             emitGradients(block, *weights, delta, byWeight);
         if (failed(gradients))
@@ -453,7 +453,7 @@ BackwardEmitter::emitBlockOfKeyTile(const ScoreBlock &block,
   if (needsGradients)
     std::tie(byWeight, delta) =
         emitPairProduct(block, {"dp", block.outputGradients, block.values},
-                        {"delta", scratch.delta, block.delta});
+                        {"delta", scratch.delta, block.delta, part.deltaFirst});
   SmallVector<Value> next;
   if (part.value)
     next.push_back(product("dv", rounded, block.outputGradients, carried[0],

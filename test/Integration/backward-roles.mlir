@@ -13,6 +13,16 @@
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=24,tile_n=32 2>&1 | FileCheck %s --check-prefix=TILE
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=20 2>&1 | FileCheck %s --check-prefix=BUDGET
 
+// All of the next block's weights are computed before the wait: the sign of each would be seen.
+// RUN: fovea-compile %s --kernel=dense --target=sm_90a | FileCheck %s --check-prefix=ABOVE
+// ABOVE: lop3.b32 s, s, %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, 0xFE;
+// ABOVE: @p st.volatile.shared.u32
+// CTAs go on from tile to tile, and heads share keys: more tiles than a chip has CTAs, by each way to deal them out.
+// RUN: fovea-run %s --entry=dense --random=2 --dims=B=2,Hq=4,Hkv=2,Sq=10,Skv=4500 --check --target=sm_90a --level=ptx | FileCheck %s --check-prefix=NUMBERS
+// RUN: fovea-run %s --entry=dense --random=2 --dims=B=2,Hq=6,Hkv=3,Sq=70,Skv=390 --check --target=sm_90a --level=warp --schedule=work=static | FileCheck %s --check-prefix=NUMBERS
+// RUN: fovea-run %s --entry=dense --random=2 --dims=B=2,Hq=4,Hkv=2,Sq=10,Skv=4500 --check --target=sm_90a --level=ptx --schedule=work=static,key_stages=1 | FileCheck %s --check-prefix=NUMBERS
+// RUN: fovea-run %s --entry=dense --random=2 --dims=B=2,Hq=6,Hkv=3,Sq=70,Skv=390 --check --target=sm_90a --level=ptx --schedule=work=single,tile_n=64 | FileCheck %s --check-prefix=NUMBERS
+
 // NUMBERS: dq {{.*}} passed
 // NUMBERS-NEXT: dk {{.*}} passed
 // NUMBERS-NEXT: dv {{.*}} passed

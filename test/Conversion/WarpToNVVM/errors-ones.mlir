@@ -181,3 +181,35 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+#acc = #warp.wgmma<groups = 1>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!w = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
+!o = memref<?x256xf32, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 64, warps = 16, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x256xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(512) shared_memory(65552)
+  gpu.func @f(%o: !o) kernel {
+    %ba = warp.alloc offset(0) : !a
+    %bw = warp.alloc offset(8192) : !w
+    warp.specialize captures(%ba, %bw, %o : !a, !w, !o)
+      role @load warps(12) regs(24) {
+      ^bb0(%a: !a, %w: !w, %o0: !o):
+        warp.return
+      }
+      role @compute warps(4) regs(240) {
+      ^bb0(%a: !a, %w: !w, %o0: !o):
+        %c0 = arith.constant 0 : index
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32, #acc>
+        // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+        // expected-error@+1 {{wgmma takes rows from a whole panel of 64 on, found 32}}
+        %d = warp.dot %w, %a, %zero transpose_a rows(32) : !w, !a, tensor<64x64xf32, #acc>
+        warp.return
+      }
+    gpu.return
+  }
+}

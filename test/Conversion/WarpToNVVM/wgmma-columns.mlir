@@ -4,6 +4,10 @@
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {$0, $1,
 // CHECK-SAME: add.s64 a, $64, 128;\0A\09add.s64 b, $65, 1152;\0A\09wgmma.mma_async
 
+// Rows from 64 on of a transposed first operand are its second panel: 8192 bytes, 512 units, further.
+// CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, $1,
+// CHECK-SAME: add.s64 a, $32, 640;\0A\09add.s64 b, $33, 128;
+
 // 16 warps are launched with 128 registers a thread, whatever the role's budget: ptxas takes no
 // instruction with 256 columns there (C7602). Two have 128 each, with one fence and one commit.
 // CHECK: wgmma.fence.sync.aligned;
@@ -18,6 +22,7 @@
 #acc = #warp.wgmma<groups = 1>
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !b = memref<64x256xbf16, #warp.shared<row_bytes = 128>>
+!w = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
 !o = memref<?x256xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 64, warps = 16, stages = 1>)
@@ -27,18 +32,22 @@ gpu.module @m {
   gpu.func @f(%o: !o) kernel {
     %ba = warp.alloc offset(0) : !a
     %bb = warp.alloc offset(8192) : !b
-    warp.specialize captures(%ba, %bb, %o : !a, !b, !o)
+    %bw = warp.alloc offset(40960) : !w
+    warp.specialize captures(%ba, %bb, %bw, %o : !a, !b, !w, !o)
       role @load warps(12) regs(24) {
-      ^bb0(%a: !a, %b: !b, %o0: !o):
+      ^bb0(%a: !a, %b: !b, %w: !w, %o0: !o):
         warp.return
       }
       role @compute warps(4) regs(240) {
-      ^bb0(%a: !a, %b: !b, %o0: !o):
+      ^bb0(%a: !a, %b: !b, %w: !w, %o0: !o):
         %c0 = arith.constant 0 : index
         %zero = arith.constant dense<0.0> : tensor<64x128xf32, #acc>
+        %narrow = arith.constant dense<0.0> : tensor<64x64xf32, #acc>
         %wide = arith.constant dense<0.0> : tensor<64x256xf32, #acc>
         %d = warp.dot %a, %b, %zero transpose_a columns(128) : !a, !b, tensor<64x128xf32, #acc>
         tile.store %d, %o0[%c0, %c0] dims [0, 1] : tensor<64x128xf32, #acc>, !o
+        %rows = warp.dot %w, %a, %narrow transpose_a rows(64) : !w, !a, tensor<64x64xf32, #acc>
+        tile.store %rows, %o0[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !o
         %e = warp.dot %a, %b, %wide : !a, !b, tensor<64x256xf32, #acc>
         tile.store %e, %o0[%c0, %c0] dims [0, 1] : tensor<64x256xf32, #acc>, !o
         warp.return

@@ -376,6 +376,22 @@ func.func @dot_columns_far(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf1
 
 // -----
 
+func.func @dot_rows(%a: tensor<16x64xf16, #tile.reg>, %b: tensor<16x32xf16, #tile.reg>, %c: tensor<32x32xf32, #tile.reg>) {
+  // expected-error@+1 {{takes 32 rows from 48 on of 'tensor<16x64xf16, #tile.reg>'}}
+  %d = tile.dot %a, %b, %c transpose_a rows(48) : tensor<16x64xf16, #tile.reg>, tensor<16x32xf16, #tile.reg>, tensor<32x32xf32, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @dot_rows_as_they_are(%a: tensor<64x16xf16, #tile.reg>, %b: tensor<16x32xf16, #tile.reg>, %c: tensor<32x32xf32, #tile.reg>) {
+  // expected-error@+1 {{takes rows of a first operand that is transposed}}
+  %d = tile.dot %a, %b, %c rows(0) : tensor<64x16xf16, #tile.reg>, tensor<16x32xf16, #tile.reg>, tensor<32x32xf32, #tile.reg>
+  return
+}
+
+// -----
+
 func.func @dot_columns_transposed(%a: tensor<16x64xf16, #tile.reg>, %b: tensor<64x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
   // expected-error@+1 {{takes columns of a second operand that is not transposed}}
   %d = tile.dot %a, %b, %c transpose_b columns(0) : tensor<16x64xf16, #tile.reg>, tensor<64x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>

@@ -49,6 +49,8 @@ gpu.module @kernels {
     // CHECK: tile.dot %{{.*}}, %[[KEYS]], %[[H]] columns(48) :
     %s16 = arith.truncf %s : tensor<16x16xf32, #tile.reg> to tensor<16x16xbf16, #tile.reg>
     %part = tile.dot %s16, %k, %h columns(48) : tensor<16x16xbf16, #tile.reg>, tensor<16x64xbf16, #tile.reg>, tensor<16x16xf32, #tile.reg>
+    // CHECK: tile.dot %[[KEYS]], %[[KEYS]], %{{.*}} transpose_a rows(32) columns(48) :
+    %rows = tile.dot %k, %k, %h transpose_a rows(32) columns(48) : tensor<16x64xbf16, #tile.reg>, tensor<16x64xbf16, #tile.reg>, tensor<16x16xf32, #tile.reg>
     // CHECK: tile.reduce max dim 1 %[[S]] : tensor<16x16xf32, #tile.reg> to tensor<16x1xf32, #tile.reg>
     %m = tile.reduce max dim 1 %s : tensor<16x16xf32, #tile.reg> to !row
     // CHECK: tile.reduce add dim 1 %[[S]] : tensor<16x16xf32, #tile.reg> to tensor<16x8xf32, #tile.reg>

@@ -1,4 +1,4 @@
-// A product of some columns of its second operand.
+// A product of some rows of its first operand, or some columns of its second.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics | FileCheck %s
 
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
@@ -42,5 +42,40 @@ func.func @ones(%a: !a, %acc: !acc) {
   %ones = warp.ones : !ones
   // expected-error @+1 {{has ones behind all columns of the second operand}}
   %r = warp.dot %a, %a, %acc columns(0) ones(%ones : !ones) : !a, !a, !acc
+  return
+}
+
+// -----
+
+!a = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
+!b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!acc = tensor<64x64xf32, #tile.reg>
+// CHECK-LABEL: @rows
+func.func @rows(%a: !a, %b: !b, %acc: !acc) -> !acc {
+  // CHECK: warp.dot async "r" %{{.*}}, %{{.*}}, %{{.*}} transpose_a rows(64) :
+  %p = warp.dot async "r" %a, %b, %acc transpose_a rows(64) : !a, !b, !acc
+  %r = warp.dot_wait %p : !warp.pending<!acc>
+  return %r : !acc
+}
+
+// -----
+
+!a = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
+!b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!acc = tensor<64x64xf32, #tile.reg>
+func.func @last_rows(%a: !a, %b: !b, %acc: !acc) {
+  // expected-error @+1 {{takes 64 rows from 96 on of 'memref<64x128xbf16, #warp.shared<row_bytes = 128>>'}}
+  %r = warp.dot %a, %b, %acc transpose_a rows(96) : !a, !b, !acc
+  return
+}
+
+// -----
+
+!a = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+!b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!acc = tensor<64x64xf32, #tile.reg>
+func.func @rows_as_they_are(%a: !a, %b: !b, %acc: !acc) {
+  // expected-error @+1 {{takes rows of a first operand that is transposed}}
+  %r = warp.dot %a, %b, %acc rows(64) : !a, !b, !acc
   return
 }

@@ -16,7 +16,7 @@ static constexpr StringRef kRolesWord = "producer_registers";
 
 static bool isOpen(StringRef word) {
   return word == "tile_n" || word == "stages" || word == "key_stages" ||
-         word == "work" || word == kRolesWord;
+         word == "work" || word == "output" || word == kRolesWord;
 }
 
 /// What the caller says of the fields that can be chosen.
@@ -37,6 +37,8 @@ parseAsked(StringRef overrides, function_ref<InFlightDiagnostic()> emitError) {
       asked.keyStages = said.keyStages;
     else if (name == "work")
       asked.work = said.work;
+    else if (name == "output")
+      asked.output = said.output;
     else
       asked.producerRegisters = said.producerRegisters;
   }
@@ -61,7 +63,7 @@ static LogicalResult checkOthers(const BackwardPlans &plans,
     }
     if (!isSame)
       return emitError() << "schedules of gradients have the fields 'tile_n', "
-                            "'stages', 'key_stages', 'work' and '"
+                            "'stages', 'key_stages', 'work', 'output' and '"
                          << kRolesWord << "', found '" << name
                          << "', which no kernel has as " << text;
   }

@@ -226,6 +226,9 @@ FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
   if (asked.keyStages)
     return emitError() << "schedule's 'key_stages' needs roles "
                           "('producer_registers')";
+  if (asked.output && *asked.output != plan::OutputPath::Direct)
+    return emitError() << "schedule's 'output' tma needs roles "
+                          "('producer_registers')";
   if (asked.work && *asked.work != plan::WorkSchedule::Single)
     return emitError() << "schedule's 'work' must be single without roles "
                           "('producer_registers'), found "

@@ -198,8 +198,10 @@ static bool hasDotInFlight(plan::KernelAttr plan) {
 }
 
 static plan::OutputPath getOutput(plan::KernelAttr plan) {
-  return plan.getStore("out").isCopied ? plan::OutputPath::Tma
-                                       : plan::OutputPath::Direct;
+  bool isCopied = llvm::any_of(plan.getStores(), [](plan::StoreAttr store) {
+    return store.getFields().isCopied;
+  });
+  return isCopied ? plan::OutputPath::Tma : plan::OutputPath::Direct;
 }
 static bool hasOwnBuffer(plan::KernelAttr plan) {
   plan::StorePlan store = plan.getStore("out");

@@ -139,6 +139,11 @@ struct PlanEntries {
     return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), early);
   }
 
+  plan::StoreAttr copied(StringRef name) {
+    plan::StorePlan store;
+    store.isCopied = true;
+    return plan::StoreAttr::get(b.getContext(), b.getStringAttr(name), store);
+  }
   plan::DotAttr eachAbove(StringRef name) {
     plan::DotPlan above;
     above.isEachAbove = true;
@@ -202,6 +207,7 @@ static int64_t getSumRegisters(plan::MatrixUnitAttrInterface unit,
 static FailureOr<plan::KernelAttr>
 makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
                  const BackwardProblem &problem, int64_t loadRegisters,
+                 plan::OutputPath output,
                  function_ref<InFlightDiagnostic()> emitError) {
   int64_t ofValues = getSumRegisters(unit, problem.valueHeadDim),
           ofKeys = getSumRegisters(unit, problem.headDim);
@@ -216,6 +222,11 @@ makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
   plan::KernelPlan kernel =
       makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
   PlanEntries make(context);
+  // What the copy engine adds goes through the memory of one of the stages.
+  bool isCopied = output == plan::OutputPath::Tma;
+  SmallVector<plan::StoreAttr> stores;
+  if (isCopied)
+    stores.push_back(make.copied("dq_sum"));
   // Who fills a stage of derivatives reads it, too: of two, one is done with in
   // all warps when it is filled again, since they met in between. Scores alone
   // are carried: of two dots in flight around a loop ptxas waits for both, or
@@ -223,10 +234,10 @@ makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
   return plan::KernelAttr::get(
       context, unit, kernel,
       {make.stream("k", 1), make.stream("v", 1), make.stream("p", 1),
-       make.stream("ds", 2), make.stream("exponents", kernel.stages, "q"),
+       make.stream("ds", isCopied ? 1 : 2),
+       make.stream("exponents", kernel.stages, "q"),
        make.stream("delta", kernel.stages, "do")},
-      {make.ahead("s", /*isCarried=*/true)},
-      /*stores=*/{},
+      {make.ahead("s", /*isCarried=*/true)}, stores,
       {make.role("load", kGroupWarps, loadRegisters,
                  {"k", "v", "q", "do", "exponents", "delta"}),
        make.role("score", kGroupWarps, ofScores,
@@ -271,9 +282,15 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     return emitError() << "schedule's 'key_stages' must be in [1, " << mostKeys
                        << "] for these head dims and this 'work', found "
                        << keyStages;
+  plan::OutputPath output = asked.output.value_or(plan::OutputPath::Direct);
+  if (output != plan::OutputPath::Direct && !plans.sumsApart)
+    return emitError()
+           << "schedule's 'output' is direct where dQ's sums have a "
+              "role of their own, found "
+           << plan::stringifyOutputPath(output);
   FailureOr<plan::KernelAttr> keys =
       plans.sumsApart
-          ? makeWideKeysPlan(unit, problem, registers, emitError)
+          ? makeWideKeysPlan(unit, problem, registers, output, emitError)
           : makeKeysPlan(unit, problem, queries, keyStages, registers);
   if (failed(keys))
     return failure();

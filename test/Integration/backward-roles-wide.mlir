@@ -17,6 +17,16 @@
 // RUN: %{run},Sq=70,Skv=90 %s --entry=dropped --level=ptx | %{numbers}
 // RUN: %{run},Sq=70,Skv=90 %s --entry=narrow --level=ptx | %{numbers}
 // RUN: sed 's/x208x/x136x/g' %s > %t.mlir && %{run},Sq=70,Skv=90 %t.mlir --entry=dropped --level=ptx | %{numbers}
+// What is added to dQ's sums through shared memory, by the copy engine.
+// RUN: %{run},Sq=140,Skv=110 %s --entry=dense --level=warp --seeds=5 --schedule=output=tma | %{numbers}
+// RUN: %{run},Sq=140,Skv=150 %s --entry=dense --level=ptx --schedule=output=tma | %{numbers}
+// RUN: %{run},Sq=150,Skv=200 %s --entry=causal --level=ptx --schedule=output=tma | %{numbers}
+// RUN: %{run},Sq=140,Skv=150 %s --entry=capped --level=ptx --schedule=output=tma | %{numbers}
+// RUN: sed "/^func.func @dropped/,/^}/d" %s > %t.fits.mlir
+// RUN: fovea-compile %t.fits.mlir --kernel=dense --target=sm_90a --schedule=output=tma | FileCheck %s --check-prefix=COPIED
+// COPIED-NOT: red.global
+// COPIED: st.shared.v4.b32
+// COPIED: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%{{.*}}], [%{{.*}}], 4096;
 // Tiles that no query sees, and no queries; fewer keys than the tensors have; blocks that kv_classify tells apart.
 // RUN: sed 's/x64xbf16/x256xbf16/g' %S/backward-unseen-keys.mlir > %t.unseen.mlir
 // RUN: %{run},Sq=64,Skv=200 %t.unseen.mlir --entry=causal --level=warp --seed=3 | %{numbers}

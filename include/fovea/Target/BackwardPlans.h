@@ -44,6 +44,8 @@ struct BackwardProblem {
 struct BackwardFields {
   std::optional<int64_t> tileN, stages, keyStages, producerRegisters;
   std::optional<plan::WorkSchedule> work;
+  /// How what is added to dQ's sums gets to memory.
+  std::optional<plan::OutputPath> output;
 };
 
 /// The form of a backward pass, and the plans of its kernels.

@@ -20,6 +20,8 @@ using namespace fovea;
 
 // Rows that a warp holds of a tile, and of a buffer.
 static constexpr int64_t kWarpRows = 16;
+// Elements of f32 that a lane has of a fragment, one behind the other.
+static constexpr int64_t kLaneElements = 4;
 
 //===----------------------------------------------------------------------===//
 // Copies out
@@ -45,6 +47,7 @@ private:
   LogicalResult check(warp::CopyOutOp op, const Role &role);
   void emitCopies(warp::CopyOutOp op, const Role &role, SharedView view,
                   Value map);
+  void emitSums(warp::CopyOutOp op, const Role &role, SharedView view);
 
   gpu::GPUFuncOp kernel;
   launch::AbiOp abi;
@@ -76,15 +79,23 @@ LogicalResult OutputLowering::lower(warp::LocalStoreOp op) {
       memref = stage.getBuffer();
     return memref == view->buffer.getBuffer();
   };
-  bool isRead = false, isCopiedOut = false;
+  bool isRead = false, isReadHere = false, isCopiedOut = false;
   kernel.walk([&](Operation *user) {
-    if (auto dot = dyn_cast<warp::DotOp>(user))
-      isRead |= isOfBuffer(dot.getA()) || isOfBuffer(dot.getB());
+    if (auto dot = dyn_cast<warp::DotOp>(user);
+        dot && (isOfBuffer(dot.getA()) || isOfBuffer(dot.getB()))) {
+      isRead = true;
+      isReadHere |= roles.getRole(dot) == *role;
+    }
     if (auto copy = dyn_cast<warp::CopyOutOp>(user))
       isCopiedOut |= isOfBuffer(copy.getSource());
   });
   OpBuilder b(op);
-  bool isAcquired = view->stage && !isCopiedOut;
+  // The only stage is acquired from others; its own dots are done with it in
+  // each warp, but not yet in all. Of two, warps meet between a dot that reads
+  // one and the next store to it.
+  MemRefType stages = view->buffer.getBuffer().getType();
+  bool isOnlyStage = stages.getRank() == 3 && stages.getDimSize(0) == 1;
+  bool isAcquired = view->stage && !isCopiedOut && !(isReadHere && isOnlyStage);
   return isRead && !isAcquired ? barriers.emit(b, op, **role) : success();
 }
 
@@ -197,6 +208,46 @@ void OutputLowering::emitCopies(warp::CopyOutOp op, const Role &role,
   NVVM::CpAsyncBulkCommitGroupOp::create(b, loc);
 }
 
+/// The warp's rows of a box of sums are one piece, in the buffer and in memory.
+void OutputLowering::emitSums(warp::CopyOutOp op, const Role &role,
+                              SharedView view) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto multiply = [&](Value value, int64_t by) -> Value {
+    return arith::MulIOp::create(b, loc, value, emitI64(b, loc, by));
+  };
+  auto add = [&](Value left, Value right) -> Value {
+    return arith::AddIOp::create(b, loc, left, right);
+  };
+  Type element = view.type.getElementType();
+  int64_t columns = view.type.getDimSize(1),
+          bytes = kWarpRows * columns * element.getIntOrFloatBitWidth() / 8;
+  Value from =
+      add(emitSharedAddress(b, loc, *view.buffer.getOffset()),
+          arith::MulIOp::create(b, loc, role.warp, emitI32(b, loc, bytes)));
+  // Rows of memory, then columns: a fragment's are as many rows apart.
+  Value row = emitI64(b, loc, 0);
+  auto target = cast<MemRefType>(op.getTarget().getType());
+  int64_t last = target.getRank() - 1;
+  for (auto [dim, index] : llvm::enumerate(op.getIndices().drop_back())) {
+    Value size = memref::DimOp::create(b, loc, op.getTarget(), dim);
+    row = arith::MulIOp::create(b, loc, row, emitToI64(b, loc, size));
+    row = add(row, emitToI64(b, loc, index));
+  }
+  row = add(row, multiply(emitToI64(b, loc, role.warp), kWarpRows));
+  Value place =
+      add(multiply(row, target.getDimSize(last)),
+          multiply(emitToI64(b, loc, op.getIndices()[last]), kWarpRows));
+  Value to = LLVM::GEPOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext(), 1), element,
+      emitPointer(b, loc, op.getTarget()), ArrayRef<LLVM::GEPArg>{place});
+  emitAsm(b, loc,
+          "@$3 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 "
+          "[$1], [$0], $2;",
+          "r,l,n,b,~{memory}", {from, to, emitI32(b, loc, bytes), role.leader});
+  NVVM::CpAsyncBulkCommitGroupOp::create(b, loc);
+}
+
 /// The leader's copies are all of the warp's.
 static void emitWait(OpBuilder &b, Location loc, bool written) {
   NVVM::CpAsyncBulkWaitGroupOp::create(b, loc, b.getI32IntegerAttr(0),
@@ -209,10 +260,21 @@ LogicalResult OutputLowering::lower(warp::CopyOutOp op) {
   if (failed(role) || failed(check(op, **role)))
     return failure();
   FailureOr<SharedView> view = getSharedView(op, op.getSource());
+  if (failed(view))
+    return failure();
+  if (op.getFragments()) {
+    emitSums(op, **role, *view);
+    if (!op.getAsync()) {
+      OpBuilder b(op);
+      emitWait(b, op.getLoc(), /*written=*/false);
+    }
+    op.erase();
+    return success();
+  }
   FailureOr<Value> map =
       getTensorMap(op, op.getTarget(), op.getBoxDims(),
                    op.getSource().getType(), kWarpRows, kernel, abi);
-  if (failed(view) || failed(map))
+  if (failed(map))
     return failure();
   if (prefetched.insert(*map).second) {
     OpBuilder setup(roles.endOfSetup);
@@ -272,6 +334,8 @@ private:
   static void storePairs(OpBuilder &b, Location loc, Value tile,
                          RankedTensorType tileType, Value target,
                          MemRefType type);
+  static void storeFragments(OpBuilder &b, Location loc, Value tile,
+                             RankedTensorType tileType, Value target);
 };
 } // namespace
 
@@ -385,6 +449,45 @@ void LocalStoreLowering::storePairs(OpBuilder &b, Location loc, Value tile,
   }
 }
 
+/// Sums as memory in fragments has them: a warp's 16 rows one behind the other,
+/// of which a lane has 16 bytes of each 512.
+void LocalStoreLowering::storeFragments(OpBuilder &b, Location loc, Value tile,
+                                        RankedTensorType tileType,
+                                        Value target) {
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tileType.getEncoding());
+  const tile::BoxDims box({0, 1}, std::nullopt, /*inFragments=*/true);
+  auto rows = layout.getOffsets(tileType.getShape(), 0),
+       columns = layout.getOffsets(tileType.getShape(), 1);
+  int64_t warpElements = kWarpRows * tileType.getDimSize(1);
+  Value thread = emitThread(b, loc);
+  auto part = [&](Value value, int64_t by) -> Value {
+    return arith::MulIOp::create(b, loc, value, emitI32(b, loc, by));
+  };
+  Value lanes = emitI32(b, loc, kLanes);
+  Value first = arith::AddIOp::create(
+      b, loc, part(arith::DivUIOp::create(b, loc, thread, lanes), warpElements),
+      part(arith::RemUIOp::create(b, loc, thread, lanes), kLaneElements));
+  Type element = tileType.getElementType();
+  Value start = LLVM::GEPOp::create(b, loc, target.getType(), element, target,
+                                    ArrayRef<LLVM::GEPArg>{first});
+  auto elements = vector::ToElementsOp::create(b, loc, tile);
+  for (ArrayRef<unsigned> group :
+       box.groupFragments(rows, columns, kLaneElements)) {
+    unsigned index = group.front();
+    int32_t place = rows[index] / kWarpRows * warpElements +
+                    box.getFragmentPlace(columns[index]) +
+                    tile::BoxDims::getFragmentRowPlace(rows[index]);
+    auto values = llvm::map_to_vector(
+        group, [&](unsigned of) -> Value { return elements.getResult(of); });
+    auto type = VectorType::get({int64_t(group.size())}, element);
+    Value at = LLVM::GEPOp::create(b, loc, start.getType(), element, start,
+                                   ArrayRef<LLVM::GEPArg>{place});
+    LLVM::StoreOp::create(
+        b, loc, vector::FromElementsOp::create(b, loc, type, values), at,
+        group.size() * element.getIntOrFloatBitWidth() / 8);
+  }
+}
+
 LogicalResult
 LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
                                     ConversionPatternRewriter &rewriter) const {
@@ -400,7 +503,11 @@ LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
   if ((bits != 16 && bits != 32) || !isPaired)
     return op.emitError("stores pairs of elements of 16 or 32 bits, found ")
            << tile;
-  if (layout.hasStoreFragments() && bits == 16 && tile.getDimSize(1) % 16 == 0)
+  if (op.getFragments())
+    storeFragments(rewriter, loc, adaptor.getValue(), tile,
+                   adaptor.getTarget());
+  else if (layout.hasStoreFragments() && bits == 16 &&
+           tile.getDimSize(1) % 16 == 0)
     storeMatrices(rewriter, loc, adaptor.getValue(), adaptor.getTarget(), type);
   else
     storePairs(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget(),

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --attn-to-tile='target=sm_80 schedule=tile_n=16,stages=3'
 // RUN: not fovea-opt %s --split-input-file --attn-to-tile='target=sm_80 schedule=warps=8' 2>&1 | FileCheck %s --check-prefix=FIELD
-// FIELD: error: schedules of gradients have the fields 'tile_n', 'stages', 'key_stages', 'work' and 'producer_registers', found 'warps', which no kernel has as 8
+// FIELD: error: schedules of gradients have the fields 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers', found 'warps', which no kernel has as 8
 
 !t = tensor<2x4x?x64xbf16>
 !rows = tensor<2x4x?xf32>

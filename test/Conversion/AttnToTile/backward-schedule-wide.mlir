@@ -50,7 +50,15 @@
 // RUN: not fovea-compile %t.mlir --target=sm_90a --schedule=tile_m=128 2>&1 | FileCheck %s --check-prefix=ROWS
 // BUDGET: error: schedule's 'producer_registers' is 72, which leaves 120 registers to who computes scores, of at least 128
 // MEMORY: error: kernel needs {{[0-9]+}} bytes of shared memory, 'sm_90a' has 232448
-// ROWS: error: schedules of gradients have the fields 'tile_n', 'stages', 'key_stages', 'work' and 'producer_registers', found 'tile_m', which no kernel has as 128
+// ROWS: error: schedules of gradients have the fields 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers', found 'tile_m', which no kernel has as 128
+
+// What is added to dQ's sums may go through shared memory: that of a stage of derivatives.
+// RUN: fovea-compile %t.mlir --target=sm_90a --schedule=output=tma -o %t.tma.ptx --metadata=%t.tma.json
+// RUN: FileCheck %s --input-file=%t.tma.json --check-prefix=TMA
+// TMA: "consumer_registers":168,"overlap":1,"output":"tma"}
+// RUN: fovea-opt %t.mlir --attn-to-tile='target=sm_90a schedule=output=tma' | FileCheck %s --check-prefix=COPIED
+// COPIED: streams = [<"k">, <"v">, <"p">, <"ds">,
+// COPIED-SAME: stores = [<"dq_sum", copied>]
 
 !t = tensor<?x?x?x256xbf16>
 !w = tensor<?x?x?x192xbf16>

@@ -13,6 +13,10 @@
 // RUN: not fovea-compile %s --target=sm_90a --schedule=key_stages=3 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not fovea-compile %s --target=sm_90a --schedule=producer_registers=0,work=dynamic 2>&1 | FileCheck %s --check-prefix=WORK
 // RUN: not fovea-compile %s --target=sm_90a --schedule=producer_registers=0,key_stages=2 2>&1 | FileCheck %s --check-prefix=KEYS
+// RUN: not fovea-compile %s --target=sm_90a --schedule=output=tma 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: not fovea-compile %s --target=sm_90a --schedule=producer_registers=0,output=tma 2>&1 | FileCheck %s --check-prefix=ROLES
+// OUTPUT: error: schedule's 'output' is direct where dQ's sums have a role of their own, found tma
+// ROLES: error: schedule's 'output' tma needs roles ('producer_registers')
 // STATIC: "key_stages":1,{{.*}}"work":"static"
 // STATIC: "persistent":
 // SINGLE: "key_stages":1,

@@ -46,8 +46,19 @@ private:
 };
 } // namespace
 
+/// Sums in fragments: what a warp adds lies in one piece.
+static bool addsFragments(tile::StoreOp store) {
+  RankedTensorType tile = store.getValue().getType();
+  return store.getFragments() && store.getAdd() &&
+         tile.getElementType().isF32() && hasStoreFragments(tile) &&
+         !store.getBoxDims().isVector() &&
+         cast<MemRefType>(store.getTarget().getType()).getLayout().isIdentity();
+}
+
 /// Whether the copy engine can write what the op stores.
 static bool canCopy(tile::StoreOp store, launch::AbiOp abi) {
+  if (addsFragments(store))
+    return true;
   RankedTensorType tile = store.getValue().getType();
   tile::BoxDims dims = store.getBoxDims();
   auto target = cast<MemRefType>(store.getTarget().getType());
@@ -79,12 +90,13 @@ static bool canCopy(tile::StoreOp store, launch::AbiOp abi) {
 void InsertOutputCopiesPass::replace(tile::StoreOp store, Value buffer) {
   OpBuilder b(store);
   Location loc = store.getLoc();
-  LocalStoreOp::create(b, loc, store.getValue(), buffer, store.getNameAttr());
+  LocalStoreOp::create(b, loc, store.getValue(), buffer,
+                       store.getFragmentsAttr(), store.getNameAttr());
   FenceStoresOp::create(b, loc, buffer);
   CopyOutOp::create(b, loc, buffer, store.getTarget(), store.getIndices(),
                     store.getDimsAttr(), store.getFoldAttr(),
-                    /*async=*/b.getUnitAttr(), store.getAddAttr(),
-                    store.getNameAttr());
+                    store.getFragmentsAttr(), /*async=*/b.getUnitAttr(),
+                    store.getAddAttr(), store.getNameAttr());
   store.erase();
   ++numCopies;
 }

@@ -61,3 +61,27 @@ func.func @out_adds_integers(%b: memref<64x32xi32, #warp.shared<row_bytes = 128>
   warp.copy_out add %b to %o[%i, %i] dims [0, 1] : memref<64x32xi32, #warp.shared<row_bytes = 128>> to memref<64x32xi32>
   return
 }
+
+// -----
+
+func.func @fragments_type(%x: tensor<64x64xbf16, #tile.reg>, %b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>) {
+  // expected-error@+1 {{fragments are f32, 16 rows and 8 columns each, found 'memref<64x64xbf16, #warp.shared<row_bytes = 128>>'}}
+  warp.local_store %x fragments to %b : tensor<64x64xbf16, #tile.reg>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+  return
+}
+
+// -----
+
+func.func @fragments_written(%b: memref<64x64xf32, #warp.shared<row_bytes = 128>>, %m: memref<?x64xf32>, %i: index) {
+  // expected-error@+1 {{adds fragments to memory in one piece, along its last dimensions, found 'memref<?x64xf32>'}}
+  warp.copy_out %b to %m[%i, %i] dims [0, 1] fragments : memref<64x64xf32, #warp.shared<row_bytes = 128>> to memref<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @fragments_strided(%b: memref<64x64xf32, #warp.shared<row_bytes = 128>>, %m: memref<?x64xf32, strided<[?, 1]>>, %i: index) {
+  // expected-error@+1 {{adds fragments to memory in one piece, along its last dimensions, found 'memref<?x64xf32, strided<[?, 1]>>'}}
+  warp.copy_out add %b to %m[%i, %i] dims [0, 1] fragments : memref<64x64xf32, #warp.shared<row_bytes = 128>> to memref<?x64xf32, strided<[?, 1]>>
+  return
+}

@@ -26,3 +26,14 @@ func.func @output(%o: memref<?x?x64xbf16>, %d: memref<64x32xf32>, %x: tensor<64x
   // CHECK-NEXT: return
   return
 }
+
+// Sums in fragments are added, each warp's rows in one piece.
+// CHECK-LABEL: func.func @sums
+func.func @sums(%x: tensor<64x64xf32, #tile.reg>, %m: memref<?x?x256xf32>, %i: index) {
+  %b = warp.alloc : memref<64x64xf32, #warp.shared<row_bytes = 128>>
+  // CHECK: warp.local_store "sum" %{{.*}} fragments to %{{.*}} : tensor<64x64xf32, #tile.reg>, memref<64x64xf32
+  warp.local_store "sum" %x fragments to %b : tensor<64x64xf32, #tile.reg>, memref<64x64xf32, #warp.shared<row_bytes = 128>>
+  // CHECK: warp.copy_out async add "sum" %{{.*}} to %{{.*}} dims [1, 2] fragments : memref<64x64xf32
+  warp.copy_out async add "sum" %b to %m[%i, %i, %i] dims [1, 2] fragments : memref<64x64xf32, #warp.shared<row_bytes = 128>> to memref<?x?x256xf32>
+  return
+}

@@ -24,6 +24,9 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
     The matrix units and the copy engine see the rows after
     `warp.fence_stores`, or once the stage is committed.
 
+    With `fragments` the buffer holds the tile as memory in fragments does (`tile.store`): for
+    `warp.copy_out` with the same word.
+
     Example:
 
     ```mlir
@@ -31,9 +34,15 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
     ```
   }];
   let arguments = (ins Tile_AnyTile:$value, Warp_SharedBuffer:$target,
-                       OptionalAttr<StrAttr>:$name);
+                       UnitAttr:$fragments, OptionalAttr<StrAttr>:$name);
+  let builders = [OpBuilder<(ins "::mlir::Value":$value,
+                                "::mlir::Value":$target,
+                                "::mlir::StringAttr":$name), [{
+    build($_builder, $_state, value, target, /*fragments=*/::mlir::UnitAttr(),
+          name);
+  }]>];
   let assemblyFormat = [{
-    ($name^)? $value `to` $target attr-dict `:` type($value) `,` type($target)
+    ($name^)? $value (`fragments` $fragments^)? `to` $target attr-dict `:` type($value) `,` type($target)
   }];
   let hasVerifier = 1;
 }
@@ -66,7 +75,8 @@ def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [NamedOpInterface]> {
     written at any time, in any order.
 
     With `add` each element is added to what memory holds, as one step: copies
-    that add to the same place may run at the same time.
+    that add to the same place may run at the same time. With `fragments` memory is laid out as
+    `tile.store` has it; sums of f32 are added to that, each warp's 16 rows in one piece.
 
     Example:
 
@@ -78,14 +88,27 @@ def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [NamedOpInterface]> {
   let arguments = (ins Warp_SharedBuffer:$source, AnyMemRef:$target,
                        Variadic<Index>:$indices, DenseI64ArrayAttr:$dims,
                        OptionalAttr<DenseI64ArrayAttr>:$fold,
-                       UnitAttr:$async, UnitAttr:$add,
+                       UnitAttr:$fragments, UnitAttr:$async, UnitAttr:$add,
                        OptionalAttr<StrAttr>:$name);
+  let builders = [OpBuilder<(ins "::mlir::Value":$source,
+                                "::mlir::Value":$target,
+                                "::mlir::ValueRange":$indices,
+                                "::mlir::DenseI64ArrayAttr":$dims,
+                                "::mlir::DenseI64ArrayAttr":$fold,
+                                "::mlir::UnitAttr":$async,
+                                "::mlir::UnitAttr":$add,
+                                "::mlir::StringAttr":$name), [{
+    build($_builder, $_state, source, target, indices, dims, fold,
+          /*fragments=*/::mlir::UnitAttr(), async, add, name);
+  }]>];
   let extraClassDeclaration = [{
-    tile::BoxDims getBoxDims() { return {getDims(), getFold()}; }
+    tile::BoxDims getBoxDims() {
+      return {getDims(), getFold(), getFragments()};
+    }
   }];
   let assemblyFormat = [{
     (`async` $async^)? (`add` $add^)? ($name^)? $source `to` $target `[` $indices `]`
-    `dims` $dims (`fold` $fold^)? attr-dict
+    `dims` $dims (`fold` $fold^)? (`fragments` $fragments^)? attr-dict
     `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;

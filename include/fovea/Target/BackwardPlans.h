@@ -72,9 +72,9 @@ struct BackwardPlans {
 };
 
 /// The plans for `problem`. `overrides` is "auto" or a list of the fields
-/// 'tile_n', 'stages', 'key_stages', 'work' and 'producer_registers', which is
-/// 0 where one program is wanted of all warps. Fails with a diagnostic on other
-/// fields, and on what does not fit the problem or the target.
+/// 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers',
+/// which is 0 where one program is wanted of all warps. Fails with a diagnostic
+/// on other fields, and on what does not fit the problem or the target.
 mlir::FailureOr<BackwardPlans>
 chooseBackwardPlans(mlir::MLIRContext *context, const BackwardProblem &problem,
                     llvm::StringRef overrides,

@@ -149,6 +149,8 @@ LogicalResult OutputLowering::check(warp::CopyOutOp op, const Role &role) {
     return op.emitOpError("needs ")
            << kWarpRows << " rows for each of the role's " << role.warps
            << " warps, found " << rows;
+  if (op.getFragments() && abi.getCluster() > 1)
+    return op.emitOpError("copies no fragments for a cluster");
   int64_t extent = op.getBoxDims().foldExtent;
   if (kWarpRows % extent != 0)
     return op.emitOpError("a warp copies whole folds, ")
@@ -225,6 +227,10 @@ void OutputLowering::emitSums(warp::CopyOutOp op, const Role &role,
   Value from =
       add(emitSharedAddress(b, loc, *view.buffer.getOffset()),
           arith::MulIOp::create(b, loc, role.warp, emitI32(b, loc, bytes)));
+  if (view.stage)
+    from =
+        add(from, arith::MulIOp::create(b, loc, view.stage,
+                                        emitI32(b, loc, view.getStageBytes())));
   // Rows of memory, then columns: a fragment's are as many rows apart.
   Value row = emitI64(b, loc, 0);
   auto target = cast<MemRefType>(op.getTarget().getType());
@@ -264,23 +270,18 @@ LogicalResult OutputLowering::lower(warp::CopyOutOp op) {
     return failure();
   if (op.getFragments()) {
     emitSums(op, **role, *view);
-    if (!op.getAsync()) {
-      OpBuilder b(op);
-      emitWait(b, op.getLoc(), /*written=*/false);
+  } else {
+    FailureOr<Value> map =
+        getTensorMap(op, op.getTarget(), op.getBoxDims(),
+                     op.getSource().getType(), kWarpRows, kernel, abi);
+    if (failed(map))
+      return failure();
+    if (prefetched.insert(*map).second) {
+      OpBuilder setup(roles.endOfSetup);
+      emitTensorMapPrefetch(setup, op.getLoc(), *map);
     }
-    op.erase();
-    return success();
+    emitCopies(op, **role, *view, *map);
   }
-  FailureOr<Value> map =
-      getTensorMap(op, op.getTarget(), op.getBoxDims(),
-                   op.getSource().getType(), kWarpRows, kernel, abi);
-  if (failed(map))
-    return failure();
-  if (prefetched.insert(*map).second) {
-    OpBuilder setup(roles.endOfSetup);
-    emitTensorMapPrefetch(setup, op.getLoc(), *map);
-  }
-  emitCopies(op, **role, *view, *map);
   OpBuilder b(op);
   if (!op.getAsync())
     emitWait(b, op.getLoc(), /*written=*/false);
@@ -502,6 +503,15 @@ LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
     isPaired = columns[index] + 1 == columns[index + 1];
   if ((bits != 16 && bits != 32) || !isPaired)
     return op.emitError("stores pairs of elements of 16 or 32 bits, found ")
+           << tile;
+  // Of a lane's rows none is another warp's.
+  bool holdsFragments =
+      layout.hasStoreFragments() &&
+      llvm::all_of(layout.getOffsets(tile.getShape(), 0),
+                   [](int64_t row) { return row < kWarpRows; });
+  if (op.getFragments() && !holdsFragments)
+    return op.emitError("fragments are stored by warps that hold 16 rows each, "
+                        "found ")
            << tile;
   if (op.getFragments())
     storeFragments(rewriter, loc, adaptor.getValue(), tile,

@@ -195,3 +195,51 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Sums in fragments are stored by warps that hold 16 rows each.
+!o = memref<?x64xf32>
+!b = memref<128x64xf32, #warp.shared<row_bytes = 128>>
+!x = tensor<128x64xf32, #warp.mma_sync<warps = 4>>
+gpu.module @m {
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
+    tensors([#launch.tensor<"o", accumulate, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(32784)
+  gpu.func @f(%o: !o) kernel {
+    %b = warp.alloc offset(0) : !b
+    warp.specialize captures(%o, %b : !o, !b)
+      role @compute warps(4) regs(240) {
+      ^bb0(%o0: !o, %b0: !b):
+        %x = arith.constant dense<1.0> : !x
+        // expected-error@+2 {{failed to legalize operation 'warp.local_store'}}
+        // expected-error@+1 {{fragments are stored by warps that hold 16 rows each, found 'tensor<128x64xf32, #warp.mma_sync<warps = 4>>'}}
+        warp.local_store %x fragments to %b0 : !x, !b
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!o = memref<?x64xf32>
+!b = memref<64x64xf32, #warp.shared<row_bytes = 128>>
+gpu.module @m {
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1, cluster = 2>)
+    tensors([#launch.tensor<"o", accumulate, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (2)>) threads(128) shared_memory(16400) cluster(2)
+  gpu.func @f(%o: !o) kernel {
+    %b = warp.alloc offset(0) : !b
+    warp.specialize captures(%o, %b : !o, !b) cluster(2)
+      role @compute warps(4) regs(240) {
+      ^bb0(%o0: !o, %b0: !b):
+        %c0 = arith.constant 0 : index
+        // expected-error@+1 {{copies no fragments for a cluster}}
+        warp.copy_out async add %b0 to %o0[%c0, %c0] dims [0, 1] fragments : !b to !o
+        warp.copy_out_wait %b0 : !b
+        warp.return
+      }
+    gpu.return
+  }
+}

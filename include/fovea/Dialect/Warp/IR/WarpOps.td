@@ -181,6 +181,8 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
     it where it is, with no wait in between. It is then no value of its own any
     more: only `warp.await_reads` may still take it.
 
+    With `rows`, a transposed `a` has more rows than the sum: the product is of those from there on.
+
     With `ones`, a buffer that `warp.ones` made, `b` is taken to go on with
     its columns, repeated along the sum: the product's last columns, as many,
     are each the sums of a's rows. `b` must be one panel wide, so that the ones

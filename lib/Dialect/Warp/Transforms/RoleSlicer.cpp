@@ -196,23 +196,23 @@ RoleSlicer::findNeeded(function_ref<bool(Operation *)> isGiven) {
 //===----------------------------------------------------------------------===//
 
 void RoleSlicer::clone(OpBuilder &b, Block &block, IRMapping &mapping,
-                       CloneHook cloneHook, BodyHook bodyHook) {
+                       CloneHook cloneHook) {
   for (Operation &op : block.without_terminator()) {
     if (!live.contains(&op) || cloneHook(b, &op, mapping))
       continue;
     if (auto loop = dyn_cast<scf::ForOp>(op))
-      cloneFor(b, loop, mapping, cloneHook, bodyHook);
+      cloneFor(b, loop, mapping, cloneHook);
     else if (isDoWhile(&op))
-      cloneWhile(b, cast<scf::WhileOp>(op), mapping, cloneHook, bodyHook);
+      cloneWhile(b, cast<scf::WhileOp>(op), mapping, cloneHook);
     else if (auto branch = dyn_cast<scf::IfOp>(op))
-      cloneIf(b, branch, mapping, cloneHook, bodyHook);
+      cloneIf(b, branch, mapping, cloneHook);
     else
       b.clone(op, mapping);
   }
 }
 
 void RoleSlicer::cloneFor(OpBuilder &b, scf::ForOp loop, IRMapping &mapping,
-                          CloneHook cloneHook, BodyHook bodyHook) {
+                          CloneHook cloneHook) {
   SmallVector<Value> inits;
   SmallVector<unsigned> kept;
   for (auto [index, argument] : llvm::enumerate(loop.getRegionIterArgs()))
@@ -235,8 +235,7 @@ void RoleSlicer::cloneFor(OpBuilder &b, scf::ForOp loop, IRMapping &mapping,
   if (!body->empty())
     body->back().erase();
   b.setInsertionPointToEnd(body);
-  bodyHook(b, loop.getBody(), mapping);
-  clone(b, *loop.getBody(), mapping, cloneHook, bodyHook);
+  clone(b, *loop.getBody(), mapping, cloneHook);
   SmallVector<Value> yields;
   for (unsigned index : kept)
     yields.push_back(mapping.lookup(loop.getYieldedValues()[index]));
@@ -244,7 +243,7 @@ void RoleSlicer::cloneFor(OpBuilder &b, scf::ForOp loop, IRMapping &mapping,
 }
 
 void RoleSlicer::cloneWhile(OpBuilder &b, scf::WhileOp loop, IRMapping &mapping,
-                            CloneHook cloneHook, BodyHook bodyHook) {
+                            CloneHook cloneHook) {
   Location loc = loop.getLoc();
   SmallVector<Value> inits;
   SmallVector<Type> types;
@@ -264,8 +263,7 @@ void RoleSlicer::cloneWhile(OpBuilder &b, scf::WhileOp loop, IRMapping &mapping,
                 before->getArgument(position));
     mapping.map(loop.getResult(index), copy.getResult(position));
   }
-  bodyHook(b, loop.getBeforeBody(), mapping);
-  clone(b, *loop.getBeforeBody(), mapping, cloneHook, bodyHook);
+  clone(b, *loop.getBeforeBody(), mapping, cloneHook);
   scf::ConditionOp condition = loop.getConditionOp();
   SmallVector<Value> values;
   for (unsigned index : kept)
@@ -277,7 +275,7 @@ void RoleSlicer::cloneWhile(OpBuilder &b, scf::WhileOp loop, IRMapping &mapping,
 }
 
 void RoleSlicer::cloneIf(OpBuilder &b, scf::IfOp branch, IRMapping &mapping,
-                         CloneHook cloneHook, BodyHook bodyHook) {
+                         CloneHook cloneHook) {
   SmallVector<unsigned> kept;
   SmallVector<Type> types;
   for (OpResult result : branch->getResults())
@@ -292,7 +290,7 @@ void RoleSlicer::cloneIf(OpBuilder &b, scf::IfOp branch, IRMapping &mapping,
   OpBuilder::InsertionGuard guard(b);
   auto fill = [&](Block *target, Block *source) {
     b.setInsertionPointToEnd(target);
-    clone(b, *source, mapping, cloneHook, bodyHook);
+    clone(b, *source, mapping, cloneHook);
     SmallVector<Value> yields;
     for (unsigned index : kept)
       yields.push_back(

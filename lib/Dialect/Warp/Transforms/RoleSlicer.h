@@ -64,13 +64,10 @@ public:
   /// Called instead of copying an op; true if it did so.
   using CloneHook = llvm::function_ref<bool(
       mlir::OpBuilder &, mlir::Operation *, mlir::IRMapping &)>;
-  /// Called at the start of a copied loop body.
-  using BodyHook = llvm::function_ref<void(mlir::OpBuilder &, mlir::Block *,
-                                           mlir::IRMapping &)>;
 
   /// Copies `block` to `b`'s insertion point, without its terminator.
   void clone(mlir::OpBuilder &b, mlir::Block &block, mlir::IRMapping &mapping,
-             CloneHook cloneHook, BodyHook bodyHook);
+             CloneHook cloneHook);
 
 private:
   void need(mlir::Value value);
@@ -86,14 +83,11 @@ private:
   bool isNeeded(mlir::Value value) const { return needed.contains(value); }
 
   void cloneFor(mlir::OpBuilder &b, mlir::scf::ForOp loop,
-                mlir::IRMapping &mapping, CloneHook cloneHook,
-                BodyHook bodyHook);
+                mlir::IRMapping &mapping, CloneHook cloneHook);
   void cloneWhile(mlir::OpBuilder &b, mlir::scf::WhileOp loop,
-                  mlir::IRMapping &mapping, CloneHook cloneHook,
-                  BodyHook bodyHook);
+                  mlir::IRMapping &mapping, CloneHook cloneHook);
   void cloneIf(mlir::OpBuilder &b, mlir::scf::IfOp branch,
-               mlir::IRMapping &mapping, CloneHook cloneHook,
-               BodyHook bodyHook);
+               mlir::IRMapping &mapping, CloneHook cloneHook);
 
   /// Why a role can't have an op.
   struct Obstacle {

@@ -56,19 +56,20 @@ struct WorkChannel {
 };
 } // namespace
 
-/// Fetches the next number at the start of the round and sends it on.
-static void produceWork(OpBuilder &b, Block *body, const WorkChannel &channel,
-                        IRMapping &mapping) {
-  for (auto next : body->getOps<NextWorkOp>()) {
-    Location loc = next.getLoc();
-    RingState at = channel.getPosition(b, loc, mapping.lookup(next.getCount()));
-    Value pipeline = mapping.lookup(channel.pipeline);
-    ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
-    Value work = FetchWorkOp::create(b, loc, b.getIndexType());
-    SendOp::create(b, loc, work, mapping.lookup(channel.mailbox), at.stage);
-    ProducerCommitOp::create(b, loc, pipeline, at.stage, at.phase);
-    mapping.map(next.getWork(), work);
-  }
+/// Fetches the next number where the program asks for it, behind all that the
+/// role does for this one, and sends it on. A number fetched before would wait
+/// for this item to end while CTAs that are free look for work: by a whole
+/// item, where items take long and unequal time.
+static void produceWork(OpBuilder &b, NextWorkOp next,
+                        const WorkChannel &channel, IRMapping &mapping) {
+  Location loc = next.getLoc();
+  RingState at = channel.getPosition(b, loc, mapping.lookup(next.getCount()));
+  Value pipeline = mapping.lookup(channel.pipeline);
+  ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
+  Value work = FetchWorkOp::create(b, loc, b.getIndexType());
+  SendOp::create(b, loc, work, mapping.lookup(channel.mailbox), at.stage);
+  ProducerCommitOp::create(b, loc, pipeline, at.stage, at.phase);
+  mapping.map(next.getWork(), work);
 }
 
 static void consumeWork(OpBuilder &b, NextWorkOp next,
@@ -203,13 +204,11 @@ LogicalResult SpecializePass::specialize(launch::AbiOp abi,
         b, body, mapping,
         [&, role = role](OpBuilder &b, Operation *op, IRMapping &mapping) {
           auto next = dyn_cast<NextWorkOp>(op);
-          if (next && !fetches)
+          if (next && fetches)
+            produceWork(b, next, channel, mapping);
+          else if (next)
             consumeWork(b, next, channel, mapping);
           return next || relays.clone(role, b, op, mapping);
-        },
-        [&](OpBuilder &b, Block *block, IRMapping &mapping) {
-          if (fetches)
-            produceWork(b, block, channel, mapping);
         });
     if (fetches && !nexts.empty())
       FinishWorkOp::create(b, loc);

@@ -80,8 +80,8 @@ gpu.module @m {
 
 // -----
 
-// Work: one role fetches it at the start of the round, so that it is there by
-// the round's end, and sends it to the other.
+// Work: one role fetches it where the program asks for it, behind its own part of
+// the round, and sends it to the other.
 // CHECK-LABEL: gpu.func @work
 // CHECK: %[[MAIL:.*]] = warp.mailbox : !warp.mailbox<2>
 // CHECK-NEXT: %[[RING:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<2>
@@ -89,6 +89,9 @@ gpu.module @m {
 // CHECK-NEXT: role @load
 // CHECK-NEXT: ^bb0({{.*}}, %[[BOX:.*]]: !warp.mailbox<2>, %[[P:.*]]: !warp.pipeline<2>):
 // CHECK: scf.while (%[[ITEM:.*]] = %{{.*}}, %[[ROUND:.*]] = %{{.*}}) : (index, i32) -> (index, i32)
+// CHECK-NOT: warp.fetch_work
+// CHECK: %[[ROW:.*]] = arith.addi %[[ITEM]],
+// CHECK: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[ROW]],
 // CHECK: %[[SLOT:.*]] = arith.andi %[[ROUND]], %{{.*}} : i32
 // CHECK: %[[TURNS:.*]] = arith.divui %[[ROUND]], %{{.*}} : i32
 // CHECK: %[[PHASE:.*]] = arith.andi %[[TURNS]], %{{.*}} : i32
@@ -96,8 +99,6 @@ gpu.module @m {
 // CHECK-NEXT: %[[W:.*]] = warp.fetch_work : index
 // CHECK-NEXT: warp.send %[[W]] to %[[BOX]][%[[SLOT]]]
 // CHECK-NEXT: warp.producer_commit %[[P]][%[[SLOT]], %[[PHASE]]]
-// CHECK: %[[ROW:.*]] = arith.addi %[[ITEM]],
-// CHECK: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[ROW]],
 // CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[W]],
 // CHECK-NEXT: scf.condition(%[[MORE]]) %[[W]],
 // CHECK: warp.finish_work

@@ -35,7 +35,8 @@ KnownBits ScalarBits::get(Value value, unsigned depth) {
   if (matchPattern(value, m_ConstantInt(&constant)))
     return KnownBits::makeConstant(constant);
   Operation *op = value.getDefiningOp();
-  if (!op || depth == kMostDepth)
+  // Of loops and branches, which have many results, nothing is known.
+  if (!op || op->getNumResults() != 1 || depth == kMostDepth)
     return KnownBits(width);
   KnownBits bits = infer(op, depth);
   known.try_emplace(value, bits);

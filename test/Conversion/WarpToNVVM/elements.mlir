@@ -278,3 +278,46 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Of what a loop gives nothing is known, whatever else it gives.
+// CHECK-LABEL: gpu.func @loop
+// CHECK: scf.for
+// CHECK: arith.cmpi slt
+!layout = tensor<64x16xi32, #warp.mma_sync<warps = 4>>
+!scores = tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+!flags = tensor<64x16xi1, #warp.mma_sync<warps = 4>>
+!rows = tensor<64x1xi32, #warp.mma_sync<warps = 4>>
+!columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @loop target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @loop(%k: !memory, %row: i32, %key: i32) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %first = tile.load %k[%c0, %c0] dims [0, 1] : !memory to !scores
+    %found:2 = scf.for %n = %c0 to %c8 step %c1 iter_args(%sum = %first, %at = %row) -> (!scores, i32) {
+      %next = arith.addf %sum, %sum : !scores
+      %after = arith.addi %at, %key : i32
+      scf.yield %next, %after : !scores, i32
+    }
+    %ri = tile.iota dim 0 : !rows
+    %rs = tile.broadcast %found#1 : i32 to !rows
+    %r = arith.addi %ri, %rs overflow<nsw> : !rows
+    %ci = tile.iota dim 1 : !columns
+    %cs = tile.broadcast %key : i32 to !columns
+    %c = arith.addi %ci, %cs overflow<nsw> : !columns
+    %i = tile.broadcast %r : !rows to !layout
+    %j = tile.broadcast %c : !columns to !layout
+    %before = arith.cmpi slt, %i, %j : !layout
+    %hidden = arith.constant dense<0xFF800000> : !scores
+    %kept = arith.select %before, %found#0, %hidden : !flags, !scores
+    tile.store %kept, %k[%c0, %c0] dims [0, 1] : !scores, !memory
+    gpu.return
+  }
+}

@@ -174,6 +174,7 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
   if (has(kKeepConjunctions))
     keepConjunctions(module);
   hideNegations(module);
+  widenComparisons(module);
 }
 
 /// Collects what the backend can't compile. Without a handler LLVM prints it

@@ -30,6 +30,11 @@ void keepConjunctions(llvm::Module &module);
 /// which it leaves alone.
 void hideNegations(llvm::Module &module);
 
+/// LLVM compares what was rounded to bf16 as bf16, and where f32 flushes
+/// subnormal numbers the backend writes `setp.ftz.bf16`, which is no
+/// instruction. The same in f32.
+void widenComparisons(llvm::Module &module);
+
 } // namespace fovea
 
 #endif // FOVEA_LIB_TARGET_PREPAREPTX_H

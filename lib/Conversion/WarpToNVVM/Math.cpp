@@ -304,6 +304,23 @@ struct ToIntrinsic : OpRewritePattern<Op> {
   std::string intrinsic;
 };
 
+/// The extreme that is not NaN, of any float type; upstream's lowering of the
+/// gpu dialect would call a library's function.
+template <typename Op>
+struct ToExtremeIntrinsic : OpRewritePattern<Op> {
+  ToExtremeIntrinsic(MLIRContext *context, StringRef intrinsic)
+      : OpRewritePattern<Op>(context), intrinsic(intrinsic) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, op.getType(), rewriter.getStringAttr(intrinsic), op->getOperands());
+    return success();
+  }
+
+  std::string intrinsic;
+};
+
 /// A scalar intrinsic of the target for each element.
 template <typename Op>
 struct ToScalarIntrinsic : OpRewritePattern<Op> {
@@ -405,6 +422,8 @@ void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   patterns.add<ToIntrinsic<math::FmaOp>>(context, "llvm.fma");
   patterns.add<ToIntrinsic<math::RoundEvenOp>>(context, "llvm.roundeven");
   patterns.add<ToIntrinsic<math::TruncOp>>(context, "llvm.trunc");
+  patterns.add<ToExtremeIntrinsic<arith::MaxNumFOp>>(context, "llvm.maxnum");
+  patterns.add<ToExtremeIntrinsic<arith::MinNumFOp>>(context, "llvm.minnum");
   patterns.add<ByElement<arith::DivFOp>, ByElement<math::Atan2Op>,
                ByElement<math::AtanOp>, ByElement<math::CbrtOp>,
                ByElement<math::CosOp>, ByElement<math::ErfOp>,

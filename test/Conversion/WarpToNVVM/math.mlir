@@ -38,7 +38,11 @@ gpu.module @m {
     // CHECK: llvm.call_intrinsic "llvm.fma"({{.*}}) {{.*}} : (vector<4xf32>, vector<4xf32>, vector<4xf32>)
     %f = math.fma %x12, %x0, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.copysign"
-    %g = math.copysign %f, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %copied = math.copysign %f, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.maxnum"({{.*}}) : (vector<4xf32>, vector<4xf32>)
+    %most = arith.maxnumf %copied, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    // CHECK: llvm.call_intrinsic "llvm.minnum"({{.*}}) : (vector<4xf32>, vector<4xf32>)
+    %g = arith.minnumf %most, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // Approximate divisions: reciprocals, or 2 units in the last place.
     // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%{{.*}}) : (f32) -> f32
     // CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32

@@ -32,10 +32,21 @@ static constexpr int64_t kLoadRegisters = 24, kComputeRegisters = 208,
 static constexpr int64_t kRegisters = 512;
 // Buffers of what a block has.
 static constexpr int64_t kStages = 2;
+// Bytes of what is multiplied, of a row's value, of an element of dQ's sums,
+// and of barriers and mailboxes.
+static constexpr int64_t kElementBytes = 2, kValueBytes = 4, kSumBytes = 4,
+                         kBarrierBytes = 1024;
+// Columns of a part of dQ's share of a block.
+static constexpr int64_t kPartColumns = 64;
 // What a thread that issues products needs beside accumulators, or ptxas lets
 // them wait for each other (C7512); accumulators of who has scores at most: the
-// next block's, beside a part of dQ.
-static constexpr int64_t kBesideAccumulators = 32, kScoreAccumulators = 96;
+// next block's, beside a part of dQ; those of a block's scores, or derivatives
+// by weights, alone.
+static constexpr int64_t kBesideAccumulators = 32, kScoreAccumulators = 96,
+                         kBlockAccumulators = 32;
+// Registers of a thread that finds two parts of dQ's share of a block at a
+// time.
+static constexpr int64_t kTwoPartsRegisters = 96;
 // More than what score_mods and random numbers take beside that.
 static constexpr int64_t kMostScoreRegisters = 208;
 
@@ -48,6 +59,23 @@ static bool hasSumsApart(const BackwardProblem &problem) {
 
 static int64_t getTileKeys(const BackwardProblem &problem) {
   return hasSumsApart(problem) ? kGroupKeys : kGroups * kGroupKeys;
+}
+
+/// Where a sum fills a warp group's registers: who finds what. Where weights
+/// are all that derivatives need, the products of a block are shared out best
+/// among three; else one has all that is known of a pair.
+static KeyRoles getKeyRoles(const BackwardProblem &problem) {
+  if (!hasSumsApart(problem))
+    return KeyRoles::Joint;
+  return problem.readsScores ? KeyRoles::Scores : KeyRoles::Pairs;
+}
+
+/// Whether a part of dQ's share of a block is found while the one before is
+/// added. What score_mods read would spill beside it.
+static bool addsAhead(const BackwardProblem &problem) {
+  KeyRoles roles = getKeyRoles(problem);
+  return roles == KeyRoles::Scores ||
+         (roles == KeyRoles::Pairs && !problem.modifies);
 }
 
 /// Queries that a block can have.
@@ -97,19 +125,41 @@ static plan::WorkSchedule getWork(const BackwardProblem &problem) {
   return goesOn ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Single;
 }
 
+/// How what is added to dQ's sums gets to memory. Blocks of 128 queries of
+/// narrow heads take so little time that the warps which add would be late;
+/// above that the way through shared memory costs more than it saves.
+static plan::OutputPath getOutput(const BackwardProblem &problem) {
+  return getKeyRoles(problem) == KeyRoles::Joint &&
+                 problem.getColumns() <= kMostColumnsBesideGradients
+             ? plan::OutputPath::Tma
+             : plan::OutputPath::Direct;
+}
+
+/// Bytes that parts of dQ's share of a block go through: parts of one shape
+/// have one buffer.
+static int64_t getPartBytes(const BackwardProblem &problem,
+                            plan::OutputPath output) {
+  if (output == plan::OutputPath::Direct)
+    return 0;
+  int64_t whole = std::min(problem.headDim, kPartColumns);
+  int64_t rest =
+      problem.headDim > kPartColumns ? problem.headDim % kPartColumns : 0;
+  return kFewestQueries * (whole + rest) * kSumBytes;
+}
+
 /// Buffers of a tile's keys and values: with two the next tile's are there when
 /// it begins, where a CTA has several tiles and they fit.
 static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
-                            plan::WorkSchedule work) {
+                            plan::WorkSchedule work, plan::OutputPath output) {
   if (work == plan::WorkSchedule::Single || hasSumsApart(problem))
     return 1;
-  constexpr int64_t kElementBytes = 2, kValueBytes = 4, kBarrierBytes = 1024;
   int64_t keys = getTileKeys(problem);
   int64_t ofKeys = keys * problem.getColumns() * kElementBytes;
   // Queries and output gradients, the rows' values, derivatives by scores.
   int64_t ofBlock = queries * (problem.getColumns() * kElementBytes +
                                2 * kValueBytes + keys * kElementBytes);
-  int64_t bytes = 2 * ofKeys + kStages * ofBlock + kBarrierBytes;
+  int64_t bytes = 2 * ofKeys + kStages * ofBlock +
+                  getPartBytes(problem, output) + kBarrierBytes;
   return bytes <= problem.target->sharedMemory ? 2 : 1;
 }
 
@@ -127,6 +177,13 @@ struct PlanEntries {
     }
     return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
   }
+  /// Of a computed tile that others take into registers.
+  plan::StreamAttr readBack(StringRef name, int64_t stages) {
+    plan::StreamPlan said;
+    said.stages = stages;
+    said.isStaged = true;
+    return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
+  }
   plan::RoleAttr role(StringRef name, int64_t warps, int64_t registers,
                       ArrayRef<StringRef> owns) {
     return plan::RoleAttr::get(b.getContext(), name, warps, registers,
@@ -139,10 +196,14 @@ struct PlanEntries {
     return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), early);
   }
 
-  plan::StoreAttr copied(StringRef name) {
+  /// How what is added to dQ's sums gets to memory, where it is not direct.
+  SmallVector<plan::StoreAttr> sums(plan::OutputPath output) {
+    if (output == plan::OutputPath::Direct)
+      return {};
     plan::StorePlan store;
     store.isCopied = true;
-    return plan::StoreAttr::get(b.getContext(), b.getStringAttr(name), store);
+    return {
+        plan::StoreAttr::get(b.getContext(), b.getStringAttr("dq_sum"), store)};
   }
   plan::DotAttr eachAbove(StringRef name) {
     plan::DotPlan above;
@@ -171,7 +232,8 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
 static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                                      const BackwardProblem &problem,
                                      int64_t queries, int64_t keyStages,
-                                     int64_t loadRegisters) {
+                                     int64_t loadRegisters,
+                                     plan::OutputPath output) {
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups, queries);
   PlanEntries make(context);
@@ -185,7 +247,7 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
       {make.stream("k", keyStages), make.stream("v", keyStages),
        make.stream("exponents", kernel.stages, "q"),
        make.stream("delta", kernel.stages, "do")},
-      dots, /*stores=*/{},
+      dots, make.sums(output),
       {make.role("load", kGroupWarps, loadRegisters,
                  {"k", "v", "q", "do", "exponents", "delta"}),
        make.role("compute", kernel.warps, kComputeRegisters,
@@ -205,10 +267,10 @@ static int64_t getSumRegisters(plan::MatrixUnitAttrInterface unit,
 /// one copies, one computes scores, what comes of them, and dQ's share of a
 /// block, one has dV and one dK. All are one warp group and meet 64 keys.
 static FailureOr<plan::KernelAttr>
-makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
-                 const BackwardProblem &problem, int64_t loadRegisters,
-                 plan::OutputPath output,
-                 function_ref<InFlightDiagnostic()> emitError) {
+makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
+                  const BackwardProblem &problem, int64_t loadRegisters,
+                  plan::OutputPath output,
+                  function_ref<InFlightDiagnostic()> emitError) {
   int64_t ofValues = getSumRegisters(unit, problem.valueHeadDim),
           ofKeys = getSumRegisters(unit, problem.headDim);
   int64_t ofScores = std::min(kRegisters - loadRegisters - ofValues - ofKeys,
@@ -224,9 +286,6 @@ makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
   PlanEntries make(context);
   // What the copy engine adds goes through the memory of one of the stages.
   bool isCopied = output == plan::OutputPath::Tma;
-  SmallVector<plan::StoreAttr> stores;
-  if (isCopied)
-    stores.push_back(make.copied("dq_sum"));
   // Who fills a stage of derivatives reads it, too: of two, one is done with in
   // all warps when it is filled again, since they met in between. Scores alone
   // are carried: of two dots in flight around a loop ptxas waits for both, or
@@ -237,13 +296,66 @@ makeWideKeysPlan(plan::MatrixUnitAttrInterface unit,
        make.stream("ds", isCopied ? 1 : 2),
        make.stream("exponents", kernel.stages, "q"),
        make.stream("delta", kernel.stages, "do")},
-      {make.ahead("s", /*isCarried=*/true)}, stores,
+      {make.ahead("s", /*isCarried=*/true)}, make.sums(output),
       {make.role("load", kGroupWarps, loadRegisters,
                  {"k", "v", "q", "do", "exponents", "delta"}),
        make.role("score", kGroupWarps, ofScores,
                  {"s", "p", "dp", "ds", "dq", "dq_sum"}),
        make.role("values", kGroupWarps, ofValues, {"dv", "dv_out"}),
        make.role("keys", kGroupWarps, ofKeys, {"dk", "dk_out"})},
+      /*asked=*/{});
+}
+
+/// Buffers of weights and of derivatives by scores: two, so that roles need not
+/// wait for each other in each block, where they fit.
+static int64_t getPairStages(const BackwardProblem &problem) {
+  int64_t ofKeys = kGroupKeys * problem.getColumns() * kElementBytes;
+  int64_t ofBlock =
+      kFewestQueries * (problem.getColumns() * kElementBytes + 2 * kValueBytes);
+  int64_t ofPairs = 2 * kFewestQueries * kGroupKeys * kElementBytes;
+  int64_t bytes = ofKeys + kStages * (ofBlock + ofPairs) + kBarrierBytes;
+  return bytes <= problem.target->sharedMemory ? 2 : 1;
+}
+
+/// Roles for the kernel of keys where one sum fills a warp group's registers
+/// and derivatives need no scores: one copies, one computes scores, weights and
+/// dV, one derivatives by weights and by scores and dK, one dQ's share of a
+/// block. Each of those has one or two of the five products, and its chain of a
+/// block's steps is short: others' products run while it computes.
+static FailureOr<plan::KernelAttr>
+makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
+                 const BackwardProblem &problem, int64_t loadRegisters,
+                 plan::OutputPath output,
+                 function_ref<InFlightDiagnostic()> emitError) {
+  int64_t ofValues =
+              getSumRegisters(unit, problem.valueHeadDim) + kBlockAccumulators,
+          ofKeys = getSumRegisters(unit, problem.headDim) + kBlockAccumulators;
+  int64_t ofParts = addsAhead(problem) ? kTwoPartsRegisters : kReduceRegisters;
+  int64_t spare = kRegisters - ofParts - loadRegisters - ofValues - ofKeys;
+  if (spare < 0)
+    return emitError() << "schedule's 'producer_registers' is " << loadRegisters
+                       << ", where the other roles leave "
+                       << loadRegisters + spare;
+  // Derivatives by scores are found from two tiles.
+  int64_t more = spare / 2 / kBudgetStep * kBudgetStep;
+  ofValues = std::min(ofValues + more, kMostScoreRegisters);
+  ofKeys = std::min(ofKeys + spare - more, kMostScoreRegisters);
+  MLIRContext *context = unit.getContext();
+  plan::KernelPlan kernel =
+      makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
+  PlanEntries make(context);
+  int64_t stages = output == plan::OutputPath::Tma ? 1 : getPairStages(problem);
+  return plan::KernelAttr::get(
+      context, unit, kernel,
+      {make.stream("k", 1), make.stream("v", 1), make.readBack("p", stages),
+       make.stream("ds", stages), make.stream("exponents", kernel.stages, "q"),
+       make.stream("delta", kernel.stages, "do")},
+      /*dots=*/{}, make.sums(output),
+      {make.role("load", kGroupWarps, loadRegisters,
+                 {"k", "v", "q", "do", "exponents", "delta"}),
+       make.role("values", kGroupWarps, ofValues, {"s", "p", "dv", "dv_out"}),
+       make.role("keys", kGroupWarps, ofKeys, {"dp", "ds", "dk", "dk_out"}),
+       make.role("reduce", kGroupWarps, ofParts, {"dq", "dq_sum"})},
       /*asked=*/{});
 }
 
@@ -274,24 +386,23 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
                           "('producer_registers=0': none do), found "
                        << queries;
   BackwardPlans plans;
-  plans.sumsApart = hasSumsApart(problem);
+  plans.keyRoles = getKeyRoles(problem);
+  plans.addsAhead = addsAhead(problem);
   plan::WorkSchedule work = asked.work.value_or(getWork(problem));
-  int64_t mostKeys = getKeyStages(problem, queries, work),
+  plan::OutputPath output = asked.output.value_or(getOutput(problem));
+  int64_t mostKeys = getKeyStages(problem, queries, work, output),
           keyStages = asked.keyStages.value_or(mostKeys);
   if (keyStages < 1 || keyStages > mostKeys)
     return emitError() << "schedule's 'key_stages' must be in [1, " << mostKeys
                        << "] for these head dims and this 'work', found "
                        << keyStages;
-  plan::OutputPath output = asked.output.value_or(plan::OutputPath::Direct);
-  if (output != plan::OutputPath::Direct && !plans.sumsApart)
-    return emitError()
-           << "schedule's 'output' is direct where dQ's sums have a "
-              "role of their own, found "
-           << plan::stringifyOutputPath(output);
   FailureOr<plan::KernelAttr> keys =
-      plans.sumsApart
-          ? makeWideKeysPlan(unit, problem, registers, output, emitError)
-          : makeKeysPlan(unit, problem, queries, keyStages, registers);
+      plans.keyRoles == KeyRoles::Scores
+          ? makeScoreKeysPlan(unit, problem, registers, output, emitError)
+      : plans.keyRoles == KeyRoles::Pairs
+          ? makePairKeysPlan(unit, problem, registers, output, emitError)
+          : FailureOr<plan::KernelAttr>(makeKeysPlan(
+                unit, problem, queries, keyStages, registers, output));
   if (failed(keys))
     return failure();
   plans.keys =
@@ -302,8 +413,9 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   // products would wait for registers (C7512).
   bool areFew = queries == kFewestQueries &&
                 problem.getColumns() <= kMostColumnsBesideGradients;
-  plans.keepsGradients = !plans.sumsApart && areFew;
-  plans.roundsWeights = !plans.sumsApart && !areFew;
+  bool isJoint = plans.keyRoles == KeyRoles::Joint;
+  plans.keepsGradients = isJoint ? areFew : plans.keyRoles == KeyRoles::Pairs;
+  plans.roundsWeights = isJoint && !areFew;
   // Beside what score_mods keep they would be spilled.
   plans.exponentsFirst = !problem.modifies;
   plans.deltaFirst =

@@ -46,7 +46,7 @@
 // RUN: %{run} %{long} --level=warp --target=sm_90a --seeds=3
 // RUN: %{run} %{long} --level=ptx --target=sm_90a
 // RUN: fovea-compile %s --kernel=long --target=sm_90a --emit=warp | FileCheck %s --check-prefix=LONG
-// LONG: role @score warps(4)
+// LONG: role @values warps(4)
 
 // Gradients by what score_mod reads, alone and beside the others.
 // DEFINE: %{read} = --entry=read --dims=B=2,Hq=4,Hkv=2,Sq=150,Skv=140,capture0.0=4,partial_index.3=1,full_index.3=1

@@ -1,6 +1,8 @@
-// The roles of head dims above 128: who copies, who computes scores and dQ's share of a block, who
-// sums dV, who sums dK. Against f64, at all levels: rows of keys and queries that divide no tile, grouped
-// heads, a mask, a score_mod, dropout; head dims of which the last panel is a part, and unequal ones.
+// The roles of head dims above 128: who copies, who finds weights and sums dV, who finds derivatives
+// and sums dK, who adds dQ's share of a block; and where derivatives need scores, who copies, who
+// finds all that is known of a pair and adds, who sums dV, who sums dK. Against f64, at all levels: rows of
+// keys and queries that divide no tile, grouped heads, a mask, score_mods that derivatives need scores
+// of and not, dropout; head dims of which the last panel is a part, and unequal ones.
 // Up to 128 keys a row of dQ has two summands, so its bits don't depend on the order of tiles.
 // DEFINE: %{run} = fovea-run --random=1 --check --target=sm_90a --dims=B=1,Hq=2,Hkv=1
 // DEFINE: %{numbers} = FileCheck %s --check-prefix=NUMBERS
@@ -10,6 +12,9 @@
 // RUN: %{run},Sq=140,Skv=150 %s --entry=dense --level=ptx --schedule=stages=1 | %{numbers}
 // RUN: %{run},Sq=150,Skv=110 %s --entry=causal --level=warp --seeds=5 | %{numbers}
 // RUN: %{run},Sq=150,Skv=200 %s --entry=causal --level=ptx | %{numbers}
+// RUN: %{run},Sq=140,Skv=110 %s --entry=biased --level=tile | %{numbers}
+// RUN: %{run},Sq=140,Skv=110 %s --entry=biased --level=warp --seeds=5 | %{numbers}
+// RUN: %{run},Sq=140,Skv=150 %s --entry=biased --level=ptx | %{numbers}
 // RUN: %{run},Sq=140,Skv=110 %s --entry=capped --level=tile | %{numbers}
 // RUN: %{run},Sq=140,Skv=110 %s --entry=capped --level=warp --seeds=5 | %{numbers}
 // RUN: %{run},Sq=140,Skv=150 %s --entry=capped --level=ptx | %{numbers}
@@ -43,42 +48,66 @@
 // RUN: %{documents} --level=warp | %{numbers}
 // RUN: %{documents} --level=ptx | %{numbers}
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s
+// RUN: fovea-compile %t.fits.mlir --kernel=capped --target=sm_90a --emit=warp | FileCheck %s --check-prefix=SCORES
 // NUMBERS: dq {{.*}} passed
 // NUMBERS-NEXT: dk {{.*}} passed
 // NUMBERS-NEXT: dv {{.*}} passed
 
+// Weights leave and are multiplied as they are; who reads them back issues dP meanwhile. Parts of dQ: the
+// next one is on its way while one is added.
 // CHECK-LABEL: gpu.func @dense(
 // CHECK: role @load warps(4) regs(24)
-// CHECK: role @score warps(4) regs(168)
-// The first block's scores are in flight. In each round: dP is issued, the weights leave while it runs,
-// dS leaves; parts of dQ, the next one on its way while one is added; the next block's scores ahead of
-// the wait for the last one.
-// CHECK: warp.dot async "s"
-// CHECK-NOT: math.exp2
-// CHECK: scf.for
-// CHECK: warp.dot_wait
-// CHECK: warp.dot async "dp"
+// CHECK: role @values warps(4) regs(192)
+// CHECK: warp.dot "s"
 // CHECK: math.exp2
-// CHECK: warp.local_store "p"
-// CHECK: warp.dot_wait
-// CHECK: warp.local_store "ds"
+// CHECK: %[[P:.*]] = arith.truncf
+// CHECK: warp.local_store "p" %[[P]]
+// CHECK: warp.dot "dv" %[[P]],
+// CHECK: tile.store "dv_out"
+// CHECK: role @keys warps(4) regs(200)
+// CHECK-NOT: math.exp2
+// CHECK: warp.local_load
+// CHECK: warp.dot "dp"
+// CHECK: %[[DS:.*]] = arith.truncf
+// CHECK: warp.local_store "ds" %[[DS]]
+// CHECK: warp.dot "dk" %[[DS]],
+// CHECK: tile.store "dk_out"
+// CHECK: role @reduce warps(4) regs(96)
 // CHECK: warp.dot async "dq.0" {{.*}} transpose_a columns(0)
 // CHECK-NEXT: warp.dot async "dq.1" {{.*}} transpose_a columns(64)
 // CHECK-NEXT: warp.dot_wait
 // CHECK: tile.store add "dq_sum.0"
-// CHECK: warp.dot async "dq.2"
-// CHECK: tile.store add "dq_sum.1"
-// CHECK: warp.dot async "dq.3"
-// CHECK: tile.store add "dq_sum.2"
-// CHECK: warp.dot async "s"
-// CHECK: warp.dot_wait
-// CHECK: tile.store add "dq_sum.3"
-// CHECK: role @values warps(4) regs(160)
-// CHECK: warp.dot "dv"
-// CHECK: tile.store "dv_out"
-// CHECK: role @keys warps(4) regs(160)
-// CHECK: warp.dot "dk"
-// CHECK: tile.store "dk_out"
+
+// SCORES-LABEL: gpu.func @capped(
+// SCORES: role @load warps(4) regs(24)
+// SCORES: role @score warps(4) regs(208)
+// The first block's scores are in flight. In each round: dP is issued, the weights leave while it runs,
+// dS leaves; parts of dQ, the next one on its way while one is added; the next block's scores ahead of
+// the wait for the last one.
+// SCORES: warp.dot async "s"
+// SCORES-NOT: math.exp2
+// SCORES: scf.for
+// SCORES: warp.dot_wait
+// SCORES: warp.dot async "dp"
+// SCORES: math.exp2
+// SCORES: warp.local_store "p"
+// SCORES: warp.dot_wait
+// SCORES: warp.local_store "ds"
+// SCORES: warp.dot async "dq.0" {{.*}} transpose_a columns(0)
+// SCORES-NEXT: warp.dot async "dq.1" {{.*}} transpose_a columns(64)
+// SCORES-NEXT: warp.dot_wait
+// SCORES: tile.store add "dq_sum.0"
+// SCORES: warp.dot async "dq.2"
+// SCORES: warp.dot async "s"
+// SCORES: warp.dot_wait
+// SCORES: tile.store add "dq_sum.1"
+// SCORES: tile.store add "dq_sum.2"
+// SCORES: role @values warps(4) regs(96)
+// SCORES: warp.dot "dv"
+// SCORES: tile.store "dv_out"
+// SCORES: role @keys warps(4) regs(128)
+// SCORES: warp.dot "dk"
+// SCORES: tile.store "dk_out"
 
 !t = tensor<?x?x?x256xbf16>
 !w = tensor<?x?x?x192xbf16>
@@ -96,6 +125,21 @@ func.func @causal(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, 
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %0 = arith.cmpi sge, %i, %j : index
       attn.yield %0 : i1
+    }
+    : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %dq, %dk, %dv : !t, !t, !t
+}
+
+func.func @biased(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %d = arith.subi %j, %i : index
+      %n = arith.index_cast %d : index to i32
+      %f = arith.sitofp %n : i32 to f32
+      %c = arith.constant 0.03125 : f32
+      %bias = arith.mulf %f, %c : f32
+      %0 = arith.addf %s, %bias : f32
+      attn.yield %0 : f32
     }
     : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
   return %dq, %dk, %dv : !t, !t, !t

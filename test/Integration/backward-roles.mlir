@@ -48,9 +48,12 @@
 // CHECK: warp.dot_wait {{.*}} above
 // CHECK: role @reduce warps(4) regs(72)
 // CHECK: warp.dot "dq.0" {{.*}} transpose_a rows(0)
-// CHECK: tile.store add "dq_sum.0" {{.*}} fragments
+// CHECK: warp.local_store "dq_sum.0" {{.*}} fragments
+// CHECK: warp.copy_out async add "dq_sum.0" {{.*}} fragments
 // CHECK: warp.dot "dq.1" {{.*}} transpose_a rows(64)
-// CHECK: tile.store add "dq_sum.1" {{.*}} fragments
+// CHECK: warp.copy_out_wait
+// CHECK: warp.local_store "dq_sum.1" {{.*}} fragments
+// CHECK: warp.copy_out async add "dq_sum.1" {{.*}} fragments
 // CHECK-LABEL: gpu.func @dense_delta(
 // CHECK-NOT: warp.dot
 // CHECK: tile.store "dq_sum"

@@ -24,8 +24,11 @@ struct BackwardProblem {
   bool sums = false;
   /// Sequences are packed: the device alone knows how many rows each has.
   bool isPacked = false;
-  /// Scores are modified: their derivatives need them.
+  /// Scores are modified, or some are dropped.
   bool modifies = false;
+  /// Derivatives by scores need more of a pair than its weight: the score, or
+  /// whether it was dropped.
+  bool readsScores = false;
   /// Queries may see few of the keys.
   bool isSparse = false;
   /// Sums have one order.
@@ -48,6 +51,19 @@ struct BackwardFields {
   std::optional<plan::OutputPath> output;
 };
 
+/// Who finds what of a tile of keys.
+enum class KeyRoles {
+  /// The warp groups that sum up dK and dV of their keys find all that these
+  /// need, or there are no roles.
+  Joint,
+  /// One role finds weights and derivatives by scores, which go through streams
+  /// to one that sums up dV and one that sums up dK.
+  Scores,
+  /// The role that sums up dV finds the weights, the one that sums up dK the
+  /// derivatives, from weights that come through a stream.
+  Pairs,
+};
+
 /// The form of a backward pass, and the plans of its kernels.
 struct BackwardPlans {
   /// Of kernels whose tiles are keys, and of those whose tiles are queries; of
@@ -66,9 +82,9 @@ struct BackwardPlans {
   /// What queries add to exponents, and their D, are read before the products
   /// beside them are issued: behind those they would wait for their operands.
   bool exponentsFirst = false, deltaFirst = false;
-  /// dK and dV are summed by roles of their own, which read weights and
-  /// derivatives by scores from streams.
-  bool sumsApart = false;
+  KeyRoles keyRoles = KeyRoles::Joint;
+  /// A part of dQ's share of a block is found while the one before is added.
+  bool addsAhead = false;
 };
 
 /// The plans for `problem`. `overrides` is "auto" or a list of the fields

@@ -26,6 +26,8 @@
 #include "RegionToTile.h"
 #include "TurnedLists.h"
 
+#include "fovea/Target/BackwardPlans.h"
+
 namespace fovea {
 
 /// What one kernel does.
@@ -44,9 +46,9 @@ struct BackwardPart {
   /// dQ is summed in memory.
   bool addsQuery = false;
   /// Then: derivatives by scores stay in registers for dK's product; they are
-  /// found from rounded weights; dK and dV are others', so that weights cross,
-  /// too.
-  bool keepsGradients = false, roundsWeights = false, sumsApart = false;
+  /// found from rounded weights.
+  bool keepsGradients = false, roundsWeights = false, addsAhead = false;
+  KeyRoles keyRoles = KeyRoles::Joint;
   /// What queries have of their own is read before the products beside it are
   /// issued, not when it is needed.
   bool exponentsFirst = false, deltaFirst = false;

@@ -11,8 +11,6 @@
 #include "HelperKernels.h"
 #include "KernelLowering.h"
 
-#include "fovea/Target/BackwardPlans.h"
-
 using namespace mlir;
 using namespace fovea;
 
@@ -74,6 +72,12 @@ private:
 };
 } // namespace
 
+/// Whether the derivative by a score depends on the score.
+static bool readsScores(attn::BackwardOp op) {
+  Region &gradient = op.getScoreGradient();
+  return !gradient.empty() && !gradient.getArgument(0).use_empty();
+}
+
 /// The form and the plans of the kernels, by the target's planners.
 LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
   BackwardProblem problem{kb.target, kb.padHeadDim(op.getQueryType()),
@@ -83,6 +87,7 @@ LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
   problem.value = bool(op.getValueGradient());
   problem.sums = BackwardSums::areAsked(op);
   problem.modifies = !op.getScoreMod().empty() || op.getDropoutAttr();
+  problem.readsScores = op.getDropoutAttr() || readsScores(op);
   problem.isSparse = op.isSparse();
   problem.isDeterministic = op.getDeterministic();
   problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
@@ -117,7 +122,8 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.roundsWeights = plans.roundsWeights;
     keys.exponentsFirst = plans.exponentsFirst;
     keys.deltaFirst = plans.deltaFirst;
-    keys.sumsApart = plans.sumsApart;
+    keys.keyRoles = plans.keyRoles;
+    keys.addsAhead = plans.addsAhead;
   };
   if (plans.sumsQueries) {
     BackwardPart &delta = add(BackwardPart::Delta, "delta");

@@ -427,12 +427,12 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
         /*transposeB=*/false, b.getStringAttr("dq." + std::to_string(index)),
         firstRow, columns.first));
     // Where registers hold two parts, one is added while the next one is found.
-    if (!part.sumsApart)
+    if (!part.addsAhead)
       store(index);
     else if (index > 0)
       store(index - 1);
   }
-  if (part.sumsApart)
+  if (part.addsAhead)
     store(count - 1);
 }
 
@@ -443,11 +443,16 @@ BackwardEmitter::emitBlockOfKeyTile(const ScoreBlock &block,
   FailureOr<Weights> weights = emitWeights(block);
   if (failed(weights))
     return failure();
-  // Weights leave, and derivatives by them are found meanwhile.
-  Value rounded = weights->rounded;
-  if (part.sumsApart)
-    rounded = tile::StreamOp::create(kb.builder, loc, rounded,
-                                     kb.builder.getStringAttr("p"));
+  // Weights leave, and derivatives by them are found meanwhile, or elsewhere.
+  Value rounded = weights->rounded, sent;
+  if (part.keyRoles != KeyRoles::Joint)
+    sent = tile::StreamOp::create(kb.builder, loc, rounded,
+                                  kb.builder.getStringAttr("p"));
+  if (part.keyRoles == KeyRoles::Scores)
+    rounded = sent;
+  if (part.keyRoles == KeyRoles::Pairs)
+    weights->weight = arith::ExtFOp::create(
+        kb.builder, loc, scoreType(kb.builder.getF32Type()), sent);
   bool needsGradients = part.key || part.addsQuery;
   Value delta, byWeight;
   if (needsGradients)

@@ -1,33 +1,40 @@
-// Head dims above 128: roles of one warp group each. Who has dV or dK has 32 registers beside its sum,
-// who computes scores what is left of 512, up to 208. The metadata's schedule can be asked for again.
+// Head dims above 128: roles of one warp group each. Where derivatives need weights alone, who sums dV
+// finds those, and who sums dK the derivatives: each has 64 registers beside its sum, and half of what is
+// left of 512, up to 208. Where they need scores, one role finds both, and has what is left beside sums
+// with 32 more. The metadata's schedule can be asked for again.
 // REQUIRES: fovea-compile
-// DEFINE: %{plan} = fovea-opt %s --attn-to-tile=target=sm_90a
+// DEFINE: %{plan} = fovea-opt %s --attn-differentiate --attn-to-tile=target=sm_90a
 // RUN: %{plan} | FileCheck %s --check-prefix=PLAN
 // A schedule is asked for of all functions of a file: here of one.
 // RUN: sed '/^func.func @unequal/,$d' %s > %t.mlir
 // RUN: fovea-compile %t.mlir --target=sm_90a -o %t.ptx --metadata=%t.json
 // RUN: FileCheck %s --input-file=%t.json
-// RUN: fovea-compile %t.mlir --target=sm_90a --schedule=tile_m=64,tile_n=64,warps=4,stages=2,query_in_registers=0,min_blocks=1,key_stages=1,producer_registers=24,consumer_registers=168,overlap=1 -o %t.again.ptx
+// RUN: fovea-compile %t.mlir --target=sm_90a --schedule=tile_m=64,tile_n=64,warps=4,stages=2,query_in_registers=0,min_blocks=1,key_stages=1,producer_registers=24,consumer_registers=192 -o %t.again.ptx
 // RUN: cmp %t.ptx %t.again.ptx
-// CHECK: "schedule": {"tile_m":64,"tile_n":64,"warps":4,"stages":2,"query_in_registers":0,"min_blocks":1,"key_stages":1,"producer_registers":24,"consumer_registers":168,"overlap":1}
+// CHECK: "schedule": {"tile_m":64,"tile_n":64,"warps":4,"stages":2,"query_in_registers":0,"min_blocks":1,"key_stages":1,"producer_registers":24,"consumer_registers":192}
 
 // PLAN-LABEL: launch.abi @dense
-// PLAN-SAME: streams = [<"k">, <"v">, <"p">, <"ds", stages = 2>, <"exponents", stages = 2, staged, with = "q">, <"delta", stages = 2, staged, with = "do">]
-// PLAN-SAME: dots = [<"s", ahead = 1, carried>]
+// PLAN-SAME: streams = [<"k">, <"v">, <"p", stages = 2, staged>, <"ds", stages = 2>, <"exponents", stages = 2, staged, with = "q">, <"delta", stages = 2, staged, with = "do">]
 // PLAN-SAME: <"load", warps = 4, registers = 24, owns = ["k", "v", "q", "do", "exponents", "delta"]>
-// PLAN-SAME: <"score", warps = 4, registers = 168, owns = ["s", "p", "dp", "ds", "dq", "dq_sum"]>
-// PLAN-SAME: <"values", warps = 4, registers = 160, owns = ["dv", "dv_out"]>
-// PLAN-SAME: <"keys", warps = 4, registers = 160, owns = ["dk", "dk_out"]>
-// Weights and derivatives cross; parts of dQ are products with columns of the keys that scores read.
+// PLAN-SAME: <"values", warps = 4, registers = 192, owns = ["s", "p", "dv", "dv_out"]>
+// PLAN-SAME: <"keys", warps = 4, registers = 200, owns = ["dp", "ds", "dk", "dk_out"]>
+// PLAN-SAME: <"reduce", warps = 4, registers = 96, owns = ["dq", "dq_sum"]>
+// Weights cross from role to role and are read back as they were rounded; the two sums' products take
+// weights and derivatives as they were computed.
 // PLAN: gpu.func @dense(
 // PLAN: %[[K:.*]] = tile.load "k"
 // PLAN-NOT: tile.load "kq
 // PLAN: tile.dot "s" %[[K]],
-// PLAN: %[[P:.*]] = tile.stream "p"
+// PLAN: %[[ROUNDED:.*]] = arith.truncf
+// PLAN: %[[P:.*]] = tile.stream "p" %[[ROUNDED]]
+// PLAN: %[[WEIGHT:.*]] = arith.extf %[[P]]
 // PLAN: tile.dot "dp"
-// PLAN: tile.dot "dv" %[[P]],
-// PLAN: %[[DS:.*]] = tile.stream "ds"
-// PLAN: tile.dot "dk" %[[DS]],
+// PLAN: tile.dot "dv" %[[ROUNDED]],
+// PLAN: arith.mulf %[[WEIGHT]],
+// PLAN: %[[GRADIENT:.*]] = arith.truncf
+// PLAN: %[[DS:.*]] = tile.stream "ds" %[[GRADIENT]]
+// PLAN: tile.dot "dk" %[[GRADIENT]],
+// Parts of dQ are products with columns of the keys that scores read.
 // PLAN: tile.dot "dq.0" %[[DS]], %[[K]], %{{.*}} transpose_a columns(0)
 // One part is added while the next one is found.
 // PLAN: tile.dot "dq.1" %[[DS]], %[[K]], %{{.*}} transpose_a columns(64)
@@ -40,24 +47,48 @@
 
 // Head dims of their own.
 // PLAN-LABEL: launch.abi @unequal
-// PLAN-SAME: <"score", warps = 4, registers = 208,
-// PLAN-SAME: <"values", warps = 4, registers = 96,
-// PLAN-SAME: <"keys", warps = 4, registers = 128,
+// PLAN-SAME: <"values", warps = 4, registers = 176,
+// PLAN-SAME: <"keys", warps = 4, registers = 208,
+
+// Derivatives that need no scores beside a score_mod: parts of dQ are found one by one, and who computes
+// has the registers.
+// PLAN-LABEL: launch.abi @biased
+// PLAN-SAME: <"values", warps = 4, registers = 208, owns = ["s", "p", "dv", "dv_out"]>
+// PLAN-SAME: <"keys", warps = 4, registers = 208, owns = ["dp", "ds", "dk", "dk_out"]>
+// PLAN-SAME: <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum"]>
+// PLAN: gpu.func @biased(
+// PLAN: tile.dot "dq.0"
+// PLAN-NOT: tile.dot "dq.1"
+// PLAN: tile.store add "dq_sum.0"
+
+// Derivatives that need scores.
+// PLAN-LABEL: launch.abi @capped
+// PLAN-SAME: streams = [<"k">, <"v">, <"p">, <"ds", stages = 2>,
+// PLAN-SAME: dots = [<"s", ahead = 1, carried>]
+// PLAN-SAME: <"score", warps = 4, registers = 208, owns = ["s", "p", "dp", "ds", "dq", "dq_sum"]>
+// PLAN-SAME: <"values", warps = 4, registers = 96, owns = ["dv", "dv_out"]>
+// PLAN-SAME: <"keys", warps = 4, registers = 128, owns = ["dk", "dk_out"]>
+// PLAN: gpu.func @capped(
+// PLAN: %[[P:.*]] = tile.stream "p"
+// PLAN: tile.dot "dp"
+// PLAN: tile.dot "dv" %[[P]],
+// PLAN: %[[DS:.*]] = tile.stream "ds"
+// PLAN: tile.dot "dk" %[[DS]],
 
 // No more registers than there are, no more memory.
 // RUN: not fovea-compile %t.mlir --target=sm_90a --schedule=producer_registers=72 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not fovea-compile %t.mlir --target=sm_90a --schedule=stages=3 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not fovea-compile %t.mlir --target=sm_90a --schedule=tile_m=128 2>&1 | FileCheck %s --check-prefix=ROWS
-// BUDGET: error: schedule's 'producer_registers' is 72, which leaves 120 registers to who computes scores, of at least 128
+// BUDGET: error: schedule's 'producer_registers' is 72, where the other roles leave 32
 // MEMORY: error: kernel needs {{[0-9]+}} bytes of shared memory, 'sm_90a' has 232448
 // ROWS: error: schedules of gradients have the fields 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers', found 'tile_m', which no kernel has as 128
 
 // What is added to dQ's sums may go through shared memory: that of a stage of derivatives.
 // RUN: fovea-compile %t.mlir --target=sm_90a --schedule=output=tma -o %t.tma.ptx --metadata=%t.tma.json
 // RUN: FileCheck %s --input-file=%t.tma.json --check-prefix=TMA
-// TMA: "consumer_registers":168,"overlap":1,"output":"tma"}
+// TMA: "consumer_registers":192,"output":"tma"}
 // RUN: fovea-opt %t.mlir --attn-to-tile='target=sm_90a schedule=output=tma' | FileCheck %s --check-prefix=COPIED
-// COPIED: streams = [<"k">, <"v">, <"p">, <"ds">,
+// COPIED: streams = [<"k">, <"v">, <"p", staged>, <"ds">,
 // COPIED-SAME: stores = [<"dq_sum", copied>]
 
 !t = tensor<?x?x?x256xbf16>
@@ -71,5 +102,27 @@ func.func @dense(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !
 
 func.func @unequal(%q: !w, %k: !w, %v: !v, %o: !v, %lse: !rows, %do: !v) -> (!w, !w, !v) {
   %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do : !w, !w, !v, !v, !rows, !v -> !w, !w, !v
+  return %dq, %dk, %dv : !w, !w, !v
+}
+
+func.func @biased(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %narrow = arith.index_cast %j : index to i32
+      %bias = arith.sitofp %narrow : i32 to f32
+      %0 = arith.addf %s, %bias : f32
+      attn.yield %0 : f32
+    }
+    : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %dq, %dk, %dv : !t, !t, !t
+}
+
+func.func @capped(%q: !w, %k: !w, %v: !v, %o: !v, %lse: !rows, %do: !v) -> (!w, !w, !v) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %t = math.tanh %s : f32
+      attn.yield %t : f32
+    }
+    : !w, !w, !v, !v, !rows, !v -> !w, !w, !v
   return %dq, %dk, %dv : !w, !w, !v
 }

@@ -2,9 +2,9 @@
 // REQUIRES: fovea-compile
 // RUN: fovea-compile %s --target=sm_90a -o %t.ptx --metadata=%t.json
 // RUN: FileCheck %s --input-file=%t.json
-// RUN: fovea-compile %s --target=sm_90a --schedule=tile_m=128,tile_n=128,warps=8,stages=2,query_in_registers=0,min_blocks=1,key_stages=2,producer_registers=24,consumer_registers=208,overlap=1,work=dynamic -o %t.again.ptx
+// RUN: fovea-compile %s --target=sm_90a --schedule=tile_m=128,tile_n=128,warps=8,stages=2,query_in_registers=0,min_blocks=1,key_stages=2,producer_registers=24,consumer_registers=208,overlap=1,work=dynamic,output=tma -o %t.again.ptx
 // RUN: cmp %t.ptx %t.again.ptx
-// CHECK: "schedule": {"tile_m":128,"tile_n":128,"warps":8,"stages":2,"query_in_registers":0,"min_blocks":1,"key_stages":2,"producer_registers":24,"consumer_registers":208,"overlap":1,"work":"dynamic"}
+// CHECK: "schedule": {"tile_m":128,"tile_n":128,"warps":8,"stages":2,"query_in_registers":0,"min_blocks":1,"key_stages":2,"producer_registers":24,"consumer_registers":208,"overlap":1,"work":"dynamic","output":"tma"}
 
 // Buffers of keys, and how tiles are dealt out, can be asked for of roles.
 // RUN: fovea-compile %s --target=sm_90a --schedule=key_stages=1,work=static --emit=metadata | FileCheck %s --check-prefix=STATIC
@@ -13,9 +13,9 @@
 // RUN: not fovea-compile %s --target=sm_90a --schedule=key_stages=3 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not fovea-compile %s --target=sm_90a --schedule=producer_registers=0,work=dynamic 2>&1 | FileCheck %s --check-prefix=WORK
 // RUN: not fovea-compile %s --target=sm_90a --schedule=producer_registers=0,key_stages=2 2>&1 | FileCheck %s --check-prefix=KEYS
-// RUN: not fovea-compile %s --target=sm_90a --schedule=output=tma 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: fovea-compile %s --target=sm_90a --schedule=output=direct --emit=metadata | FileCheck %s --check-prefix=DIRECT
 // RUN: not fovea-compile %s --target=sm_90a --schedule=producer_registers=0,output=tma 2>&1 | FileCheck %s --check-prefix=ROLES
-// OUTPUT: error: schedule's 'output' is direct where dQ's sums have a role of their own, found tma
+// DIRECT: "overlap":1,"work":"dynamic"}
 // ROLES: error: schedule's 'output' tma needs roles ('producer_registers')
 // STATIC: "key_stages":1,{{.*}}"work":"static"
 // STATIC: "persistent":

@@ -2,6 +2,7 @@
 
     FOVEA_LIBRARY_PATH=build-portable/lib PYTHONPATH=python python benchmarks/backward.py
     python benchmarks/backward.py --cells 128:4096:causal 64:4096:full --schedule tile_n=32 --json out.json
+    python benchmarks/backward.py --group 4                 # grouped heads
     python benchmarks/backward.py --fa3 fa3.so --flex       # beside FlashAttention-3's op and compiled flex_attention
 
 Each cell has 16k tokens in all and heads * d = 2048, bf16, stored as (B, S, H, D); all
@@ -36,33 +37,45 @@ class Cell(_forward.Cell):
         return super().flops / (self.d + self.dv) * (3 * self.d + 2 * self.dv)
 
 
-def make_tensors(torch, cell):
-    """q, k, v and do as (B, H, S, D), stored as (B, S, H, D)."""
-    dims = {"q": cell.d, "k": cell.d, "v": cell.dv, "do": cell.dv}
-    return {name: torch.randn(cell.b, cell.s, cell.h, d, device="cuda", dtype=torch.bfloat16).transpose(1, 2)
-            for name, d in dims.items()}
+def make_tensors(torch, cell, group):
+    """q, k, v and do as (B, H, S, D), stored as (B, S, H, D); K and V have H / group heads."""
+    sizes = {"q": (cell.h, cell.d), "k": (cell.h // group, cell.d), "v": (cell.h // group, cell.dv), "do": (cell.h, cell.dv)}
+    return {name: torch.randn(cell.b, cell.s, *size, device="cuda", dtype=torch.bfloat16).transpose(1, 2)
+            for name, size in sizes.items()}
+
+
+def one_head_each(tensors):
+    """q, k and v, with a head of k and v for each head of q."""
+    q, k, v = (tensors[name] for name in "qkv")
+    return q, *(tensor.repeat_interleave(q.shape[1] // tensor.shape[1], dim=1) for tensor in (k, v))
 
 
 def forward_results(torch, tensors, causal):
     """O and LSE of torch's FLASH_ATTENTION, as (B, H, S, D) and (B, H, S)."""
-    q, k, v = (tensors[name] for name in "qkv")
-    scores = q.shape[-1] ** -0.5
-    o, lse = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal, scale=scores)[:2]
-    return o.transpose(1, 2).contiguous().transpose(1, 2), lse[:, :, : q.shape[2]].contiguous()
+    q, k, v = one_head_each(tensors)
+    d, dv = q.shape[-1], v.shape[-1]
+    # It has one head dim: columns of zeros add nothing.
+    q, k, v = (torch.nn.functional.pad(one, (0, max(d, dv) - one.shape[-1])) for one in (q, k, v))
+    o, lse = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal, scale=d**-0.5)[:2]
+    return o[..., :dv].transpose(1, 2).contiguous().transpose(1, 2), lse[:, :, : q.shape[2]].contiguous()
 
 
 def expected_gradients(torch, tensors, causal):
-    """Gradients of the first sequence's first two heads in f32."""
-    q, k, v, do = (tensors[name][:1, :2].float().contiguous().requires_grad_(name != "do") for name in ("q", "k", "v", "do"))
-    scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+    """Gradients of the first sequence's first heads in f32: those of two heads of K and V."""
+    group = tensors["q"].shape[1] // tensors["k"].shape[1]
+    counts = {"q": 2 * group, "k": 2, "v": 2, "do": 2 * group}
+    q, k, v, do = (tensors[name][:1, :count].float().contiguous().requires_grad_(name != "do")
+                   for name, count in counts.items())
+    _, keys, values = one_head_each({"q": q, "k": k, "v": v})
+    scores = q @ keys.transpose(-1, -2) * q.shape[-1] ** -0.5
     if causal:
         scores = scores.masked_fill(torch.ones(scores.shape[-2:], device="cuda", dtype=torch.bool).triu(1), -torch.inf)
-    return torch.autograd.grad(scores.softmax(-1) @ v, (q, k, v), do)
+    return torch.autograd.grad(scores.softmax(-1) @ values, (q, k, v), do)
 
 
 def largest_error(found, expected):
     """The largest norm of a gradient's error by its norm."""
-    return max(((a[:1, :2].float() - b).norm() / b.norm()).item() for a, b in zip(found, expected))
+    return max(((a[:1, : b.shape[1]].float() - b).norm() / b.norm()).item() for a, b in zip(found, expected))
 
 
 def ours(torch, cell, target, schedule, tensors, o, lse):
@@ -112,7 +125,8 @@ def torch_backend(torch, cell, backend, tensors):
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     with sdpa_kernel(getattr(SDPBackend, backend)):
-        call = functools.partial(torch.nn.functional.scaled_dot_product_attention, is_causal=cell.causal)
+        call = functools.partial(torch.nn.functional.scaled_dot_product_attention, is_causal=cell.causal,
+                                 enable_gqa=tensors["k"].shape[1] != cell.h)
         return through_autograd(torch, call, tensors)
 
 
@@ -124,7 +138,8 @@ def flex(torch, cell, tensors):
     mask = None
     if cell.causal:
         mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, cell.s, cell.s, device="cuda")
-    return through_autograd(torch, functools.partial(compiled, block_mask=mask), tensors)
+    grouped = tensors["k"].shape[1] != cell.h
+    return through_autograd(torch, functools.partial(compiled, block_mask=mask, enable_gqa=grouped), tensors)
 
 
 def find_contestants(torch, cell, args, tensors):
@@ -160,7 +175,10 @@ def admit(torch, name, prepare, expected):
 
 def run_cell(torch, cell, args, rng):
     print(f"{cell.text}: B {cell.b}, H {cell.h}, S {cell.s}, d {cell.d}, dv {cell.dv}", flush=True)
-    tensors = make_tensors(torch, cell)
+    if cell.h % args.group:
+        print(f"  not measured: {cell.h} heads do not divide by {args.group}", flush=True)
+        return []
+    tensors = make_tensors(torch, cell, args.group)
     expected = expected_gradients(torch, tensors, cell.causal)
     admitted = {name: admit(torch, name, prepare, expected)
                 for name, prepare in find_contestants(torch, cell, args, tensors).items()}
@@ -183,14 +201,15 @@ def parse_arguments(argv=None):
     parser.add_argument("--schedule", action="append", help="of our kernels, repeatable; auto by default")
     parser.add_argument("--target", help="the device's best by default")
     parser.add_argument("--fa3", help="a library with FlashAttention-3's ops, to be timed too")
+    parser.add_argument("--group", type=int, default=1, help="heads of Q for each head of K and V")
     parser.add_argument("--flex", action="store_true", help="time flex_attention too; it compiles for long")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="time torch's backends")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--seed", type=int, help="of the contestants' order and the data")
     parser.add_argument("--json", help="write the results there")
     args = parser.parse_args(argv)
-    if args.rounds < 1:
-        parser.error("--rounds must be at least 1")
+    if args.rounds < 1 or args.group < 1:
+        parser.error("--rounds and --group must be at least 1")
     args.cells = args.cells or [Cell(text) for text in DEFAULT_CELLS]
     args.schedule = args.schedule or ["auto"]
     return args

@@ -91,7 +91,7 @@ def check_training(ours, device="cuda"):
             expected = step(attend, x, weight)
         torch.compiler.reset()
         found = step(torch.compile(attend, fullgraph=True), x, weight)
-        close = torch.allclose(found.float(), expected.float(), rtol=2e-2, atol=1e-1)
+        difference = ((found.float() - expected.float()).norm() / expected.float().norm()).item()
         stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
         with deterministic(), torch.cuda.stream(stream):
             step(attend, x, weight)
@@ -101,4 +101,9 @@ def check_training(ours, device="cuda"):
         recorded.zero_()
         graph.replay()
         torch.cuda.synchronize()
-    return close and torch.equal(recorded, expected)
+    # Both round to bf16 in between.
+    if not difference < 1e-2:
+        print(f"under torch.compile a step's gradient is off by {difference:.2e} of its norm")
+    if not torch.equal(recorded, expected):
+        print(f"a replayed step's gradient has other bits: {(recorded.float() - expected.float()).abs().max().item():.2e}")
+    return difference < 1e-2 and torch.equal(recorded, expected)

@@ -270,6 +270,16 @@ class RegionBuilder:
         bits = f"i{FLOATS[a.type]}"
         return self.op(f"arith.bitcast {self.op(f'arith.bitcast {a.name} : {a.type} to {bits}', bits).name} : {bits} to {a.type}", a.type)
 
+    def clamp(self, a: Value, low: Optional[Value], high: Optional[Value]) -> Value:
+        """The nearest number within bounds, as torch.clamp: NaN if an operand is. At a bound
+        itself the derivative is 1."""
+        if not is_float(a.type):
+            a = a if low is None else self.binary("max", a, low)
+            return a if high is None else self.binary("min", a, high)
+        low = self.constant(-math.inf, a.type) if low is None else low
+        high = self.constant(math.inf, a.type) if high is None else high
+        return self.op(f"math.clampf {a.name} to [{low.name}, {high.name}] : {a.type}", a.type)
+
     def fused_multiply_add(self, a: Value, b: Value, c: Value) -> Value:
         """a * b + c of floats, rounded once."""
         return self.op(f"math.fma {a.name}, {b.name}, {c.name} : {a.type}", a.type)

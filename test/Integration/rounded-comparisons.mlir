@@ -38,7 +38,10 @@ func.func @extremes(%q: !t, %k: !t, %v: !t) -> !t {
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
       %high = arith.constant 0.5 : f32
       %least = arith.minnumf %s, %high : f32
-      %t = arith.truncf %least : f32 to bf16
+      %bottom = arith.constant -0.25 : f32
+      %top = arith.constant 2.0 : f32
+      %within = math.clampf %least to [%bottom, %top] : f32
+      %t = arith.truncf %within : f32 to bf16
       %low = arith.constant -0.5 : bf16
       %most = arith.maxnumf %t, %low : bf16
       %r = arith.extf %most : bf16 to f32

@@ -138,6 +138,24 @@ def test_extreme_scores(ours):
         assert all(one.isfinite().all() for one in found)
 
 
+def test_bounds_of_relu_and_clamp(ours):
+    """At a bound itself the derivatives are PyTorch's: none of relu, all of clamp."""
+    given, _ = tensors()
+
+    def bend(p, j):
+        return torch.relu(p) * j * 0.1 + torch.clamp(p, -1, 1) * j * 0.07 + p.clamp(min=0) * j * 0.05 + p.clamp_max(1.0) * j * 0.03
+
+    for backend, tolerance in (("interpret", 1e-5), ("ptx:sm_90a", 2e-2)):
+        at = torch.tensor([0.0, 1.0, -1.0, 0.5], requires_grad=True)
+        q, k, v, do = (one if backend == "interpret" else one.bfloat16() for one in given)
+        o = ours.flex_attention(q, k, v, lambda s, b, h, i, j: s + bend(at[h], j), enable_gqa=True, backend=backend)
+        found, = torch.autograd.grad((o.float() * do.float()).sum(), at)
+        same = at.detach().double().requires_grad_()
+        o, _ = scores(q.double(), k.double(), v.double(), lambda s, i, j: s + bend(same[:, None, None], j))
+        expected, = torch.autograd.grad((o * do.double()).sum(), same)
+        check([found], [expected], tolerance)
+
+
 def test_scaled_dot_product_attention(ours):
     given, _ = tensors()
     for options in ({}, {"is_causal": True}, {"scale": 0.3}, {"attn_mask": torch.rand(20, 30) > 0.3}):

@@ -304,6 +304,19 @@ struct ToIntrinsic : OpRewritePattern<Op> {
   std::string intrinsic;
 };
 
+/// NaN if an operand is; the upper bound where they cross.
+struct ExpandClamp : OpRewritePattern<math::ClampFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ClampFOp op,
+                                PatternRewriter &rewriter) const override {
+    Value above = arith::MaximumFOp::create(rewriter, op.getLoc(),
+                                            op.getValue(), op.getMin());
+    rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, above, op.getMax());
+    return success();
+  }
+};
+
 /// The extreme that is not NaN, of any float type; upstream's lowering of the
 /// gpu dialect would call a library's function.
 template <typename Op>
@@ -402,7 +415,8 @@ struct ToIntegerIntrinsic : OpRewritePattern<Op> {
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ApproximateDivision, ExactDivision, ExactRsqrt, ExpandBF16,
-               ExpandSqrt, ExpandTanh, ExpToExp2, LogToLog2>(context);
+               ExpandClamp, ExpandSqrt, ExpandTanh, ExpToExp2, LogToLog2>(
+      context);
   patterns.add<
       ToIntegerIntrinsic<math::AbsIOp, LLVM::AbsOp>,
       ToIntegerIntrinsic<math::CtPopOp, LLVM::CtPopOp>,

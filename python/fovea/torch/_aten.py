@@ -237,7 +237,15 @@ def _log10(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
 @emitter("relu")
 def _relu(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     region = tracer.region
-    return apply(tracer, lambda a: region.binary("max", a, region.constant(0, a.type)), args[:1])
+
+    def compute(a: Value) -> Value:
+        zero = region.constant(0, a.type)
+        if a.type not in ("f16", "bf16", "f32", "f64"):
+            return region.binary("max", a, zero)
+        # A choice, not a maximum, whose derivative at 0 would be a half.
+        return region.select(region.compare("le", a, zero), zero, a)
+
+    return apply(tracer, compute, args[:1])
 
 
 @emitter("tan")
@@ -260,14 +268,13 @@ def _clamp(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
     else:
         low = args[1] if len(args) > 1 else low
         high = args[2] if len(args) > 2 else high
-    steps = [(operation, bound) for operation, bound in (("max", low), ("min", high)) if bound is not None]
+    bounds = [bound for bound in (low, high) if bound is not None]
 
-    def compute(a: Value, *bounds: Value) -> Value:
-        for (operation, _), bound in zip(steps, bounds):
-            a = region.binary(operation, a, bound)
-        return a
+    def compute(a: Value, *found: Value) -> Value:
+        rest = list(found)
+        return region.clamp(a, None if low is None else rest.pop(0), None if high is None else rest.pop(0))
 
-    return apply(tracer, compute, [args[0], *(bound for _, bound in steps)])
+    return apply(tracer, compute, [args[0], *bounds])
 
 
 @emitter("fmax", "fmin")

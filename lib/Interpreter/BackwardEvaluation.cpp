@@ -72,7 +72,7 @@ private:
   T getLse(const RowBlock &block, int64_t i) const;
   T getDelta(const RowBlock &block, int64_t i) const;
   Pairs evaluatePairs(const RowBlock &block, const RuntimeValue &mask,
-                      const RuntimeValue &scores) const;
+                      const RuntimeValue &scores);
   LogicalResult passScoreMod(const RowBlock &block, Frame &inner,
                              const RuntimeValue &scores, Pairs &pairs);
   void addSums(const RowBlock &block, const Array &products, Pairs &pairs);
@@ -90,7 +90,12 @@ private:
               count);
   }
 
+  /// Takes note of a row whose weights sum up to `total`.
+  void noteBase(T rowLse, T total);
+
   attn::BackwardOp op;
+  /// Rows that tell a logarithm's base, and those that say that it is 2.
+  int64_t tellingRows = 0, rowsOfBaseTwo = 0;
   const Array &output, &lse, &outputGradient, *lseGradient = nullptr;
   RowIndex outputRows, lseRows;
   llvm::SmallDenseMap<Value, std::shared_ptr<Array>> sums;
@@ -146,11 +151,24 @@ T BackwardEvaluation<T>::getDelta(const RowBlock &block, int64_t i) const {
   return delta;
 }
 
+/// An LSE may be larger than that of the row's own keys, where sinks or the
+/// keys of others are in it; but nobody's is that times log2(e) in each row.
+template <typename T>
+void BackwardEvaluation<T>::noteBase(T rowLse, T total) {
+  constexpr T kLeast = 0.1, kTolerance = 1e-2;
+  T own = rowLse + std::log(total);
+  if (!std::isfinite(own) || std::abs(own) < kLeast)
+    return;
+  ++tellingRows;
+  rowsOfBaseTwo +=
+      std::abs(rowLse * std::log(T(2)) - own) < kTolerance * std::abs(own);
+}
+
 template <typename T>
 typename BackwardEvaluation<T>::Pairs
 BackwardEvaluation<T>::evaluatePairs(const RowBlock &block,
                                      const RuntimeValue &mask,
-                                     const RuntimeValue &scores) const {
+                                     const RuntimeValue &scores) {
   int64_t keys = block.sequence->keys.size(), count = block.count * keys;
   SmallVector<int64_t, 2> shape = {block.count, keys};
   Lanes<T> scoreLanes(scores, shape);
@@ -166,7 +184,7 @@ BackwardEvaluation<T>::evaluatePairs(const RowBlock &block,
               std::unique_ptr<T[]>(new T[count]),
               std::unique_ptr<T[]>(new T[count])};
   for (int64_t i = 0; i < block.count; ++i) {
-    T rowLse = getLse(block, i), delta = getDelta(block, i);
+    T rowLse = getLse(block, i), delta = getDelta(block, i), total = 0;
     for (int64_t j = 0; j < keys; ++j) {
       int64_t n = i * keys + j;
       T score = scoreLanes.row(i)[j * scoreLanes.columnStride];
@@ -175,6 +193,7 @@ BackwardEvaluation<T>::evaluatePairs(const RowBlock &block,
                     rowLse != kNegativeInfinity<T>;
       pairs.counts->template data<int64_t>()[n] = isSeen;
       T weight = isSeen ? std::exp(score - rowLse) : T(0);
+      total += weight;
       // What is dropped has no influence, even where V is infinite.
       T byWeight = factors[n] == T(0)
                        ? T(0)
@@ -182,6 +201,7 @@ BackwardEvaluation<T>::evaluatePairs(const RowBlock &block,
       pairs.weights[n] = factors[n] == T(0) ? T(0) : weight * factors[n];
       pairs.gradients[n] = isSeen ? weight * (byWeight - delta) : T(0);
     }
+    noteBase(rowLse, total);
   }
   return pairs;
 }
@@ -343,6 +363,9 @@ LogicalResult BackwardEvaluation<T>::run() {
                 })))
           return failure();
       }
+  if (tellingRows > 0 && rowsOfBaseTwo == tellingRows)
+    return frame.fail(op)
+           << "'lse' must be a natural logarithm, found one to base 2";
   for (Value result : op->getResults()) {
     std::shared_ptr<Array> &sum = sums[result];
     roundInPlace(frame, result.getType(), *sum);

@@ -222,6 +222,9 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     | lse, lse_gradient | (B, Hq, Sq), natural logarithm | f32 |
     | do | that of o | that of o |
 
+    An LSE to base 2 gives wrong gradients; the interpreter, and so `fovea-run`,
+    says so where all rows are such.
+
     With `deterministic` the same operands give the same results, bit for bit, in
     each run: sums have one order. Else parts of a gradient may be added to memory
     as they come, where that is faster.

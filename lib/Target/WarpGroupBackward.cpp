@@ -103,9 +103,6 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
     return because("add up dq in any order, where it is to be deterministic");
   if (!problem.query || !problem.key || !problem.value)
     return because("find all of the gradients by q, k and v");
-  if (problem.isPacked)
-    return because("keep sums in blocks of queries, which packed sequences "
-                   "share");
   int64_t keys = getTileKeys(problem);
   if (problem.keyBlock % keys != 0 || problem.queryBlock % kFewestQueries != 0)
     return because(
@@ -223,7 +220,7 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
   kernel.tileN = queries;
   kernel.warps = groups * unit.getGroupWarps();
   kernel.stages = kStages;
-  kernel.classify = problem.classifies;
+  kernel.classify = problem.classifies && !problem.isPacked;
   return kernel;
 }
 

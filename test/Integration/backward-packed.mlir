@@ -6,12 +6,34 @@
 // RUN: %{run},N+1=6 --entry=causal --random=1 --level=warp --seeds=3
 // RUN: %{run},N+1=6 --entry=causal --random=1 --level=ptx
 // RUN: %{run},N+1=6 --entry=causal --random=2 --level=ptx --target=sm_90a
+// RUN: %{run},N+1=6 --entry=causal --random=2 --level=ptx --target=sm_90a --schedule=producer_registers=0
 // RUN: %{run},N+1=40 --entry=causal --random=3 --level=ptx
 // RUN: %{run},N+1=2 --entry=causal --random=4 --level=ptx --target=sm_90a
 // RUN: %{run},N+1=7 --entry=query --random=5 --level=ptx
 // RUN: %{run},N+1=7 --entry=key --random=6 --level=ptx
 // RUN: %{run},N+1=7,capture0.0=4 --entry=read --random=7 --level=tile
 // RUN: %{run},N+1=7,capture0.0=4 --entry=read --random=7 --level=ptx
+
+// In roles a sequence has blocks of queries of its own in scratch memory, and gradients go on from tile to tile of
+// keys; wide heads, with roles for each sum; score_mods that derivatives need scores of.
+// RUN: %{run},N+1=6 --entry=causal --random=1 --level=warp --target=sm_90a --seeds=3
+// RUN: %{run},N+1=40 --entry=causal --random=3 --level=warp --target=sm_90a --seeds=2
+// RUN: %{run},N+1=40 --entry=causal --random=3 --level=ptx --target=sm_90a
+// RUN: fovea-run %s --check --dims=Hq=16,Hkv=16,Sq=1300,Skv=1350,N+1=3 --entry=causal --random=8 --level=ptx --target=sm_90a
+// RUN: %{run},N+1=7,capture0.0=4 --entry=read --random=7 --level=ptx --target=sm_90a
+// RUN: sed 's/x64xbf16/x256xbf16/g' %s > %t.wide.mlir
+// DEFINE: %{wide} = fovea-run %t.wide.mlir --check --target=sm_90a --dims=Hq=4,Hkv=2,Sq=300,Skv=350
+// RUN: %{wide},N+1=9 --entry=causal --random=1 --level=tile
+// RUN: %{wide},N+1=9 --entry=causal --random=1 --level=warp --seeds=3
+// RUN: %{wide},N+1=9 --entry=causal --random=1 --level=ptx
+// RUN: %{wide},N+1=7,capture0.0=4 --entry=read --random=7 --level=ptx
+// Sequences whose rows are no numbers leave others alone; offsets that nobody checked keep within memory.
+// RUN: rm -rf %t && fovea-run %s --entry=causal --random=1 --dims=Hq=4,Hkv=2,Sq=300,Skv=350,N+1=6 --save-inputs=%t
+// RUN: %python %S/Inputs/packed_gradients.py fovea-run %s %t sm_80 sm_90a | FileCheck %s
+// CHECK: sm_80: no number of one sequence reaches another
+// CHECK: sm_80: reversed offsets keep within memory
+// CHECK: sm_90a: no number of one sequence reaches another
+// CHECK: sm_90a: reversed offsets keep within memory
 
 !t = tensor<1x?x?x64xbf16>
 !rows = tensor<1x?x?xf32>

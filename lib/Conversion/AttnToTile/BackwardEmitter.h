@@ -99,6 +99,8 @@ private:
   /// gradients, with what the rows' LSE adds to exponents and D.
   struct ScoreBlock {
     mlir::Value head, query, key;
+    /// The query's row of scratch memory.
+    mlir::Value scratchRow;
     mlir::Value queries, outputGradients, exponents, delta;
     mlir::Value keys, values;
     /// What dQ's products read of the keys: so many columns, from the first one
@@ -138,6 +140,12 @@ private:
   mlir::Value toQueryRow(mlir::Value query) {
     return toMemory(firstQuery, query);
   }
+  /// A query's row of scratch memory.
+  mlir::Value toScratchRow(mlir::Value query) {
+    return toMemory(scratch.querySums ? firstScratch : firstQuery, query);
+  }
+  /// Where a packed sequence's blocks of queries begin in scratch memory.
+  mlir::Value emitFirstScratch(const PackedTile &tile);
   mlir::Value toKeyRow(mlir::Value key) { return toMemory(firstKey, key); }
   mlir::Value toMemory(mlir::Value first, mlir::Value row);
   mlir::Value emitHeadsPerSection();
@@ -279,6 +287,9 @@ private:
   /// The batch entry in memory; rows where keys, and packed queries, end that
   /// the tile may see, or null; rows where packed ones begin, or null.
   mlir::Value memoryBatch, keyLimit, queryLimit, firstQuery, firstKey;
+  /// Rows of scratch memory in blocks, where those of a packed sequence begin,
+  /// or null.
+  mlir::Value firstScratch;
 };
 
 } // namespace fovea

@@ -48,9 +48,9 @@ private:
            : part.sums && plans.sums ? plans.sums
                                      : plans.queries;
   }
-  /// Blocks of queries that memory in fragments has: one even if there are no
-  /// queries, since roles visit a block in any case.
-  AffineExpr countBlocks(AffineExpr queries);
+  /// Blocks of so many rows; where they are an entry's, one even if it has no
+  /// rows, since roles visit a block in any case.
+  AffineExpr countBlocks(SizeExpressions &sizes, int64_t rows);
   /// Tiles of the kernel's rows for each head, at most.
   AffineExpr countTiles(const BackwardPart &part, plan::KernelAttr plan,
                         SizeExpressions &sizes);
@@ -166,9 +166,15 @@ unsigned BackwardLowering::findMainPart() {
 // Scratch memory
 //===----------------------------------------------------------------------===//
 
-AffineExpr BackwardLowering::countBlocks(AffineExpr queries) {
-  AffineExpr one = getAffineConstantExpr(1, queries.getContext());
-  return queries.ceilDiv(plans.keys->tileN) + one.floorDiv(queries + 1);
+AffineExpr BackwardLowering::countBlocks(SizeExpressions &sizes, int64_t rows) {
+  AffineExpr of = sizes.getSize(2);
+  if (!op.getSequence().getKeyPlaces().arePacked) {
+    AffineExpr one = getAffineConstantExpr(1, of.getContext());
+    return of.ceilDiv(rows) + one.floorDiv(of + 1);
+  }
+  // Where each sequence ends is the device's knowledge: no fewer than it has.
+  unsigned offsets = op.getSequenceOperands().getBeginOperandIndex();
+  return of.floorDiv(rows) + sizes.getSize(offsets, 0);
 }
 
 /// A value of each query, or rows of them, as the kernel's next argument; in
@@ -180,7 +186,7 @@ unsigned BackwardLowering::declareOfQueries(KernelBuilder &kb, StringRef name,
   for (int64_t dim = 0; dim < 3; ++dim)
     extents.push_back(sizes.getSize(dim));
   if (plans.sumsQueries)
-    extents.back() = countBlocks(extents.back()) * plans.keys->tileN;
+    extents.back() = countBlocks(sizes, plans.keys->tileN) * plans.keys->tileN;
   if (columns)
     extents.push_back(kb.builder.getAffineConstantExpr(columns));
   return fovea::declareScratch(kb, name, sizes.getNames(), extents,
@@ -234,14 +240,9 @@ FailureOr<plan::KernelAttr> BackwardLowering::emit(KernelBuilder &kb) {
 AffineExpr BackwardLowering::countTiles(const BackwardPart &part,
                                         plan::KernelAttr plan,
                                         SizeExpressions &sizes) {
-  AffineExpr rows = sizes.getSize(2);
-  if (part.fillsFragments())
-    return countBlocks(rows);
-  if (!op.getSequence().getKeyPlaces().arePacked)
-    return rows.ceilDiv(plan->tileM);
-  // Where each sequence ends is the device's knowledge: no fewer than it has.
-  unsigned offsets = op.getSequenceOperands().getBeginOperandIndex();
-  return rows.floorDiv(plan->tileM) + sizes.getSize(offsets, 0);
+  if (part.fillsFragments() || op.getSequence().getKeyPlaces().arePacked)
+    return countBlocks(sizes, plan->tileM);
+  return sizes.getSize(2).ceilDiv(plan->tileM);
 }
 
 LogicalResult BackwardLowering::emitHelper(KernelBuilder &kb,

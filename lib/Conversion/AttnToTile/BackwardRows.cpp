@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace fovea;
 
-/// A value of each query of the block: f32, along the side of the tile of
-/// scores that queries lie along.
+/// A value of each query of the block, which begins at `row` of memory: f32,
+/// along the side of the tile of scores that queries lie along.
 Value BackwardEmitter::loadRowValue(Value memref, Value head, Value row) {
   OpBuilder &b = kb.builder;
   bool areRows = part.hasQueryTiles();
@@ -25,7 +25,7 @@ Value BackwardEmitter::loadRowValue(Value memref, Value head, Value row) {
                               : kb.tileType(1, getColumns(), b.getF32Type());
   int64_t dims[] = {areRows ? 2 : -1, areRows ? -1 : 2};
   return tile::LoadOp::create(b, loc, type, memref,
-                              ValueRange{memoryBatch, head, toQueryRow(row)},
+                              ValueRange{memoryBatch, head, row},
                               /*limit=*/Value(), dims);
 }
 
@@ -45,7 +45,7 @@ Value BackwardEmitter::loadScratchValue(std::optional<unsigned> number,
 Value BackwardEmitter::loadDelta(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
   Value delta =
-      loadScratchValue(scratch.delta, block.head, block.query, "delta");
+      loadScratchValue(scratch.delta, block.head, block.scratchRow, "delta");
   if (!queryLimit)
     return delta;
   return arith::SelectOp::create(b, loc, emitQueriesExist(block), delta,
@@ -67,10 +67,10 @@ void BackwardEmitter::storeScratchValue(Value value,
                                         Value head, Value row, StringRef name) {
   auto store = tile::StoreOp::create(
       kb.builder, loc, value, scratchArgument(number),
-      ValueRange{memoryBatch, head, toQueryRow(row)}, ArrayRef<int64_t>{2, -1},
+      ValueRange{memoryBatch, head, row}, ArrayRef<int64_t>{2, -1},
       kb.builder.getStringAttr(name));
   store.setFragments(part.addsQuery);
-  if (queryLimit)
+  if (queryLimit && !part.addsQuery)
     store.getLimitMutable().assign(queryLimit);
 }
 
@@ -106,7 +106,8 @@ void BackwardEmitter::loadQueries(ScoreBlock &block,
                                         toQueryRow(block.query), 0, count,
                                         valueHeadDim, queryLimit, "do");
   if (!part.addsQuery)
-    block.exponents = emitExponents(loadRowValue(lse, block.head, block.query));
+    block.exponents =
+        emitExponents(loadRowValue(lse, block.head, toQueryRow(block.query)));
 }
 
 void BackwardEmitter::loadKeys(ScoreBlock &block) {
@@ -148,15 +149,28 @@ Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
   if (op.getLseGradient())
     sum = arith::SubFOp::create(b, loc, sum,
                                 loadRowValue(kb.operandArgument(kLseGradient),
-                                             block.head, block.query));
+                                             block.head,
+                                             toQueryRow(block.query)));
   // Rows that see nothing have no gradient, whatever LSE's is.
-  Value rows = loadRowValue(lse, block.head, block.query);
+  Value rows = loadRowValue(lse, block.head, toQueryRow(block.query));
   sum = arith::SelectOp::create(b, loc, emitSeesNothing(rows),
                                 splatLike(sum, 0.0), sum);
-  if (part.storesDelta)
-    storeScratchValue(sum, scratch.delta, block.head, block.query, "delta");
+  Value exponents;
   if (part.storesDelta && scratch.exponents)
-    storeScratchValue(emitExponents(rows), scratch.exponents, block.head,
-                      block.query, "exponents");
+    exponents = emitExponents(rows);
+  if (exponents && queryLimit) {
+    // A block's rows behind the sequence see nothing, too.
+    Value exist = emitQueriesExist(block);
+    sum = arith::SelectOp::create(b, loc, exist, sum, splatLike(sum, 0.0));
+    exponents = arith::SelectOp::create(
+        b, loc, exist, exponents,
+        splatLike(exponents, -std::numeric_limits<double>::infinity()));
+  }
+  if (part.storesDelta)
+    storeScratchValue(sum, scratch.delta, block.head, block.scratchRow,
+                      "delta");
+  if (exponents)
+    storeScratchValue(exponents, scratch.exponents, block.head,
+                      block.scratchRow, "exponents");
   return sum;
 }

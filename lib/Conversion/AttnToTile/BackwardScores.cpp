@@ -163,7 +163,7 @@ BackwardEmitter::emitPairProduct(const ScoreBlock &block,
                    /*transposeB=*/true);
   };
   auto load = [&] {
-    return loadScratchValue(beside.scratch, block.head, block.query,
+    return loadScratchValue(beside.scratch, block.head, block.scratchRow,
                             beside.name);
   };
   if (!part.addsQuery)
@@ -267,7 +267,7 @@ Value BackwardEmitter::emitCounted(const ScoreBlock &block, Value weight) {
 /// A sink has the weight exp(sink - lse) and no value.
 void BackwardEmitter::addSinkGradient(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
-  Value rows = loadRowValue(lse, block.head, block.query);
+  Value rows = loadRowValue(lse, block.head, toQueryRow(block.query));
   auto type = cast<RankedTensorType>(rows.getType());
   unsigned operand = op.getSinksMutable().begin()->getOperandNumber();
   Value sink =

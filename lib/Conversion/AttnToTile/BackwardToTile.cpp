@@ -90,8 +90,11 @@ void BackwardEmitter::emitPackedSequence() {
   PackedOffsets offsets = {first, first + 1};
   if (!ofQueries)
     std::swap(offsets.queries, offsets.keys);
-  PackedTile tile = beginPackedWork(kb, ofQueries ? q : k, ofQueries ? k : q,
-                                    offsets, plan, /*headsPerSection=*/{});
+  // Masks that look back give the first keys the most queries.
+  PackedTile tile =
+      beginPackedWork(kb, ofQueries ? q : k, ofQueries ? k : q, offsets, plan,
+                      /*headsPerSection=*/{},
+                      /*firstTilesFirst=*/scratch.querySums && !ofQueries);
   if (!ofQueries) {
     std::swap(tile.firstQuery, tile.firstKey);
     std::swap(tile.queries, tile.keys);
@@ -104,6 +107,49 @@ void BackwardEmitter::emitPackedSequence() {
   firstKey = tile.firstKey;
   queryLimit = arith::AddIOp::create(b, loc, firstQuery, queries);
   keyLimit = arith::AddIOp::create(b, loc, firstKey, keys);
+  if (scratch.querySums)
+    firstScratch = emitFirstScratch(tile);
+}
+
+/// Blocks of queries are a sequence's own: as many as there are whole ones
+/// before it, and one for each sequence, are no fewer than those before it.
+Value BackwardEmitter::emitFirstScratch(const PackedTile &tile) {
+  OpBuilder &b = kb.builder;
+  bool ofQueries = part.hasQueryTiles();
+  Value block = kb.constant(ofQueries ? getRows() : getColumns());
+  auto countBlocks = [&](Value rows, Value sequences) -> Value {
+    return arith::AddIOp::create(
+        b, loc, arith::DivUIOp::create(b, loc, rows, block), sequences);
+  };
+  Value heads = kb.size(ofQueries ? q : k, 1);
+  // Offsets that nobody checked may ask for any head and row.
+  work.head = arith::MinUIOp::create(
+      b, loc, work.head, arith::SubIOp::create(b, loc, heads, kb.constant(1)));
+  Value number = countBlocks(firstQuery, work.batch);
+  if (!ofQueries)
+    return arith::MulIOp::create(b, loc, number, block);
+  // What is no item has a block of its own that nobody reads, behind all
+  // others.
+  Value item = kb.workLoop.getItem();
+  auto choose = [&](Value yes, Value no) -> Value {
+    return arith::SelectOp::create(b, loc, tile.exists, yes, no);
+  };
+  number = choose(number, arith::DivUIOp::create(b, loc, item, heads));
+  work.head = choose(work.head, arith::RemUIOp::create(b, loc, item, heads));
+  work.row = choose(work.row, kb.constant(0));
+  // Offsets that nobody checked may ask for any head and row.
+  work.head = arith::MinUIOp::create(
+      b, loc, work.head, arith::SubIOp::create(b, loc, heads, kb.constant(1)));
+  unsigned offsets = op.getSequenceOperands().getBeginOperandIndex();
+  Value last = countBlocks(
+      kb.size(q, 2),
+      arith::SubIOp::create(b, loc, kb.size(kb.operandArgument(offsets), 0),
+                            kb.constant(1)));
+  Value first = arith::MulIOp::create(b, loc, number, block);
+  Value end = arith::MulIOp::create(b, loc, last, block);
+  work.row = arith::MinUIOp::create(b, loc, work.row,
+                                    arith::SubIOp::create(b, loc, end, first));
+  return first;
 }
 
 Value BackwardEmitter::toMemory(Value first, Value row) {
@@ -333,6 +379,7 @@ LogicalResult BackwardEmitter::emitQueryTile() {
   ScoreBlock block;
   block.head = work.head;
   block.query = work.row;
+  block.scratchRow = toScratchRow(work.row);
   if (part.kind == BackwardPart::Round) {
     emitRounded();
     return success();
@@ -345,7 +392,7 @@ LogicalResult BackwardEmitter::emitQueryTile() {
       tile::StoreOp::create(
           kb.builder, loc, kb.splat(getRows(), headDim, 0.0),
           scratchArgument(scratch.querySums),
-          ValueRange{work.batch, work.head, work.row, kb.constant(0)},
+          ValueRange{memoryBatch, work.head, block.scratchRow, kb.constant(0)},
           ArrayRef<int64_t>{2, 3}, kb.builder.getStringAttr("dq_sum"))
           .setFragments(true);
     return success();
@@ -388,9 +435,10 @@ LogicalResult BackwardEmitter::emitQueryTile() {
 }
 
 void BackwardEmitter::emitRounded() {
-  Value sums = kb.loadHead(scratchArgument(scratch.querySums), work.batch,
-                           work.head, work.row, 0, getRows(), headDim,
-                           /*limit=*/Value(), "");
+  Value sums =
+      kb.loadHead(scratchArgument(scratch.querySums), memoryBatch, work.head,
+                  toScratchRow(work.row), 0, getRows(), headDim,
+                  /*limit=*/Value(), "");
   sums.getDefiningOp<tile::LoadOp>().setFragments(true);
   store(sums, resultArgument(op.getQueryGradient()), work.head, work.row,
         emitScale(headDim), "dq_out");
@@ -404,12 +452,12 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
   auto store = [&](int64_t index) {
     int64_t row = index / across * kPartRows,
             column = index % across * kPartColumns;
-    Value query = block.query;
+    Value query = block.scratchRow;
     if (row != 0)
       query = arith::AddIOp::create(b, loc, query, kb.constant(row));
     tile::StoreOp::create(
         b, loc, found[index], scratchArgument(scratch.querySums),
-        ValueRange{work.batch, block.head, query, kb.constant(column)},
+        ValueRange{memoryBatch, block.head, query, kb.constant(column)},
         /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
         /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
         /*add=*/b.getUnitAttr(),
@@ -495,6 +543,7 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
                [&](Value query, Value partial,
                    ValueRange carried) -> FailureOr<SmallVector<Value>> {
                  block.query = query;
+                 block.scratchRow = toScratchRow(query);
                  block.partial = partial;
                  loadQueries(block, /*needsOutputGradients=*/true);
                  if (part.key && !part.addsQuery)

@@ -137,6 +137,9 @@ struct PackedTile {
   KernelBuilder::Work work;
   /// Where its rows begin in memory, and how many there are.
   mlir::Value firstQuery, queries, firstKey, keys;
+  /// Whether the item is one, i1: the grid has room for more, which have no
+  /// rows and the last one's place.
+  mlir::Value exists;
 };
 
 /// Numbers of the operands that say where sequences begin: the rows that tiles
@@ -147,11 +150,12 @@ struct PackedOffsets {
 
 /// Starts the loop over tiles of packed sequences. `headsPerSection`, unless
 /// null, says how many heads of a sequence with so many keys are taken
-/// together, the last tiles first.
+/// together, the last tiles first, or the first ones.
 PackedTile beginPackedWork(
     KernelBuilder &kb, mlir::Value query, mlir::Value key,
     PackedOffsets offsets, plan::KernelAttr plan,
-    llvm::function_ref<mlir::Value(mlir::Value keys)> headsPerSection);
+    llvm::function_ref<mlir::Value(mlir::Value keys)> headsPerSection,
+    bool firstTilesFirst = false);
 
 /// Heads in sections; in a section the last tiles of all heads first. Gives an
 /// item's tile and head. With `inTurn` every other section has them the other

@@ -42,7 +42,8 @@ public:
   }
 
   PackedTile emit(Value query, Value key, tile::WorkSchedule schedule,
-                  llvm::function_ref<Value(Value keys)> headsPerSection);
+                  llvm::function_ref<Value(Value keys)> headsPerSection,
+                  bool firstTilesFirst);
 
 private:
   template <typename Op>
@@ -159,7 +160,8 @@ std::pair<Value, Value> PackedWorkEmitter::emitRows(Value offsets, Value n,
 
 PackedTile
 PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
-                        llvm::function_ref<Value(Value keys)> headsPerSection) {
+                        llvm::function_ref<Value(Value keys)> headsPerSection,
+                        bool firstTilesFirst) {
   Value zero = kb.constant(0), one = kb.constant(1), heads = kb.size(query, 1);
   queryRows = kb.size(query, 2);
   keyRows = kb.size(key, 2);
@@ -198,13 +200,16 @@ PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
       compute<arith::SubIOp>(compute<arith::MulIOp>(slots, heads), one);
   inside = compute<arith::MinSIOp>(inside, last);
   Value perSection = headsPerSection ? headsPerSection(tile.keys) : one;
+  Value lastSlot = compute<arith::SubIOp>(slots, one);
   auto [index, head] = decodeSections(b, loc, inside, slots, heads, perSection,
-                                      compute<arith::SubIOp>(slots, one),
-                                      /*inTurn=*/false);
+                                      lastSlot, /*inTurn=*/false);
+  if (firstTilesFirst)
+    index = compute<arith::SubIOp>(lastSlot, index);
   tile.work = {n, head, compute<arith::MulIOp>(index, kb.constant(tileM))};
   // The grid has room for more items than there are, and a sequence for a tile
   // more than it has: those have no queries, and look at no keys.
   Value exists = compare(arith::CmpIPredicate::ult, item, count);
+  tile.exists = exists;
   tile.queries = select(exists, tile.queries, zero);
   Value hasRows =
       compare(arith::CmpIPredicate::slt, tile.work.row, tile.queries);
@@ -215,7 +220,8 @@ PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
 PackedTile
 fovea::beginPackedWork(KernelBuilder &kb, Value query, Value key,
                        PackedOffsets offsets, plan::KernelAttr plan,
-                       llvm::function_ref<Value(Value keys)> headsPerSection) {
+                       llvm::function_ref<Value(Value keys)> headsPerSection,
+                       bool firstTilesFirst) {
   return PackedWorkEmitter(kb, offsets, plan)
-      .emit(query, key, plan->work, headsPerSection);
+      .emit(query, key, plan->work, headsPerSection, firstTilesFirst);
 }

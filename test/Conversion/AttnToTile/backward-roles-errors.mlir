@@ -17,14 +17,3 @@ func.func @blocks(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n: tens
   %0:3 = attn.backward %q, %k, %v, %o, %lse, %do blocks(%n, %i : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [128, 32]) : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
   return %0#0, %0#1, %0#2 : !t, !t, !t
 }
-
-// -----
-
-!t = tensor<1x?x?x64xbf16>
-!rows = tensor<1x?x?xf32>
-!n = tensor<?xi32>
-func.func @packed(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %cu: !n) -> (!t, !t, !t) {
-  // expected-error @+1 {{schedule has roles ('producer_registers'), which keep sums in blocks of queries, which packed sequences share}}
-  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do packed(%cu, %cu : !n, !n) : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
-  return %0#0, %0#1, %0#2 : !t, !t, !t
-}

@@ -105,6 +105,7 @@ void TwoStages::findLateRoots() {
   // What changes a product's operand stays ahead of it.
   loop->walk([&](ZeroRowsOp zero) {
     Value buffer = getRingBuffer(zero.getBuffer());
+    changes[buffer].push_back(inBody(zero));
     if (buffers.contains(buffer) && !earlyBuffers.contains(buffer))
       lateRoots.insert(inBody(zero));
   });
@@ -195,10 +196,13 @@ void TwoStages::addLead(Operation *op) {
   auto dot = dyn_cast<DotOp>(op);
   if (!dot)
     return;
-  for (Value buffer : getRingBuffers(dot))
+  for (Value buffer : getRingBuffers(dot)) {
     if (auto ring = rings.find(buffer); ring != rings.end())
       for (Operation *fill : ring->second.fills)
         addLead(fill);
+    for (Operation *change : changes.lookup(buffer))
+      addLead(change);
+  }
 }
 
 void TwoStages::findChain() {

@@ -69,6 +69,8 @@ private:
   mlir::scf::ForOp loop;
   llvm::SmallVector<DotOp> early, late;
   llvm::MapVector<mlir::Value, RingOps> rings;
+  /// What changes a ring's buffer ahead of the dots that read it.
+  llvm::MapVector<mlir::Value, llvm::SmallVector<mlir::Operation *>> changes;
   Ops lateRoots, firstStage;
   /// Ops of stage 0 that use what stage 1 of the last iteration gave.
   Ops afterLate;

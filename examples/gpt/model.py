@@ -1,5 +1,5 @@
 """A small GPT whose attention is a variant: scores with a soft cap, a slope by distance
-for each head, documents packed into rows."""
+that each head learns, documents packed into rows."""
 
 import functools
 import warnings
@@ -13,11 +13,12 @@ CAP = 20.0
 
 class Variant:
     """The variant's functions, as FlexAttention takes them. They read ``docs``, which
-    each step fills anew, and ``slopes``; neither is trained."""
+    each step fills anew, and ``slopes``, a parameter; `fixed`: a constant."""
 
-    def __init__(self, heads, rows, length, device):
+    def __init__(self, heads, rows, length, device, fixed=False):
         self.docs = torch.zeros(rows, length, dtype=torch.int32, device=device)
-        self.slopes = torch.tensor([2.0 ** (-8 * (n + 1) / heads) for n in range(heads)], device=device)
+        slopes = torch.tensor([2.0 ** (-8 * (n + 1) / heads) for n in range(heads)], device=device)
+        self.slopes = slopes if fixed else nn.Parameter(slopes)
         docs, slopes = self.docs, self.slopes
 
         def score_mod(score, b, h, q_idx, kv_idx):

@@ -50,13 +50,15 @@ def loss_of(model, batch, variant, attend, device):
     return F.cross_entropy(scores.float().flatten(0, 1), following.flatten())
 
 
-def train(name, sizes, batches, device, seed=0):
-    """One model: losses by step, the loss on held out text, tokens per second, weights."""
+def train(name, sizes, batches, device, seed=0, fixed=False):
+    """One model: losses by step, the loss on held out text, tokens per second, weights with
+    those of the variant."""
     torch.manual_seed(seed)
     model = GPT(sizes.layers, sizes.width, sizes.heads).to(device)
-    variant = Variant(sizes.heads, sizes.rows, sizes.length, device)
+    variant = Variant(sizes.heads, sizes.rows, sizes.length, device, fixed)
     attend = variant.attention(name, device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3 if device.type == "cpu" else 1e-3, betas=(0.9, 0.95))
+    parameters = [*model.parameters(), *([] if fixed else [variant.slopes])]
+    optimizer = torch.optim.AdamW(parameters, lr=3e-3 if device.type == "cpu" else 1e-3, betas=(0.9, 0.95))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, optimizer.param_groups[0]["lr"], sizes.steps)
     losses, warm, begin = [], min(10, sizes.steps - 1), 0.0
     for step in range(sizes.steps):
@@ -66,7 +68,7 @@ def train(name, sizes, batches, device, seed=0):
         loss = loss_of(model, batches.draw(step), variant, attend, device)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
         schedule.step()
         losses.append(loss.detach())
@@ -77,7 +79,8 @@ def train(name, sizes, batches, device, seed=0):
     with torch.no_grad():
         held_out = torch.stack([loss_of(model, batches.draw(n, "test"), variant, attend, device) for n in range(4)]).mean()
     tokens = (sizes.steps - warm) * sizes.rows * sizes.length
-    return [float(one) for one in losses], float(held_out), tokens / seconds, model.state_dict()
+    weights = {**model.state_dict(), "slopes": variant.slopes.detach()}
+    return [float(one) for one in losses], float(held_out), tokens / seconds, weights
 
 
 def _wait(device):
@@ -105,6 +108,7 @@ def main():
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--steps", type=int, help="500 on a GPU, 60 on the CPU")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fixed-slopes", action="store_true", help="slopes are constants; flex_attention is slow at learning them")
     parser.add_argument("--checkpoint", help="file for the weights of the last model that is trained")
     parser.add_argument("--plot", help="file for the loss curves; needs matplotlib")
     parser.add_argument("--json", help="file for all numbers")
@@ -117,7 +121,7 @@ def main():
     batches = Batches(sizes.rows, sizes.length)
     results = {}
     for name in ("torch", "fovea") if args.attention == "both" else (args.attention,):
-        losses, held_out, speed, weights = train(name, sizes, batches, device, args.seed)
+        losses, held_out, speed, weights = train(name, sizes, batches, device, args.seed, args.fixed_slopes)
         results[name] = {"losses": losses, "held_out": held_out, "tokens_per_second": speed}
         print(f"{name}: loss {losses[0]:.3f} to {losses[-1]:.3f}, held out {held_out:.3f}, {speed:,.0f} tokens/s", flush=True)
         if args.checkpoint:

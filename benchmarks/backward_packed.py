@@ -1,6 +1,6 @@
-"""Times our backward pass of packed sequences beside FlashAttention-3's, on one GPU.
+"""Times our backward pass of packed sequences beside torch's FLASH_ATTENTION, on one GPU.
 
-    FOVEA_LIBRARY_PATH=build-portable/lib PYTHONPATH=python python benchmarks/backward_packed.py --fa3 fa3.so
+    FOVEA_LIBRARY_PATH=build-portable/lib PYTHONPATH=python python benchmarks/backward_packed.py
     python benchmarks/backward_packed.py --only shuffled --tokens 65536 --schedule auto --schedule producer_registers=0
 
 Tokens are dealt out to sequences as packed.py does it; heads * d = 2048, bf16, stored as
@@ -26,6 +26,7 @@ import report  # noqa: E402
 from fovea.bench._forward import RELATIVE_ERROR, WIDTH  # noqa: E402
 from fovea.bench._timing import first_line, take_turns  # noqa: E402
 
+ROWS = ("q", "k", "v", "o", "do")
 WAYS = [name for name in packed.LENGTHS if name != "decode"]
 
 
@@ -33,9 +34,9 @@ def make_tensors(torch, tokens, d, lengths, causal):
     """Everything a backward pass takes, rows first; O and LSE are torch's FLASH_ATTENTION's."""
     q, k, v, do = (torch.randn(tokens, WIDTH // d, d, device="cuda", dtype=torch.bfloat16) for _ in range(4))
     offsets = packed.offsets(torch, lengths)
-    o, lse = torch.ops.aten._flash_attention_forward(
-        q, k, v, offsets, offsets, max(lengths), max(lengths), 0.0, causal, False, scale=d**-0.5)[:2]
-    return {"q": q, "k": k, "v": v, "o": o, "lse": lse, "do": do, "cu": offsets}
+    o, lse, *state = torch.ops.aten._flash_attention_forward(
+        q, k, v, offsets, offsets, max(lengths), max(lengths), 0.0, causal, False, scale=d**-0.5)
+    return {"q": q, "k": k, "v": v, "o": o, "lse": lse, "do": do, "cu": offsets, "state": state[:2]}
 
 
 def ours(torch, tensors, causal, schedule):
@@ -47,7 +48,7 @@ def ours(torch, tensors, causal, schedule):
     program = fovea.gradient(spec, by=("q", "k", "v"))
     loaded = fovea.compile(program, schedule=schedule).loaded(torch.cuda.current_device())
     gradients = {"d" + name: torch.full_like(tensors[name], torch.nan) for name in "qkv"}
-    rows = {name: one.transpose(0, 1)[None] for name, one in {**tensors, **gradients}.items() if one.dim() == 3}
+    rows = {name: one.transpose(0, 1)[None] for name, one in [*gradients.items(), *((name, tensors[name]) for name in ROWS)]}
     given = {**rows, "lse": tensors["lse"][None], "cu_q": tensors["cu"], "cu_k": tensors["cu"]}
     words = []
     for name in loaded.tensors:
@@ -65,6 +66,18 @@ def flash3(torch, tensors, causal, longest):
             cu_seqlens_k=tensors["cu"], max_seqlen_q=longest, max_seqlen_k=longest, is_causal=causal)
 
     return call, gradients
+
+
+def flash2(torch, tensors, causal, longest):
+    """torch's FLASH_ATTENTION, by the op behind it."""
+    kept = []
+
+    def call():
+        kept[:] = torch.ops.aten._flash_attention_backward(
+            *(tensors[name] for name in ("do", "q", "k", "v", "o", "lse")), tensors["cu"], tensors["cu"], longest, longest,
+            0.0, causal, *tensors["state"], scale=tensors["q"].shape[-1] ** -0.5)
+
+    return call, kept
 
 
 def largest_error(torch, tensors, gradients, lengths, causal):
@@ -89,6 +102,7 @@ def run_cell(torch, way, tokens, d, causal, args, rng):
     print(f"{text}: {len(lengths)} sequences, the longest of {max(lengths)}", flush=True)
     tensors = make_tensors(torch, tokens, d, lengths, causal)
     prepare = {f"{report.OURS}[{schedule}]": functools.partial(ours, torch, tensors, causal, schedule) for schedule in args.schedule}
+    prepare["FLASH_ATTENTION"] = functools.partial(flash2, torch, tensors, causal, max(lengths))
     if args.fa3:
         prepare["FlashAttention-3"] = functools.partial(flash3, torch, tensors, causal, max(lengths))
     launches, errors, rows = {}, {}, []
@@ -120,7 +134,7 @@ def parse_arguments(argv=None):
     parser.add_argument("--dims", nargs="+", type=int, default=[64, 128], help="head dims")
     parser.add_argument("--masks", nargs="+", choices=("full", "causal"), default=["full", "causal"])
     parser.add_argument("--schedule", action="append", help="of our kernels, repeatable; auto by default")
-    parser.add_argument("--fa3", help="a library with FlashAttention-3's ops, to be timed too")
+    parser.add_argument("--fa3", help="a library with FlashAttention-3's ops, to be timed too, if it was built for packed sequences")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--seed", type=int, help="of the contestants' order and the data")
     parser.add_argument("--json", help="write the results there")

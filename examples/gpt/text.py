@@ -22,6 +22,9 @@ class Batches:
         order = torch.randperm(len(everything), generator=torch.Generator().manual_seed(1)).tolist()
         self.parts = {"test": [everything[n] for n in order[:count]], "train": [everything[n] for n in order[count:]]}
 
+    def __getitem__(self, number):
+        return self.draw(number)
+
     def draw(self, number, part="train"):
         generator = torch.Generator().manual_seed(self.seed + 2 * number + (part == "test"))
         rows = [self._row(self.parts[part], generator) for _ in range(self.rows)]

@@ -42,8 +42,15 @@ def progress(done, steps, text):
         print(f"\r[{'=' * filled}{' ' * (30 - filled)}] {done}/{steps} {text}", end=end, file=sys.stderr, flush=True)
 
 
+def load(batches, steps, device):
+    """The batches of all steps in turn; beside a GPU drawn by processes of their own."""
+    workers = 4 if device.type == "cuda" else 0
+    return torch.utils.data.DataLoader(batches, batch_size=None, sampler=range(steps), num_workers=workers,
+                                       pin_memory=device.type == "cuda")
+
+
 def loss_of(model, batch, variant, attend, device):
-    tokens, following, docs = (one.to(device) for one in batch)
+    tokens, following, docs = (one.to(device, non_blocking=True) for one in batch)
     variant.docs.copy_(docs)
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         scores = model(tokens, attend)
@@ -61,11 +68,11 @@ def train(name, sizes, batches, device, seed=0, fixed=False):
     optimizer = torch.optim.AdamW(parameters, lr=3e-3 if device.type == "cpu" else 1e-3, betas=(0.9, 0.95))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, optimizer.param_groups[0]["lr"], sizes.steps)
     losses, warm, begin = [], min(10, sizes.steps - 1), 0.0
-    for step in range(sizes.steps):
+    for step, batch in enumerate(load(batches, sizes.steps, device)):
         if step == warm:
             _wait(device)
             begin = time.perf_counter()
-        loss = loss_of(model, batches.draw(step), variant, attend, device)
+        loss = loss_of(model, batch, variant, attend, device)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)

@@ -38,6 +38,14 @@
 // RUN: %{run} %{lengths} --level=ptx
 // RUN: %{run} %{lengths} --level=ptx --target=sm_90a
 
+// Lists that nobody checked: numbers of blocks that there are not, too many of them, the same one twice.
+// RUN: rm -rf %t && fovea-run %s --random=1 %{masked} --save-inputs=%t
+// DEFINE: %{hostile} = %python %S/Inputs/hostile_lists.py fovea-run %s masked %t
+// RUN: %{hostile} --target=sm_80 | FileCheck %s --check-prefix=WITHIN
+// RUN: %{hostile} --target=sm_90a | FileCheck %s --check-prefix=WITHIN
+// RUN: %{hostile} --target=sm_90a --schedule=producer_registers=0,tile_n=32 | FileCheck %s --check-prefix=WITHIN
+// WITHIN-COUNT-7: within memory
+
 // One block of queries of any length, in tiles that exist; tiles of 64 keys in roles,
 // which are half a tile's elsewhere.
 // DEFINE: %{long} = --entry=long --dims=B=1,Hq=4,Hkv=1,Sq=150,Skv=200,partial_index.3=2,full_index.3=3

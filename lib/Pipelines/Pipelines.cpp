@@ -43,6 +43,8 @@ LogicalResult fovea::prepareForExecution(func::FuncOp function) {
 
 void fovea::buildToTilePipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
+  // What a host's function computes around attention stays the host's.
+  pm.addPass(attn::createAttnOutline());
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(attn::createAttnAnalyzeMask());
   pm.addNestedPass<func::FuncOp>(attn::createAttnDifferentiate());

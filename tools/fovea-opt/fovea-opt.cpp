@@ -9,10 +9,16 @@
 #include "fovea/InitAll.h"
 #include "fovea/Support/Untrusted.h"
 
+#ifdef FOVEA_REGISTER_ALL_OF_MLIR
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#else
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#endif
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -55,7 +61,14 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   fovea::registerDialects(registry);
   fovea::registerPasses();
+#ifdef FOVEA_REGISTER_ALL_OF_MLIR
+  // Other compilers' pipelines run here, too.
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllPasses();
+#else
   registerTransformsPasses();
+#endif
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "Fovea optimizer driver\n", registry);
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();

@@ -23,7 +23,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     one `tile.softmax_sum`. Regions are cloned onto tiles. The function goes if
     nothing refers to it, else it stays as a declaration.
 
-    Functions with other ops beside an attn op are left to `attn-outline`.
+    An attn op in a function with others is an error: `attn-outline` gives it one
+    of its own, which the pipelines do first.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"",

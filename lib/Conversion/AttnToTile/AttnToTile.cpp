@@ -143,6 +143,22 @@ static SmallVector<Attribute> describeTensors(ArrayRef<Argument> arguments,
   return tensors;
 }
 
+/// Attention that a host's function computes among other things becomes no
+/// kernel, and nothing behind this would know what to do with it.
+static LogicalResult checkNoneLeft(ModuleOp module) {
+  WalkResult walk = module.walk([](attn::KernelOpInterface op) {
+    auto func = op->getParentOfType<func::FuncOp>();
+    InFlightDiagnostic error =
+        op->emitOpError("is not all that its function does, and so no kernel");
+    if (func)
+      error.attachNote(func.getLoc())
+          << "'attn-outline' gives it a function of its own, which this one "
+             "calls";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 namespace {
 struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
   using AttnToTileBase::AttnToTileBase;
@@ -168,6 +184,8 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
           return signalPassFailure();
         ++numKernels;
       }
+    if (failed(checkNoneLeft(module)))
+      signalPassFailure();
   }
 
   LogicalResult convert(func::FuncOp func, attn::KernelOpInterface op,

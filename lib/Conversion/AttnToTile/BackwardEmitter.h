@@ -91,9 +91,8 @@ private:
     kOutputGradient,
     kLseGradient
   };
-  /// Rows and columns of a product for dQ: few, so that who adds them up needs
-  /// few registers.
-  static constexpr int64_t kPartRows = 64, kPartColumns = 64;
+  static constexpr int64_t kPartRows = kQueryPartRows,
+                           kPartColumns = kQueryPartColumns;
 
   /// One tile of scores, and what it is computed from: queries and output
   /// gradients, with what the rows' LSE adds to exponents and D.

@@ -286,12 +286,14 @@ struct ExpandBF16 : OpRewritePattern<arith::ExtFOp> {
 /// library function instead.)
 template <typename Op>
 struct ToIntrinsic : OpRewritePattern<Op> {
-  ToIntrinsic(MLIRContext *context, StringRef intrinsic)
-      : OpRewritePattern<Op>(context), intrinsic(intrinsic) {}
+  ToIntrinsic(MLIRContext *context, StringRef intrinsic,
+              bool ofAnyFloat = false)
+      : OpRewritePattern<Op>(context), intrinsic(intrinsic),
+        ofAnyFloat(ofAnyFloat) {}
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    if (!isF32(op.getType()))
+    if (!ofAnyFloat && !isF32(op.getType()))
       return failure();
     auto call = LLVM::CallIntrinsicOp::create(
         rewriter, op.getLoc(), op.getType(), rewriter.getStringAttr(intrinsic),
@@ -302,6 +304,7 @@ struct ToIntrinsic : OpRewritePattern<Op> {
   }
 
   std::string intrinsic;
+  bool ofAnyFloat;
 };
 
 /// NaN if an operand is; the upper bound where they cross.
@@ -315,23 +318,6 @@ struct ExpandClamp : OpRewritePattern<math::ClampFOp> {
     rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, above, op.getMax());
     return success();
   }
-};
-
-/// The extreme that is not NaN, of any float type; upstream's lowering of the
-/// gpu dialect would call a library's function.
-template <typename Op>
-struct ToExtremeIntrinsic : OpRewritePattern<Op> {
-  ToExtremeIntrinsic(MLIRContext *context, StringRef intrinsic)
-      : OpRewritePattern<Op>(context), intrinsic(intrinsic) {}
-
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
-        op, op.getType(), rewriter.getStringAttr(intrinsic), op->getOperands());
-    return success();
-  }
-
-  std::string intrinsic;
 };
 
 /// A scalar intrinsic of the target for each element.
@@ -436,8 +422,10 @@ void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   patterns.add<ToIntrinsic<math::FmaOp>>(context, "llvm.fma");
   patterns.add<ToIntrinsic<math::RoundEvenOp>>(context, "llvm.roundeven");
   patterns.add<ToIntrinsic<math::TruncOp>>(context, "llvm.trunc");
-  patterns.add<ToExtremeIntrinsic<arith::MaxNumFOp>>(context, "llvm.maxnum");
-  patterns.add<ToExtremeIntrinsic<arith::MinNumFOp>>(context, "llvm.minnum");
+  patterns.add<ToIntrinsic<arith::MaxNumFOp>>(context, "llvm.maxnum",
+                                              /*ofAnyFloat=*/true);
+  patterns.add<ToIntrinsic<arith::MinNumFOp>>(context, "llvm.minnum",
+                                              /*ofAnyFloat=*/true);
   patterns.add<ByElement<arith::DivFOp>, ByElement<math::Atan2Op>,
                ByElement<math::AtanOp>, ByElement<math::CbrtOp>,
                ByElement<math::CosOp>, ByElement<math::ErfOp>,

@@ -39,9 +39,9 @@ gpu.module @m {
     %f = math.fma %x12, %x0, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.copysign"
     %copied = math.copysign %f, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
-    // CHECK: llvm.call_intrinsic "llvm.maxnum"({{.*}}) : (vector<4xf32>, vector<4xf32>)
+    // CHECK: llvm.call_intrinsic "llvm.maxnum"({{.*}}) {{.*}} : (vector<4xf32>, vector<4xf32>)
     %most = arith.maxnumf %copied, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
-    // CHECK: llvm.call_intrinsic "llvm.minnum"({{.*}}) : (vector<4xf32>, vector<4xf32>)
+    // CHECK: llvm.call_intrinsic "llvm.minnum"({{.*}}) {{.*}} : (vector<4xf32>, vector<4xf32>)
     %g = arith.minnumf %most, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // Approximate divisions: reciprocals, or 2 units in the last place.
     // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%{{.*}}) : (f32) -> f32

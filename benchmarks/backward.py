@@ -217,12 +217,9 @@ def parse_arguments(argv=None):
 
 def main():
     args = parse_arguments()
-    torch, reason = kernels.find_torch()
+    torch = kernels.start_torch(args.seed)
     if torch is None:
-        print(f"SKIP: {reason}")
         return 0
-    if args.seed is not None:
-        torch.manual_seed(args.seed)
     if args.fa3:
         torch.ops.load_library(args.fa3)
     major, minor = torch.cuda.get_device_capability()

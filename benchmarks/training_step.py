@@ -115,12 +115,9 @@ def parse_arguments(argv=None):
 
 def main():
     args = parse_arguments()
-    torch, reason = kernels.find_torch()
+    torch = kernels.start_torch(args.seed)
     if torch is None:
-        print(f"SKIP: {reason}")
         return 0
-    if args.seed is not None:
-        torch.manual_seed(args.seed)
     rng, found = random.Random(args.seed), {}
     print(torch.cuda.get_device_name())
     print(f"{'rows:heads:S:d':<18} {'slopes':<8} {'ours ms':>9} {'flex ms':>9} {'faster':>8} {'ours MiB':>9} {'flex MiB':>9}")

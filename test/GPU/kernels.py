@@ -151,6 +151,16 @@ def find_torch():
     return torch, ""
 
 
+def start_torch(seed):
+    """torch, its random numbers from `seed` unless that is None. None after saying why it can't run."""
+    torch, reason = find_torch()
+    if torch is None:
+        print(f"SKIP: {reason}")
+    elif seed is not None:
+        torch.manual_seed(seed)
+    return torch
+
+
 def find_library(argument):
     """libFoveaRuntime.so: the argument, or one in a build folder above."""
     if argument:

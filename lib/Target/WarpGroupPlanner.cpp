@@ -151,7 +151,7 @@ static void chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
   // The copy engine saves up to 5 % of time where output is a larger part of
   // the work, more if it has a buffer of its own: in the query's everybody
   // waits until it is copied. That buffer is worth more than a third block of
-  // keys (docs/Performance.md).
+  // keys (docs/History.md).
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   if (headDim > 128)
     return;
@@ -211,7 +211,7 @@ static bool fillTile(const ScheduleProblem &problem, int64_t groups,
     fields.tileN = tileN;
     fields.queryStages = queryStages;
     // With one buffer the next query waits for this tile's last scores, which
-    // costs what chaining gains (docs/Performance.md).
+    // costs what chaining gains (docs/History.md).
     fields.chain = queryStages == 2;
     fields.stages = fields.keyStages = 2;
     while (fields.keyStages < 4 &&
@@ -238,7 +238,7 @@ static int64_t chooseGroups(const ScheduleProblem &problem) {
   if (headDim <= 64)
     return problem.blocksByCaptures || problem.keyBits >= 16 ? 3 : 4;
   // In between three have room for plain scores. Their 192 rows also see more
-  // of a mask's edge, and masks need registers (docs/Performance.md).
+  // of a mask's edge, and masks need registers (docs/History.md).
   bool changesScores = problem.scoreMod || problem.loadsPerScore;
   return headDim <= (problem.uneven ? 80 : 112) && !changesScores ? 3 : 2;
 }

@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import sys
 
 import pytest
 
@@ -101,3 +103,16 @@ def test_without_a_device(run_command):
     result = run_command("bench", CUDA_VISIBLE_DEVICES="")
     assert result.returncode == 3
     assert result.stderr in ("fovea bench: PyTorch is not installed\n", "fovea bench: PyTorch finds no CUDA device\n")
+
+
+def test_the_plot_of_the_page_is_current(source_root):
+    sys.path.insert(0, str(source_root / "benchmarks"))
+    import plot_performance
+
+    rows = plot_performance.read_rows((source_root / "docs" / "Performance.md").read_text())
+    assert len(rows) == 18 * 5
+    plot = (source_root / "docs" / "forward.svg").read_text()
+    labels = " ".join(re.findall(r"<text[^>]*>(\d+)</text>", plot))
+    for name in plot_performance.CONTESTANTS.values():
+        bars = " ".join(f"{row['tflops']:.0f}" for row in rows if row["name"] == name)
+        assert bars in labels, "run benchmarks/plot_performance.py"

@@ -1,0 +1,43 @@
+"""Draws docs/forward.svg from the table "Forward" of docs/Performance.md.
+
+The table is where the numbers are; run this after they change.
+"""
+
+import os
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "python"))
+
+HEADING = "## Forward on sm_90a"
+# Columns of the table, as the package's plots name contestants.
+CONTESTANTS = {"ours": "fovea", "reference": "golden", "cuDNN": "CUDNN_ATTENTION", "FLASH": "FLASH_ATTENTION", "flex": "flex_attention"}
+
+
+def read_rows(page):
+    """The table's numbers, as benchmarks/forward.py gives them."""
+    table = re.search(r"^\|.*?(?=^\s*$)", page[page.index(HEADING) :], re.MULTILINE | re.DOTALL).group()
+    columns, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+    return [
+        {"cell": cell.replace(", ", ":"), "name": CONTESTANTS[column], "tflops": float(number)}
+        for cell, *numbers in lines
+        for column, number in zip(columns[1:], numbers)
+        if column in CONTESTANTS
+    ]
+
+
+def main():
+    os.environ["SOURCE_DATE_EPOCH"] = "0"  # no date in the file
+    import matplotlib
+    from fovea import bench
+
+    matplotlib.rcParams.update({"svg.hashsalt": "fovea", "svg.fonttype": "none"})
+    rows = read_rows((ROOT / "docs" / "Performance.md").read_text())
+    bench.plot({"device": "NVIDIA H200", "rows": rows}, str(ROOT / "docs" / "forward.svg"))
+    print(f"{len(rows)} bars in docs/forward.svg")
+
+
+if __name__ == "__main__":
+    main()

@@ -70,7 +70,9 @@ portable: setup
 	@ls -lh build-portable/bin
 
 wheel: setup
+	@rm -f dist/fovea-*.whl
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) .venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@.venv/bin/python scripts/tag_wheel.py dist/fovea-*.whl
 	@.venv/bin/python scripts/try_wheel.py dist
 	@ls -lh dist
 

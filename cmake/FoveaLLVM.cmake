@@ -63,6 +63,14 @@ if(FOVEA_STATIC_LLVM)
   target_link_libraries(fovea_mlir INTERFACE
     -Wl,--start-group ${fovea_mlir_libs} -L${fovea_llvm_libdir} ${fovea_llvm_libs} -Wl,--end-group
     -l:libzstd.a -l:libz.a -lpthread -ldl -lm)
+  if(CMAKE_SYSTEM_NAME STREQUAL Linux AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+    # Before 2.34, threads and the loader were in libraries of their own.
+    add_library(fovea_older_glibc STATIC ${CMAKE_CURRENT_LIST_DIR}/OlderGlibc.c)
+    target_link_libraries(fovea_older_glibc INTERFACE
+      -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--pop-state)
+    target_link_libraries(fovea_mlir INTERFACE fovea_older_glibc)
+    install(TARGETS fovea_older_glibc EXPORT FoveaTargets)
+  endif()
   add_link_options(-Wl,--gc-sections -Wl,--icf=all -Wl,-s -static-libstdc++ -static-libgcc)
 else()
   target_link_libraries(fovea_mlir INTERFACE MLIR LLVM)

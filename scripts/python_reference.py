@@ -61,7 +61,7 @@ def is_own(name, member):
 
 def describe_class(name, thing):
     yield f"\n### `{name}`\n"
-    if not issubclass(thing, Exception) and thing.__name__ not in ("LoadedKernel", "PreparedLaunch") and "__init__" in vars(thing):
+    if not issubclass(thing, Exception) and thing.__name__ not in ("LoadedKernel", "PreparedLaunch", "Traced", "TracedTensor") and "__init__" in vars(thing):
         parameters = signature(thing.__init__).partition(" -> ")[0]
         if thing.__name__ != "Kernel":
             yield f"`{thing.__name__}{parameters}`\n"

@@ -7,8 +7,8 @@ import sys
 from typing import Any, List, Sequence, Tuple
 
 from ._dtypes import dtype_name
+from ._extras import need
 from ._library import Tensor
-from .errors import Error
 
 _NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64", "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32",
           "i64": "int64", "bf16": "uint16"}
@@ -41,10 +41,8 @@ def _from_torch(value: Any) -> Any:
 def to_host(name: str, value: Any, dtype: str) -> Any:
     """`value` as a contiguous array of `dtype`, bf16 as its bits. Floats are
     rounded to nearest; integers must fit. Raises TypeError and ValueError."""
-    try:
-        import numpy
-    except ModuleNotFoundError as error:
-        raise Error("running in the interpreter needs numpy: pip install fovea[interpret]") from error
+    need("numpy", "interpret", "running on the CPU")
+    import numpy
 
     if hasattr(value, "detach") and "torch" in sys.modules:
         value = _from_torch(value)

@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 from . import _launch, _library
 from ._arrays import dtype_of_numpy, from_host, to_host
+from ._extras import need
 from .errors import Error
 
 _DRIVER = "libFoveaPTXDriver.so"
@@ -69,6 +70,7 @@ def run(ptx: bytes, metadata: bytes, facts: Mapping[str, Any], arguments: Mappin
     """The outputs, in the metadata's order. ``arguments`` are by the metadata's names;
     those that the kernel does not take are left out. Raises TypeError, ValueError, and
     LaunchError for what the runtime refuses or the kernel does wrong."""
+    need("numpy", "interpret", "running on the CPU")
     import numpy
 
     match = re.match(r"sm_(\d+)", facts["target"])

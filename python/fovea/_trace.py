@@ -59,7 +59,8 @@ class Traced:
     """A number that is known when the kernel runs: an operand of a function that
     is being traced, or what was computed from one. Arithmetic, comparisons, the
     bit operators and the functions of ``fovea`` work on it. ``&``, ``|`` and
-    ``~`` combine booleans."""
+    ``~`` combine booleans. The type of a score_mod's and a mask_mod's arguments, and
+    of what they return."""
 
     __slots__ = ("_region", "_value")
     __array_priority__ = 1000.0
@@ -116,111 +117,111 @@ class Traced:
 
     # Arithmetic.
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Any) -> Traced:
         return binary("add", self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Any) -> Traced:
         return binary("add", other, self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Any) -> Traced:
         return binary("sub", self, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Any) -> Traced:
         return binary("sub", other, self)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Any) -> Traced:
         return binary("mul", self, other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: Any) -> Traced:
         return binary("mul", other, self)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Any) -> Traced:
         return binary("div", self, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Any) -> Traced:
         return binary("div", other, self)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: Any) -> Traced:
         return binary("floordiv", self, other)
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: Any) -> Traced:
         return binary("floordiv", other, self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: Any) -> Traced:
         return binary("mod", self, other)
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: Any) -> Traced:
         return binary("mod", other, self)
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: Any) -> Tuple[Traced, Traced]:
         return self // other, self % other
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: Any) -> Tuple[Traced, Traced]:
         return other // self, other % self
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Any) -> Traced:
         return power(self, other)
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: Any) -> Traced:
         return power(other, self)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Traced:
         return unary("neg", self)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Traced:
         return self
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Traced:
         return unary("abs", self)
 
-    def __round__(self, digits: Any = None) -> Any:
+    def __round__(self, digits: Any = None) -> Traced:
         return self._integer("round") if digits is None else fail("round() takes no digits while it is traced")
 
-    def __floor__(self) -> Any:
+    def __floor__(self) -> Traced:
         return self._integer("floor")
 
-    def __ceil__(self) -> Any:
+    def __ceil__(self) -> Traced:
         return self._integer("ceil")
 
-    def __trunc__(self) -> Any:
+    def __trunc__(self) -> Traced:
         return self._integer("trunc")
 
-    def _integer(self, name: str) -> Any:
+    def _integer(self, name: str) -> Traced:
         return as_int(unary(name, self)) if self._value.type == "f32" else as_int(self)
 
     # Bits and booleans.
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: Any) -> Traced:
         return bitwise("and", self, other)
 
-    def __rand__(self, other: Any) -> Any:
+    def __rand__(self, other: Any) -> Traced:
         return bitwise("and", other, self)
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: Any) -> Traced:
         return bitwise("or", self, other)
 
-    def __ror__(self, other: Any) -> Any:
+    def __ror__(self, other: Any) -> Traced:
         return bitwise("or", other, self)
 
-    def __xor__(self, other: Any) -> Any:
+    def __xor__(self, other: Any) -> Traced:
         return bitwise("xor", self, other)
 
-    def __rxor__(self, other: Any) -> Any:
+    def __rxor__(self, other: Any) -> Traced:
         return bitwise("xor", other, self)
 
-    def __lshift__(self, other: Any) -> Any:
+    def __lshift__(self, other: Any) -> Traced:
         return shift("shl", self, other)
 
-    def __rlshift__(self, other: Any) -> Any:
+    def __rlshift__(self, other: Any) -> Traced:
         return shift("shl", other, self)
 
-    def __rshift__(self, other: Any) -> Any:
+    def __rshift__(self, other: Any) -> Traced:
         return shift("shr", self, other)
 
-    def __rrshift__(self, other: Any) -> Any:
+    def __rrshift__(self, other: Any) -> Traced:
         return shift("shr", other, self)
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> Traced:
         if self._value.type == "f32":
             fail("~ needs a boolean or an integer, found a float")
         self._region.place = _place()
@@ -228,22 +229,22 @@ class Traced:
 
     # Comparisons.
 
-    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
+    def __eq__(self, other: Any) -> Traced:  # type: ignore[override]
         return compare("eq", self, other)
 
-    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
+    def __ne__(self, other: Any) -> Traced:  # type: ignore[override]
         return compare("ne", self, other)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Any) -> Traced:
         return compare("lt", self, other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Any) -> Traced:
         return compare("le", self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Any) -> Traced:
         return compare("gt", self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Any) -> Traced:
         return compare("ge", self, other)
 
     # numpy's functions find their way here.
@@ -264,8 +265,9 @@ class Traced:
 
 class TracedTensor:
     """A captured tensor while a function is traced. ``t[i, j]`` reads an element;
-    indices are integers, traced or not, in [0, size). Negative constants count
-    from the end."""
+    indices are integers, traced or not, in [0, size), and negative constants count
+    from the end. With fewer indices than dimensions it is a tensor again. ``shape``
+    has the sizes."""
 
     __slots__ = ("_region", "_tensor", "_name", "_indices")
     __array_ufunc__ = None
@@ -278,6 +280,7 @@ class TracedTensor:
 
     @property
     def ndim(self) -> int:
+        """How many dimensions are left to index."""
         return len(self._tensor.shape) - len(self._indices)
 
     @property
@@ -295,7 +298,8 @@ class TracedTensor:
             fail(f"the length of '{self._name}' is not known while the function is traced; use its .shape")
         return size
 
-    def __getitem__(self, index: Any) -> Any:
+    # Of fewer indices it is a TracedTensor; type checkers get what is read in the end.
+    def __getitem__(self, index: Any) -> Traced:
         region = self._region
         region.place = _place()
         indices = index if isinstance(index, tuple) else (index,)
@@ -305,7 +309,7 @@ class TracedTensor:
         for one in indices:
             found.append(self._index(one, len(found)))
         if len(found) < len(self._tensor.shape):
-            return TracedTensor(region, self._tensor, self._name, tuple(found))
+            return TracedTensor(region, self._tensor, self._name, tuple(found))  # type: ignore[return-value]
         return Traced(region, widen(region, region.extract(self._tensor, found)))
 
     def _index(self, index: Any, dim: int) -> Value:
@@ -410,7 +414,7 @@ def _operands(region: RegionBuilder, a: Any, b: Any, least: str = "i1") -> List[
     return [convert(region, value, wide) for value in values]
 
 
-def binary(name: str, a: Any, b: Any) -> Any:
+def binary(name: str, a: Any, b: Any) -> Traced:
     region = _region_of(a, b)
     x, y = _operands(region, a, b, "f32" if name == "div" else "index")
     if name in ("floordiv", "mod") and y.constant == 0 and y.type == "index":
@@ -418,13 +422,13 @@ def binary(name: str, a: Any, b: Any) -> Any:
     return Traced(region, region.binary(name, x, y))
 
 
-def extremum(name: str, a: Any, b: Any) -> Any:
+def extremum(name: str, a: Any, b: Any) -> Traced:
     region = _region_of(a, b)
     x, y = _operands(region, a, b, "index")
     return Traced(region, region.binary(name, x, y))
 
 
-def bitwise(name: str, a: Any, b: Any) -> Any:
+def bitwise(name: str, a: Any, b: Any) -> Traced:
     region = _region_of(a, b)
     x, y = _operands(region, a, b)
     if x.type == "f32":
@@ -432,7 +436,7 @@ def bitwise(name: str, a: Any, b: Any) -> Any:
     return Traced(region, region.binary(name, x, y))
 
 
-def shift(name: str, a: Any, b: Any) -> Any:
+def shift(name: str, a: Any, b: Any) -> Traced:
     region = _region_of(a, b)
     x, y = _operands(region, a, b, "index")
     if x.type == "f32":
@@ -442,14 +446,14 @@ def shift(name: str, a: Any, b: Any) -> Any:
     return Traced(region, region.binary(name, x, y))
 
 
-def compare(predicate: str, a: Any, b: Any) -> Any:
+def compare(predicate: str, a: Any, b: Any) -> Traced:
     region = _region_of(a, b)
     if a is None or b is None:
         fail("a traced value can't be compared with None")
     return Traced(region, region.compare(predicate, *_operands(region, a, b)))
 
 
-def unary(name: str, a: Any) -> Any:
+def unary(name: str, a: Any) -> Traced:
     """neg and abs keep integers; everything else is of floats."""
     region = _region_of(a)
     value = convert(region, a._value, "index") if a._value.type == "i1" else a._value
@@ -458,18 +462,18 @@ def unary(name: str, a: Any) -> Any:
     return Traced(region, region.unary(name, value))
 
 
-def where(condition: Any, a: Any, b: Any) -> Any:
+def where(condition: Any, a: Any, b: Any) -> Traced:
     region = _region_of(condition, a, b)
     test = lift(region, condition)
     return Traced(region, region.select(convert(region, test, "i1"), *_operands(region, a, b)))
 
 
-def as_float(a: Any) -> Any:
+def as_float(a: Any) -> Traced:
     region = _region_of(a)
     return Traced(region, convert(region, a._value, "f32"))
 
 
-def as_int(a: Any) -> Any:
+def as_int(a: Any) -> Traced:
     region = _region_of(a)
     return Traced(region, convert(region, a._value, "index"))
 
@@ -478,14 +482,14 @@ def as_bool(region: RegionBuilder, a: Any) -> Value:
     return convert(region, lift(region, a), "i1")
 
 
-def logical(name: str, *values: Any) -> Any:
+def logical(name: str, *values: Any) -> Traced:
     region = _region_of(*values)
     booleans = [as_bool(region, value) for value in values]
     result = region.unary("not", booleans[0]) if name == "not" else region.binary(name, *booleans)
     return Traced(region, result)
 
 
-def power(base: Any, exponent: Any) -> Any:
+def power(base: Any, exponent: Any) -> Traced:
     """Constant exponents that are integers or halves, constant positive bases."""
     region = _region_of(base, exponent)
     base, exponent = _scalar(base), _scalar(exponent)
@@ -507,7 +511,7 @@ def power(base: Any, exponent: Any) -> Any:
     return unary("exp2", exponent if base == 2 else binary("mul", exponent, float(math.log2(base))))
 
 
-def _repeat(base: Traced, exponent: int) -> Any:
+def _repeat(base: Traced, exponent: int) -> Traced:
     """By squaring."""
     result: Any = None
     while exponent:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Tuple
 
-__all__ = ["Error", "CompileError", "CompileWarning", "TraceError", "LaunchError", "Diagnostic"]
+__all__ = ["Error", "CompileError", "CompileWarning", "MissingPackageError", "TraceError", "LaunchError", "Diagnostic"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,10 @@ class Diagnostic:
 
 class Error(Exception):
     """The base of Fovea's exceptions."""
+
+
+class MissingPackageError(Error, ModuleNotFoundError):
+    """Something needs a package that is not installed: numpy, PyTorch, matplotlib."""
 
 
 class CompileError(Error):

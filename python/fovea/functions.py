@@ -12,6 +12,7 @@ import sys
 from typing import Any, Callable
 
 from . import _trace
+from ._signatures import of_one, of_three, of_two
 from ._trace import NUMPY, Traced, current_region, is_traced
 
 __all__ = [
@@ -34,6 +35,7 @@ def _unary(name: str, number: Callable, array: str, x: Any) -> Any:
     return getattr(numpy, array)(x) if numpy else number(x)
 
 
+@of_three
 def where(condition: Any, a: Any, b: Any) -> Any:
     """`a` where `condition` holds, else `b`. Both are evaluated."""
     if is_traced(condition, a, b):
@@ -42,6 +44,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return numpy.where(condition, a, b) if numpy else (a if condition else b)
 
 
+@of_two
 def minimum(a: Any, b: Any) -> Any:
     """The smaller one; NaN if one is NaN. In place of min(a, b)."""
     if is_traced(a, b):
@@ -50,6 +53,7 @@ def minimum(a: Any, b: Any) -> Any:
     return numpy.minimum(a, b) if numpy else (a if a != a else min(a, b) if b == b else b)
 
 
+@of_two
 def maximum(a: Any, b: Any) -> Any:
     """The larger one; NaN if one is NaN. In place of max(a, b)."""
     if is_traced(a, b):
@@ -58,96 +62,115 @@ def maximum(a: Any, b: Any) -> Any:
     return numpy.maximum(a, b) if numpy else (a if a != a else max(a, b) if b == b else b)
 
 
+@of_three
 def clip(x: Any, low: Any, high: Any) -> Any:
     """`x` between `low` and `high`."""
     return minimum(maximum(x, low), high)
 
 
+@of_one
 def abs(x: Any) -> Any:
     """The magnitude; of an integer an integer."""
     return x.__abs__()
 
 
+@of_one
 def exp(x: Any) -> Any:
     """e to the power of x."""
     return _unary("exp", math.exp, "exp", x)
 
 
+@of_one
 def exp2(x: Any) -> Any:
     """2 to the power of x."""
     return _unary("exp2", lambda v: 2.0**v, "exp2", x)
 
 
+@of_one
 def expm1(x: Any) -> Any:
     """exp(x) - 1, also near 0."""
     return _unary("expm1", math.expm1, "expm1", x)
 
 
+@of_one
 def log(x: Any) -> Any:
     """The natural logarithm."""
     return _unary("log", math.log, "log", x)
 
 
+@of_one
 def log2(x: Any) -> Any:
     """The logarithm to base 2."""
     return _unary("log2", math.log2, "log2", x)
 
 
+@of_one
 def log1p(x: Any) -> Any:
     """log(1 + x), also near 0."""
     return _unary("log1p", math.log1p, "log1p", x)
 
 
+@of_one
 def sqrt(x: Any) -> Any:
     """The square root."""
     return _unary("sqrt", math.sqrt, "sqrt", x)
 
 
+@of_one
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)."""
     return _trace.unary("rsqrt", x) if isinstance(x, Traced) else 1.0 / sqrt(x)
 
 
+@of_one
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent."""
     return _unary("tanh", math.tanh, "tanh", x)
 
 
+@of_one
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
     return 1.0 / (1.0 + exp(-x))
 
 
+@of_one
 def sin(x: Any) -> Any:
     """The sine of an angle in radians."""
     return _unary("sin", math.sin, "sin", x)
 
 
+@of_one
 def cos(x: Any) -> Any:
     """The cosine of an angle in radians."""
     return _unary("cos", math.cos, "cos", x)
 
 
+@of_one
 def erf(x: Any) -> Any:
     """The error function; of traced values and numbers, not of arrays."""
     return _trace.unary("erf", x) if isinstance(x, Traced) else math.erf(x)
 
 
+@of_one
 def floor(x: Any) -> Any:
     """The integer below, as a float."""
     return _unary("floor", lambda v: float(math.floor(v)), "floor", x)
 
 
+@of_one
 def ceil(x: Any) -> Any:
     """The integer above, as a float."""
     return _unary("ceil", lambda v: float(math.ceil(v)), "ceil", x)
 
 
+@of_one
 def trunc(x: Any) -> Any:
     """The integer towards 0, as a float."""
     return _unary("trunc", lambda v: float(math.trunc(v)), "trunc", x)
 
 
+@of_one
 def round(x: Any) -> Any:
     """The nearest integer, ties to even, as a float."""
     return _unary("round", lambda v: float(v.__round__()), "round", x)
@@ -163,26 +186,31 @@ def _logical(name: str, array: str, *values: Any) -> Any:
     return {"and": a and b, "or": a or b, "xor": a != b, "not": not a}[name]
 
 
+@of_two
 def logical_and(a: Any, b: Any) -> Any:
     """Whether both hold; numbers hold if they are not 0."""
     return _logical("and", "logical_and", a, b)
 
 
+@of_two
 def logical_or(a: Any, b: Any) -> Any:
     """Whether one holds."""
     return _logical("or", "logical_or", a, b)
 
 
+@of_two
 def logical_xor(a: Any, b: Any) -> Any:
     """Whether exactly one holds."""
     return _logical("xor", "logical_xor", a, b)
 
 
+@of_one
 def logical_not(a: Any) -> Any:
     """Whether it does not hold."""
     return _logical("not", "logical_not", a)
 
 
+@of_one
 def as_float(x: Any) -> Any:
     """The number as a float; a boolean as 0.0 or 1.0. In place of float(x)."""
     if is_traced(x):
@@ -190,6 +218,7 @@ def as_float(x: Any) -> Any:
     return x.astype("float32") if _numpy(x) else float(x)
 
 
+@of_one
 def as_int(x: Any) -> Any:
     """The number as an integer, floats rounded towards 0. In place of int(x)."""
     if is_traced(x):
@@ -197,19 +226,19 @@ def as_int(x: Any) -> Any:
     return x.astype("int64") if _numpy(x) else int(x)
 
 
-def query_length() -> Any:
+def query_length() -> Traced:
     """How many queries the sequence has, an integer. Only while tracing."""
     region = current_region()
     return Traced(region, region.query_length())
 
 
-def key_length() -> Any:
+def key_length() -> Traced:
     """How many keys the sequence has, an integer. Only while tracing."""
     region = current_region()
     return Traced(region, region.key_length())
 
 
-def and_masks(*masks: Callable) -> Callable:
+def and_masks(*masks: Callable[..., Any]) -> Callable[..., Any]:
     """A mask_mod that holds where all of `masks`, functions of (b, h, q_idx,
     kv_idx), hold."""
 
@@ -222,7 +251,7 @@ def and_masks(*masks: Callable) -> Callable:
     return both
 
 
-def or_masks(*masks: Callable) -> Callable:
+def or_masks(*masks: Callable[..., Any]) -> Callable[..., Any]:
     """A mask_mod that holds where one of `masks`, functions of (b, h, q_idx,
     kv_idx), holds."""
 

@@ -379,8 +379,20 @@ def test_captures_are_named_at_run_time(fovea):
 
 
 def test_without_numpy(fovea, run_python):
+    """What needs a package of an extra says which, as an error that `except ImportError` takes."""
     result = run_python(
-        "import sys\nsys.modules['numpy'] = None\nimport fovea\n"
-        "try:\n    fovea.reference(fovea.attention(head_dim=16), [], [], [])\n"
-        "except fovea.Error as error:\n    print(error)\n")
-    assert result.stdout == "running in the interpreter needs numpy: pip install fovea[interpret]\n", result.stderr
+        "import sys\nfor name in ('numpy', 'torch', 'matplotlib'):\n    sys.modules[name] = None\n"
+        "import fovea, fovea.bench, fovea.explain\nspec = fovea.attention(head_dim=16)\nkernel = fovea.compile(spec, 'sm_80')\n"
+        "for call in (lambda: fovea.reference(spec, [], [], []), lambda: kernel.interpret([], [], [], level='ptx'),\n"
+        "             lambda: fovea.explain.page(spec), lambda: fovea.explain.block_map(spec),\n"
+        "             lambda: fovea.bench.plot({'tables': {'forward': [{'cell': 'a', 'name': 'fovea', 'tflops': 1.0}]}}, 'x.png'),\n"
+        "             lambda: __import__('fovea.torch')):\n"
+        "    try:\n        call()\n    except ImportError as error:\n        print(error, isinstance(error, fovea.Error))\n")
+    assert result.stdout.splitlines() == [
+        "running on the CPU needs numpy: pip install fovea[interpret] True",
+        "running on the CPU needs numpy: pip install fovea[interpret] True",
+        "explain needs numpy: pip install fovea[interpret] True",
+        "explain needs numpy: pip install fovea[interpret] True",
+        "drawing needs matplotlib: pip install fovea[plot] True",
+        "fovea.torch needs torch: pip install fovea[torch] True",
+    ], result.stderr

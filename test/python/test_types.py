@@ -58,6 +58,7 @@ def test_a_typed_user(tmp_path):
 
 def test_wrong_types_are_noticed(tmp_path):
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("import fovea\nkernel: int = fovea.compile('x')\nfovea.attention(head_dim='64')\n")
+    wrong.write_text("import fovea\nkernel: int = fovea.compile('x')\nfovea.attention(head_dim='64')\n"
+                     "def mask(b: fovea.Traced, h: fovea.Traced) -> bool:\n    return fovea.tanh(b + h)\n")
     result = mypy(wrong)
-    assert result.returncode == 1 and ":2: error" in result.stdout and ":3: error" in result.stdout, result.stdout
+    assert result.returncode == 1 and all(f":{line}: error" in result.stdout for line in (2, 3, 5)), result.stdout

@@ -204,7 +204,8 @@ LogicalResult fovea::checkTensors(const KernelBuilder &kb,
     return op->emitError("target '")
            << kb.target->name
            << "' multiplies f16 and bf16 matrices, found f32 query, key and "
-              "value";
+              "value; round them to bf16 or f16 (scores and sums are f32 all "
+              "the same, and o can be), or run the program in the interpreter";
   if (!op.getSequence().isLowered())
     return op->emitError("sequence form '")
            << op.getSequence().getKeyword()

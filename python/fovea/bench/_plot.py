@@ -6,6 +6,7 @@ import pathlib
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._chips import Chip, chip_of_name
+from .._extras import need
 from ..errors import Error
 
 #: Contestants in the order of their bars, with their colours.
@@ -99,10 +100,9 @@ def _draw_table(axes: Any, name: str, groups: Groups, chip: Optional[Chip]) -> i
 def draw(results: Mapping[str, Any], path: str) -> Dict[str, int]:
     """See fovea.bench.plot."""
     device, tables = read(results)
-    try:
-        import matplotlib
-    except ImportError:
-        raise Error("plots need matplotlib: pip install matplotlib") from None
+    need("matplotlib", "plot", "drawing")
+    import matplotlib
+
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

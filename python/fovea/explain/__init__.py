@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from .. import _kernel
 from .._chips import chip_of_target
+from .._extras import need
 from .._spec import Program, Spec
 from .._version import VERSION
 from ..errors import Error
@@ -67,6 +68,7 @@ def block_map(
     Raises CompileError, Error for inputs that the program does not take or sizes
     that it fixes, ValueError for sizes that are not positive.
     """
+    need("numpy", "interpret", "explain")
     kernel = _kernel.compile(program, target, schedule=schedule)
     entries = signature(kernel._spec, kernel._options)
     wanted = _wanted(kernel._spec, entries, query_length, key_length, batch, heads)
@@ -88,6 +90,7 @@ def page(
     of the chip), registers and shared memory (with a ptxas), and the least times
     that the chip's ceilings allow. Raises what ``block_map`` raises.
     """
+    need("numpy", "interpret", "explain")
     chosen = _kernel.compile(program, target, schedule=schedule, kernel=kernel)
     spec, chip = chosen._spec, chip_of_target(chosen.target)
     entries = signature(spec, chosen._options)

@@ -8,6 +8,10 @@ functions, unchanged.
 is ``torch.ops.fovea.attention``, an op that torch.compile keeps in its graph.
 """
 
+from .._extras import need
+
+need("torch", "torch", "fovea.torch")
+
 from . import _aten, _composed  # noqa: F401 (their ops are registered)
 from ._attention import flex_attention, scaled_dot_product_attention
 

@@ -42,7 +42,8 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
         if query.device.type != "cpu":
             raise ValueError(f"backend=\"{backend}\" runs on the CPU, found query on {query.device}")
     if query.dtype not in kinds:
-        raise NotImplementedError(f"query is of {query.dtype}, expected {', '.join(map(str, kinds))}")
+        cure = "; kernels multiply halves: cast query, key and value, or take PyTorch's own for f32" if query.dtype == torch.float32 else ""
+        raise NotImplementedError(f"query is of {query.dtype}, expected {', '.join(map(str, kinds))}{cure}")
     (batch, heads, _, dim), (kv_batch, kv_heads, length, key_dim) = query.shape, key.shape
     if key_dim != dim:
         raise ValueError(f"query and key must have one head_dim, found {dim} and {key_dim}")

@@ -44,7 +44,7 @@ func.func @short_blocks(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n
 !t = tensor<2x4x?x64xf32>
 !rows = tensor<2x4x?xf32>
 func.func @elements(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
-  // expected-error @+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value}}
+  // expected-error @+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value; round them to bf16 or f16 (scores and sums are f32 all the same, and o can be), or run the program in the interpreter}}
   %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q) : !t, !t, !t, !t, !rows, !t -> !t
   return %0 : !t
 }

@@ -2,7 +2,7 @@
 
 !t = tensor<1x1x?x16xf32>
 func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
-  // expected-error@+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value}}
+  // expected-error@+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value; round them to bf16 or f16 (scores and sums are f32 all the same, and o can be), or run the program in the interpreter}}
   %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
   return %o : !t
 }

@@ -57,7 +57,7 @@ void WarpTrace::flush(unsigned agent) {
   Computation done = std::exchange(computations[agent], Computation());
   if (done.ordinary || done.special)
     events.push_back(llvm::json::Array{"compute", agent, done.ordinary,
-                                       done.special, done.selects});
+                                       done.special, done.masked});
 }
 
 void WarpTrace::add(StringRef kind, Agent &agent, ArrayRef<int64_t> numbers) {
@@ -112,6 +112,13 @@ bool WarpTrace::recordMove(Operation *op, Agent &agent) {
          getBytes(copy.getTarget().getType())});
     return true;
   }
+  if (auto copy = dyn_cast<warp::CopyOutOp>(op)) {
+    auto &view = frame.get(copy.getSource()).getObject<SharedView>();
+    auto *buffer = buffers.find(view.buffer.get());
+    if (buffer != buffers.end())
+      sources.try_emplace(buffer->second, resolveCapture(copy.getTarget()));
+    return true;
+  }
   if (isa<warp::BeginTurnOp, warp::EndTurnOp>(op)) {
     add(isa<warp::BeginTurnOp>(op) ? "begin_turn" : "end_turn", agent);
     return true;
@@ -147,6 +154,8 @@ bool WarpTrace::recordDot(Operation *op, Agent &agent) {
   }
   auto addDot = [&](ShapedType a, ShapedType result, bool async,
                     bool transposed) {
+    if (transposed)
+      scores.insert({result.getDimSize(0), result.getDimSize(1)});
     add("dot", agent,
         {numDots++, result.getDimSize(0) / agent.party.groups,
          result.getDimSize(1), a.getDimSize(1), async, transposed});
@@ -166,13 +175,35 @@ bool WarpTrace::recordDot(Operation *op, Agent &agent) {
   return false;
 }
 
+/// Whether an op keeps scores where a condition holds, and has a constant in
+/// place of the others: a mask. The softmax selects, too, but among numbers of
+/// rows.
+bool WarpTrace::masksScores(Operation *op) const {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (!select)
+    return false;
+  auto type = dyn_cast<RankedTensorType>(select.getType());
+  if (!type || !isa<ShapedType>(select.getCondition().getType()) ||
+      type.getRank() != 2 ||
+      !scores.contains({type.getDimSize(0), type.getDimSize(1)}))
+    return false;
+  return matchPattern(resolveCapture(select.getTrueValue()), m_Constant()) ||
+         matchPattern(resolveCapture(select.getFalseValue()), m_Constant());
+}
+
 /// Arithmetic on tiles, by the units that do it. What is bookkeeping, or the
 /// same in all threads, costs little beside it.
 void WarpTrace::recordComputation(Operation *op, Agent &agent) {
+  if (auto part = dyn_cast<warp::ExtractColumnsOp>(op)) {
+    auto whole = cast<ShapedType>(part.getOperand().getType());
+    if (scores.contains({whole.getDimSize(0), whole.getDimSize(1)}))
+      scores.insert(
+          {part.getType().getDimSize(0), part.getType().getDimSize(1)});
+    return;
+  }
   if (op->getNumResults() != 1 || op->hasTrait<OpTrait::ConstantLike>() ||
       isa<tile::BroadcastOp, tile::IotaOp, arith::BitcastOp,
-          warp::ExtractColumnsOp, warp::ConcatColumnsOp, warp::ConvertLayoutOp>(
-          op))
+          warp::ConcatColumnsOp, warp::ConvertLayoutOp>(op))
     return;
   bool isReduction = isa<tile::ReduceOp>(op);
   auto type = dyn_cast<RankedTensorType>(
@@ -188,8 +219,8 @@ void WarpTrace::recordComputation(Operation *op, Agent &agent) {
             math::CeilOp, math::TruncOp, math::RoundOp, math::RoundEvenOp>(op));
   Computation &sum = computations[getAgent(agent)];
   (isSpecial ? sum.special : sum.ordinary) += elements;
-  if (isa<arith::CmpIOp, arith::CmpFOp, arith::SelectOp>(op))
-    sum.selects += elements;
+  if (masksScores(op))
+    sum.masked += elements;
 }
 
 //===----------------------------------------------------------------------===//

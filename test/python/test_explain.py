@@ -154,6 +154,122 @@ def test_page(fovea, name, target):
     assert all(0 < part <= 1 for part in lines["busy"].values())
 
 
+#: Sizes of programs that fix some.
+LENGTHS = {"gqa_decode": (None, None), "tree_mask": (None, None)}
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
+def test_every_example(fovea, path):
+    """What is made up for captured tensors, lengths and lists fits each of them."""
+    from fovea import explain
+
+    queries, keys = LENGTHS.get(path.stem, (512, 512))
+    page = Page(explain.page(path, queries, keys, heads=2, target="sm_80"))
+    data = json.loads(page.script)
+    assert any(set("".join(m["rows"])) - set("012") for m in data["maps"]), "nothing is visited"
+    assert {span["kind"] for span in data["timeline"]["spans"]} >= {"qk", "pv"}
+
+
+def test_inputs_by_constraints(fovea):
+    """Captured tensors are as large as the kernel asks, and numbers of heads are not
+    taken for documents."""
+    from fovea import explain
+    from fovea.explain import _inputs
+
+    def made(mask, captures):
+        kernel = fovea.compile(fovea.attention(mask_mod=mask, head_dim=64, captures=captures), "sm_80")
+        entries = _inputs.signature(kernel._spec, kernel._options)
+        sizes = _inputs.fit_sizes(kernel._spec, entries, _inputs.Sizes(300, 500, 2, 4, 4))
+        contents, notes = _inputs.make_inputs(kernel, entries, sizes, {}, skip="qkv")
+        return contents["capture0"], notes
+
+    bits, _ = made(lambda b, h, q, k, m: m[b, q, k], {"m": ("i1", (None, None, None))})
+    assert bits.shape == (2, 300, 500)
+    bits, _ = made(lambda b, h, q, k, m: m[q, k], {"m": ("i1", (None, None))})
+    assert bits.shape == (300, 500)
+    documents, _ = made(lambda b, h, q, k, m: m[b, q] == m[b, k], {"m": ("i32", (None, None))})
+    assert documents.shape == (2, 500) and documents.max() < 20
+    words, _ = made(lambda b, h, q, k, m: (m[b, q, k // 32] >> k % 32) & 1 == 1, {"m": ("i32", (None, None, None))})
+    assert words.shape[:2] == (2, 300) and words.shape[2] * 32 >= 500
+    windows, notes = made(lambda b, h, q, k, w: (q >= k) & (q - k < w[h]), {"w": ("i32", (None,))})
+    assert list(windows) == [125, 250, 375, 500] and notes["w"] == "numbers that rise to 500, the length"
+    # So each head sees its own number of keys, and no block is visited in vain.
+    spec = fovea.attention(mask_mod=lambda b, h, q, k, w: (q >= k) & (q - k < w[h]), head_dim=64, captures={"w": ("i32", (None,))})
+    maps = explain.block_map(spec, 512, heads=4, target="sm_80")
+    assert len({m.visible_pairs for m in maps}) == 4 and not any("3" in row for m in maps for row in m.rows)
+
+
+def bent(score, b, h, q, k):
+    import fovea
+
+    return fovea.where(q >= k, score * 0.5 + 1.0, score - 1.0)
+
+
+#: Its mask has so many ops that selects are few among them.
+def ball(b, h, q, k):
+    slice, row, column = q // 64 - k // 64, q // 8 % 8 - k // 8 % 8, q % 8 - k % 8
+    return slice * slice + row * row + column * column <= 6
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name, mods", [
+    ("dense", {}),
+    ("bent", {"score_mod": bent}),  # it chooses, too, but hides nothing
+    ("ball", {"mask_mod": ball}),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_kinds_of_computing(fovea, name, mods, target):
+    """A span is a mask's where one hides scores, whatever else is computed."""
+    from fovea.explain import _inputs, _timeline
+    from fovea._chips import chip_of_target
+
+    kernel = fovea.compile(fovea.attention(head_dim=64, **mods), target)
+    entries = _inputs.signature(kernel._spec, kernel._options)
+    contents, _ = _inputs.make_inputs(kernel, entries, _inputs.small_sizes(kernel._spec, entries, 512, 1), {})
+    trace = _timeline.trace(kernel, entries, contents)
+    kinds = [span.kind for span in _timeline.lay_out(trace, chip_of_target(target), 1).spans]
+    if name == "ball":
+        assert kinds.count("masked") > 2 * len(trace["agents"])
+    else:
+        # A warp group's first block of keys may be the last one, which ends within it.
+        assert kinds.count("masked") <= len(trace["agents"]) and kinds.count("softmax") > 8
+    if target == "sm_90a":
+        assert {buffer["tensor"] for buffer in trace["buffers"]} == {"q", "k", "v", "o"}
+
+
+def test_bytes_of_visited_blocks(fovea):
+    """Keys that no query sees are not read; heads of a group read the same ones."""
+    from fovea import explain
+    from fovea.explain import _inputs, _resources
+
+    spec = fovea.attention(mask_mod=causal, head_dim=64, heads=8, kv_heads=2)
+    maps = explain.block_map(spec, 512, 4096, target="sm_80", batch=3)
+    sizes = _inputs.Sizes(512, 4096, 3, 8, 2)
+    copies = _resources.copies_of(maps, sizes, is_packed=False)
+    assert _resources.visited_rows(maps, sizes, copies) == (3 * 8 * 512, 3 * 2 * 512)
+    # Windows that differ by head: what the group's widest head visits.
+    spec = fovea.attention(mask_mod=lambda b, h, q, k: (k >= 1000) & (k < 1000 + 200 * (h + 1)), head_dim=64, heads=4, kv_heads=2)
+    maps = explain.block_map(spec, 128, 4000, target="sm_80", batch=2)
+    sizes = _inputs.Sizes(128, 4000, 2, 4, 2)
+    n = maps[0].block[1]
+    expected = sum(-(-(1000 + 200 * widest) // n) * n - 1000 // n * n for widest in (2, 4))
+    copies = _resources.copies_of(maps, sizes, is_packed=False)
+    assert _resources.visited_rows(maps, sizes, copies) == (2 * 4 * 128, 2 * expected)
+
+
+def test_waves(fovea):
+    from fovea._chips import H200
+    from fovea.explain import _inputs, _resources
+
+    kernel = fovea.compile(fovea.attention(mask_mod=causal, head_dim=128), "sm_90a")
+    rows = kernel.metadata["schedule"]["tile_m"]
+    few = _resources.waves(kernel, _inputs.Sizes(8 * rows, 4096, 1, 4, 4), {}, H200)
+    assert (few["blocks"], few["waves"], few["used"]) == (32, 1, 32) and few["share"] == 32 / 132
+    many = _resources.waves(kernel, _inputs.Sizes(8 * rows, 4096, 5, 4, 4), {}, H200)
+    assert (many["blocks"], many["waves"], many["share"]) == (160, 2, 1.0)
+    assert _resources.evaluate(["+", ["mod", "a", 7], ["floordiv", ["ceildiv", 9, 2], 2]], {"a": 20}) == 8
+    assert _resources.evaluate(["*", "a", 2], {}) is None
+
+
 def test_lengths_that_a_program_fixes(fovea):
     from fovea import explain
 
@@ -174,7 +290,9 @@ def test_command(run_command, tmp_path):
     result = run_command("explain", f"{variants}:make", "--seq", "256x300", "--target", "sm_80", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("make.html: ")
-    Page((tmp_path / "make.html").read_text())
+    text = (tmp_path / "make.html").read_text()
+    Page(text)
+    assert f"<h1>{variants}:make</h1>" in text and "% of the chip</b> works" in text
     for arguments, said in [
         (["missing.mlir"], "fovea explain: there is no file missing.mlir\n"),
         ([f"{variants}"], f"fovea explain: say which Spec of {variants} is meant: {variants}:NAME\n"),
@@ -200,7 +318,7 @@ def test_resources_and_lanes(fovea, schedule, target):
 
     kernel = fovea.compile(fovea.attention(head_dim=256), target, schedule=schedule)
     entries = _inputs.signature(kernel._spec, kernel._options)
-    contents, _ = _inputs.make_inputs(kernel._spec, entries, _inputs.small_sizes(kernel._spec, entries, 512, 2), {})
+    contents, _ = _inputs.make_inputs(kernel, entries, _inputs.small_sizes(kernel._spec, entries, 512, 2), {})
     trace = _timeline.trace(kernel, entries, contents)
     parts = _resources.shared_memory(kernel, trace)
     assert sum(part["bytes"] for part in parts) == kernel.metadata["shared_memory"]

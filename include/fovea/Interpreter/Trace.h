@@ -13,6 +13,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/JSON.h"
 
 namespace fovea::interp {
@@ -31,7 +32,7 @@ struct Agent;
 ///   dot: number, rows, columns, depth, whether it is asynchronous, transposed
 ///   dot_wait: the dot's number
 ///   compute: elements computed by ordinary and by special-function units, and
-///     those of them that compare or select
+///     scores that a mask keeps or hides
 ///   load, store: bytes, of global memory
 ///   begin_turn, end_turn
 ///   send: a number to a mailbox
@@ -49,12 +50,13 @@ public:
 
 private:
   struct Computation {
-    int64_t ordinary = 0, special = 0, selects = 0;
+    int64_t ordinary = 0, special = 0, masked = 0;
   };
 
   unsigned getAgent(Agent &agent);
   bool recordMove(mlir::Operation *op, Agent &agent);
   bool recordDot(mlir::Operation *op, Agent &agent);
+  bool masksScores(mlir::Operation *op) const;
   void recordComputation(mlir::Operation *op, Agent &agent);
   void add(llvm::StringRef kind, Agent &agent,
            llvm::ArrayRef<int64_t> numbers = {});
@@ -72,6 +74,9 @@ private:
   llvm::MapVector<const void *, mlir::Operation *> buffers;
   llvm::DenseMap<mlir::Operation *, mlir::Value> sources;
   llvm::DenseMap<const void *, int64_t> dots;
+  /// Rows and columns of products with a transposed operand, which are scores,
+  /// and of the parts that they are taken into.
+  llvm::SmallSet<std::pair<int64_t, int64_t>, 4> scores;
   int64_t numDots = 0;
 };
 

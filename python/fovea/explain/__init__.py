@@ -18,7 +18,7 @@ from ..errors import Error
 from ._blocks import BlockMap, block_maps, kernel_block
 from ._inputs import DEFAULT_HEADS, Input, Sizes, fit_sizes, fixed_lengths, make_inputs, signature, small_sizes
 from ._page import render
-from ._resources import bounds, levels_of, operations_of_a_score, ptxas_facts, shared_memory
+from ._resources import bounds, levels_of, operations_of_a_score, ptxas_facts, shared_memory, waves
 from ._timeline import lay_out, trace
 
 __all__ = ["BlockMap", "block_map", "page"]
@@ -73,19 +73,19 @@ def block_map(
     entries = signature(kernel._spec, kernel._options)
     wanted = _wanted(kernel._spec, entries, query_length, key_length, batch, heads)
     sizes = fit_sizes(kernel._spec, entries, wanted)
-    contents, _ = make_inputs(kernel._spec, entries, sizes, inputs or {}, skip=("q", "k", "v"))
+    contents, _ = make_inputs(kernel, entries, sizes, inputs or {}, skip=("q", "k", "v"))
     return block_maps(kernel, entries, contents, sizes)
 
 
 def page(
     program: Program, query_length: Optional[int] = None, key_length: Optional[int] = None, *, batch: int = 1,
     heads: int = DEFAULT_HEADS, target: str = _kernel.DEFAULT_TARGET, schedule: str = "auto",
-    kernel: Optional[str] = None, inputs: Optional[Mapping[str, Any]] = None,
+    kernel: Optional[str] = None, inputs: Optional[Mapping[str, Any]] = None, title: Optional[str] = None,
 ) -> str:
     """An HTML page about a program's kernel, which needs no network.
 
     Arguments are those of ``block_map``; ``kernel`` says which function is meant if
-    the program has several. The page holds the IR of each level, the block map, the
+    the program has several, ``title`` what the page is called: the file or the kernel by default. The page holds the IR of each level, the block map, the
     schedule as roles against time (executed by the interpreter, laid out by a model
     of the chip), registers and shared memory (with a ptxas), and the least times
     that the chip's ceilings allow. Raises what ``block_map`` raises.
@@ -96,7 +96,7 @@ def page(
     entries = signature(spec, chosen._options)
     sizes = fit_sizes(spec, entries, _wanted(spec, entries, query_length, key_length, batch, heads))
     problems: Dict[str, str] = {}
-    contents, notes = make_inputs(spec, entries, sizes, inputs or {}, skip=("q", "k", "v"))
+    contents, notes = make_inputs(chosen, entries, sizes, inputs or {}, skip=("q", "k", "v"))
     maps = block_maps(chosen, entries, contents, sizes)
 
     # A few tiles show the schedule; what was given fits the sizes above only.
@@ -106,7 +106,7 @@ def page(
     lines = None
     try:
         small = small_sizes(spec, entries, length, heads)
-        short, _ = make_inputs(spec, entries, small, {})
+        short, _ = make_inputs(chosen, entries, small, {})
         recorded = trace(chosen, entries, short)
         lines = lay_out(recorded, chip, chosen.metadata["cluster"][0])
     except Error as error:
@@ -120,6 +120,8 @@ def page(
     limits = None
     if recorded["events"]:
         operations = operations_of_a_score(recorded)
-        limits = bounds(chosen, entries, sizes, maps, operations["special"], operations["ordinary"], chip)
-    return render(chosen, chip, sizes, notes, maps, lines, shared_memory(chosen, recorded), recorded["agents"], assembly,
+        limits = bounds(chosen, entries, sizes, maps, operations["special"], operations["ordinary"], chip,
+                        waves(chosen, sizes, contents, chip))
+    name = title or (chosen.name if spec.file.startswith("<") else spec.file)
+    return render(name, chosen, chip, sizes, notes, maps, lines, shared_memory(chosen, recorded), recorded["agents"], assembly,
                   limits, levels_of(chosen, _LEVELS), problems, VERSION)

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     inputs: Dict[str, Any] = dict(parse_setting(text) for text in arguments.set)
     queries, keys = arguments.seq
     text = page(program, queries, keys, batch=arguments.batch, heads=arguments.heads, target=arguments.target,
-                schedule=arguments.schedule, kernel=arguments.kernel, inputs=inputs)
+                schedule=arguments.schedule, kernel=arguments.kernel, inputs=inputs, title=arguments.file)
     name = arguments.file.rpartition(":")[2] if ".py:" in arguments.file else pathlib.Path(arguments.file).stem
     output = pathlib.Path(arguments.output or f"{name}.html")
     output.write_text(text, encoding="utf-8")

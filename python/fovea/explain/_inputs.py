@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .._kernel import Choices, _options
+from .._kernel import Choices, Kernel, _options
 from .._library import Context
 from .._spec import Spec
 from ..errors import Error
@@ -122,9 +122,33 @@ def _lists(entry: Input, sizes: Sizes, block: Tuple[int, int], has_full: bool) -
     return counts if part == "count" else index
 
 
-def _captured(entry: Input, sizes: Sizes, generator: Any) -> Tuple[Any, str]:
+@dataclass(frozen=True)
+class _Extent:
+    """How large a dimension must be, and whether positions are indices into it; None
+    where the compiler does not say."""
+
+    least: Optional[int] = None
+    by_position: Optional[bool] = None
+
+
+def _extents(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str, Any]]) -> List[_Extent]:
+    """What a kernel's constraints say of a captured tensor's dimensions."""
+    known = {"B": sizes.batch, "Hq": sizes.heads, "Hkv": sizes.kv_heads, "Sq": sizes.queries, "Skv": sizes.keys}
+    result = []
+    for dim in range(len(entry.shape)):
+        mine = [one for one in constraints if one.get("size") == f"{entry.name}.{dim}"]
+        covered = {one["of"]: -(-known[one["of"]] // one["block"]) for one in mine
+                   if one["kind"] == "covers" and one["of"] in known}
+        least = [*covered.values(), *(one["limit"] for one in mine if one["kind"] == "at_least")]
+        result.append(_Extent(max(least), bool({"Sq", "Skv"} & set(covered))) if least else _Extent())
+    return result
+
+
+def _captured(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str, Any]], generator: Any) -> Tuple[Any, str]:
     """Contents of a captured tensor, and what they are in words. Dimensions that
-    the program leaves open get what positions, heads and batch entries need."""
+    the program leaves open are as large as the kernel asks, or, where its indices are
+    not known, as what they could be: positions in the last ones, heads and batch
+    entries before."""
     import numpy
 
     length, others = max(sizes.queries, sizes.keys), max(sizes.batch, sizes.heads)
@@ -134,10 +158,16 @@ def _captured(entry: Input, sizes: Sizes, generator: Any) -> Tuple[Any, str]:
             return numpy.array(True), "true"
         value = numpy.array(length // 4 if integral else 0.1)
         return value, f"{value}"
-    shape = [extent or (length if axis >= len(entry.shape) - (1 if integral else 2) else others)
-             for axis, extent in enumerate(entry.shape)]
+    extents = _extents(entry, sizes, constraints)
+    shape = [fixed or extent.least or (length if axis >= len(entry.shape) - (1 if integral else 2) else others)
+             for axis, (fixed, extent) in enumerate(zip(entry.shape, extents))]
     if entry.dtype == "i1":
         return generator.random(shape) < 0.75, "true for three elements in four, at random"
+    if integral and not any(extent.by_position is not False for extent in extents):
+        # One number for each head or sequence: a length, a window, a stride.
+        count = int(numpy.prod(shape))
+        spread = (numpy.arange(1, count + 1) * length // count).reshape(shape)
+        return spread, f"numbers that rise to {length}, the length"
     if integral:
         runs = numpy.broadcast_to(_documents(shape[-1], generator), shape)
         return runs, "numbers of documents of about a sixth of the sequence each"
@@ -150,12 +180,13 @@ def block_size(spec: Spec) -> Tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (128, 128)
 
 
-def make_inputs(spec: Spec, inputs: Sequence[Input], sizes: Sizes, given: Mapping[str, Any],
+def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Mapping[str, Any],
                 skip: Sequence[str] = ()) -> Tuple[Dict[str, Any], Dict[str, str]]:
     """Contents of all inputs but those in `skip`, and for what was made up here
     what it is. `given` has contents by the program's names or the kernel's."""
     import numpy
 
+    spec, constraints = kernel._spec, kernel.metadata["constraints"]
     generator = numpy.random.default_rng(0)
     internal = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
     external = {value: key for key, value in internal.items()}
@@ -194,7 +225,7 @@ def make_inputs(spec: Spec, inputs: Sequence[Input], sizes: Sizes, given: Mappin
             contents[entry.name] = _lists(entry, sizes, block_size(spec), has_full)
             notes["lists of blocks"] = "the diagonal, the first block, the last one before the diagonal and a random one"
         else:
-            contents[entry.name], notes[name] = _captured(entry, sizes, generator)
+            contents[entry.name], notes[name] = _captured(entry, sizes, constraints, generator)
     return contents, notes
 
 

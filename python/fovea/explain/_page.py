@@ -51,11 +51,11 @@ def _section(name: str, title: str, summary: str, body: str, is_open: bool = Tru
 # --- Sections -----------------------------------------------------------------
 
 
-def _header(kernel: Kernel, chip: Chip, sizes: Sizes, assembly: Optional[Facts], notes: Mapping[str, str]) -> str:
+def _header(title: str, kernel: Kernel, chip: Chip, sizes: Sizes, assembly: Optional[Facts], notes: Mapping[str, str]) -> str:
     facts = kernel.metadata
     schedule = facts["schedule"]
     items: List[Tuple[str, str]] = [
-        ("target", f"{kernel.target} ({chip.name})"), ("tile", f"{schedule['tile_m']} x {schedule['tile_n']}"),
+        ("kernel", kernel.name), ("target", f"{kernel.target} ({chip.name})"), ("tile", f"{schedule['tile_m']} x {schedule['tile_n']}"),
         ("threads", str(facts["block"][0])), ("shared memory", f"{facts['shared_memory'] / 1024:.1f} KiB"),
     ]
     if facts.get("persistent"):
@@ -67,7 +67,7 @@ def _header(kernel: Kernel, chip: Chip, sizes: Sizes, assembly: Optional[Facts],
                            f"{sizes.keys} keys"))
     chosen = ", ".join(f"{name} = {value}" for name, value in schedule.items())
     parts = [
-        f"<header><h1>{_text(kernel.name)}</h1><button id=theme type=button>light / dark</button></header>",
+        f"<header><h1>{_text(title)}</h1><button id=theme type=button>light / dark</button></header>",
         "<ul class=facts>", *(f"<li>{_text(name)} <b>{_text(value)}</b></li>" for name, value in items), "</ul>",
         f'<p class=note>Schedule: {_text(chosen)}.</p>',
     ]
@@ -105,7 +105,7 @@ def _timeline_section(lines: Optional[Timeline], chip: Chip, problem: str) -> st
         "executed at the warp level. <b>The lengths are modelled, not measured</b>: every unit at the full rate of one "
         f"multiprocessor of the {_text(chip.name)} ({chip.tensor} bf16 FLOP, {chip.special} special-function results and "
         f"{chip.ordinary} other operations a clock), warp groups that compute at once share them, copies take 64 bytes a clock and "
-        "700 clocks at least. In clocks. "
+        "700 clocks at least. "
         f"Busy between the first and the last product: {busy}.</p>"
     )
     return _section("schedule", "Schedule", "roles against time, by a model", body)
@@ -120,7 +120,9 @@ def _resource_section(kernel: Kernel, chip: Chip, parts: Sequence[Facts], roles:
         share = 100 * part["bytes"] / max(limit, used)
         colour = _COLOURS.get(part["name"], "copy")
         title = f"{part['name']}: {part['what']}, {part['bytes']} bytes"
-        cells.append(f'<span style="width:{share:.2f}%;background:var(--{colour})" title="{_text(title)}">{_text(part["name"])}</span>')
+        # A name that would be cut off says less than none.
+        name = part["name"] if share >= 1.5 * len(part["name"]) else ""
+        cells.append(f'<span style="width:{share:.2f}%;background:var(--{colour})" title="{_text(title)}">{_text(name)}</span>')
     cells.append(f'<span class=rest style="flex:1">{_text("free" if limit > used else "")}</span>')
     rows = [[part["name"], part["what"], f"{part['bytes'] / 1024:.2f} KiB"] for part in parts]
     rows.append(["all", f"of {limit / 1024:.0f} KiB that a CTA can have", f"{used / 1024:.2f} KiB"])
@@ -134,6 +136,8 @@ def _resource_section(kernel: Kernel, chip: Chip, parts: Sequence[Facts], roles:
     if assembly:
         register_rows.append(["ptxas", f"{assembly['bytes']} bytes of machine code",
                               f"{assembly.get('registers', '?')} registers at launch"])
+        if any(role.get("role") for role in roles):
+            register_rows.append(["", "then roles that copy give registers to those that compute", ""])
         register_rows.append(["spills", "stores / loads", f"{assembly.get('spill_stores', 0)} / {assembly.get('spill_loads', 0)} bytes"])
         register_rows += [["ptxas says", warning, ""] for warning in assembly["warnings"]]
     else:
@@ -161,7 +165,7 @@ def _roofline(limits: Facts, chip: Chip) -> str:
     at = max(limits["intensity"], 1.0)
     grid = "".join(
         f'<line x1={x(10 ** p):.1f} x2={x(10 ** p):.1f} y1=6 y2={height - bottom} stroke="var(--line)"/>'
-        f'<text class=faint x={x(10 ** p):.1f} y={height - bottom + 14} text-anchor=middle>{10 ** p:g}</text>'
+        f'<text class=faint x={x(10 ** p):.1f} y={height - bottom + 14} text-anchor={"end" if p == 5 else "middle"}>{10 ** p:,}</text>'
         for p in range(0, 6))
     rates = "".join(
         f'<line x1={left} x2={width - 8} y1={y(10.0 ** p):.1f} y2={y(10.0 ** p):.1f} stroke="var(--line)"/>'
@@ -174,7 +178,8 @@ def _roofline(limits: Facts, chip: Chip) -> str:
         f'{x(ridge):.1f},{y(chip.tensor_rate):.1f} {width - 8},{y(chip.tensor_rate):.1f}"/>'
         f'<circle cx={x(at):.1f} cy={y(max(bound, 10 ** bottom_rate)):.1f} r=5 fill="var(--softmax)"/>'
         f'<text x={min(max(x(at), left + 70), width - 75):.1f} y={y(max(bound, 10 ** bottom_rate)) + 22:.1f} text-anchor=middle>at most {_text(quantity(bound, "FLOP/s"))}</text>'
-        f'<text class=faint x={width - 10} y={height - 3} text-anchor=end>FLOPs a byte</text></svg>'
+        f'<text class=faint x={width - 10} y={height - 3} text-anchor=end>FLOPs a byte</text>'
+        f'<text class=faint x={left + 4} y=16>FLOP/s</text></svg>'
     )
 
 
@@ -186,7 +191,7 @@ def _bound_section(limits: Optional[Facts], chip: Chip) -> str:
         "tensor cores": (f"{quantity(limits['performed'], 'FLOP')} in visited blocks", quantity(chip.tensor_rate, "FLOP/s"), "qk"),
         "special functions": (f"{limits['special']:.2f} results a score", quantity(chip.special_rate, "/s"), "softmax"),
         "other arithmetic": (f"{limits['ordinary']:.1f} operations a score", quantity(chip.ordinary_rate, "/s"), "other"),
-        "memory": (f"{quantity(limits['bytes'], 'B')}, each tensor once", quantity(chip.memory, "B/s"), "copy_v"),
+        "memory": (f"{quantity(limits['bytes'], 'B')}, each visited row once", quantity(chip.memory, "B/s"), "copy_v"),
     }
     rows = []
     for name, seconds in sorted(limits["times"].items(), key=lambda item: -item[1]):
@@ -194,10 +199,15 @@ def _bound_section(limits: Optional[Facts], chip: Chip) -> str:
         rows.append(f'<tr><td>{name}</td><td class=track><div style="width:{100 * seconds / most:.1f}%;background:var(--{colour})"></div></td>'
                     f"<td class=n>{_text(quantity(seconds, 's'))}</td><td>{_text(what)}</td><td class=n>{_text(rate)}</td></tr>")
     binding = max(limits["times"], key=lambda name: limits["times"][name])
+    spread = limits["waves"]
+    waves = "" if spread is None else (
+        f"<p class=note>{spread['blocks']:,} tiles on {spread['multiprocessors']} multiprocessors: {spread['waves']} "
+        f"wave{'s' if spread['waves'] > 1 else ''}, <b>{spread['share']:.0%} of the chip</b> works. Least times are those of "
+        f"{spread['used']} multiprocessors, but for memory.</p>")
     waste = 1 - limits["flops"] / max(limits["performed"], 1)
     body = (
         f'<div class=split><div><table class=bounds><tr><th>resource</th><th></th><th class=n>least time</th><th>needs</th>'
-        f"<th class=n>ceiling</th></tr>{''.join(rows)}</table>"
+        f"<th class=n>ceiling</th></tr>{''.join(rows)}</table>{waves}"
         f"<p class=note>{_text(quantity(limits['flops'], 'FLOP'))} in visible pairs (2 (D + Dv) each); {waste:.1%} of what is performed is for hidden "
         f"pairs in visited blocks. {limits['intensity']:.0f} FLOPs a byte. Operations of a score are counted in the trace: all groups together, masks "
         f"and rare branches as they were executed there.</p>"
@@ -216,7 +226,7 @@ def _ir_section(levels: Mapping[str, str]) -> str:
 # --- All ----------------------------------------------------------------------
 
 
-def render(kernel: Kernel, chip: Chip, sizes: Sizes, notes: Mapping[str, str], maps: Sequence[BlockMap],
+def render(title: str, kernel: Kernel, chip: Chip, sizes: Sizes, notes: Mapping[str, str], maps: Sequence[BlockMap],
            lines: Optional[Timeline], parts: Sequence[Facts], roles: Sequence[Mapping[str, Any]],
            assembly: Optional[Facts], limits: Optional[Facts], levels: Mapping[str, str],
            problems: Mapping[str, str], version: str) -> str:
@@ -229,7 +239,7 @@ def render(kernel: Kernel, chip: Chip, sizes: Sizes, notes: Mapping[str, str], m
     for span in (data["timeline"] or {}).get("spans", ()):
         span["begin"], span["end"] = round(span["begin"], 1), round(span["end"], 1)
     sections = [
-        _header(kernel, chip, sizes, assembly, notes), _map_section(maps, problems.get("blocks", "")),
+        _header(title, kernel, chip, sizes, assembly, notes), _map_section(maps, problems.get("blocks", "")),
         _timeline_section(lines, chip, problems.get("trace", "")),
         _resource_section(kernel, chip, parts, roles, assembly, problems.get("ptxas", "")),
         _bound_section(limits, chip), _ir_section(levels),
@@ -239,7 +249,7 @@ def render(kernel: Kernel, chip: Chip, sizes: Sizes, notes: Mapping[str, str], m
     style, script = ((_FOLDER / name).read_text() for name in ("page.css", "page.js"))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_text(kernel.name)} for {_text(kernel.target)}</title>\n<style>\n{style}</style></head><body>\n"
+        f"<title>{_text(title)} for {_text(kernel.target)}</title>\n<style>\n{style}</style></head><body>\n"
         + "\n".join(sections)
         + f'\n<footer>Fovea {_text(version)}</footer>\n<script type="application/json" id="data">{packed}</script>\n'
         f"<script>\n{script}</script>\n</body></html>\n"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .._chips import Chip
 from .._dtypes import SIZES
@@ -59,40 +61,106 @@ def shared_memory(kernel: Kernel, trace: Mapping[str, Any]) -> List[Facts]:
     return sorted(parts, key=lambda part: part["offset"])
 
 
-def tensor_bytes(inputs: Sequence[Input], sizes: Sizes, value_dim: int, output_bytes: int, lse: bool) -> int:
-    """Bytes of Q, K, V and O (and LSE), each once."""
-    total = 0
-    for entry in inputs[:3]:
-        heads, length = (sizes.heads, sizes.queries) if entry.name == "q" else (sizes.kv_heads, sizes.keys)
-        total += sizes.batch * heads * length * (entry.shape[3] or 0) * SIZES[entry.dtype]
+@dataclass(frozen=True)
+class Copies:
+    """Query heads, key heads and batch entries that a map stands for: all, where the
+    mask does not tell them apart."""
+
+    heads: int
+    kv_heads: int
+    batch: int
+
+
+def copies_of(maps: Sequence[BlockMap], sizes: Sizes, is_packed: bool) -> Copies:
+    """What each of the maps stands for."""
+    entries, heads = len({m.entry for m in maps}), len({m.head for m in maps})
+    return Copies(sizes.heads // heads, sizes.kv_heads if heads == 1 else 1,
+                  1 if is_packed or entries > sizes.batch else sizes.batch // entries)
+
+
+def visited_rows(maps: Sequence[BlockMap], sizes: Sizes, copies: Copies) -> Tuple[int, int]:
+    """Rows of Q and of K (as many of V) in blocks that are visited, each once: query
+    heads that share a key head read the same."""
+    queries = keys = 0
+    read: Dict[Tuple[int, int], Set[int]] = {}
+    for m in maps:
+        rows, columns = m.block
+        own = read.setdefault((m.entry, m.head * sizes.kv_heads // sizes.heads), set())
+        for number, row in enumerate(m.rows):
+            visited = {column for column, code in enumerate(row) if code not in "012"}
+            queries += min(rows, m.queries - number * rows) if visited else 0
+            keys += sum(min(columns, m.keys - column * columns) for column in visited - own)
+            own |= visited
+    return queries * copies.heads * copies.batch, keys * copies.kv_heads * copies.batch
+
+
+def tensor_bytes(inputs: Sequence[Input], sizes: Sizes, visited: Tuple[int, int], value_dim: int, output_bytes: int,
+                 lse: bool) -> int:
+    """Bytes of what is visited of Q, K and V, and of all of O (and LSE), each once."""
+    queries, keys = visited
+    total = sum((queries if entry.name == "q" else keys) * (entry.shape[3] or 0) * SIZES[entry.dtype] for entry in inputs[:3])
     rows = sizes.batch * sizes.heads * sizes.queries
     return total + rows * value_dim * output_bytes + (rows * 4 if lse else 0)
 
 
+def evaluate(expression: Any, sizes: Mapping[str, int]) -> Optional[int]:
+    """An expression of the metadata (docs/ABI.md); None where a size is not known."""
+    if isinstance(expression, int):
+        return expression
+    if isinstance(expression, str):
+        return sizes.get(expression)
+    name, left, right = expression[0], evaluate(expression[1], sizes), evaluate(expression[2], sizes)
+    if left is None or right is None:
+        return None
+    return {"+": lambda: left + right, "*": lambda: left * right, "floordiv": lambda: left // right,
+            "ceildiv": lambda: -(-left // right), "mod": lambda: left % right}[name]()
+
+
+def waves(kernel: Kernel, sizes: Sizes, contents: Mapping[str, Any], chip: Chip) -> Optional[Facts]:
+    """Tiles, which CTAs work on, and how often the chip's multiprocessors must take
+    as many as they hold; `share` of them have one at all. None where the grid
+    depends on sizes that are not known."""
+    known = {"B": sizes.batch, "Hq": sizes.heads, "Hkv": sizes.kv_heads, "Sq": sizes.queries, "Skv": sizes.keys}
+    for name, array in contents.items():
+        known.update({f"{name}.{dim}": size for dim, size in enumerate(getattr(array, "shape", ()))})
+    grid = [evaluate(one, known) for one in kernel.metadata["grid"]]
+    if any(one is None for one in grid):
+        return None
+    cluster = kernel.metadata["cluster"][0]
+    blocks = -(-math.prod(one for one in grid if one is not None) // cluster) * cluster
+    places = chip.multiprocessors // cluster * cluster
+    together = int(kernel.metadata["schedule"].get("min_blocks", 1))
+    used = min(blocks, places)
+    return {"blocks": blocks, "waves": -(-blocks // (places * together)), "used": used,
+            "multiprocessors": chip.multiprocessors, "share": used / chip.multiprocessors}
+
+
 def bounds(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, maps: Sequence[BlockMap], special: float,
-           ordinary: float, chip: Chip) -> Facts:
+           ordinary: float, chip: Chip, spread: Optional[Facts]) -> Facts:
     """Least times by resource, in seconds, and what they come from. `special` and
-    `ordinary` are operations of an element of a score, counted in the trace."""
+    `ordinary` are operations of an element of a score, counted in the trace; `spread`
+    says, by `waves`, which multiprocessors have something to do."""
     shapes = {entry.name: entry.shape for entry in inputs}
     dims = (shapes["q"][3] or 0) + (shapes["v"][3] or 0)
     outputs = {t["name"]: t for t in kernel.metadata["tensors"] if t["access"] != "read"}
-    # A map stands for all heads and batch entries that it does not name.
-    entries, heads = len({m.entry for m in maps}), len({m.head for m in maps})
-    copies = (sizes.heads // heads) * (sizes.batch // entries if "cu_q" not in shapes and entries <= sizes.batch else 1)
-    visible = copies * sum(m.visible_pairs for m in maps)
-    visited = copies * sum((len(row) - sum(row.count(code) for code in "012")) * m.block[0] * m.block[1]
-                           for m in maps for row in m.rows)
-    moved = tensor_bytes(inputs, sizes, shapes["v"][3] or 0, SIZES[outputs["o"]["dtype"]], "lse" in outputs)
+    copies = copies_of(maps, sizes, "cu_q" in shapes)
+    alike = copies.heads * copies.batch
+    visible = alike * sum(m.visible_pairs for m in maps)
+    visited = alike * sum((len(row) - sum(row.count(code) for code in "012")) * m.block[0] * m.block[1]
+                          for m in maps for row in m.rows)
+    read = visited_rows(maps, sizes, copies)
+    moved = tensor_bytes(inputs, sizes, read, shapes["v"][3] or 0, SIZES[outputs["o"]["dtype"]], "lse" in outputs)
+    share = spread["share"] if spread else 1.0
     flops = 2.0 * dims * visible
     performed = 2.0 * dims * visited
     return {
         "flops": flops, "performed": performed, "bytes": moved, "intensity": flops / max(moved, 1),
         "visible_pairs": visible, "visited_pairs": visited,
-        "special": special, "ordinary": ordinary,
+        "special": special, "ordinary": ordinary, "waves": spread,
         "times": {
-            "tensor cores": performed / chip.tensor_rate,
-            "special functions": visited * special / chip.special_rate,
-            "other arithmetic": visited * ordinary / chip.ordinary_rate,
+            "tensor cores": performed / (chip.tensor_rate * share),
+            "special functions": visited * special / (chip.special_rate * share),
+            "other arithmetic": visited * ordinary / (chip.ordinary_rate * share),
             "memory": moved / chip.memory,
         },
         "useful": flops / chip.tensor_rate,

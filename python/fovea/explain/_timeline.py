@@ -218,10 +218,10 @@ class _Model:
             agent.begun = now
 
     def finish_compute(self, agent: _Agent, event: List[Any]) -> None:
-        _, _, ordinary, special, selects = event
-        kind = "masked" if selects > ordinary // 4 and special else "softmax" if special else "other"
+        _, _, ordinary, special, masked = event
+        kind = "masked" if masked else "softmax" if special else "other"
         text = f"computes: {ordinary} operations, {special} of the special-function unit"
-        self.span(agent.name, kind, agent.begun, self.now, text + (f", {selects} selected" if selects else ""))
+        self.span(agent.name, kind, agent.begun, self.now, text + (f", a mask of {masked} scores" if masked else ""))
         agent.work = None
         agent.ready = self.now
 

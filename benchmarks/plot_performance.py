@@ -9,7 +9,6 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "python"))
 
 HEADING = "## Forward on sm_90a"
 # Columns of the table, as the package's plots name contestants.
@@ -29,6 +28,7 @@ def read_rows(page):
 
 
 def main():
+    sys.path.insert(0, str(ROOT / "python"))
     os.environ["SOURCE_DATE_EPOCH"] = "0"  # no date in the file
     import matplotlib
     from fovea import bench

@@ -13,10 +13,9 @@
 using namespace mlir;
 using namespace fovea::interp;
 
-/// The address of one element; a failure if there is no such element.
-static FailureOr<char *> locate(Operation *op, Frame &frame,
-                                const MemRefView &memref,
-                                OperandRange indices) {
+FailureOr<char *> fovea::interp::locateElement(Operation *op, Frame &frame,
+                                               const MemRefView &memref,
+                                               OperandRange indices) {
   int64_t offset = 0;
   for (auto [dim, operand] : llvm::enumerate(indices)) {
     int64_t index = frame.getInteger(operand);
@@ -33,7 +32,7 @@ static FailureOr<char *> locate(Operation *op, Frame &frame,
 static LogicalResult executeLoad(Operation *op, Frame &frame) {
   auto load = cast<memref::LoadOp>(op);
   const MemRefView &memref = frame.get(load.getMemRef()).getMemRef();
-  auto address = locate(op, frame, memref, load.getIndices());
+  auto address = locateElement(op, frame, memref, load.getIndices());
   if (failed(address))
     return failure();
   if (isFloat(memref.kind)) {
@@ -51,7 +50,7 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
 static LogicalResult executeStore(Operation *op, Frame &frame) {
   auto store = cast<memref::StoreOp>(op);
   const MemRefView &memref = frame.get(store.getMemRef()).getMemRef();
-  auto address = locate(op, frame, memref, store.getIndices());
+  auto address = locateElement(op, frame, memref, store.getIndices());
   if (failed(address))
     return failure();
   const RuntimeValue &value = frame.get(store.getValueToStore());

@@ -214,7 +214,7 @@ static LogicalResult executeEndTurn(Operation *op, Frame &frame) {
 //===----------------------------------------------------------------------===//
 
 static void takeNumber(Operation *op, Agent &agent) {
-  int64_t number = agent.cta.position.grid[0] + agent.cta.counter.next++;
+  int64_t number = agent.cta.position.grid[0] + agent.cta.grid.nextWork++;
   agent.frame.set(op->getResult(0), RuntimeValue::integer(number));
   agent.synchronised = true;
 }

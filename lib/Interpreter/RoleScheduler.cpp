@@ -38,8 +38,8 @@ Agent::Agent(const Frame &like, Party party, Cta &cta)
 }
 
 Cta::Cta(const Frame &like, const GridPosition &position, uint64_t seed,
-         WorkCounter &counter)
-    : position(position), counter(counter), seed(seed),
+         GridState &grid)
+    : position(position), grid(grid), seed(seed),
       // Neighbouring seeds and CTAs get unrelated sequences.
       random(seed * 0x9E3779B97F4A7C15u + uint64_t(position.block[0])) {
   auto *traced = like.getEnvironment<TraceEnvironment>();
@@ -68,6 +68,8 @@ LogicalResult Cta::run() {
   Status status = Status::Running;
   while (status == Status::Running)
     status = advance();
+  if (status == Status::Blocked)
+    status = reportDeadlock();
   return success(status != Status::Failed);
 }
 
@@ -79,13 +81,13 @@ Cta::Status Cta::advance() {
   uint64_t total = (copies.size() + writes.size()) * copyWeight +
                    (dots.empty() ? 0 : dotWeight);
   auto canRun = [&](const Agent &agent) {
-    return !agent.finished && !(agent.waiting && agent.waitingSince == epoch);
+    return !agent.finished && !(agent.waiting && agent.waitingSince == getState());
   };
   for (auto &agent : agents)
     if (canRun(*agent))
       total += agent->weight;
   if (total == 0)
-    return reportDeadlock();
+    return isBlocked() ? Status::Blocked : reportDeadlock();
   uint64_t ticket = draw(total);
   for (auto &agent : agents) {
     if (!canRun(*agent))
@@ -104,6 +106,12 @@ Cta::Status Cta::advance() {
   return Status::Running;
 }
 
+bool Cta::isBlocked() const {
+  return llvm::any_of(agents, [](const auto &agent) {
+    return !agent->finished && agent->waiting && agent->waitsForOthers;
+  });
+}
+
 Cta::Status Cta::runAgent(Agent &agent) {
   while (true) {
     if (trace && trace->isFull())
@@ -115,7 +123,7 @@ Cta::Status Cta::runAgent(Agent &agent) {
       return fail(agent);
     case Frame::Status::Suspended:
       agent.waiting = true;
-      agent.waitingSince = epoch;
+      agent.waitingSince = getState();
       return Status::Running;
     case Frame::Status::Finished:
       agent.finished = true;

@@ -19,10 +19,12 @@
 
 namespace fovea::interp {
 
-/// Gives out numbers of work items to the CTAs of a grid. The first ones are
-/// given out already.
-struct WorkCounter {
-  int64_t next = 0;
+/// What the CTAs of a grid have in common, besides memory.
+struct GridState {
+  /// The number of the next work item. The first ones are given out already.
+  int64_t nextWork = 0;
+  /// Releases of semaphores so far.
+  uint64_t releases = 0;
 };
 
 class Cta;
@@ -44,6 +46,8 @@ struct Agent : warp::Participant {
   Cta &cta;
   Frame frame;
   bool finished = false, waiting = false;
+  /// While waiting: whether other CTAs may end that.
+  bool waitsForOthers = false;
   /// While waiting: the CTA's state when it started to wait, and for what.
   uint64_t waitingSince = 0;
   std::string waitsFor;
@@ -64,7 +68,14 @@ struct Agent : warp::Participant {
   /// Suspends the op that is being executed until the CTA's state changes.
   llvm::LogicalResult wait(std::string reason) {
     waitsFor = std::move(reason);
+    waitsForOthers = false;
     frame.suspend();
+    return llvm::success();
+  }
+  /// The same until another CTA releases a semaphore, too.
+  llvm::LogicalResult waitForOthers(std::string reason) {
+    (void)wait(std::move(reason));
+    waitsForOthers = true;
     return llvm::success();
   }
 };
@@ -86,18 +97,20 @@ struct PendingWrite {
 /// from a seed.
 class Cta {
 public:
-  /// Stopped: what was to be traced is.
-  enum class Status { Running, Finished, Stopped, Failed };
+  /// Stopped: what was to be traced is. Blocked: only other CTAs can help.
+  enum class Status { Running, Blocked, Finished, Stopped, Failed };
 
   Cta(const Frame &like, const GridPosition &position, uint64_t seed,
-      WorkCounter &counter);
+      GridState &grid);
 
   /// `arguments` are the kernel's.
   llvm::LogicalResult start(mlir::Region &kernel,
                             llvm::ArrayRef<RuntimeValue> arguments);
   /// Lets one agent run for a while, or one copy land.
   Status advance();
-  /// Runs to the end.
+  /// Fails: what agents wait for never happens.
+  Status reportDeadlock();
+  /// Runs to the end, alone.
   llvm::LogicalResult run();
   /// The frame that recorded why the CTA failed.
   Frame &getFailedFrame() { return *failed; }
@@ -130,10 +143,12 @@ public:
   bool castVote() { return !trace && draw(4) == 0; }
   /// Something happened that others may wait for.
   void notify() { ++epoch; }
+  /// A semaphore was released.
+  void notifyGrid() { ++grid.releases; }
   llvm::ArrayRef<std::unique_ptr<Agent>> getAgents() const { return agents; }
 
   const GridPosition position;
-  WorkCounter &counter;
+  GridState &grid;
   /// Calls of `warp.next_work`.
   int64_t numNextWork = 0;
   /// The last `warp.fetch_work`, and `warp.finish_work` if there was one.
@@ -145,7 +160,9 @@ private:
   void landCopy(size_t index);
   void landWrite(size_t index);
   void finishDot();
-  Status reportDeadlock();
+  /// The number of things that happened that agents may wait for.
+  uint64_t getState() const { return epoch + grid.releases; }
+  bool isBlocked() const;
   Status fail(Agent &agent);
   llvm::LogicalResult checkEnd(Agent &agent);
   llvm::LogicalResult checkWork(Agent &agent);

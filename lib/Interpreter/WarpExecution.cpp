@@ -9,6 +9,8 @@
 #include "WarpExecution.h"
 #include "RoleScheduler.h"
 
+#include "fovea/Dialect/Tile/IR/Semaphores.h"
+
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -63,9 +65,11 @@ static std::string describeBlock(int64_t block, int64_t count) {
 static LogicalResult runInterleaved(Frame &frame, Region &kernel,
                                     ArrayRef<RuntimeValue> arguments,
                                     int64_t count, uint64_t seed) {
-  WorkCounter counter;
+  GridState grid;
   std::mt19937_64 random(seed);
   SmallVector<std::unique_ptr<Cta>> resident;
+  /// Those that had nothing to do since something happened.
+  llvm::SmallPtrSet<Cta *, kResidentBlocks> blocked;
   int64_t next = 0;
   auto fail = [&](Cta &cta) {
     frame.adoptFailure(cta.getFailedFrame());
@@ -75,13 +79,16 @@ static LogicalResult runInterleaved(Frame &frame, Region &kernel,
   while (next < count || !resident.empty()) {
     if (next < count && int64_t(resident.size()) < kResidentBlocks) {
       GridPosition position{{next++, 0, 0}, {count, 1, 1}};
-      resident.push_back(std::make_unique<Cta>(frame, position, seed, counter));
+      resident.push_back(std::make_unique<Cta>(frame, position, seed, grid));
       if (failed(resident.back()->start(kernel, arguments)))
         return fail(*resident.back());
       continue;
     }
     auto &cta = resident[random() % resident.size()];
-    switch (cta->advance()) {
+    Cta::Status status = cta->advance();
+    if (status != Cta::Status::Blocked)
+      blocked.clear();
+    switch (status) {
     case Cta::Status::Failed:
       return fail(*cta);
     case Cta::Status::Stopped:
@@ -92,6 +99,12 @@ static LogicalResult runInterleaved(Frame &frame, Region &kernel,
       break;
     case Cta::Status::Running:
       break;
+    case Cta::Status::Blocked:
+      blocked.insert(cta.get());
+      if (blocked.size() < resident.size())
+        break;
+      cta->reportDeadlock();
+      return fail(*cta);
     }
   }
   return success();
@@ -100,8 +113,8 @@ static LogicalResult runInterleaved(Frame &frame, Region &kernel,
 static LogicalResult runOne(Frame &frame, Region &kernel,
                             ArrayRef<RuntimeValue> arguments,
                             const GridPosition &position, uint64_t seed) {
-  WorkCounter counter;
-  Cta cta(frame, position, seed, counter);
+  GridState grid;
+  Cta cta(frame, position, seed, grid);
   if (succeeded(cta.start(kernel, arguments)) && succeeded(cta.run()))
     return success();
   frame.adoptFailure(cta.getFailedFrame());
@@ -114,11 +127,13 @@ LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
   bool isWarpLevel = false, isShared = false;
   kernel.walk([&](Operation *op) {
     isWarpLevel |= isa_and_nonnull<warp::WarpDialect>(op->getDialect());
-    // Blocks that draw from one counter, or add to the same elements.
+    // Blocks that draw from one counter, take turns, or add to the same
+    // elements.
     auto copy = dyn_cast<warp::CopyOutOp>(op);
     auto store = dyn_cast<tile::StoreOp>(op);
     auto scatter = dyn_cast<tile::ScatterOp>(op);
-    isShared |= isa<warp::NextWorkOp, warp::FetchWorkOp>(op) ||
+    isShared |= isa<warp::NextWorkOp, warp::FetchWorkOp, tile::SemaphoreWaitOp,
+                    tile::SemaphoreReleaseOp>(op) ||
                 (copy && copy.getAdd()) || (store && store.getAdd()) ||
                 (scatter && scatter.getAdd());
   });

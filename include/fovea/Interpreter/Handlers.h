@@ -25,9 +25,16 @@ void registerTileHandlers(InterpreterRegistry &registry);
 void registerSoftmaxHandlers(InterpreterRegistry &registry);
 void registerAttnHandlers(InterpreterRegistry &registry);
 void registerWarpHandlers(InterpreterRegistry &registry);
+void registerSemaphoreHandlers(InterpreterRegistry &registry);
 
 /// All of the above.
 void registerAllHandlers(InterpreterRegistry &registry);
+
+/// The address of one element; fails, with a diagnostic at `op`, if there is no
+/// such element.
+llvm::FailureOr<char *> locateElement(mlir::Operation *op, Frame &frame,
+                                      const MemRefView &memref,
+                                      mlir::OperandRange indices);
 
 /// Environment of a kernel's frame: where its block lies in the grid.
 struct GridPosition {

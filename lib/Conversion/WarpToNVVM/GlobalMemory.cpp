@@ -237,22 +237,8 @@ struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
       return failure();
     Type element = view->type.getElementType();
     Type memory = getMemoryType(*view);
-    Value distance = emitI64(rewriter, loc, 0), inside;
-    for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
-      Value wide = emitToI64(rewriter, loc, index);
-      distance = arith::AddIOp::create(
-          rewriter, loc, distance,
-          arith::MulIOp::create(rewriter, loc, wide, view->strides[dim]));
-      Value isInside = arith::CmpIOp::create(
-          rewriter, loc, arith::CmpIPredicate::ult, wide, view->sizes[dim]);
-      inside = inside ? arith::AndIOp::create(rewriter, loc, inside, isInside)
-                            .getResult()
-                      : isInside;
-    }
-    Value address =
-        LLVM::GEPOp::create(rewriter, loc, view->pointer.getType(), memory,
-                            view->pointer, ArrayRef<LLVM::GEPArg>{distance});
-    Value value = emitLoad(rewriter, loc, {address, inside}, memory);
+    Place place = locateElement(rewriter, loc, *view, op.getIndices());
+    Value value = emitLoad(rewriter, loc, place, memory);
     // Lengths and offsets bound loops: warps must be seen to go through those
     // as one.
     if (roles.getRole(op) && element.isInteger(32))

@@ -13,6 +13,26 @@
 using namespace mlir;
 using namespace fovea;
 
+Place fovea::locateElement(OpBuilder &b, Location loc, const GlobalView &view,
+                           ValueRange indices) {
+  Value distance = emitI64(b, loc, 0), inside;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    Value wide = emitToI64(b, loc, index);
+    distance = arith::AddIOp::create(
+        b, loc, distance,
+        arith::MulIOp::create(b, loc, wide, view.strides[dim]));
+    Value isInside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                           wide, view.sizes[dim]);
+    inside = inside ? arith::AndIOp::create(b, loc, inside, isInside)
+                          .getResult()
+                    : isInside;
+  }
+  Value address =
+      LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(view),
+                          view.pointer, ArrayRef<LLVM::GEPArg>{distance});
+  return {address, inside};
+}
+
 Value fovea::emitLoad(OpBuilder &b, Location loc, Place place, Type type) {
   if (!place.predicate)
     return LLVM::LoadOp::create(b, loc, type, place.address);

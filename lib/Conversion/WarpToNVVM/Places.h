@@ -26,6 +26,11 @@ mlir::Value fromMemory(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Value value, mlir::Type element);
 mlir::Value toMemory(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value);
 
+/// The place of the element at `indices`; it may be touched if those lie within
+/// the memref. `view` has a dimension at least.
+Place locateElement(mlir::OpBuilder &b, mlir::Location loc,
+                    const GlobalView &view, mlir::ValueRange indices);
+
 /// Reads an element; 0 where the predicate is false.
 mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, Place place,
                      mlir::Type type);

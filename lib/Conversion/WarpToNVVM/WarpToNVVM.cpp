@@ -194,6 +194,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
     ways.split(kernel);
   populateGlobalMemoryPatterns(patterns, converter, abi, roles, ways,
                                coordinates);
+  populateSemaphorePatterns(patterns, converter, abi, roles);
   CopyStarts starts(kernel);
   populateSharedMemoryPatterns(patterns, converter, abi, starts);
   populateLocalStorePatterns(patterns, converter);

@@ -286,6 +286,10 @@ void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   launch::AbiOp abi,
                                   const Specialization &roles,
                                   VectorLoads &ways, Coordinates &coordinates);
+/// `tile.semaphore_wait` and `tile.semaphore_release`.
+void populateSemaphorePatterns(mlir::RewritePatternSet &patterns,
+                               const mlir::TypeConverter &converter,
+                               launch::AbiOp abi, const Specialization &roles);
 /// Of elements with a place each: gathers and scatters.
 void populateSinglePlacePatterns(mlir::RewritePatternSet &patterns,
                                  const mlir::TypeConverter &converter,

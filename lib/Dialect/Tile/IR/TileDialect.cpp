@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fovea/Dialect/Tile/IR/Semaphores.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/Builders.h"
@@ -41,6 +42,10 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "fovea/Dialect/Tile/IR/TileOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "fovea/Dialect/Tile/IR/TileSemaphoreOps.cpp.inc"
       >();
 }
 

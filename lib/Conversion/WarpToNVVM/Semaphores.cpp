@@ -1,0 +1,129 @@
+//===- Semaphores.cpp - CTAs that take turns, as PTX ------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A semaphore counts warps: each one that carries out a release adds one, and
+// who waits for n releases waits for n times as many. So no barrier is needed
+// among the warps of a role, and each of them orders its own stores: its lanes
+// meet before the leader's release, which publishes what all of them wrote.
+//
+// All lanes look at the semaphore, so that each has acquired what was released.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Places.h"
+#include "WarpToNVVM.h"
+
+#include "fovea/Dialect/Tile/IR/Semaphores.h"
+#include "fovea/Support/Warps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// NVVM dialect has no acquiring load and no releasing reduction of a scope.
+static constexpr StringLiteral kWait =
+    "{\n\t"
+    ".reg .pred enough;\n\t"
+    ".reg .b32 count;\n\t"
+    "@!$2 bra done;\n\t"
+    "look:\n\t"
+    "ld.acquire.gpu.global.b32 count, [$0];\n\t"
+    "setp.ge.u32 enough, count, $1;\n\t"
+    "@!enough bra look;\n\t"
+    "done:\n\t"
+    "}";
+static constexpr StringLiteral kRelease =
+    "@$1 red.release.gpu.global.add.u32 [$0], 1;";
+
+namespace {
+template <typename OpTy>
+struct SemaphoreLowering : OpConversionPattern<OpTy> {
+  SemaphoreLowering(const TypeConverter &converter, MLIRContext *context,
+                    launch::AbiOp abi, const Specialization &roles)
+      : OpConversionPattern<OpTy>(converter, context), abi(abi), roles(roles) {}
+
+protected:
+  FailureOr<Place> locate(OpTy op, ValueRange indices, OpBuilder &b) const {
+    FailureOr<GlobalView> view =
+        getGlobalView(b, op.getLoc(), op.getSemaphores());
+    if (failed(view))
+      return failure();
+    return locateElement(b, op.getLoc(), *view, indices);
+  }
+  /// Warps that carry out the op, each by itself.
+  int64_t countWarps(OpTy op) const {
+    if (const Role *role = roles.getRole(op))
+      return role->isSingleWarp ? 1 : role->warps;
+    return launch::AbiOp(abi).getPlan()->warps;
+  }
+
+  launch::AbiOp abi;
+  const Specialization &roles;
+};
+
+struct WaitLowering : SemaphoreLowering<tile::SemaphoreWaitOp> {
+  using SemaphoreLowering::SemaphoreLowering;
+
+  LogicalResult
+  matchAndRewrite(tile::SemaphoreWaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    FailureOr<Place> place = locate(op, adaptor.getIndices(), b);
+    if (failed(place))
+      return failure();
+    Value warps = arith::MulIOp::create(b, loc, adaptor.getTurn(),
+                                        emitI32(b, loc, countWarps(op)));
+    emitAsm(b, loc, kWait, "l,r,b,~{memory}",
+            {place->address, warps, place->predicate}, {});
+    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct ReleaseLowering : SemaphoreLowering<tile::SemaphoreReleaseOp> {
+  using SemaphoreLowering::SemaphoreLowering;
+
+  LogicalResult
+  matchAndRewrite(tile::SemaphoreReleaseOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    FailureOr<Place> place = locate(op, adaptor.getIndices(), b);
+    if (failed(place))
+      return failure();
+    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+    Value adds = arith::AndIOp::create(b, loc, emitLeader(op, b),
+                                       place->predicate);
+    emitAsm(b, loc, kRelease, "l,b,~{memory}", {place->address, adds}, {});
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// i1, true in one lane of each warp.
+  Value emitLeader(tile::SemaphoreReleaseOp op, OpBuilder &b) const {
+    if (const Role *role = roles.getRole(op))
+      return role->leader;
+    Location loc = op.getLoc();
+    Value lane = arith::RemUIOp::create(b, loc, emitThread(b, loc),
+                                        emitI32(b, loc, kLanes));
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
+                                 emitI32(b, loc, 0));
+  }
+};
+} // namespace
+
+void fovea::populateSemaphorePatterns(RewritePatternSet &patterns,
+                                      const TypeConverter &converter,
+                                      launch::AbiOp abi,
+                                      const Specialization &roles) {
+  patterns.add<WaitLowering, ReleaseLowering>(converter, patterns.getContext(),
+                                              abi, roles);
+}

@@ -3,6 +3,7 @@
     FOVEA_LIBRARY_PATH=build-portable/lib PYTHONPATH=python python benchmarks/backward.py
     python benchmarks/backward.py --cells 128:4096:causal 64:4096:full --schedule tile_n=32 --json out.json
     python benchmarks/backward.py --group 4                 # grouped heads
+    python benchmarks/backward.py --deterministic           # beside our kernels that sum in one order
     python benchmarks/backward.py --fa3 fa3.so --flex       # beside FlashAttention-3's op and compiled flex_attention
 
 Each cell has 16k tokens in all and heads * d = 2048, bf16, stored as (B, S, H, D); all
@@ -15,6 +16,7 @@ than 1e-2 (norm of the error by norm) does not compete.
 
 import argparse
 import functools
+import itertools
 import json
 import pathlib
 import random
@@ -78,14 +80,14 @@ def largest_error(found, expected):
     return max(((a[:1, : b.shape[1]].float() - b).norm() / b.norm()).item() for a, b in zip(found, expected))
 
 
-def ours(torch, cell, target, schedule, tensors, o, lse):
+def ours(torch, cell, target, schedule, deterministic, tensors, o, lse):
     """A launch of our kernels, and where it writes."""
     import fovea
 
     mask = (lambda b, h, q_idx, kv_idx: q_idx >= kv_idx) if cell.causal else None
     spec = fovea.attention(mask_mod=mask, dtype="bf16", head_dim=cell.d, value_head_dim=cell.dv, lse=True,
                            name="causal" if mask else "dense")
-    program = fovea.gradient(spec, by=("q", "k", "v"))
+    program = fovea.gradient(spec, by=("q", "k", "v"), deterministic=deterministic)
     loaded = fovea.compile(program, target=target, schedule=schedule).loaded(torch.cuda.current_device())
     gradients = {"d" + name: torch.full_like(tensors[name], torch.nan) for name in "qkv"}
     given = {**tensors, "o": o, "lse": lse, **gradients}
@@ -146,8 +148,9 @@ def find_contestants(torch, cell, args, tensors):
     """What could compete: name and a function that prepares it."""
     o, lse = forward_results(torch, tensors, cell.causal)
     found = {}
-    for schedule in args.schedule:
-        found[f"{report.OURS}[{schedule}]"] = functools.partial(ours, torch, cell, args.target, schedule, tensors, o, lse)
+    for schedule, deterministic in itertools.product(args.schedule, (False, True) if args.deterministic else (False,)):
+        name = f"{report.OURS}[{schedule}{'; deterministic' if deterministic else ''}]"
+        found[name] = functools.partial(ours, torch, cell, args.target, schedule, deterministic, tensors, o, lse)
     if args.fa3 and cell.dv == cell.d:
         found["FlashAttention-3"] = functools.partial(flash3, torch, cell, tensors, o, lse)
     for backend in ("FLASH_ATTENTION", "CUDNN_ATTENTION") if args.peers else ():
@@ -200,6 +203,7 @@ def parse_arguments(argv=None):
     parser.add_argument("--cells", nargs="+", type=Cell, help="HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal, HEAD_DIM or HEAD_DIM/VALUE_HEAD_DIM")
     parser.add_argument("--schedule", action="append", help="of our kernels, repeatable; auto by default")
     parser.add_argument("--target", help="the device's best by default")
+    parser.add_argument("--deterministic", action="store_true", help="time our kernels that sum in one order, too")
     parser.add_argument("--fa3", help="a library with FlashAttention-3's ops, to be timed too")
     parser.add_argument("--group", type=int, default=1, help="heads of Q for each head of K and V")
     parser.add_argument("--flex", action="store_true", help="time flex_attention too; it compiles for long")

@@ -29,6 +29,7 @@ void fovea::interp::registerAllHandlers(InterpreterRegistry &registry) {
   registerSoftmaxHandlers(registry);
   registerAttnHandlers(registry);
   registerWarpHandlers(registry);
+  registerSemaphoreHandlers(registry);
 }
 
 /// Elements of one value; more is a slip of the pen.

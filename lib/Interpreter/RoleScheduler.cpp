@@ -81,7 +81,8 @@ Cta::Status Cta::advance() {
   uint64_t total = (copies.size() + writes.size()) * copyWeight +
                    (dots.empty() ? 0 : dotWeight);
   auto canRun = [&](const Agent &agent) {
-    return !agent.finished && !(agent.waiting && agent.waitingSince == getState());
+    return !agent.finished &&
+           !(agent.waiting && agent.waitingSince == getState());
   };
   for (auto &agent : agents)
     if (canRun(*agent))

@@ -97,8 +97,11 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
   };
   if (!problem.target->warpGroupDots)
     return because("'" + problem.target->name + "' does not support");
-  if (problem.isDeterministic)
-    return because("add up dq in any order, where it is to be deterministic");
+  if (problem.isDeterministic && (problem.isPacked || problem.queryBlock))
+    return because(
+        Twine("add up dq in any order where ") +
+        (problem.isPacked ? "sequences are packed" : "blocks are listed") +
+        ", and it is to be deterministic");
   if (!problem.query || !problem.key || !problem.value)
     return because("find all of the gradients by q, k and v");
   int64_t keys = getTileKeys(problem);
@@ -122,9 +125,10 @@ static plan::WorkSchedule getWork(const BackwardProblem &problem) {
 
 /// How what is added to dQ's sums gets to memory. Blocks of 128 queries of
 /// narrow heads take so little time that the warps which add would be late;
-/// above that the way through shared memory costs more than it saves.
+/// above that the way through shared memory costs more than it saves. Turns end
+/// when threads have added what they hold.
 static plan::OutputPath getOutput(const BackwardProblem &problem) {
-  return getKeyRoles(problem) == KeyRoles::Joint &&
+  return !problem.isDeterministic && getKeyRoles(problem) == KeyRoles::Joint &&
                  problem.getColumns() <= kMostColumnsBesideGradients
              ? plan::OutputPath::Tma
              : plan::OutputPath::Direct;
@@ -213,7 +217,9 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
   kernel.tileN = queries;
   kernel.warps = groups * unit.getGroupWarps();
   kernel.stages = kStages;
-  kernel.classify = problem.classifies && !problem.isPacked;
+  // Turns are known for blocks within bounds.
+  kernel.classify =
+      problem.classifies && !problem.isPacked && !problem.isDeterministic;
   return kernel;
 }
 
@@ -383,6 +389,10 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.addsAhead = addsAhead(problem);
   plan::WorkSchedule work = asked.work.value_or(getWork(problem));
   plan::OutputPath output = asked.output.value_or(getOutput(problem));
+  if (problem.isDeterministic && output != plan::OutputPath::Direct)
+    return emitError() << "schedule's 'output' must be direct where gradients "
+                          "are to be deterministic, found "
+                       << plan::stringifyOutputPath(output);
   int64_t mostKeys = getKeyStages(problem, queries, work, output),
           keyStages = asked.keyStages.value_or(mostKeys);
   if (keyStages < 1 || keyStages > mostKeys)
@@ -403,6 +413,7 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
       keys->change([&](plan::KernelPlan &kernel) { kernel.work = work; });
   plans.queries = makeRowsPlan(unit, queries);
   plans.sumsQueries = true;
+  plans.ordersSums = problem.isDeterministic;
   // Beside derivatives and weights of 128 queries, or sums of wide heads,
   // products would wait for registers (C7512).
   bool areFew = queries == kFewestQueries &&

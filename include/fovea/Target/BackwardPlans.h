@@ -78,6 +78,9 @@ struct BackwardPlans {
   /// sums in memory, which a kernel before it sets to zero and one behind it
   /// rounds.
   bool sumsQueries = false;
+  /// Tiles of keys add to a block's sums one after the other, in the order of
+  /// their numbers.
+  bool ordersSums = false;
   /// One kernel finds dK and dV.
   bool sharesKeyTiles = true;
   /// Derivatives by scores stay in registers for dK's product; they are found

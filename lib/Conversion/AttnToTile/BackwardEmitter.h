@@ -35,7 +35,8 @@ struct BackwardPart {
   /// Of queries: D, with zeros for dQ's sums; D, and of all pairs what is asked
   /// for; or dQ, rounded sums. Of keys: dK and dV, and what there is to add to
   /// dQ's sums.
-  enum Kind { Delta, Queries, Round, Keys };
+  /// Turns: when each tile of keys may add to a block of queries.
+  enum Kind { Delta, Queries, Round, Keys, Turns };
   Kind kind;
   llvm::StringRef suffix;
   /// Of a kernel of keys: what it finds.
@@ -45,6 +46,8 @@ struct BackwardPart {
   bool query = false, sums = false, storesDelta = false;
   /// dQ is summed in memory.
   bool addsQuery = false;
+  /// Then: in the order of tiles.
+  bool ordersSums = false;
   /// Then: derivatives by scores stay in registers for dK's product; they are
   /// found from rounded weights.
   bool keepsGradients = false, roundsWeights = false, addsAhead = false;
@@ -66,6 +69,10 @@ struct BackwardScratch {
   /// Where dQ is summed in memory, in fragments, as D is then: what each query
   /// adds to its exponents, f32, and the sums: f32.
   std::optional<unsigned> exponents, querySums;
+  /// Where tiles take turns at a block's sums: a semaphore for each block, i32.
+  /// How many tiles come before one at a block: i32 by tile and block, or
+  /// nothing where each tile meets all blocks.
+  std::optional<unsigned> semaphores, turns;
 };
 
 /// One kernel of a backward pass.
@@ -76,6 +83,9 @@ public:
                   BackwardSums &sums, TurnedLists &turned)
       : kb(kb), op(op), loc(op.getLoc()), part(part), plan(plan),
         scratch(scratch), sums(sums), turned(turned) {}
+
+  /// Blocks of queries whose turns one CTA finds.
+  static constexpr int64_t kTurnBlocks = 32;
 
   /// Emits the kernel's body where the builder stands.
   mlir::LogicalResult emit();
@@ -131,6 +141,7 @@ private:
     std::unique_ptr<VisitedBlocks> visited;
   };
 
+  void emitOperands();
   void emitCoordinates();
   /// The tile among sequences that are entries of the batch, or packed.
   void emitBatchEntry();
@@ -222,6 +233,16 @@ private:
   emitBlockOfKeyTile(const ScoreBlock &block, mlir::ValueRange carried);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   emitHead(ScoreBlock block, mlir::ValueRange sums);
+  /// Where the block's queries have a semaphore.
+  struct Turn {
+    mlir::Value semaphores;
+    llvm::SmallVector<mlir::Value> indices;
+    mlir::Value number;
+  };
+  /// When the tile of keys may add to the block's sums.
+  Turn emitTurn(const ScoreBlock &block);
+  void emitNoTurnsYet();
+  mlir::LogicalResult emitTurns();
   /// Adds what the block knows of dQ to the sums in memory.
   void addQueryGradient(const ScoreBlock &block, mlir::Value gradients);
   /// Writes `scale` times the sum, or the sum, to a gradient.

@@ -51,10 +51,17 @@ private:
   /// Blocks of so many rows; where they are an entry's, one even if it has no
   /// rows, since roles visit a block in any case.
   AffineExpr countBlocks(SizeExpressions &sizes, int64_t rows);
+  /// Whether tiles' turns differ from their numbers.
+  bool hasTurnTable() {
+    return plans.ordersSums && !op.getQueryBounds().empty();
+  }
   /// Tiles of the kernel's rows for each head, at most.
   AffineExpr countTiles(const BackwardPart &part, plan::KernelAttr plan,
                         SizeExpressions &sizes);
   unsigned declareOfQueries(KernelBuilder &kb, StringRef name, int64_t columns);
+  void declareTurns(KernelBuilder &kb, BackwardScratch &declared);
+  LogicalResult emitTurns(KernelBuilder &kb, const BackwardPart &part,
+                          launch::AbiOp main);
   /// The scratch memory of the kernels.
   BackwardScratch declareScratch(KernelBuilder &kb);
   /// The extremes that a kernel asks for: what kernels share is the main one's.
@@ -118,6 +125,7 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.key = findsKey;
     keys.value = findsValue;
     keys.addsQuery = plans.sumsQueries;
+    keys.ordersSums = plans.ordersSums;
     keys.keepsGradients = plans.keepsGradients;
     keys.roundsWeights = plans.roundsWeights;
     keys.exponentsFirst = plans.exponentsFirst;
@@ -128,6 +136,9 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
   if (plans.sumsQueries) {
     BackwardPart &delta = add(BackwardPart::Delta, "delta");
     delta.addsQuery = delta.storesDelta = true;
+    delta.ordersSums = plans.ordersSums;
+    if (hasTurnTable())
+      add(BackwardPart::Turns, "turns");
     addKeys("keys", true, true);
     add(BackwardPart::Round, "queries");
     if (hasSums)
@@ -202,7 +213,25 @@ BackwardScratch BackwardLowering::declareScratch(KernelBuilder &kb) {
   declared.exponents = declareOfQueries(kb, "exponents", /*columns=*/0);
   declared.querySums =
       declareOfQueries(kb, "dq_sum", kb.padHeadDim(op.getQueryType()));
+  if (plans.ordersSums)
+    declareTurns(kb, declared);
   return declared;
+}
+
+void BackwardLowering::declareTurns(KernelBuilder &kb,
+                                    BackwardScratch &declared) {
+  Type i32 = kb.builder.getI32Type();
+  SizeExpressions sizes(kb, /*operand=*/0);
+  AffineExpr batch = sizes.getSize(0), heads = sizes.getSize(1),
+             blocks = countBlocks(sizes, plans.keys->tileN);
+  declared.semaphores = fovea::declareScratch(
+      kb, "semaphores", sizes.getNames(), {batch, heads, blocks}, i32);
+  if (!hasTurnTable())
+    return;
+  AffineExpr tiles =
+      sizes.getSize(/*of=*/1, /*dim=*/2).ceilDiv(plans.keys->tileM);
+  declared.turns = fovea::declareScratch(kb, "turns", sizes.getNames(),
+                                         {batch, heads, tiles, blocks}, i32);
 }
 
 void BackwardLowering::declareSummaries(KernelBuilder &kb,
@@ -245,9 +274,38 @@ AffineExpr BackwardLowering::countTiles(const BackwardPart &part,
   return sizes.getSize(2).ceilDiv(plan->tileM);
 }
 
+/// A CTA is a warp, and has a turn's column of `kTurnBlocks` blocks.
+LogicalResult BackwardLowering::emitTurns(KernelBuilder &kb,
+                                          const BackwardPart &part,
+                                          launch::AbiOp main) {
+  SizeExpressions sizes(kb, /*operand=*/0);
+  AffineExpr blocks = countBlocks(sizes, plans.keys->tileN);
+  AffineExpr ctas = blocks.ceilDiv(BackwardEmitter::kTurnBlocks) *
+                    sizes.getSize(1) * sizes.getSize(0);
+  ScheduleFields fields;
+  fields.tileM = plans.keys->tileM;
+  fields.tileN = plans.keys->tileN;
+  fields.warps = fields.stages = 1;
+  auto arguments =
+      llvm::to_vector(llvm::seq<unsigned>(0, kb.kernel.getNumArguments()));
+  KernelBuilder inner = kb;
+  inner.kernel = beginHelperKernel(inner.builder, kb, main,
+                                   {part.suffix, arguments, sizes.getNames(),
+                                    ctas, makePlan(main.getContext(), fields)});
+  // Blocks are visited as the kernel of keys does it.
+  if (failed(BackwardEmitter(inner, op, part, plans.keys, scratch, sums, turned)
+                 .emit()))
+    return failure();
+  gpu::ReturnOp::create(inner.builder, op.getLoc());
+  kb.hasWideIndex |= inner.hasWideIndex;
+  return success();
+}
+
 LogicalResult BackwardLowering::emitHelper(KernelBuilder &kb,
                                            const BackwardPart &part,
                                            launch::AbiOp main, bool isAfter) {
+  if (part.kind == BackwardPart::Turns)
+    return emitTurns(kb, part, main);
   plan::KernelAttr plan = getPlan(part);
   SizeExpressions sizes(kb, /*operand=*/part.hasQueryTiles() ? 0 : 1);
   AffineExpr ctas =

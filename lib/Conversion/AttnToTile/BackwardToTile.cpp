@@ -10,6 +10,8 @@
 
 #include "ClassifiedBlocks.h"
 
+#include "fovea/Dialect/Tile/IR/Semaphores.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -38,8 +40,7 @@ Value BackwardEmitter::emitHeadsPerSection() {
   return arith::MinUIOp::create(b, loc, atLeast(fit, kFewest), atLeast(all, 1));
 }
 
-void BackwardEmitter::emitCoordinates() {
-  OpBuilder &b = kb.builder;
+void BackwardEmitter::emitOperands() {
   element = op.getQueryType().getElementType();
   // The columns past the head dim are zero.
   headDim = kb.padHeadDim(op.getQueryType());
@@ -54,6 +55,11 @@ void BackwardEmitter::emitCoordinates() {
     captures.push_back(kb.operandArgument(op.getFirstCapture() + i));
   queries = kb.size(q, 2);
   keys = kb.size(k, 2);
+}
+
+void BackwardEmitter::emitCoordinates() {
+  OpBuilder &b = kb.builder;
+  emitOperands();
   group = arith::DivUIOp::create(b, loc, kb.size(q, 1), kb.size(k, 1));
   if (op.getSequence().getKeyPlaces().arePacked)
     emitPackedSequence();
@@ -71,7 +77,9 @@ void BackwardEmitter::emitBatchEntry() {
   order.schedule = plan->work;
   // Masks that look back give the first keys the most queries.
   order.firstTilesFirst = !ofQueries;
-  if (!ofQueries && (!op.getMaskMod().empty() || op.hasBlocks()))
+  // Tiles that take turns are best not at work together.
+  if (!ofQueries &&
+      (!op.getMaskMod().empty() || op.hasBlocks() || part.ordersSums))
     order.headsPerSection = emitHeadsPerSection();
   Value rows = ofQueries ? queries : keys;
   if (part.fillsFragments())
@@ -395,6 +403,8 @@ LogicalResult BackwardEmitter::emitQueryTile() {
           ValueRange{memoryBatch, work.head, block.scratchRow, kb.constant(0)},
           ArrayRef<int64_t>{2, 3}, kb.builder.getStringAttr("dq_sum"))
           .setFragments(true);
+    if (part.ordersSums)
+      emitNoTurnsYet();
     return success();
   }
   loadQueries(block, /*needsOutputGradients=*/true);
@@ -449,7 +459,15 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
   OpBuilder &b = kb.builder;
   SmallVector<Value> found;
   int64_t across = block.keyParts.size();
+  int64_t count = getColumns() / kPartRows * across;
+  std::optional<Turn> turn;
+  if (part.ordersSums)
+    turn = emitTurn(block);
   auto store = [&](int64_t index) {
+    if (turn && index == 0)
+      tile::SemaphoreWaitOp::create(b, loc, turn->semaphores, turn->indices,
+                                    turn->number, found.front(),
+                                    b.getStringAttr("dq_sum"));
     int64_t row = index / across * kPartRows,
             column = index % across * kPartColumns;
     Value query = block.scratchRow;
@@ -462,8 +480,10 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
         /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
         /*add=*/b.getUnitAttr(),
         b.getStringAttr("dq_sum." + std::to_string(index)));
+    if (turn && index == count - 1)
+      tile::SemaphoreReleaseOp::create(b, loc, turn->semaphores, turn->indices,
+                                       found.back(), b.getStringAttr("dq_sum"));
   };
-  int64_t count = getColumns() / kPartRows * across;
   for (int64_t index = 0; index < count; ++index) {
     const ScoreBlock::KeyPart &columns = block.keyParts[index % across];
     IntegerAttr firstRow;
@@ -599,6 +619,8 @@ LogicalResult BackwardEmitter::emitKeyTile() {
 }
 
 LogicalResult BackwardEmitter::emit() {
+  if (part.kind == BackwardPart::Turns)
+    return emitTurns();
   emitCoordinates();
   if (failed(part.hasQueryTiles() ? emitQueryTile() : emitKeyTile()))
     return failure();

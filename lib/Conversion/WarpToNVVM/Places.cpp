@@ -23,9 +23,9 @@ Place fovea::locateElement(OpBuilder &b, Location loc, const GlobalView &view,
         arith::MulIOp::create(b, loc, wide, view.strides[dim]));
     Value isInside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                            wide, view.sizes[dim]);
-    inside = inside ? arith::AndIOp::create(b, loc, inside, isInside)
-                          .getResult()
-                    : isInside;
+    inside = inside
+                 ? arith::AndIOp::create(b, loc, inside, isInside).getResult()
+                 : isInside;
   }
   Value address =
       LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(view),

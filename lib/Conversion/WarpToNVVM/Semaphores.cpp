@@ -71,9 +71,8 @@ protected:
 struct WaitLowering : SemaphoreLowering<tile::SemaphoreWaitOp> {
   using SemaphoreLowering::SemaphoreLowering;
 
-  LogicalResult
-  matchAndRewrite(tile::SemaphoreWaitOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(tile::SemaphoreWaitOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
     FailureOr<Place> place = locate(op, adaptor.getIndices(), b);
     if (failed(place))
@@ -91,16 +90,15 @@ struct WaitLowering : SemaphoreLowering<tile::SemaphoreWaitOp> {
 struct ReleaseLowering : SemaphoreLowering<tile::SemaphoreReleaseOp> {
   using SemaphoreLowering::SemaphoreLowering;
 
-  LogicalResult
-  matchAndRewrite(tile::SemaphoreReleaseOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(tile::SemaphoreReleaseOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
     Location loc = op.getLoc();
     FailureOr<Place> place = locate(op, adaptor.getIndices(), b);
     if (failed(place))
       return failure();
     NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
-    Value adds = arith::AndIOp::create(b, loc, emitLeader(op, b),
-                                       place->predicate);
+    Value adds =
+        arith::AndIOp::create(b, loc, emitLeader(op, b), place->predicate);
     emitAsm(b, loc, kRelease, "l,b,~{memory}", {place->address, adds}, {});
     b.eraseOp(op);
     return success();

@@ -1,0 +1,133 @@
+//===- BackwardTurns.cpp - The order in which dQ is summed ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where gradients are to be deterministic, tiles of keys add to the sums of a
+// block of queries in the order of their numbers. A semaphore for each block
+// counts the tiles that have added, and a tile waits until those before it
+// have: all of them, or, where a mask has bounds, those that visit the block. A
+// kernel in front finds how many that are, from the same bounds.
+//
+// Work is dealt out in the order of a head's tiles, so that a CTA waits for
+// such only that run already.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fovea;
+
+BackwardEmitter::Turn BackwardEmitter::emitTurn(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  Value tile = arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
+  Value number =
+      arith::DivUIOp::create(b, loc, block.query, kb.constant(getColumns()));
+  Turn turn{scratchArgument(scratch.semaphores),
+            {work.batch, block.head, number},
+            {}};
+  if (scratch.turns)
+    turn.number = memref::LoadOp::create(
+        b, loc, scratchArgument(scratch.turns),
+        ValueRange{work.batch, block.head, tile, number});
+  else
+    turn.number = arith::IndexCastOp::create(b, loc, b.getI32Type(), tile);
+  return turn;
+}
+
+/// The tile's block of queries has had no turn.
+void BackwardEmitter::emitNoTurnsYet() {
+  OpBuilder &b = kb.builder;
+  Type i32 = b.getI32Type();
+  RankedTensorType type = kb.tileType(getRows(), 1, i32);
+  Value zero = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(cast<ShapedType>(type), int32_t(0)));
+  Value row = tile::IotaOp::create(b, loc, type, /*dim=*/0);
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, row, zero);
+  Value number =
+      arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
+  tile::ScatterOp::create(b, loc, zero, scratchArgument(scratch.semaphores),
+                          ValueRange{work.batch, work.head, number}, isFirst,
+                          /*add=*/UnitAttr());
+}
+
+namespace {
+/// Column tiles of i32, a lane for each block of queries.
+struct TurnTiles {
+  OpBuilder &b;
+  Location loc;
+  RankedTensorType type;
+
+  Value widen(Value scalar) const {
+    Value narrow = scalar;
+    if (scalar.getType().isIndex())
+      narrow = arith::IndexCastOp::create(b, loc, b.getI32Type(), scalar);
+    return tile::BroadcastOp::create(b, loc, type, narrow);
+  }
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y) const {
+    return arith::CmpIOp::create(b, loc, predicate, x, y);
+  }
+};
+} // namespace
+
+/// For each tile of keys, in order: the number of tiles before it that visit
+/// each of the CTA's blocks of queries.
+LogicalResult BackwardEmitter::emitTurns() {
+  OpBuilder &b = kb.builder;
+  emitOperands();
+  Value turns = scratchArgument(scratch.turns);
+  Value item =
+      gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
+  Value heads = kb.size(q, 1), lanes = kb.constant(kTurnBlocks);
+  Value groups = arith::CeilDivUIOp::create(b, loc, kb.size(turns, 3), lanes);
+  Value headOfAll = arith::DivUIOp::create(b, loc, item, groups);
+  work.head = arith::RemUIOp::create(b, loc, headOfAll, heads);
+  work.batch = arith::DivUIOp::create(b, loc, headOfAll, heads);
+  if (Value length = kb.emitKeyLength(op, work.batch, keys))
+    keys = length;
+
+  TurnTiles tiles{b, loc, kb.tileType(1, kTurnBlocks, b.getI32Type())};
+  Value group = arith::RemUIOp::create(b, loc, item, groups);
+  Value first = arith::MulIOp::create(b, loc, group, lanes);
+  Value numbers = arith::AddIOp::create(
+      b, loc, tile::IotaOp::create(b, loc, tiles.type, /*dim=*/1),
+      tiles.widen(first));
+  Value step = kb.constant(getColumns());
+  Value starts = arith::MulIOp::create(b, loc, numbers, tiles.widen(step));
+  Value none = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(cast<ShapedType>(tiles.type), int32_t(0)));
+  auto loop = scf::ForOp::create(b, loc, kb.constant(0), kb.size(turns, 2),
+                                 kb.constant(1), ValueRange{none});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value tile = loop.getInductionVar(), before = loop.getRegionIterArg(0);
+  Value row = arith::MulIOp::create(b, loc, tile, kb.constant(getRows()));
+  FailureOr<Bounds> bounds =
+      emitBounds(op.getQueryBounds(), work.head, row, keys, queries);
+  if (failed(bounds))
+    return failure();
+  // One block is visited in any case.
+  Value least = arith::AddIOp::create(b, loc, bounds->lower, step);
+  Value end = arith::MaxSIOp::create(b, loc, bounds->upper, least);
+  Value visits = arith::AndIOp::create(
+      b, loc,
+      tiles.compare(arith::CmpIPredicate::sge, starts,
+                    tiles.widen(bounds->lower)),
+      tiles.compare(arith::CmpIPredicate::slt, starts, tiles.widen(end)));
+  tile::ScatterOp::create(b, loc, before, turns,
+                          ValueRange{work.batch, work.head, tile, numbers},
+                          visits, /*add=*/UnitAttr());
+  Value next = arith::AddIOp::create(
+      b, loc, before, arith::ExtUIOp::create(b, loc, tiles.type, visits));
+  scf::YieldOp::create(b, loc, next);
+  return success();
+}

@@ -40,12 +40,13 @@ def check(found, wanted):
 
 @pytest.mark.parametrize("target, deterministic", [("sm_80", False), ("sm_90a", False), ("sm_90a", True)])
 def test_kernels(fovea, spec, target, deterministic):
-    """One artefact with all kernels, which a runtime launches by names. Nothing is added to
-    memory where sums are to have one order."""
+    """One artefact with all kernels, which a runtime launches by names. CTAs take turns at
+    what is added to memory where sums are to have one order."""
     given, wanted = arrays()
     kernel = fovea.compile(fovea.gradient(spec, by=("q", "k", "v"), deterministic=deterministic), target=target)
     adds = "cp.reduce.async.bulk" in kernel.ptx or "red.global.add" in kernel.ptx
-    assert adds == (target == "sm_90a" and not deterministic)
+    takes_turns = "ld.acquire.gpu" in kernel.ptx and "red.release.gpu" in kernel.ptx
+    assert (adds, takes_turns) == (target == "sm_90a", deterministic)
     again = fovea.Kernel.from_bytes(kernel.to_bytes())
     for level in ("attn", "tile", "ptx"):
         check(again.interpret(given["q"], given["k"], given["v"], level=level,

@@ -25,6 +25,12 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
 
     An attn op in a function with others is an error: `attn-outline` gives it one
     of its own, which the pipelines do first.
+
+    **Requires** that a function with an attn op is that op, on the function's own arguments, and the return of its results
+    (`attn-outline`), that an `attn.backward` with a `score_mod` has a `score_gradient` (`attn-differentiate`). Without
+    `kv_bounds` (`attn-analyze-mask`) all blocks are visited and masked.
+
+    **Ensures** that no attn op is left, that each kernel has a `launch.abi` with a plan.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"",
@@ -122,6 +128,14 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     units in the last place, reciprocals `1 / x` within 1, and 0 where the
     result is subnormal or infinite where `x` is: no branches, which a division
     rounded to nearest would take.
+
+    **Requires** that softmax sums are loops, that loops over blocks are `scf.for`, that loops over work are the CTA's own,
+    that dots read their second operands from memory on chip, that what is seldom needed stands behind a vote and a branch,
+    that a kernel whose plan has roles is roles, that tiles in registers say which thread holds which element, that buffers
+    have their offsets in shared memory.
+
+    **Ensures** that no op of the tile, warp and launch dialects is left in a kernel, that its arguments are scalars,
+    pointers and tensor maps.
   }];
   let options = [
     Option<"splitVectorLoads", "split-vector-loads", "bool", "true",

@@ -8,6 +8,8 @@
 
 #include "CarriedDots.h"
 
+#include "fovea/Dialect/Tile/IR/Semaphores.h"
+
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -99,7 +101,9 @@ void CarriedDots::splitViews() {
 /// Whether nothing of what a dot in flight reads or gives can be touched by the
 /// op, but by its operands.
 static bool mayStandInFlight(Operation *op) {
-  return isa<DotOp, tile::StoreOp>(op) || isMemoryEffectFree(op);
+  return isa<DotOp, tile::StoreOp, tile::SemaphoreWaitOp,
+             tile::SemaphoreReleaseOp>(op) ||
+         isMemoryEffectFree(op);
 }
 
 /// The round's own ops in their order, but that a wait stands where its result

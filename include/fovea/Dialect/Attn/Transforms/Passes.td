@@ -54,6 +54,8 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
     ```
 
     Sums are best found in canonical IR; run `canonicalize` before.
+
+    **Ensures** that an attention op with a `mask_mod` has `kv_bounds`, and `attn.backward` `query_bounds`, too.
   }];
   let statistics = [
     Statistic<"numMasks", "masks", "Number of masks analysed">,
@@ -106,6 +108,8 @@ def AttnDifferentiate : Pass<"attn-differentiate"> {
     ```
 
     What is computed twice, and constants that are there twice, are left to `cse`.
+
+    **Ensures** that an `attn.backward` with a `score_mod` has a `score_gradient`.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
@@ -131,6 +135,8 @@ def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
 
     `attn-differentiate`, which the pipelines run, finds the derivative of the
     score_mod. Derivatives of derivatives are not made.
+
+    **Ensures** that a function that is one `attn.forward` has a gradient function beside it. Others are left alone.
 
     ```mlir
     !t = tensor<2x8x?x64xbf16>
@@ -201,6 +207,8 @@ def AttnOutline : Pass<"attn-outline", "::mlir::ModuleOp"> {
       ...
     }
     ```
+
+    **Ensures** that a function with an attn op is that op, on the function's own arguments, and the return of its results.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
   let statistics = [

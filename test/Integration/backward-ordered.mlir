@@ -1,0 +1,107 @@
+// Deterministic gradients in roles: tiles of keys add to dQ's sums one after the
+// other. Against f64, at all levels: rows of keys and queries that divide no tile,
+// grouped heads, tiles that meet all blocks, and such that a window lets meet some.
+// DEFINE: %{run} = fovea-run --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=300,Skv=420 --check --target=sm_90a
+// RUN: %{run} %s --entry=dense --level=tile | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=dense --level=warp --seeds=5 | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=window --level=tile | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=window --level=warp --seeds=5 | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=window --level=ptx | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=capped --level=warp --seeds=3 | FileCheck %s --check-prefix=NUMBERS
+// RUN: %{run} %s --entry=wide --level=warp --seeds=3 | FileCheck %s --check-prefix=NUMBERS
+// RUN: fovea-run --random=1 --dims=B=2,Hq=2,Hkv=1,Sq=70,Skv=150 --check --target=sm_90a %s --entry=wide --level=ptx | FileCheck %s --check-prefix=NUMBERS
+// More CTAs than a chip runs at a time, in the order of which they wait for each other.
+// RUN: fovea-run --random=2 --dims=B=2,Hq=4,Hkv=2,Sq=10,Skv=4500 --check --target=sm_90a %s --entry=dense --level=ptx | FileCheck %s --check-prefix=NUMBERS
+// RUN: fovea-run --random=2 --dims=B=1,Hq=1,Hkv=1,Sq=0,Skv=130 --check --target=sm_90a %s --entry=dense --level=ptx
+
+// NUMBERS: dq {{.*}} passed
+// NUMBERS-NEXT: dk {{.*}} passed
+// NUMBERS-NEXT: dv {{.*}} passed
+
+// Without a mask a tile's turn is its number; a window's tiles look theirs up. The wait
+// stands between the first part of dQ and its addition, the release behind the last one.
+// RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s --check-prefixes=TURN,DENSE
+// RUN: fovea-compile %s --kernel=window --target=sm_90a --emit=warp | FileCheck %s --check-prefixes=TURN,WINDOW
+// TURN-LABEL: gpu.func @
+// TURN: role @reduce
+// TURN: scf.for
+// WINDOW: memref.load
+// TURN: warp.dot "dq.0"
+// TURN-NEXT: tile.semaphore_wait "dq_sum"
+// TURN-NEXT: tile.store add "dq_sum.0"
+// TURN-NEXT: warp.dot "dq.1"
+// TURN: tile.store add "dq_sum.1"
+// TURN-NEXT: tile.semaphore_release "dq_sum"
+// WINDOW: gpu.func @window_turns(
+// WINDOW: scf.for
+// WINDOW: tile.scatter
+// DENSE-NOT: gpu.func @dense_turns(
+
+// What the order cannot be kept for.
+// RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=24,output=tma 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// OUTPUT: error: schedule's 'output' must be direct where gradients are to be deterministic, found tma
+// RUN: not fovea-compile %s --kernel=listed --target=sm_90a --schedule=producer_registers=24 2>&1 | FileCheck %s --check-prefix=LISTED
+// LISTED: error: schedule has roles ('producer_registers'), which add up dq in any order where blocks are listed, and it is to be deterministic
+// RUN: not fovea-compile %s --kernel=packed --target=sm_90a --schedule=producer_registers=24 2>&1 | FileCheck %s --check-prefix=PACKED
+// PACKED: error: schedule has roles ('producer_registers'), which add up dq in any order where sequences are packed, and it is to be deterministic
+// They have two kernels, which add nothing up in memory.
+// RUN: fovea-compile %s --kernel=listed --target=sm_90a | FileCheck %s --check-prefix=APART
+// RUN: fovea-compile %s --kernel=packed --target=sm_90a | FileCheck %s --check-prefix=APART
+// APART-NOT: {{red.global.add|cp.reduce}}
+
+!t = tensor<?x?x?x128xbf16>
+!wide = tensor<?x?x?x256xbf16>
+!rows = tensor<?x?x?xf32>
+!counts = tensor<1x1x?xi32>
+!indices = tensor<1x1x?x?xi32>
+func.func @dense(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
+}
+func.func @window(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %distance = arith.subi %i, %j : index
+      %c90 = arith.constant 90 : index
+      %back = arith.cmpi sge, %i, %j : index
+      %near = arith.cmpi slt, %distance, %c90 : index
+      %keep = arith.andi %back, %near : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
+}
+func.func @capped(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %cap = arith.constant 20.0 : f32
+      %x = arith.divf %s, %cap : f32
+      %y = math.tanh %x : f32
+      %z = arith.mulf %y, %cap : f32
+      attn.yield %z : f32
+    } : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
+}
+func.func @wide(%q: !wide, %k: !wide, %v: !wide, %o: !wide, %lse: !rows, %do: !wide) -> (!wide, !wide, !wide) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %cap = arith.constant 20.0 : f32
+      %x = arith.divf %s, %cap : f32
+      %y = math.tanh %x : f32
+      %z = arith.mulf %y, %cap : f32
+      attn.yield %z : f32
+    } : !wide, !wide, !wide, !wide, !rows, !wide -> !wide, !wide, !wide
+  return %0#0, %0#1, %0#2 : !wide, !wide, !wide
+}
+func.func @listed(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n: !counts, %i: !indices) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic
+    blocks(%n, %i : !counts, !indices, size = [128, 128]) : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
+}
+!n = tensor<?xi32>
+!flat = tensor<1x?x?x128xbf16>
+!flat_rows = tensor<1x?x?xf32>
+func.func @packed(%q: !flat, %k: !flat, %v: !flat, %o: !flat, %lse: !flat_rows, %do: !flat, %cu_q: !n, %cu_k: !n) -> (!flat, !flat, !flat) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic packed(%cu_q, %cu_k : !n, !n)
+    : !flat, !flat, !flat, !flat, !flat_rows, !flat -> !flat, !flat, !flat
+  return %0#0, %0#1, %0#2 : !flat, !flat, !flat
+}

@@ -64,6 +64,8 @@ static LogicalResult executeWait(Operation *op, Frame &frame) {
 
 static LogicalResult executeRelease(Operation *op, Frame &frame) {
   auto release = cast<tile::SemaphoreReleaseOp>(op);
+  if (release.getCondition() && frame.getInteger(release.getCondition()) == 0)
+    return success();
   const MemRefView &memref = frame.get(release.getSemaphores()).getMemRef();
   FailureOr<char *> address =
       locateElement(op, frame, memref, release.getIndices());

@@ -11,6 +11,7 @@
 #include "RoleScheduler.h"
 #include "TileSupport.h"
 #include "fovea/Dialect/Launch/IR/Launch.h"
+#include "fovea/Dialect/Tile/IR/Semaphores.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Interpreter/Handlers.h"
 #include <array>
@@ -658,10 +659,16 @@ private:
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Items that arrive in any order may arrive as `static` deals them.
+/// Items that arrive in any order may arrive as `static` deals them. Where they
+/// take turns the first CTA has all, since CTAs run one after the other.
 class ForeachWorkActivation : public Activation {
 public:
-  explicit ForeachWorkActivation(tile::ForeachWorkOp op) : op(op) {}
+  explicit ForeachWorkActivation(tile::ForeachWorkOp op)
+      : op(op), takeTurns(op.getRegion()
+                              .walk([](tile::SemaphoreWaitOp) {
+                                return WalkResult::interrupt();
+                              })
+                              .wasInterrupted()) {}
 
   LogicalResult resume(Frame &frame, Operation *terminator,
                        MutableArrayRef<RuntimeValue>, Next &next) override {
@@ -675,7 +682,11 @@ public:
       return frame.fail(op)
              << "with one item of work a CTA, the grid must have " << count
              << " CTAs, found " << grid;
-    item = terminator ? item + grid : position->block[0];
+    bool isFirst = takeTurns && !isSingle;
+    if (terminator)
+      item += isFirst ? 1 : grid;
+    else
+      item = isFirst && position->block[0] > 0 ? count : position->block[0];
     if (item >= count)
       return success();
     next.region = &op.getRegion();
@@ -685,6 +696,7 @@ public:
 
 private:
   tile::ForeachWorkOp op;
+  bool takeTurns;
   int64_t item = 0;
 };
 } // namespace

@@ -119,6 +119,8 @@ private:
       mlir::IntegerAttr first;
     };
     llvm::SmallVector<KeyPart, 2> keyParts;
+    /// Number of the block before, whose turn has not ended yet; -1 for none.
+    mlir::Value before;
     /// Whether some of its pairs may be masked, i1.
     mlir::Value partial;
     /// Where keys end: before the first one where a tile of keys that no list
@@ -233,14 +235,14 @@ private:
   emitBlockOfKeyTile(const ScoreBlock &block, mlir::ValueRange carried);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   emitHead(ScoreBlock block, mlir::ValueRange sums);
-  /// Where the block's queries have a semaphore.
-  struct Turn {
-    mlir::Value semaphores;
-    llvm::SmallVector<mlir::Value> indices;
-    mlir::Value number;
-  };
-  /// When the tile of keys may add to the block's sums.
-  Turn emitTurn(const ScoreBlock &block);
+  /// Waits until the tile of keys may add to the block's sums, of which it has
+  /// found `part`; ends its turn at the block before, if there was one.
+  void emitNextTurn(const ScoreBlock &block, mlir::Value part);
+  /// Ends the turn at a head's block of this number, if `condition`, unless
+  /// null, holds.
+  void emitEndOfTurn(mlir::Value head, mlir::Value number,
+                     mlir::Value condition, mlir::ValueRange after);
+  mlir::Value emitBlockNumber(mlir::Value query);
   void emitNoTurnsYet();
   mlir::LogicalResult emitTurns();
   /// Adds what the block knows of dQ to the sums in memory.

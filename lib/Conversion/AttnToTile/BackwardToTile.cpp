@@ -25,7 +25,9 @@ using namespace fovea;
 /// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
 /// L2; of long ones a few even so, or the last tiles would wait for each other.
 Value BackwardEmitter::emitHeadsPerSection() {
-  constexpr int64_t kFewest = 4, kSumBytes = 4;
+  // Of tiles that take turns a few of each head are at work together.
+  const int64_t kFewest = part.ordersSums ? 16 : 4;
+  constexpr int64_t kSumBytes = 4;
   OpBuilder &b = kb.builder;
   int64_t rowBytes =
       (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8 +
@@ -460,14 +462,9 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
   SmallVector<Value> found;
   int64_t across = block.keyParts.size();
   int64_t count = getColumns() / kPartRows * across;
-  std::optional<Turn> turn;
-  if (part.ordersSums)
-    turn = emitTurn(block);
   auto store = [&](int64_t index) {
-    if (turn && index == 0)
-      tile::SemaphoreWaitOp::create(b, loc, turn->semaphores, turn->indices,
-                                    turn->number, found.front(),
-                                    b.getStringAttr("dq_sum"));
+    if (part.ordersSums && index == 0)
+      emitNextTurn(block, found.front());
     int64_t row = index / across * kPartRows,
             column = index % across * kPartColumns;
     Value query = block.scratchRow;
@@ -480,9 +477,6 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
         /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
         /*add=*/b.getUnitAttr(),
         b.getStringAttr("dq_sum." + std::to_string(index)));
-    if (turn && index == count - 1)
-      tile::SemaphoreReleaseOp::create(b, loc, turn->semaphores, turn->indices,
-                                       found.back(), b.getStringAttr("dq_sum"));
   };
   for (int64_t index = 0; index < count; ++index) {
     const ScoreBlock::KeyPart &columns = block.keyParts[index % across];
@@ -558,8 +552,11 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
   FailureOr<Blocks> blocks = emitQueryBlocks(block);
   if (failed(blocks))
     return failure();
+  SmallVector<Value> inits(sums);
+  if (part.ordersSums)
+    inits.push_back(kb.constant(-1));
   FailureOr<ValueRange> results =
-      emitLoop(*blocks, sums,
+      emitLoop(*blocks, inits,
                [&](Value query, Value partial,
                    ValueRange carried) -> FailureOr<SmallVector<Value>> {
                  block.query = query;
@@ -568,11 +565,22 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
                  loadQueries(block, /*needsOutputGradients=*/true);
                  if (part.key && !part.addsQuery)
                    block.delta = loadDelta(block);
-                 return emitBlockOfKeyTile(block, carried);
+                 if (!part.ordersSums)
+                   return emitBlockOfKeyTile(block, carried);
+                 block.before = carried.back();
+                 FailureOr<SmallVector<Value>> next =
+                     emitBlockOfKeyTile(block, carried.drop_back());
+                 if (succeeded(next))
+                   next->push_back(emitBlockNumber(query));
+                 return next;
                });
   if (failed(results))
     return failure();
-  return SmallVector<Value>(*results);
+  SmallVector<Value> found(*results);
+  if (part.ordersSums)
+    emitEndOfTurn(block.head, found.pop_back_val(), /*condition=*/Value(),
+                  /*after=*/{});
+  return found;
 }
 
 LogicalResult BackwardEmitter::emitKeyTile() {

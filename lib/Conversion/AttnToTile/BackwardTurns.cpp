@@ -13,11 +13,14 @@
 // kernel in front finds how many that are, from the same bounds.
 //
 // Work is dealt out in the order of a head's tiles, so that a CTA waits for
-// such only that run already.
+// such only that run already. A turn ends in the next round, when its additions
+// are done and nobody need wait for them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BackwardEmitter.h"
+
+#include "fovea/Dialect/Tile/IR/Semaphores.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -26,21 +29,35 @@
 using namespace mlir;
 using namespace fovea;
 
-BackwardEmitter::Turn BackwardEmitter::emitTurn(const ScoreBlock &block) {
+Value BackwardEmitter::emitBlockNumber(Value query) {
+  return arith::DivUIOp::create(kb.builder, loc, query,
+                                kb.constant(getColumns()));
+}
+
+void BackwardEmitter::emitEndOfTurn(Value head, Value number, Value condition,
+                                    ValueRange after) {
+  tile::SemaphoreReleaseOp::create(
+      kb.builder, loc, scratchArgument(scratch.semaphores),
+      ValueRange{work.batch, head, number}, condition, after,
+      kb.builder.getStringAttr("dq_sum"));
+}
+
+void BackwardEmitter::emitNextTurn(const ScoreBlock &block, Value part) {
   OpBuilder &b = kb.builder;
+  Value wasOne = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
+                                       block.before, kb.constant(0));
+  emitEndOfTurn(block.head, block.before, wasOne, part);
   Value tile = arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
-  Value number =
-      arith::DivUIOp::create(b, loc, block.query, kb.constant(getColumns()));
-  Turn turn{scratchArgument(scratch.semaphores),
-            {work.batch, block.head, number},
-            {}};
+  Value number = emitBlockNumber(block.query), turn;
   if (scratch.turns)
-    turn.number = memref::LoadOp::create(
+    turn = memref::LoadOp::create(
         b, loc, scratchArgument(scratch.turns),
         ValueRange{work.batch, block.head, tile, number});
   else
-    turn.number = arith::IndexCastOp::create(b, loc, b.getI32Type(), tile);
-  return turn;
+    turn = arith::IndexCastOp::create(b, loc, b.getI32Type(), tile);
+  tile::SemaphoreWaitOp::create(b, loc, scratchArgument(scratch.semaphores),
+                                ValueRange{work.batch, block.head, number},
+                                turn, part, b.getStringAttr("dq_sum"));
 }
 
 /// The tile's block of queries has had no turn.

@@ -225,8 +225,8 @@ private:
 /// A single element, the same for the whole CTA: as a tile of one.
 struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
   ScalarLoadLowering(const TypeConverter &converter, MLIRContext *context,
-                     const Specialization &roles)
-      : OpConversionPattern(converter, context), roles(roles) {}
+                     const Specialization &roles, const TurnReads &turns)
+      : OpConversionPattern(converter, context), roles(roles), turns(turns) {}
 
   LogicalResult
   matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
@@ -241,13 +241,14 @@ struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
     Value value = emitLoad(rewriter, loc, place, memory);
     // Lengths and offsets bound loops: warps must be seen to go through those
     // as one.
-    if (roles.getRole(op) && element.isInteger(32))
+    if (roles.getRole(op) && element.isInteger(32) && !turns.contains(op))
       value = emitUniform(rewriter, loc, value);
     rewriter.replaceOp(op, fromMemory(rewriter, loc, value, element));
     return success();
   }
 
   const Specialization &roles;
+  const TurnReads &turns;
 };
 
 struct DimLowering : OpConversionPattern<memref::DimOp> {
@@ -480,15 +481,14 @@ void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
   }
 }
 
-void fovea::populateGlobalMemoryPatterns(RewritePatternSet &patterns,
-                                         const TypeConverter &converter,
-                                         launch::AbiOp abi,
-                                         const Specialization &roles,
-                                         VectorLoads &ways,
-                                         Coordinates &coordinates) {
+void fovea::populateGlobalMemoryPatterns(
+    RewritePatternSet &patterns, const TypeConverter &converter,
+    launch::AbiOp abi, const Specialization &roles, VectorLoads &ways,
+    const TurnReads &turns, Coordinates &coordinates) {
   patterns.add<DimLowering>(converter, patterns.getContext());
   populateSinglePlacePatterns(patterns, converter, coordinates);
   patterns.add<LoadLowering>(converter, patterns.getContext(), abi, ways);
-  patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles);
+  patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles,
+                                   turns);
   patterns.add<StoreLowering>(converter, patterns.getContext(), abi);
 }

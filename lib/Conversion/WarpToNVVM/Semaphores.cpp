@@ -23,6 +23,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -99,6 +101,8 @@ struct ReleaseLowering : SemaphoreLowering<tile::SemaphoreReleaseOp> {
     NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
     Value adds =
         arith::AndIOp::create(b, loc, emitLeader(op, b), place->predicate);
+    if (Value condition = adaptor.getCondition())
+      adds = arith::AndIOp::create(b, loc, adds, condition);
     emitAsm(b, loc, kRelease, "l,b,~{memory}", {place->address, adds}, {});
     b.eraseOp(op);
     return success();
@@ -117,6 +121,44 @@ private:
   }
 };
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Turns that are read from memory
+//===----------------------------------------------------------------------===//
+
+/// Whether nothing but turns depends on the value; of `seen` that is known, or
+/// being asked.
+static bool isTurn(Value value, llvm::SmallDenseSet<Value> &seen) {
+  if (!seen.insert(value).second)
+    return true;
+  auto isCarriedTurn = [&](scf::ForOp loop, unsigned number) {
+    return isTurn(loop.getRegionIterArg(number), seen) &&
+           isTurn(loop.getResult(number), seen);
+  };
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    unsigned number = use.getOperandNumber();
+    if (auto wait = dyn_cast<tile::SemaphoreWaitOp>(user))
+      return use.get() == wait.getTurn();
+    if (auto loop = dyn_cast<scf::ForOp>(user))
+      return number >= loop.getNumControlOperands() &&
+             isCarriedTurn(loop, number - loop.getNumControlOperands());
+    auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
+    return isa<scf::YieldOp>(user) && loop && isCarriedTurn(loop, number);
+  });
+}
+
+TurnReads::TurnReads(gpu::GPUFuncOp kernel) {
+  kernel.walk([&](memref::LoadOp load) {
+    llvm::SmallDenseSet<Value> seen;
+    if (isTurn(load.getResult(), seen))
+      reads.insert(load);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
 
 void fovea::populateSemaphorePatterns(RewritePatternSet &patterns,
                                       const TypeConverter &converter,

@@ -192,7 +192,8 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   VectorLoads ways;
   if (splitVectorLoads)
     ways.split(kernel);
-  populateGlobalMemoryPatterns(patterns, converter, abi, roles, ways,
+  TurnReads turns(kernel);
+  populateGlobalMemoryPatterns(patterns, converter, abi, roles, ways, turns,
                                coordinates);
   populateSemaphorePatterns(patterns, converter, abi, roles);
   CopyStarts starts(kernel);

@@ -280,12 +280,25 @@ void populateDiagonalPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
 void populateRandomPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
-/// `ways` and `coordinates` must live as long as the patterns.
+/// Scalars read from memory that nothing but turns of semaphores depends on, in
+/// this round of a loop or the next one, for all that can be seen in the kernel
+/// as it is.
+class TurnReads {
+public:
+  explicit TurnReads(mlir::gpu::GPUFuncOp kernel);
+  bool contains(mlir::Operation *load) const { return reads.contains(load); }
+
+private:
+  llvm::DenseSet<mlir::Operation *> reads;
+};
+
+/// `ways`, `turns` and `coordinates` must live as long as the patterns.
 void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   launch::AbiOp abi,
                                   const Specialization &roles,
-                                  VectorLoads &ways, Coordinates &coordinates);
+                                  VectorLoads &ways, const TurnReads &turns,
+                                  Coordinates &coordinates);
 /// `tile.semaphore_wait` and `tile.semaphore_release`.
 void populateSemaphorePatterns(mlir::RewritePatternSet &patterns,
                                const mlir::TypeConverter &converter,

@@ -66,15 +66,19 @@ def Tile_SemaphoreReleaseOp : Tile_SemaphoreOp<"semaphore_release"> {
   let description = [{
     Adds one to a semaphore, once for the CTA, when all that the CTA's program
     wrote ahead of it is written: see `tile.semaphore_wait`. The op stays behind
-    `after` as that does.
+    `after` as that does. With a `condition`, nothing happens where it is false.
+
+    Whoever releases waits until its writes are done. A loop that has something
+    else to do first may release a round's turn in the next one.
   }];
   let arguments = (ins
     Arg<MemRefOf<[I32]>, "the semaphores, in memory that all CTAs see">:$semaphores,
     Arg<Variadic<Index>, "which one: an index for each dimension">:$indices,
+    Arg<Optional<I1>, "whether there is a turn to end">:$condition,
     Arg<Variadic<Tile_AnyTile>, "tiles that are known by then">:$after,
     OptionalAttr<StrAttr>:$name);
   let assemblyFormat = [{
-    ($name^)? $semaphores `[` $indices `]` (`after` `(` $after^ `:` type($after) `)`)?
+    ($name^)? $semaphores `[` $indices `]` (`if` `(` $condition^ `)`)? (`after` `(` $after^ `:` type($after) `)`)?
     attr-dict `:` type($semaphores)
   }];
 }

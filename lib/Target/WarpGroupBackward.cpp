@@ -414,6 +414,9 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.queries = makeRowsPlan(unit, queries);
   plans.sumsQueries = true;
   plans.ordersSums = problem.isDeterministic;
+  // Tiles of unequal length follow each other closely, where a turn that ends
+  // late costs more than a wait.
+  plans.endsTurnsLate = plans.ordersSums && !problem.isSparse;
   // Beside derivatives and weights of 128 queries, or sums of wide heads,
   // products would wait for registers (C7512).
   bool areFew = queries == kFewestQueries &&

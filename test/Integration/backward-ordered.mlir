@@ -19,32 +19,42 @@
 // NUMBERS-NEXT: dv {{.*}} passed
 
 // Without a mask a tile's turn is its number; a window's tiles look theirs up. The wait
-// stands between the first part of dQ and its addition, the release behind the last one.
-// RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s --check-prefixes=TURN,DENSE
-// RUN: fovea-compile %s --kernel=window --target=sm_90a --emit=warp | FileCheck %s --check-prefixes=TURN,WINDOW
-// TURN-LABEL: gpu.func @
-// TURN: role @reduce
-// TURN: scf.for
+// stands between the first part of dQ and its addition. A window's turn ends behind the
+// last addition; without a mask a turn ends in the next round, and behind the loop.
+// RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s --check-prefix=DENSE
+// DENSE-LABEL: gpu.func @dense(
+// DENSE: role @reduce
+// DENSE: scf.for
+// DENSE: warp.dot "dq.0"
+// DENSE: tile.semaphore_release "dq_sum" {{.*}} if(
+// DENSE: tile.semaphore_wait "dq_sum"
+// DENSE-NEXT: tile.store add "dq_sum.0"
+// DENSE-NEXT: warp.dot "dq.1"
+// DENSE: tile.store add "dq_sum.1"
+// DENSE-NOT: tile.semaphore_release
+// DENSE: scf.yield
+// DENSE: tile.semaphore_release "dq_sum" {{.*}} if(
+// DENSE: tile.semaphore_release "dq_sum" {{[^(]*$}}
+// DENSE-NOT: gpu.func @dense_turns(
+// RUN: fovea-compile %s --kernel=window --target=sm_90a --emit=warp | FileCheck %s --check-prefix=WINDOW
+// WINDOW-LABEL: gpu.func @window(
+// WINDOW: role @reduce
+// WINDOW: scf.for
 // WINDOW: memref.load
-// TURN: warp.dot "dq.0"
-// TURN-NEXT: tile.semaphore_wait "dq_sum"
-// TURN-NEXT: tile.store add "dq_sum.0"
-// TURN-NEXT: warp.dot "dq.1"
-// TURN: tile.store add "dq_sum.1"
-// TURN-NEXT: tile.semaphore_release "dq_sum"
+// WINDOW: warp.dot "dq.0"
+// WINDOW-NEXT: tile.semaphore_wait "dq_sum"
+// WINDOW-NEXT: tile.store add "dq_sum.0"
+// WINDOW-NEXT: warp.dot "dq.1"
+// WINDOW: tile.store add "dq_sum.1"
+// WINDOW-NEXT: tile.semaphore_release "dq_sum"
 // WINDOW: gpu.func @window_turns(
 // WINDOW: scf.for
 // WINDOW: tile.scatter
-// DENSE-NOT: gpu.func @dense_turns(
 
-// What the order cannot be kept for.
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=24,output=tma 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // OUTPUT: error: schedule's 'output' must be direct where gradients are to be deterministic, found tma
-// RUN: not fovea-compile %s --kernel=listed --target=sm_90a --schedule=producer_registers=24 2>&1 | FileCheck %s --check-prefix=LISTED
-// LISTED: error: schedule has roles ('producer_registers'), which add up dq in any order where blocks are listed, and it is to be deterministic
-// RUN: not fovea-compile %s --kernel=packed --target=sm_90a --schedule=producer_registers=24 2>&1 | FileCheck %s --check-prefix=PACKED
-// PACKED: error: schedule has roles ('producer_registers'), which add up dq in any order where sequences are packed, and it is to be deterministic
-// They have two kernels, which add nothing up in memory.
+
+// Lists of blocks and packed sequences have two kernels, which add nothing up in memory.
 // RUN: fovea-compile %s --kernel=listed --target=sm_90a | FileCheck %s --check-prefix=APART
 // RUN: fovea-compile %s --kernel=packed --target=sm_90a | FileCheck %s --check-prefix=APART
 // APART-NOT: {{red.global.add|cp.reduce}}

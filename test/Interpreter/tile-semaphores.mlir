@@ -17,6 +17,10 @@
 // UNRELEASED-NEXT: tile.semaphore_wait
 // UNRELEASED: note: in block 1 of 7
 
+// Nor where a condition says so.
+// RUN: sed 's/semaphore_release %%turns\[%%c0\]/semaphore_release %%turns[%%c0] if(%%no)/' %s > %t.conditional.mlir
+// RUN: not fovea-run %t.conditional.mlir 2>&1 | FileCheck %s --check-prefix=UNRELEASED
+
 // A turn that another CTA has had already.
 // RUN: sed 's/for %%number/for %%zero/' %s > %t.twice.mlir
 // RUN: not fovea-run %t.twice.mlir 2>&1 | FileCheck %s --check-prefix=OVER
@@ -32,6 +36,7 @@
 gpu.module @m {
   gpu.func @f(%turns: memref<1xi32>, %list: memref<16x16xi32>) kernel {
     %c0 = arith.constant 0 : index
+    %no = arith.constant false
     %one = arith.constant 1 : i32
     %zero = arith.constant 0 : i32
     %eight = arith.constant dense<8> : !list

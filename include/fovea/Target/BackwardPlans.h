@@ -81,6 +81,9 @@ struct BackwardPlans {
   /// Tiles of keys add to a block's sums one after the other, in the order of
   /// their numbers.
   bool ordersSums = false;
+  /// Then: a block's turn ends when the next block's first part is found, so
+  /// that nobody waits for additions to be done.
+  bool endsTurnsLate = false;
   /// One kernel finds dK and dV.
   bool sharesKeyTiles = true;
   /// Derivatives by scores stay in registers for dK's product; they are found

@@ -48,6 +48,8 @@ struct BackwardPart {
   bool addsQuery = false;
   /// Then: in the order of tiles.
   bool ordersSums = false;
+  /// Then: a block's turn ends in the next round, not in its own.
+  bool endsTurnsLate = false;
   /// Then: derivatives by scores stay in registers for dK's product; they are
   /// found from rounded weights.
   bool keepsGradients = false, roundsWeights = false, addsAhead = false;
@@ -161,6 +163,7 @@ private:
   mlir::Value toKeyRow(mlir::Value key) { return toMemory(firstKey, key); }
   mlir::Value toMemory(mlir::Value first, mlir::Value row);
   mlir::Value emitHeadsPerSection();
+  mlir::Value emitFinalTiles();
   mlir::LogicalResult emitQueryTile();
   mlir::LogicalResult emitKeyTile();
   void emitRounded();

@@ -126,6 +126,7 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.value = findsValue;
     keys.addsQuery = plans.sumsQueries;
     keys.ordersSums = plans.ordersSums;
+    keys.endsTurnsLate = plans.endsTurnsLate;
     keys.keepsGradients = plans.keepsGradients;
     keys.roundsWeights = plans.roundsWeights;
     keys.exponentsFirst = plans.exponentsFirst;

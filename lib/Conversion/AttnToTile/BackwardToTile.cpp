@@ -25,9 +25,7 @@ using namespace fovea;
 /// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
 /// L2; of long ones a few even so, or the last tiles would wait for each other.
 Value BackwardEmitter::emitHeadsPerSection() {
-  // Of tiles that take turns a few of each head are at work together.
-  const int64_t kFewest = part.ordersSums ? 16 : 4;
-  constexpr int64_t kSumBytes = 4;
+  constexpr int64_t kFewest = 4, kSumBytes = 4;
   OpBuilder &b = kb.builder;
   int64_t rowBytes =
       (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8 +
@@ -40,6 +38,14 @@ Value BackwardEmitter::emitHeadsPerSection() {
       b, loc, kb.constant(kb.target->sharedInL2 / rowBytes), atLeast(rows, 1));
   Value all = arith::MulIOp::create(b, loc, kb.size(k, 0), kb.size(k, 1));
   return arith::MinUIOp::create(b, loc, atLeast(fit, kFewest), atLeast(all, 1));
+}
+
+/// Tiles of each head that are left for the end: few, and half of them at most.
+Value BackwardEmitter::emitFinalTiles() {
+  constexpr int64_t kMost = 8;
+  OpBuilder &b = kb.builder;
+  Value half = arith::DivUIOp::create(b, loc, keys, kb.constant(2 * getRows()));
+  return arith::MinUIOp::create(b, loc, half, kb.constant(kMost));
 }
 
 void BackwardEmitter::emitOperands() {
@@ -79,10 +85,13 @@ void BackwardEmitter::emitBatchEntry() {
   order.schedule = plan->work;
   // Masks that look back give the first keys the most queries.
   order.firstTilesFirst = !ofQueries;
+  bool areUneven = !op.getMaskMod().empty() || op.hasBlocks();
   // Tiles that take turns are best not at work together.
-  if (!ofQueries &&
-      (!op.getMaskMod().empty() || op.hasBlocks() || part.ordersSums))
+  if (!ofQueries && (areUneven || part.ordersSums))
     order.headsPerSection = emitHeadsPerSection();
+  // Short ones, which follow each other fast, would wait longer than they take.
+  if (part.kind == BackwardPart::Keys && areUneven && part.ordersSums)
+    order.finalTiles = emitFinalTiles();
   Value rows = ofQueries ? queries : keys;
   if (part.fillsFragments())
     rows = arith::MaxUIOp::create(b, loc, rows, kb.constant(1));
@@ -477,6 +486,9 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
         /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
         /*add=*/b.getUnitAttr(),
         b.getStringAttr("dq_sum." + std::to_string(index)));
+    if (part.ordersSums && !part.endsTurnsLate && index == count - 1)
+      emitEndOfTurn(block.head, emitBlockNumber(block.query),
+                    /*condition=*/Value(), found.back());
   };
   for (int64_t index = 0; index < count; ++index) {
     const ScoreBlock::KeyPart &columns = block.keyParts[index % across];
@@ -553,7 +565,7 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
   if (failed(blocks))
     return failure();
   SmallVector<Value> inits(sums);
-  if (part.ordersSums)
+  if (part.endsTurnsLate)
     inits.push_back(kb.constant(-1));
   FailureOr<ValueRange> results =
       emitLoop(*blocks, inits,
@@ -565,7 +577,7 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
                  loadQueries(block, /*needsOutputGradients=*/true);
                  if (part.key && !part.addsQuery)
                    block.delta = loadDelta(block);
-                 if (!part.ordersSums)
+                 if (!part.endsTurnsLate)
                    return emitBlockOfKeyTile(block, carried);
                  block.before = carried.back();
                  FailureOr<SmallVector<Value>> next =
@@ -577,7 +589,7 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
   if (failed(results))
     return failure();
   SmallVector<Value> found(*results);
-  if (part.ordersSums)
+  if (part.endsTurnsLate)
     emitEndOfTurn(block.head, found.pop_back_val(), /*condition=*/Value(),
                   /*after=*/{});
   return found;

@@ -44,9 +44,11 @@ void BackwardEmitter::emitEndOfTurn(Value head, Value number, Value condition,
 
 void BackwardEmitter::emitNextTurn(const ScoreBlock &block, Value part) {
   OpBuilder &b = kb.builder;
-  Value wasOne = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
-                                       block.before, kb.constant(0));
-  emitEndOfTurn(block.head, block.before, wasOne, part);
+  if (block.before) {
+    Value wasOne = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
+                                         block.before, kb.constant(0));
+    emitEndOfTurn(block.head, block.before, wasOne, part);
+  }
   Value tile = arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
   Value number = emitBlockNumber(block.query), turn;
   if (scratch.turns)

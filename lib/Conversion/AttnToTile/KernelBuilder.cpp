@@ -108,6 +108,7 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   Value allHeads = arith::MulIOp::create(builder, loc, batch, heads);
   Value count = arith::MulIOp::create(builder, loc, allHeads, tiles);
   Value lastTile = arith::SubIOp::create(builder, loc, tiles, constant(1));
+  const Value lastOfHead = lastTile;
   // Each head's tiles that come last, and the items before those.
   Value lateTiles, earlyItems;
   if (order.finalTiles) {
@@ -149,7 +150,7 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
         /*inTurn=*/order.schedule == tile::WorkSchedule::Static);
     // Sections begin with each head's last tiles.
     if (order.firstTilesFirst)
-      tile = arith::SubIOp::create(builder, loc, lastTile, tile);
+      tile = arith::SubIOp::create(builder, loc, lastOfHead, tile);
     if (order.batchFirst) {
       work.batch = remainder(headOfAll, batch);
       work.head = divide(headOfAll, batch);

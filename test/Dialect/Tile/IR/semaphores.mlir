@@ -2,15 +2,15 @@
 
 // Both have effects: neither goes, and the one stays ahead of the other.
 // CHECK-LABEL: func.func @turn
-func.func @turn(%s: memref<?x4xi32>, %i: index, %turn: i32, %part: tensor<64x64xf32, #tile.reg>) {
+func.func @turn(%s: memref<?x4xi32>, %i: index, %turn: i32, %some: i1, %part: tensor<64x64xf32, #tile.reg>) {
   // CHECK: tile.semaphore_wait "sum" %{{.*}}[%{{.*}}, %{{.*}}] for %{{.*}} after(%{{.*}} : tensor<64x64xf32, #tile.reg>) : memref<?x4xi32>
   tile.semaphore_wait "sum" %s[%i, %i] for %turn after(%part : tensor<64x64xf32, #tile.reg>) : memref<?x4xi32>
   // CHECK: tile.semaphore_release "sum" %{{.*}}[%{{.*}}, %{{.*}}] after(%{{.*}} : tensor<64x64xf32, #tile.reg>) : memref<?x4xi32>
   tile.semaphore_release "sum" %s[%i, %i] after(%part : tensor<64x64xf32, #tile.reg>) : memref<?x4xi32>
   // CHECK: tile.semaphore_wait %{{.*}}[%{{.*}}, %{{.*}}] for %{{.*}} : memref<?x4xi32>
   tile.semaphore_wait %s[%i, %i] for %turn : memref<?x4xi32>
-  // CHECK: tile.semaphore_release %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x4xi32>
-  tile.semaphore_release %s[%i, %i] : memref<?x4xi32>
+  // CHECK: tile.semaphore_release %{{.*}}[%{{.*}}, %{{.*}}] if(%{{.*}}) : memref<?x4xi32>
+  tile.semaphore_release %s[%i, %i] if(%some) : memref<?x4xi32>
   return
 }
 

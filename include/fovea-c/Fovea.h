@@ -154,6 +154,9 @@ typedef struct FoveaOptions {
   int accurate_tanh;
   /** A file of schedules that were measured (docs/Running.md). None. */
   const char *schedule_table;
+  /** Not 0: PTX says of each instruction by which line of the program it was
+   * made (.file, .loc), and foveaEmit prints MLIR with locations. */
+  int line_info;
 } FoveaOptions;
 
 /** A compiled kernel. It does not need the context any more. */

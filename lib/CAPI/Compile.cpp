@@ -36,6 +36,7 @@ LogicalResult fovea::readOptions(FoveaContext *context,
   if (known.schedule_table)
     result.scheduleTable = known.schedule_table;
   result.accurateTanh = known.accurate_tanh != 0;
+  result.sourceLines = known.line_info != 0;
   std::string recurrence = known.recurrence ? known.recurrence : "auto";
   if (recurrence == "auto")
     return success();
@@ -111,8 +112,6 @@ static std::optional<Artifact> getArtifact(FoveaArtifact artifact) {
 
 FoveaBuffer *foveaEmit(FoveaModule *module, const FoveaOptions *options,
                        FoveaArtifact artifact) {
-  if (module && artifact == FOVEA_ARTIFACT_ATTN)
-    return foveaModulePrint(module);
   if (!module)
     return nullptr;
   FoveaBuffer *result = nullptr;
@@ -121,10 +120,14 @@ FoveaBuffer *foveaEmit(FoveaModule *module, const FoveaOptions *options,
     CompileOptions compileOptions;
     std::string name;
     std::optional<Artifact> kind = getArtifact(artifact);
-    if (!kind)
+    if (!kind && artifact != FOVEA_ARTIFACT_ATTN)
       return context->error("unknown artifact " + Twine(int(artifact)));
     if (failed(readOptions(context, options, compileOptions, name)))
       return failure();
+    if (!kind) {
+      result = new FoveaBuffer{printModule(*module->op, compileOptions)};
+      return success();
+    }
     OwningOpRef<ModuleOp> copy = module->op->clone();
     TimingScope timing;
     auto text = emitArtifact(*copy, *kind, compileOptions, name, timing);

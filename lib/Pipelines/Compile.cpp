@@ -141,6 +141,17 @@ fovea::compileToPTX(ModuleOp module, const CompileOptions &options) {
   return kernels;
 }
 
+std::string fovea::printModule(ModuleOp module, const CompileOptions &options) {
+  OpPrintingFlags flags;
+  if (options.sourceLines)
+    flags.enableDebugInfo();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, flags);
+  stream << "\n";
+  return text;
+}
+
 static LogicalResult runPipeline(ModuleOp module, Artifact artifact,
                                  const CompileOptions &options,
                                  TimingScope &timing, PassManagerSetup setup) {
@@ -171,13 +182,8 @@ FailureOr<std::string> fovea::emitArtifact(ModuleOp module, Artifact artifact,
   if (!target || failed(runPipeline(module, artifact, options, timing, setup)))
     return failure();
   if (artifact == Artifact::Tile || artifact == Artifact::Warp ||
-      artifact == Artifact::NVVM) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    module.print(stream);
-    stream << "\n";
-    return text;
-  }
+      artifact == Artifact::NVVM)
+    return printModule(module, options);
   FailureOr<launch::AbiOp> abi = selectKernel(module, kernel);
   if (failed(abi))
     return failure();

@@ -120,11 +120,13 @@ void fovea::buildWarpToNVVMPipeline(OpPassManager &pm) {
 void fovea::buildToNVVMPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   buildToWarpPipeline(pm, options);
-  if (options.lineInfo.empty())
+  if (options.lineInfo.empty() && !options.sourceLines)
     return buildWarpToNVVMPipeline(pm);
-  LocationSnapshotOptions snapshot;
-  snapshot.fileName = options.lineInfo;
-  pm.addPass(createLocationSnapshot(snapshot));
+  if (!options.lineInfo.empty()) {
+    LocationSnapshotOptions snapshot;
+    snapshot.fileName = options.lineInfo;
+    pm.addPass(createLocationSnapshot(snapshot));
+  }
   buildWarpToNVVMPipeline(pm);
   LLVM::DIScopeForLLVMFuncOpPassOptions scopes;
   scopes.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;

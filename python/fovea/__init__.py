@@ -13,6 +13,7 @@
 from . import cache
 from ._gradient import gradient
 from ._kernel import Kernel, compile, find_ptxas, reference, targets, version
+from ._lines import SourceLine
 from ._launch import DeviceTensor, LoadedKernel, PreparedLaunch, device_info, synchronize
 from ._spec import Blocks, Capture, Spec, attention
 from ._version import VERSION as __version__
@@ -26,7 +27,7 @@ from .functions import (
 
 __all__ = [
     "Blocks", "Capture", "CompileError", "CompileWarning", "DeviceTensor", "Diagnostic", "Error", "Kernel", "LaunchError",
-    "LoadedKernel", "MissingPackageError", "PreparedLaunch", "Spec", "TraceError", "Traced", "TracedTensor", "abs", "and_masks", "as_float", "as_int", "attention", "cache", "ceil", "clip", "compile", "cos",
+    "LoadedKernel", "MissingPackageError", "PreparedLaunch", "SourceLine", "Spec", "TraceError", "Traced", "TracedTensor", "abs", "and_masks", "as_float", "as_int", "attention", "cache", "ceil", "clip", "compile", "cos",
     "device_info", "erf", "exp", "exp2", "expm1", "find_ptxas", "floor", "gradient", "key_length", "log", "log1p", "log2",
     "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "or_masks", "query_length",
     "reference", "round", "rsqrt", "sigmoid", "sin", "sqrt", "synchronize", "tanh", "targets", "trunc", "version",

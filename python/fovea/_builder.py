@@ -15,9 +15,11 @@ converted and divided. Equal ops are made once.
 
 from __future__ import annotations
 
+import itertools
 import math
 import struct
-from typing import Dict, List, Optional, Sequence, Tuple, Union
+from types import FrameType
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 Number = Union[bool, int, float]
 
@@ -78,6 +80,33 @@ def float_literal(value: float, type: str) -> str:
     return f"0x{struct.unpack(integer, struct.pack(code, value))[0]:0{digits}X}"
 
 
+class Place(NamedTuple):
+    """A place in somebody's Python. Line and column count from 1."""
+
+    file: str
+    line: int
+    column: int = 1
+    function: str = ""
+
+    def location(self) -> str:
+        """As MLIR has it, to stand behind an op; nothing if the file is not known."""
+        if not self.file:
+            return ""
+        place = f'"{_escape(self.file)}":{self.line}:{self.column}'
+        # No NameLoc: values are called by those.
+        return f' loc(fused<"{_escape(self.function)}">[{place}])' if self.function else f" loc({place})"
+
+
+def place_of(frame: FrameType) -> Place:
+    """What a frame is executing."""
+    code = frame.f_code
+    positions = getattr(code, "co_positions", None)  # from Python 3.11 on
+    column = None
+    if positions is not None:
+        column = next(itertools.islice(positions(), frame.f_lasti // 2, None))[2]
+    return Place(code.co_filename, frame.f_lineno, (column or 0) + 1, code.co_name)
+
+
 class Value:
     """An SSA value of a region. ``low`` and ``high`` bound an integer."""
 
@@ -96,13 +125,13 @@ class RegionBuilder:
     """One region of ``attn.forward``. Arguments are (name, type); of type index
     they are coordinates. A tensor argument is (name, shape, element type).
 
-    ``place`` is the (file, line) that the next ops come from, for diagnostics.
+    ``place`` is where the next ops come from, for diagnostics and line tables.
     """
 
     def __init__(self, arguments: Sequence[Tuple]):
         self.arguments: List[Value] = []
-        self.ops: List[Tuple[str, Optional[Tuple[str, int]]]] = []
-        self.place: Optional[Tuple[str, int]] = None
+        self.ops: List[Tuple[str, Optional[Place]]] = []
+        self.place: Optional[Place] = None
         self.result: Optional[Value] = None
         self._known: Dict[Tuple, Value] = {}
         for argument in arguments:
@@ -314,8 +343,7 @@ class RegionBuilder:
         ops = self.ops + [(f"attn.yield {self.result.name} : {self.result.type}", self.place)]
         lines = [f"{indent}{keyword}({arguments}) {{"]
         for text, place in ops:
-            suffix = f' loc("{_escape(place[0])}":{place[1]}:1)' if locations and place else ""
-            lines.append(f"{indent}  {text}{suffix}")
+            lines.append(f"{indent}  {text}{place.location() if locations and place else ''}")
         return "\n".join([*lines, indent + "}"])
 
 

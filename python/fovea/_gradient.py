@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from typing import Optional, Sequence, Tuple
 
-from ._library import Context
+from ._library import Context, Options
 from ._spec import Program, Spec, as_spec
 
 #: Operands and results that a program of gradients has, and others have not.
@@ -52,21 +53,29 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
     return gradient_spec(spec, tuple(internal.get(name, name) for name in by or ()), lse, deterministic)
 
 
-@functools.lru_cache(maxsize=1024)
 def gradient_spec(spec: Spec, wants: Tuple[str, ...], lse_gradient: bool, deterministic: bool = False) -> Spec:
     """The same by the program's own names (``capture0``), kept."""
+    # Equal programs may come from different lines.
+    return _gradient_spec(spec, spec.located, spec.file, wants, lse_gradient, deterministic)
+
+
+@functools.lru_cache(maxsize=1024)
+def _gradient_spec(spec: Spec, located: str, file: str, wants: Tuple[str, ...], lse_gradient: bool,
+                   deterministic: bool) -> Spec:
     options = f"only-backward=true lse-gradient={str(lse_gradient).lower()}"
     if deterministic:
         options += " deterministic=true"
     if wants:
         options = f"gradients={','.join(wants)} {options}"
     with Context() as context:
-        module = context.parse(spec.located or spec.mlir, spec.file)
+        module = context.parse(located or spec.mlir, file)
         pipeline = f"builtin.module(attn-make-gradient{{{options}}},func.func(attn-differentiate))"
         failed = context.lib.foveaModuleRunPipeline(module, pipeline.encode())
         context.check(None if failed else module)
         text = context.take(context.lib.foveaModulePrint(module)).decode()
-    return Spec(f"{spec.name}_backward", text, spec.captures, text, spec.file)
+        with_lines = Options(ctypes.sizeof(Options), line_info=1)
+        relocated = context.take(context.lib.foveaEmit(module, ctypes.byref(with_lines), 0)).decode()
+    return Spec(f"{spec.name}_backward", text, spec.captures, relocated, file)
 
 
 __all__ = ["gradient", "gradient_spec"]

@@ -14,7 +14,7 @@ import threading
 import warnings
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _emulator, _launch, _library, cache as disk
+from . import _emulator, _launch, _library, _lines, cache as disk
 from ._arrays import as_tensors, from_tensor, to_host
 from ._library import Context, Options, RunOptions
 from ._spec import Program, Spec, as_spec, with_names
@@ -245,17 +245,40 @@ class Kernel:
 
     def ir(self, level: str) -> str:
         """The program at a level on its way down: "attn", "tile", "warp", "nvvm",
-        "llvm", "ptx". All but the last are made anew, by the same options."""
+        "llvm", "ptx". All but the last are made anew, by the same options. With
+        ``line_info`` among these, ops have their locations."""
         if level not in _LEVELS:
             raise ValueError(f"level must be one of {', '.join(_LEVELS)}, found {level!r}")
         if level == "ptx":
             return self.ptx
         if level == "attn":
-            return self.mlir
+            return self._spec.located if self._has_lines else self.mlir
         options = _options(self._options)
         with Context() as context:
             module = context.parse(self._spec.located, self._spec.file)
             return context.take(context.lib.foveaEmit(module, ctypes.byref(options), _LEVELS[level])).decode()
+
+    @property
+    def _has_lines(self) -> bool:
+        return bool(self._options.get("line_info"))
+
+    def source_of(self, ptx_line: int) -> Optional[_lines.SourceLine]:
+        """The line of Python, or of MLIR, that a line of ``ptx`` (the first is 1) was
+        made for: a line of a score_mod or mask_mod, or the one that called
+        ``fovea.attention``. None where the line has no instruction, or one that
+        serves several lines at once. Raises Error if the kernel was compiled without
+        ``line_info``, ValueError for a line that is not there.
+
+        >>> print(kernel.source_of(1044))  # doctest: +SKIP
+        alibi.py:4:20: return score + slopes[h] * (kv_idx - q_idx)
+        """
+        if not self._has_lines:
+            raise Error(f"kernel '{self.name}' was compiled without line_info=True")
+        places = _lines.places(self.ptx)
+        if not 1 <= ptx_line <= len(places):
+            raise ValueError(f"ptx_line must be from 1 to {len(places)}, found {ptx_line}")
+        place = places[ptx_line - 1]
+        return None if place is None else _lines.SourceLine(*place, _lines.text_of(*place[:2], self.mlir))
 
     # --- Files ---------------------------------------------------------------
 
@@ -268,6 +291,9 @@ class Kernel:
             "version": VERSION, "name": self._spec.name, "captures": self._spec.captures,
             "options": self._options, "is_asked_for": self._is_asked_for, "sizes": [len(blob) for blob in blobs],
         }
+        # Paths of the machine that compiled it are in a file only if they were asked for.
+        if self._has_lines:
+            header["lines"] = [self._spec.located, self._spec.file]
         body = b"".join([json.dumps(header).encode(), b"\n", *blobs])
         return _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
@@ -290,11 +316,12 @@ class Kernel:
             if len(more) > 1:
                 raise ValueError(f"it has {len(more)} kernels of gradients")
             backward = cls.from_bytes(more[0]) if more else None
-            spec = Spec(header["name"], mlir.decode(), tuple(header["captures"]), mlir.decode(),
+            located, file = header.get("lines", (mlir.decode(), "<mlir>"))
+            spec = Spec(header["name"], mlir.decode(), tuple(header["captures"]), located, file,
                         backward=backward and backward._spec)
             kernel = cls(spec, header["options"], ptx, metadata, cubin or None, key, header["is_asked_for"], backward)
             ptx.decode()
-            if not all(isinstance(text, str) for text in (kernel.name, kernel.target, spec.name, *spec.captures)):
+            if not all(isinstance(text, str) for text in (kernel.name, kernel.target, spec.name, located, file, *spec.captures)):
                 raise TypeError("its names are no strings")
             return kernel
         # JSON that nests deep is a RecursionError.
@@ -405,6 +432,8 @@ def _library_identity() -> List[Any]:
 def _cache_key(spec: Spec, options: Choices) -> str:
     facts = [_MAGIC.decode(), _library_identity(), spec.name, spec.mlir, spec.captures, sorted(options.items()),
              spec.backward and spec.backward.mlir]
+    if options.get("line_info"):
+        facts += [(one.located, one.file) for one in (spec, spec.backward) if one]
     table = options.get("schedule_table")
     if isinstance(table, str) and os.path.isfile(table):  # else the compiler says what is wrong
         with open(table, "rb") as file:
@@ -466,7 +495,7 @@ def _from_disk(key: str) -> Optional[Kernel]:
 
 def _chosen(target: str, schedule: str = "auto", recurrence: str = "auto", kernel: Optional[str] = None,
             accurate_tanh: bool = False,
-            schedule_table: Union[None, str, "os.PathLike[str]"] = None) -> Dict[str, Union[None, bool, str]]:
+            schedule_table: Union[None, str, "os.PathLike[str]"] = None, line_info: bool = False) -> Dict[str, Union[None, bool, str]]:
     # Others would be taken for addresses of strings.
     for name, value in (("target", target), ("schedule", schedule), ("recurrence", recurrence), ("kernel", kernel)):
         if not isinstance(value, str) and (name != "kernel" or value is not None):
@@ -475,6 +504,7 @@ def _chosen(target: str, schedule: str = "auto", recurrence: str = "auto", kerne
         "target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel,
         "accurate_tanh": bool(accurate_tanh),
         "schedule_table": None if schedule_table is None else os.fspath(schedule_table),
+        "line_info": bool(line_info),
     }
 
 
@@ -506,6 +536,7 @@ def compile(
     kernel: Optional[str] = None,
     accurate_tanh: bool = False,
     schedule_table: Union[None, str, "os.PathLike[str]"] = None,
+    line_info: bool = False,
     cache: bool = True,
 ) -> Kernel:
     """Compiles a program for a chip. Needs neither a GPU nor PyTorch.
@@ -528,6 +559,10 @@ def compile(
     schedule_table
         a file of schedules that were measured, as ``fovea-run --tune`` writes it;
         fields of ``schedule`` go first.
+    line_info
+        whether PTX says of each instruction which line it is from (``.loc``), for
+        ``Kernel.source_of`` and profilers; nothing else of it changes. ``Kernel.ir``
+        then shows locations, and paths of source files are in what ``save`` writes.
     cache
         whether a kernel compiled before may be taken, from memory or disk, and
         this one kept (see ``fovea.cache``).
@@ -537,7 +572,7 @@ def compile(
     hides everything, and for sm_90, which is not Hopper's own target.
     """
     spec = as_spec(program)
-    options = _chosen(target, schedule, recurrence, kernel, accurate_tanh, schedule_table)
+    options = _chosen(target, schedule, recurrence, kernel, accurate_tanh, schedule_table, line_info)
     if target == "sm_90":
         warnings.warn("kernels for sm_90 run on later chips too, but use neither Hopper's tensor cores (wgmma) nor its copies; "
                       "those for sm_90a do", CompileWarning, stacklevel=2)

@@ -37,7 +37,7 @@ CDiagnostic._fields_ = [
 class Options(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("target", c_char_p), ("schedule", c_char_p), ("recurrence", c_char_p),
-        ("kernel", c_char_p), ("accurate_tanh", c_int), ("schedule_table", c_char_p),
+        ("kernel", c_char_p), ("accurate_tanh", c_int), ("schedule_table", c_char_p), ("line_info", c_int),
     ]
 
 

@@ -11,9 +11,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._builder import RegionBuilder, float_literal, tensor_type
+from ._builder import Place, RegionBuilder, float_literal, tensor_type
 from ._dtypes import dtype_name
-from ._trace import trace
+from ._trace import trace, user_place
 from .errors import Error
 
 COORDINATES = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"))
@@ -100,7 +100,8 @@ class Spec:
     ``mlir`` is the program, one function called ``name``; ``captures`` are the
     names of captured tensors, in the order of the program's ``capture0``,
     ``capture1`` and so on. ``located`` is the program with the lines of Python
-    that its ops come from, for diagnostics; ``file`` is what they name elsewhere.
+    that its ops come from, for diagnostics and line tables; ``file`` is what they
+    name elsewhere.
     ``backward`` is the program of its gradients, if those are to be compiled with it.
     """
 
@@ -137,9 +138,11 @@ def make_spec(
     mask_mod: Optional[RegionBuilder] = None,
     output_dtype: Optional[str] = None,
     name: str = "attention",
+    place: Optional[Place] = None,
 ) -> Spec:
     """The program around two regions that a front end has built. The regions'
-    arguments are `score_arguments` and `mask_arguments` of the same captures."""
+    arguments are `score_arguments` and `mask_arguments` of the same captures. `place`
+    is what the rest of the program comes from."""
 
     def tensor(head_count: Optional[int], length: Optional[int], dim: int, element: str) -> str:
         shape = [batch, head_count, length, dim] if layout == "bhsd" else [batch, length, head_count, dim]
@@ -192,12 +195,13 @@ def make_spec(
             if region is not None
         ]
         signature = ", ".join(f"{n}: {t}" for n, t in arguments)
+        at = place.location() if locations and place else ""
         return (
             f"func.func @{name}({signature}) -> ({result_types}) {{\n"
             f"  {result_names} = attn.forward %q, %k, %v{''.join(' ' + clause for clause in clauses)}\n"
-            f"{''.join(regions)}    : {q}, {k}, {v} -> {result_types}\n"
-            f"  return {result_names} : {result_types}\n"
-            "}\n"
+            f"{''.join(regions)}    : {q}, {k}, {v} -> {result_types}{at}\n"
+            f"  return {result_names} : {result_types}{at}\n"
+            f"}}{at}\n"
         )
 
     return Spec(name, program(False), tuple(captures), program(True), f"<{name}>")
@@ -391,7 +395,7 @@ def attention(
         query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
         lse=lse, layout=layout, sequences=sequences, blocks=lists, sinks=bool(sinks), dropout=float(dropout), captures=declared,
         score_mod=regions.get("score_mod"), mask_mod=regions.get("mask_mod"), name=name,
-        output_dtype=None if output_dtype is None else dtype_name(output_dtype),
+        output_dtype=None if output_dtype is None else dtype_name(output_dtype), place=user_place(),
     )
     return spec if gradient is None or gradient is False else _with_gradient(spec, gradient, lse)
 

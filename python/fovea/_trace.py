@@ -15,7 +15,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
-from ._builder import RegionBuilder, Value, full_range
+from ._builder import Place, RegionBuilder, Value, full_range, place_of
 from ._mistakes import explained
 from .errors import TraceAttributeError, TraceError
 
@@ -28,20 +28,20 @@ _state = threading.local()
 # --- Places and errors --------------------------------------------------------
 
 
-def _place() -> Tuple[str, int]:
-    """The line of the user's that is being executed."""
+def user_place() -> Place:
+    """What is being executed of the user's."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(_PACKAGE) and f"{os.sep}numpy{os.sep}" not in name:
-            return name, frame.f_lineno
+            return place_of(frame)
         frame = frame.f_back  # type: ignore[assignment]
-    return "", 0
+    return Place("", 0)
 
 
-def fail(message: str, place: Optional[Tuple[str, int]] = None, kind: type = TraceError) -> NoReturn:
+def fail(message: str, place: Optional[Place] = None, kind: type = TraceError) -> NoReturn:
     """Raises a TraceError that names the user's line."""
-    filename, line = place or _place()
+    filename, line = (place or user_place())[:2]
     raise kind(message, filename, line, linecache.getline(filename, line).strip())
 
 
@@ -224,7 +224,7 @@ class Traced:
     def __invert__(self) -> Traced:
         if self._value.type == "f32":
             fail("~ needs a boolean or an integer, found a float")
-        self._region.place = _place()
+        self._region.place = user_place()
         return Traced(self._region, self._region.unary("not", self._value))
 
     # Comparisons.
@@ -301,7 +301,7 @@ class TracedTensor:
     # Of fewer indices it is a TracedTensor; type checkers get what is read in the end.
     def __getitem__(self, index: Any) -> Traced:
         region = self._region
-        region.place = _place()
+        region.place = user_place()
         indices = index if isinstance(index, tuple) else (index,)
         if len(indices) > self.ndim:
             fail(f"captured '{self._name}' has {self.ndim} dimensions left to index, found {len(indices)} indices")
@@ -374,7 +374,7 @@ def _region_of(*values: Any) -> RegionBuilder:
     region = regions[0]
     if any(other is not region for other in regions) or getattr(_state, "region", None) is not region:
         fail("a traced value is used outside of the function that it was traced in")
-    region.place = _place()
+    region.place = user_place()
     return region
 
 
@@ -557,16 +557,16 @@ def current_region() -> RegionBuilder:
     region = getattr(_state, "region", None)
     if region is None:
         fail("this can only be asked while a function is traced")
-    region.place = _place()
+    region.place = user_place()
     return region
 
 
 # --- Functions ----------------------------------------------------------------
 
 
-def _where_defined(function: Callable) -> Tuple[str, int]:
+def _where_defined(function: Callable) -> Place:
     code = getattr(inspect.unwrap(getattr(function, "func", function)), "__code__", None)
-    return (code.co_filename, code.co_firstlineno) if code else ("", 0)
+    return Place(code.co_filename, code.co_firstlineno, function=code.co_name) if code else Place("", 0)
 
 
 def _bind(function: Callable, role: str, positional: Sequence[Any], captures: Dict[str, Any]) -> Dict[str, Any]:
@@ -612,14 +612,14 @@ def trace(function: Callable, role: str, region: RegionBuilder, coordinates: int
             if told is None:
                 raise
             message, filename, line = told
-            fail(message, (filename, line))
+            fail(message, Place(filename, line))
         region.place = place if place[0] else None
         region.finish(_result(region, role, result, place))
     finally:
         _state.region = previous
 
 
-def _result(region: RegionBuilder, role: str, result: Any, place: Tuple[str, int]) -> Value:
+def _result(region: RegionBuilder, role: str, result: Any, place: Place) -> Value:
     result = _scalar(result)
     if isinstance(result, TracedTensor) or not isinstance(result, (Traced, bool, int, float)):
         fail(f"{role} must return a number, found {type(result).__name__}", place)

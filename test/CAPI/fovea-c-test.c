@@ -7,7 +7,8 @@
 \*===----------------------------------------------------------------------===*/
 /**
  * usage: fovea-c-test FILE [--target=NAME] [--schedule=TEXT]
- *          [--recurrence=NAME] [--kernel=NAME] [--accurate-tanh] COMMAND...
+ *          [--recurrence=NAME] [--kernel=NAME] [--accurate-tanh] [--line-info]
+ *          COMMAND...
  *
  * Commands: version, targets, print, signature, verify, pass=PIPELINE,
  * emit=NUMBER, compile, assemble=PTXAS, run=LEVEL, exact, null, threads=N.
@@ -290,6 +291,8 @@ int main(int argc, char **argv) {
       options.size = (size_t)atoi(value);
     else if (strcmp(argv[i], "--accurate-tanh") == 0)
       options.accurate_tanh = 1;
+    else if (strcmp(argv[i], "--line-info") == 0)
+      options.line_info = 1;
     else
       execute(context, module, argv[i]);
   }

@@ -74,9 +74,11 @@ static llvm::cl::opt<std::string> scheduleTable(
                    "them; fields of --schedule go first"),
     llvm::cl::value_desc("file"), llvm::cl::cat(category));
 static llvm::cl::opt<std::string> lineInfo(
-    "line-info",
-    llvm::cl::desc("Write the warp program to this file; PTX then says of each "
-                   "instruction by which line of it it was made (.loc)"),
+    "line-info", llvm::cl::ValueOptional,
+    llvm::cl::desc("PTX says of each instruction by which line of the program "
+                   "it was made (.loc), and MLIR is written with locations; "
+                   "given a file, the warp program is written to it and its "
+                   "lines are meant"),
     llvm::cl::value_desc("file"), llvm::cl::cat(category));
 static llvm::cl::opt<bool>
     accurateTanh("accurate-tanh",
@@ -212,6 +214,7 @@ static std::optional<Product> produce(ModuleOp module, TimingScope &timing) {
   options.recurrence = recurrence;
   options.accurateTanh = accurateTanh;
   options.lineInfo = lineInfo;
+  options.sourceLines = lineInfo.getNumOccurrences() && lineInfo.empty();
   options.withoutMaskOptimizations.assign(withoutMaskOptimizations.begin(),
                                           withoutMaskOptimizations.end());
   if (emitKind != Emit::PTX && emitKind != Emit::Cubin) {

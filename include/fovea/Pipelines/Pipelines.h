@@ -48,6 +48,11 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
       *this, "line-info",
       llvm::cl::desc("File to write the warp program to; PTX then says of each "
                      "instruction by which line of it it was made")};
+  Option<bool> sourceLines{
+      *this, "source-lines",
+      llvm::cl::desc("PTX says of each instruction by which line of the "
+                     "program it was made, and MLIR is printed with locations"),
+      llvm::cl::init(false)};
   Option<tile::RecurrenceKind> recurrence{
       *this, "recurrence", llvm::cl::desc("Algorithm of the softmax loop"),
       llvm::cl::init(tile::kScheduleRecurrence), tile::recurrenceValues()};

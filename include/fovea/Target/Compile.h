@@ -42,6 +42,9 @@ mlir::LogicalResult checkHasOwnSchedule(mlir::ModuleOp module,
 /// What a compilation can give as text.
 enum class Artifact { Tile, Warp, NVVM, LLVM, PTX, Metadata };
 
+/// The module as text, with locations where the options ask for lines.
+std::string printModule(mlir::ModuleOp module, const CompileOptions &options);
+
 /// Adds to a pass manager before it runs, for example instrumentation.
 using PassManagerSetup =
     llvm::function_ref<llvm::LogicalResult(mlir::PassManager &)>;

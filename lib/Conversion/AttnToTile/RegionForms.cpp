@@ -205,6 +205,7 @@ bool RegionToTile::noteForm(Operation *op) {
   }
   if (!form || form->size() > kMaxTerms)
     return false;
+  form->setLoc(op->getLoc());
   forms.try_emplace(result, std::move(*form));
   return true;
 }

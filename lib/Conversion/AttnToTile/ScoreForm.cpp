@@ -50,7 +50,7 @@ void ScoreForm::add(const ScoreForm &other, double sign) {
   };
   auto addFactors = [&](SmallVectorImpl<Factor> &to, ArrayRef<Factor> from) {
     for (Factor factor : from)
-      to.push_back({factor.constant * sign, factor.scalar});
+      to.push_back({factor.constant * sign, factor.scalar, factor.loc});
   };
   addTerms(full, other.full);
   addTerms(columns, other.columns);
@@ -59,6 +59,19 @@ void ScoreForm::add(const ScoreForm &other, double sign) {
   addTerms(diagonals, other.diagonals);
   addFactors(columnSteps, other.columnSteps);
   addFactors(rowSteps, other.rowSteps);
+}
+
+void ScoreForm::setLoc(Location loc) {
+  auto set = [&](Factor &factor) {
+    if (!factor.loc)
+      factor.loc = loc;
+  };
+  for (auto *terms : {&full, &columns, &rows, &uniform, &diagonals})
+    for (Term &term : *terms)
+      set(term.factor);
+  for (auto *steps : {&columnSteps, &rowSteps})
+    for (Factor &factor : *steps)
+      set(factor);
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,7 +131,7 @@ Value ScoreFormEmitter::emit(Factor factor) {
     return constant(factor.constant);
   if (factor.constant == 1.0)
     return factor.scalar;
-  return arith::MulFOp::create(invariant, loc, factor.scalar,
+  return arith::MulFOp::create(invariant, getLoc(factor), factor.scalar,
                                constant(factor.constant));
 }
 
@@ -131,7 +144,8 @@ Value ScoreFormEmitter::emitSum(ArrayRef<Factor> factors) {
       continue;
     }
     Value value = emit(factor);
-    sum = sum ? arith::AddFOp::create(invariant, loc, sum, value).getResult()
+    sum = sum ? arith::AddFOp::create(invariant, getLoc(factor), sum, value)
+                    .getResult()
               : value;
   }
   if (!sum)
@@ -149,6 +163,7 @@ Value ScoreFormEmitter::widen(Value value, RankedTensorType type) {
 
 Value ScoreFormEmitter::accumulate(Value total, Value value, Factor factor,
                                    RankedTensorType type) {
+  Location loc = getLoc(factor);
   value = widen(value, type);
   bool isOne = !factor.scalar && factor.constant == 1.0;
   if (isOne && !total)
@@ -192,9 +207,11 @@ Value ScoreFormEmitter::emitUniform(const ScoreForm &form) {
   for (const Term &term : form.uniform) {
     Value value = term.value;
     if (term.factor.scalar || term.factor.constant != 1.0)
-      value = arith::MulFOp::create(b, loc, value, emit(term.factor));
-    total =
-        total ? arith::AddFOp::create(b, loc, total, value).getResult() : value;
+      value = arith::MulFOp::create(b, getLoc(term.factor), value,
+                                    emit(term.factor));
+    total = total ? arith::AddFOp::create(b, getLoc(term.factor), total, value)
+                        .getResult()
+                  : value;
   }
   return total;
 }
@@ -203,7 +220,8 @@ Value ScoreFormEmitter::emitColumns(const ScoreForm &form) {
   RankedTensorType type = tileType(1, numColumns);
   Value total = emitUniform(form);
   if (!form.columnSteps.empty())
-    total = tile::RampOp::create(b, loc, type, total ? total : constant(0.0),
+    total = tile::RampOp::create(b, getLoc(form.columnSteps.front()), type,
+                                 total ? total : constant(0.0),
                                  emitSum(form.columnSteps), 1);
   for (const Term &term : form.columns)
     total = accumulate(total, term.value, term.factor, type);
@@ -215,16 +233,16 @@ Value ScoreFormEmitter::emitDiagonals(const ScoreForm &form, Value start) {
   Value total = start;
   for (const Term &term : form.diagonals)
     total = accumulate(total, term.value, term.factor, type);
-  return tile::DiagonalsOp::create(b, loc, tileType(numRows, numColumns),
-                                   total);
+  return tile::DiagonalsOp::create(b, getLoc(form.diagonals.front().factor),
+                                   tileType(numRows, numColumns), total);
 }
 
 Value ScoreFormEmitter::emitRows(const ScoreForm &form) {
   RankedTensorType type = tileType(numRows, 1);
   Value total;
   if (!form.rowSteps.empty())
-    total = tile::RampOp::create(b, loc, type, constant(0.0),
-                                 emitSum(form.rowSteps), 0);
+    total = tile::RampOp::create(b, getLoc(form.rowSteps.front()), type,
+                                 constant(0.0), emitSum(form.rowSteps), 0);
   for (const Term &term : form.rows)
     total = accumulate(total, term.value, term.factor, type);
   return total;
@@ -268,6 +286,6 @@ Value ScoreFormEmitter::emitScore(ScoreForm form, const LeftOut &leftOut) {
   if (leftOut.scale != 1.0)
     form = scale(form, {1.0 / leftOut.scale, {}});
   if (leading != form.full.end())
-    form.full.front().factor = {};
+    form.full.front().factor = {1.0, {}, form.full.front().factor.loc};
   return widen(emit(form), tileType(numRows, numColumns));
 }

@@ -22,6 +22,8 @@ namespace fovea {
 struct Factor {
   double constant = 1.0;
   mlir::Value scalar;
+  /// The op of score_mod that the term stems from; null if none.
+  mlir::LocationAttr loc = {};
 };
 
 /// A tile, or a scalar, times a factor.
@@ -45,6 +47,8 @@ struct ScoreForm {
   static ScoreForm of(mlir::Value value);
   static ScoreForm ofDiagonals(mlir::Value value);
   void add(const ScoreForm &other, double sign = 1.0);
+  /// Terms that stem from no op yet stem from the one at `loc`.
+  void setLoc(mlir::Location loc);
   unsigned size() const {
     return full.size() + columns.size() + rows.size() + uniform.size() +
            diagonals.size() + columnSteps.size() + rowSteps.size();
@@ -82,6 +86,9 @@ public:
   mlir::Value emitSum(llvm::ArrayRef<Factor> factors);
 
 private:
+  mlir::Location getLoc(const Factor &factor) {
+    return factor.loc ? mlir::Location(factor.loc) : loc;
+  }
   mlir::Type f32() { return b.getF32Type(); }
   mlir::RankedTensorType tileType(int64_t rows, int64_t columns) {
     return mlir::RankedTensorType::get({rows, columns}, f32(),

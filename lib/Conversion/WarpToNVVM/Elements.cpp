@@ -20,6 +20,7 @@
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -149,6 +150,7 @@ static bool isExact(arith::IntegerOverflowFlags flags) {
 }
 
 Element ElementEmitter::apply(Operation *op, ArrayRef<Element> operands) {
+  llvm::SaveAndRestore<Location> place(loc, op->getLoc());
   using Result = std::optional<Element>;
   auto getConstantOperand = [&]() -> std::optional<APInt> {
     if (operands[1].base)

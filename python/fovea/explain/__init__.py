@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from .. import _kernel
+from .. import _kernel, _lines
 from .._chips import chip_of_target
 from .._extras import need
 from .._spec import Program, Spec
@@ -117,6 +117,9 @@ def page(
             problems["ptxas"] = "not found: registers and spills are not known (pip install nvidia-cuda-nvcc)"
     except Error as error:
         assembly, problems["ptxas"] = None, str(error)
+    levels = levels_of(chosen, _LEVELS)
+    with_lines = _kernel.compile(program, target, schedule=schedule, kernel=kernel, line_info=True)
+    levels["ptx"] = _lines.annotated(with_lines.ptx, spec.mlir)
     limits = None
     if recorded["events"]:
         operations = operations_of_a_score(recorded)
@@ -124,4 +127,4 @@ def page(
                         waves(chosen, sizes, contents, chip))
     name = title or (chosen.name if spec.file.startswith("<") else spec.file)
     return render(name, chosen, chip, sizes, notes, maps, lines, shared_memory(chosen, recorded), recorded["agents"], assembly,
-                  limits, levels_of(chosen, _LEVELS), problems, VERSION)
+                  limits, levels, problems, VERSION)

@@ -16,7 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .._builder import MAX_SEQUENCE, RegionBuilder, Value
+from .._builder import MAX_SEQUENCE, Place, RegionBuilder, Value, place_of
 from .._mistakes import explained
 from ..errors import TraceError
 from ._decompositions import decomposition
@@ -37,20 +37,20 @@ _CONTROL = (
 EMITTERS: Dict[str, Emitter] = {}
 
 
-def user_place() -> Tuple[str, int]:
-    """The line that is being executed, of neither PyTorch nor Fovea."""
+def user_place() -> Place:
+    """What is being executed of neither PyTorch nor Fovea."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(_FOLDERS) and not name.startswith("<frozen"):
-            return name, frame.f_lineno
+            return place_of(frame)
         frame = frame.f_back  # type: ignore[assignment]
-    return "", 0
+    return Place("", 0)
 
 
-def fail(message: str, place: Optional[Tuple[str, int]] = None) -> NoReturn:
+def fail(message: str, place: Optional[Place] = None) -> NoReturn:
     """Raises a TraceError that names the user's line."""
-    filename, line = place or user_place()
+    filename, line = (place or user_place())[:2]
     raise TraceError(message, filename, line, linecache.getline(filename, line).strip())
 
 
@@ -233,11 +233,11 @@ class _Indexing(TorchFunctionMode):
         return torch.ops.aten.index.Tensor(viewed, places)
 
 
-def _where_defined(function: Any) -> Tuple[str, int]:
+def _where_defined(function: Any) -> Place:
     while hasattr(function, "func"):
         function = function.func
     code = getattr(getattr(function, "__func__", function), "__code__", None)
-    return (code.co_filename, code.co_firstlineno) if code else ("", 0)
+    return Place(code.co_filename, code.co_firstlineno, function=code.co_name) if code else Place("", 0)
 
 
 def _within_blocks(tracer: Tracer, coordinates: Sequence[Value], rows: int) -> List[Value]:
@@ -275,7 +275,7 @@ def trace(function: Callable, role: str, captures: Captures, rows: int = 0) -> R
         told = explained(error, "make it a tensor on query's device, torch.as_tensor(...)", "use those of torch")
         if told is None:
             raise
-        fail(told[0], told[1:])
+        fail(told[0], Place(*told[1:]))
     place = _where_defined(function)
     region.place = place if place[0] else None
     if not isinstance(result, (torch.Tensor, bool, int, float)):

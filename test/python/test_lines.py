@@ -1,0 +1,234 @@
+"""Lines of Python, and of MLIR, behind lines of PTX."""
+
+import inspect
+import re
+import subprocess
+import sys
+
+import numpy
+import package
+import pytest
+
+CAPTURES = {"slopes": ("f32", (None,))}
+
+
+def alibi(score, b, h, q_idx, kv_idx, slopes):
+    distance = kv_idx - q_idx
+    return score + slopes[h] * distance
+
+
+def relative(q_idx, kv_idx):
+    return abs(q_idx - kv_idx)
+
+
+def by_helper(score, b, h, q_idx, kv_idx):
+    capped = 20.0 * fovea_tanh(score / 20.0)
+    return capped - 0.5 * relative(q_idx, kv_idx)
+
+
+def causal(b, h, q_idx, kv_idx):
+    return q_idx >= kv_idx
+
+
+def described(fovea):
+    return fovea.attention(alibi, causal, head_dim=64, captures=CAPTURES)
+
+
+def fovea_tanh(value):
+    import fovea
+
+    return fovea.tanh(value)
+
+
+def line_of(function, text):
+    """The number of the function's line that has a text."""
+    lines, first = inspect.getsourcelines(function)
+    (number,) = [first + index for index, line in enumerate(lines) if text in line]
+    return number
+
+
+def instructions(kernel, file, line):
+    """Those that come from a line of a file."""
+    found = set()
+    for number, text in enumerate(kernel.ptx.splitlines(), 1):
+        source = kernel.source_of(number)
+        if source and (source.file, source.line) == (file, line):
+            found.update(re.findall(r"^\s*(?:@!?%?p\d*\s+)?([a-z][\w.:]+)", text))
+    return found
+
+
+def without_places(ptx):
+    return [line for line in ptx.splitlines()
+            if not re.match(r"\s*(\.loc|\.file|\$L__(tmp|func)|//|\.section\s+\.debug_macinfo)|\s*$", line)]
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_python(fovea, target):
+    kernel = fovea.compile(described(fovea), target=target, line_info=True)
+    biased = instructions(kernel, __file__, line_of(alibi, "return score"))
+    assert any(re.match(r"(fma|mul|add)\.", name) for name in biased), biased
+    assert any(name.startswith("ld.global") for name in biased)
+    assert any(name.startswith("setp.") for name in instructions(kernel, __file__, line_of(causal, "return")))
+    # The rest is from the line that asked for attention.
+    whole = instructions(kernel, __file__, line_of(described, "return"))
+    assert any(name.startswith(("mma", "wgmma")) for name in whole) and any(name.startswith("ex2") for name in whole)
+    # And nothing is from nowhere.
+    sources = [kernel.source_of(number) for number, text in enumerate(kernel.ptx.splitlines(), 1) if text.startswith("\t.loc")]
+    assert {source.file for source in sources if source} == {__file__}
+    assert sum(source is None for source in sources) < len(sources) / 4
+    source = next(source for source in sources if source and source.line == line_of(alibi, "return score"))
+    assert source.text == "return score + slopes[h] * distance"
+    assert str(source).startswith(f"{__file__}:{source.line}:{source.column}: return score")
+
+
+def test_functions_in_ir(fovea):
+    spec = fovea.attention(by_helper, head_dim=64)
+    kernel = fovea.compile(spec, target="sm_80", line_info=True)
+    for level in ("attn", "tile", "warp"):
+        text = kernel.ir(level)
+        for name, function, part in (("by_helper", by_helper, "return"), ("relative", relative, "return")):
+            place = re.escape(f'"{__file__}":{line_of(function, part)}:')
+            # By an alias, below the attn level.
+            assert re.search(rf'loc\(fused<"{name}">\[{place}\d+\]\)', text) or (
+                re.search(rf'loc\(fused<"{name}">\[#loc\d*\]\)', text) and re.search(place, text)), level
+    plain = fovea.compile(spec, target="sm_80")
+    assert not any("loc(" in plain.ir(level) for level in ("attn", "tile", "warp"))
+
+
+def test_columns(fovea):
+    if sys.version_info < (3, 11):
+        pytest.skip("Python has no columns")
+    spec = fovea.attention(alibi, head_dim=64, captures=CAPTURES)
+    (line,) = [line for line in spec.located.splitlines() if "arith.addf" in line]
+    column = "    return score + slopes[h] * distance".index("score") + 1
+    assert f":{line_of(alibi, 'return score')}:{column}])" in line
+
+
+def test_nothing_else_changes(fovea):
+    spec = described(fovea)
+    plain, lines = (fovea.compile(spec, target="sm_90a", line_info=choice) for choice in (False, True))
+    assert ".loc" not in plain.ptx and ".file" not in plain.ptx and ".loc" in lines.ptx
+    assert without_places(plain.ptx) == without_places(lines.ptx)
+    assert plain.metadata == lines.metadata
+    with pytest.raises(fovea.Error, match="compiled without line_info=True"):
+        plain.source_of(1)
+    count = len(lines.ptx.split("\n"))
+    for wrong in (0, count + 1):
+        with pytest.raises(ValueError, match=f"from 1 to {count}, found {wrong}"):
+            lines.source_of(wrong)
+    assert lines.source_of(1) is None and lines.source_of(count) is None
+
+
+def test_emulator_takes_it(fovea):
+    spec = fovea.attention(alibi, causal, dtype="f16", head_dim=16, captures=CAPTURES)
+    kernel = fovea.compile(spec, target="sm_80", line_info=True)
+    q, k, v = package.random_inputs()
+    slopes = numpy.full(q.shape[1], -0.25, numpy.float32)
+    expected, _ = fovea.reference(spec, q, k, v, slopes=slopes)
+    found, _ = kernel.interpret(q, k, v, slopes=slopes, level="ptx")
+    assert numpy.abs(found - expected).max() < 1e-2
+
+
+def test_ptxas_takes_it(fovea, tmp_path):
+    ptxas = fovea.find_ptxas()
+    if ptxas is None:
+        pytest.skip("needs ptxas")
+    spec = described(fovea)
+    for target in ("sm_80", "sm_90a"):
+        kernel = fovea.compile(spec, target=target, line_info=True)
+        assert kernel.cubin
+        source, cubin = tmp_path / "kernel.ptx", tmp_path / "kernel.cubin"
+        source.write_text(kernel.ptx)
+        subprocess.run([ptxas, "-lineinfo", f"-arch={target}", source, "-o", cubin], check=True)
+        assert __file__.encode() in cubin.read_bytes() or b"test_lines.py" in cubin.read_bytes()
+
+
+def test_mlir(fovea, source_root, tmp_path):
+    path = source_root / "examples" / "alibi.mlir"
+    kernel = fovea.compile(path, target="sm_80", line_info=True)
+    lines = path.read_text().splitlines()
+    number = 1 + next(index for index, line in enumerate(lines) if "%biased = arith.addf" in line)
+    assert {name.split(".")[0] for name in instructions(kernel, str(path), number)} & {"add", "fma"}
+    # Text has no file; its lines are the program's.
+    text = path.read_text()
+    kernel = fovea.compile(text, target="sm_80", line_info=True)
+    assert instructions(kernel, "<mlir>", number)
+    kernel.save(tmp_path / "kernel")
+    for one in (kernel, fovea.Kernel.load(tmp_path / "kernel")):
+        texts = {source.text for source in map(one.source_of, range(1, 1 + one.ptx.count("\n"))) if source}
+        assert "%biased = arith.addf %s, %bias : f32" in texts
+
+
+def test_where_there_is_no_file(fovea, run_python):
+    names = {}
+    exec("def score(s, b, h, q, k):\n    return s * 0.5 + q\n", names)
+    for function in (names["score"], lambda s, b, h, q, k: s * 0.5 + q, eval("lambda s, b, h, q, k: s * 0.5 + q")):
+        kernel = fovea.compile(fovea.attention(function, head_dim=64), target="sm_80", line_info=True)
+        file, first = function.__code__.co_filename, function.__code__.co_firstlineno
+        line = first + (file == "<string>" and function.__name__ == "score")
+        assert instructions(kernel, file, line), (file, line)
+        found = [source for source in map(kernel.source_of, range(1, 1 + kernel.ptx.count("\n"))) if source]
+        texts = {source.text for source in found if source.file == file and source.line == line}
+        if file == "<string>":
+            assert not any("arith" in text for text in texts)
+        else:
+            assert len(texts) == 1 and "lambda" in texts.pop()
+    # Of a program that comes from a pipe.
+    program = ("import fovea\nspec = fovea.attention(lambda s, b, h, q, k: s * 0.5 + q, head_dim=64)\n"
+               "kernel = fovea.compile(spec, target='sm_80', line_info=True)\n"
+               "print({(s.file, s.line) for s in map(kernel.source_of, range(1, 1 + kernel.ptx.count(chr(10)))) if s})\n")
+    result = run_python(f"exec(compile({program!r}, '<stdin>', 'exec'))")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "{('<stdin>', 2)}\n"
+
+
+def test_odd_names(fovea):
+    source = "def odd(s, b, h, q, k):\n    return s * 0.5 + q\n"
+    file = 'C:\\a "quoted" name\\\u00fc.py'
+    names = {}
+    exec(compile(source, file, "exec"), names)
+    kernel = fovea.compile(fovea.attention(names["odd"], head_dim=64), target="sm_80", line_info=True)
+    found = [source for source in map(kernel.source_of, range(1, 1 + kernel.ptx.count("\n"))) if source]
+    assert any(source.file == file and source.line == 2 for source in found), {source.file for source in found}
+
+
+def test_equal_programs_of_two_places(fovea):
+    one = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=16)
+    two = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=16)
+    assert one == two and one.located != two.located
+    assert fovea.compile(one, target="sm_80") is fovea.compile(two, target="sm_80")
+    first, second = (fovea.compile(spec, target="sm_80", line_info=True) for spec in (one, two))
+    assert first is not second and first.ptx != second.ptx
+    assert first is fovea.compile(one, target="sm_80", line_info=True)
+    from fovea import _kernel
+
+    _kernel._memory.clear()  # from disk now
+    assert fovea.compile(two, target="sm_80", line_info=True).ptx == second.ptx
+    assert fovea.compile(two, target="sm_80", line_info=True).ir("attn") == two.located
+    assert fovea.compile(one, target="sm_80").ir("attn") == one.mlir
+
+
+def test_gradients(fovea):
+    spec = fovea.attention(by_helper, causal, head_dim=64, gradient=("q", "k", "v"))
+    kernel = fovea.compile(spec, target="sm_80", line_info=True)
+    backward = kernel.backward
+    for function, part in ((by_helper, "capped ="), (relative, "return"), (causal, "return")):
+        assert instructions(backward, __file__, line_of(function, part)), part
+    files = {source.file for source in map(backward.source_of, range(1, 1 + backward.ptx.count("\n"))) if source}
+    assert files == {__file__}
+
+
+def test_explain(fovea):
+    import base64
+    import gzip
+    import json
+
+    from fovea import explain
+
+    spec = described(fovea)
+    page = explain.page(spec, 256, target="sm_80", heads=2)
+    levels = json.loads(page.partition('id="data">')[2].partition("</script>")[0].replace("<\\/", "</"))["levels"]
+    ptx = gzip.decompress(base64.b64decode(levels["ptx"])).decode()
+    number = line_of(alibi, "return score")
+    assert f"\t// test_lines.py:{number}: return score + slopes[h] * distance" in ptx.splitlines()
+    assert "\t.loc" not in ptx and "loc(" not in gzip.decompress(base64.b64decode(levels["tile"])).decode()

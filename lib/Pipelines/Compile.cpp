@@ -8,6 +8,8 @@
 
 #include "fovea/Target/Compile.h"
 
+#include "CarriedNames.h"
+
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Target/Metadata.h"
 #include "fovea/Target/PTX.h"
@@ -143,6 +145,8 @@ fovea::compileToPTX(ModuleOp module, const CompileOptions &options) {
 
 std::string fovea::printModule(ModuleOp module, const CompileOptions &options) {
   OpPrintingFlags flags;
+  flags.printNameLocAsPrefix();
+  nameCarriedValues(module);
   if (options.sourceLines)
     flags.enableDebugInfo();
   std::string text;

@@ -269,8 +269,8 @@ class Kernel:
         serves several lines at once. Raises Error if the kernel was compiled without
         ``line_info``, ValueError for a line that is not there.
 
-        >>> print(kernel.source_of(1044))  # doctest: +SKIP
-        alibi.py:4:20: return score + slopes[h] * (kv_idx - q_idx)
+        >>> print(kernel.source_of(2364))  # doctest: +SKIP
+        alibi.py:4:12: return score + slopes[h] * (kv_idx - q_idx)
         """
         if not self._has_lines:
             raise Error(f"kernel '{self.name}' was compiled without line_info=True")

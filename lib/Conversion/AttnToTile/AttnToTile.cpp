@@ -13,6 +13,7 @@
 #include "SequenceOrder.h"
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
+#include "fovea/Support/ValueNames.h"
 #include "fovea/Support/Warps.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -260,6 +261,9 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
                                        builder.getFunctionType(types, {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
+  for (auto [argument, value] :
+       llvm::zip_equal(arguments, kernel.getArguments()))
+    named(argument.name, value);
   builder.setInsertionPointToStart(&kernel.getBody().front());
 
   KernelBuilder kb{builder,         kernel,         op,

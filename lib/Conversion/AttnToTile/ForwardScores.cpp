@@ -11,6 +11,8 @@
 #include "ForwardEmitter.h"
 #include "UniformExtracts.h"
 
+#include "fovea/Support/ValueNames.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,7 +24,8 @@ using namespace fovea;
 Value ForwardEmitter::hide(Value keep, Value score) {
   Value hidden =
       kb.splat(rows, columns, -std::numeric_limits<double>::infinity());
-  return arith::SelectOp::create(kb.builder, loc, keep, score, hidden);
+  return arith::SelectOp::create(kb.builder, getNamedLoc(loc, "masked"), keep,
+                                 score, hidden);
 }
 
 /// Hides keys past the last one.
@@ -172,7 +175,8 @@ FailureOr<double> ForwardEmitter::emitScores(Region &scores) {
   Value keyTile = kb.loadHead(k, memoryBatch, keyHead, toMemory(firstKey, key),
                               0, columns, headDim, /*limit=*/Value(), "k");
   Value products = tile::DotOp::create(
-      b, loc, queryTile, keyTile, kb.splat(rows, columns, 0.0),
+      b, getNamedLoc(loc, "s"), queryTile, keyTile,
+      kb.splat(rows, columns, 0.0),
       /*transposeA=*/false, /*transposeB=*/true, b.getStringAttr("s"));
   double scale = 1.0;
   FailureOr<Value> score = emitScore(invariant, key, products, scale);

@@ -9,6 +9,8 @@
 #include "ForwardEmitter.h"
 #include "ScoreBoxes.h"
 
+#include "fovea/Support/ValueNames.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -168,7 +170,8 @@ void ForwardEmitter::emitCoordinates() {
     emitPackedSequence();
   else
     emitBatchEntry(kb.size(q, 1), queries);
-  keyHead = arith::DivUIOp::create(b, loc, work.head, group);
+  keyHead =
+      arith::DivUIOp::create(b, getNamedLoc(loc, "kv_head"), work.head, group);
   firstRow = toMemory(firstQuery, work.row);
 }
 

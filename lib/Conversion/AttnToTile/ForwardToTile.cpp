@@ -10,6 +10,8 @@
 #include "ForwardEmitter.h"
 #include "KernelLowering.h"
 
+#include "fovea/Support/ValueNames.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -31,7 +33,8 @@ void ForwardEmitter::emitResults(tile::SoftmaxSumOp sum) {
   Type outElement = op.getOutputType().getElementType();
   if (!outElement.isF32())
     output = arith::TruncFOp::create(
-        b, loc, kb.tileType(rows, valueHeadDim, outElement), output);
+        b, getNamedLoc(loc, "out"), kb.tileType(rows, valueHeadDim, outElement),
+        output);
   output = tile::makeStaged(b, loc, plan, "y", output);
   SmallVector<Value> at = getRowPlace();
   auto store = [&](StringRef name, Value value, Value target, ValueRange at,
@@ -134,7 +137,8 @@ FailureOr<plan::KernelAttr> ForwardEmitter::emit() {
   if (failed(emitBlocks()))
     return failure();
   queryTile = tile::LoadOp::create(
-      b, loc, kb.tileType(rows, headDim, element), q, getRowPlace(),
+      b, getNamedLoc(loc, "q"), kb.tileType(rows, headDim, element), q,
+      getRowPlace(),
       /*limit=*/Value(), b.getDenseI64ArrayAttr({getRowDim(), 3}), getFold(),
       /*fragments=*/UnitAttr(), b.getStringAttr("q"));
   FailureOr<tile::SoftmaxSumOp> sum = emitSum();

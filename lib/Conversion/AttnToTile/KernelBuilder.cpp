@@ -8,6 +8,8 @@
 
 #include "KernelBuilder.h"
 
+#include "fovea/Support/ValueNames.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -67,10 +69,13 @@ Value KernelBuilder::loadHead(Value memref, Value batch, Value head, Value row,
     indices.push_back(constant(column));
     dims[1] = 3;
   }
-  return tile::LoadOp::create(
-      builder, getLoc(), tileType(rows, columns, type.getElementType()), memref,
-      indices, limit, dims,
-      name.empty() ? StringAttr() : builder.getStringAttr(name));
+  RankedTensorType tile = tileType(rows, columns, type.getElementType());
+  if (name.empty())
+    return tile::LoadOp::create(builder, getLoc(), tile, memref, indices, limit,
+                                dims);
+  return tile::LoadOp::create(builder, getNamedLoc(getLoc(), name), tile,
+                              memref, indices, limit, dims,
+                              builder.getStringAttr(name));
 }
 
 std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,
@@ -117,7 +122,10 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
         builder, loc, count,
         arith::MulIOp::create(builder, loc, allHeads, lateTiles));
   }
+  named("tiles", tiles);
+  named("items", count);
   workLoop = tile::ForeachWorkOp::create(builder, loc, count, order.schedule);
+  named("item", workLoop.getItem());
   builder.setInsertionPointToStart(workLoop.getBody());
 
   auto divide = [&](Value value, Value by) -> Value {
@@ -172,6 +180,9 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
     work.head = remainder(headOfAll, heads);
     work.batch = divide(headOfAll, heads);
   }
+  named("row", work.row);
+  named("head", work.head);
+  named("batch", work.batch);
   return work;
 }
 

@@ -8,6 +8,8 @@
 
 #include "TensorMemory.h"
 
+#include "fovea/Support/ValueNames.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -81,7 +83,10 @@ FailureOr<Value> TensorMemoryDots::allocate(tile::DotOp dot) {
            << columns << " columns of tensor memory, a CTA has "
            << warp::kTmemColumns;
   OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  Value acc = warp::TmemAllocOp::create(b, dot.getLoc(), type, first);
+  Location loc = dot.getLoc();
+  if (StringAttr name = dot.getNameAttr())
+    loc = getNamedLoc(loc, name.getValue() + "_tmem");
+  Value acc = warp::TmemAllocOp::create(b, loc, type, first);
   if (dot.getNameAttr())
     accumulators[dot.getNameAttr()] = acc;
   return acc;

@@ -9,6 +9,7 @@
 #include "TensorMemory.h"
 
 #include "fovea/Conversion/Passes.h"
+#include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -108,7 +109,8 @@ Value TileToWarpPass::makeBuffer(Location loc, RankedTensorType tile,
                               MemRefLayoutAttrInterface(), space);
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
   ++numBuffers;
-  return warp::AllocOp::create(b, loc, type, IntegerAttr());
+  return warp::AllocOp::create(b, addToName(loc, "_buffer"), type,
+                               IntegerAttr());
 }
 
 Value TileToWarpPass::getBuffer(tile::StreamOp stream, int64_t ctas) {

@@ -9,6 +9,7 @@
 #include "TileBuilder.h"
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
+#include "fovea/Support/ValueNames.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -87,7 +88,8 @@ struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
       inverse = makeStaged(b, b.getLoc(), plan, kScaleName, known);
       empty = b.isEqual(inverse, 0.0);
     }
-    Value scaled = b.multiply(op.getAcc(), b.widen(inverse, accType));
+    Value scaled =
+        named("normalized", b.multiply(op.getAcc(), b.widen(inverse, accType)));
     auto cleared = IfAnyOp::create(b, empty, scaled);
     {
       OpBuilder::InsertionGuard insertion(b);
@@ -99,7 +101,7 @@ struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
     }
     Value output = cleared.getResult(0);
     Value sum = b.multiplyAdd(b.log2(l), b.splat(rowType, kLn2), m);
-    Value lse = b.select(hasNone, b.minusInfinity(rowType), sum);
+    Value lse = named("lse", b.select(hasNone, b.minusInfinity(rowType), sum));
     rewriter.replaceOp(op, {output, lse});
     return success();
   }

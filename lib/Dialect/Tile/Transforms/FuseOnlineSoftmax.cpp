@@ -18,6 +18,7 @@
 #include "TileBuilder.h"
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
+#include "fovea/Support/ValueNames.h"
 #include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -95,8 +96,9 @@ private:
   using StepBody = function_ref<SmallVector<Value>(Step, ValueRange)>;
 
   /// A loop over the blocks; `body` gets a step and the carried values and
-  /// returns the next ones.
-  ResultRange forEachBlock(ArrayRef<Value> inits, StepBody body);
+  /// returns the next ones, which are called `names`.
+  ResultRange forEachBlock(ArrayRef<StringRef> names, ArrayRef<Value> inits,
+                           StepBody body);
 
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
@@ -112,7 +114,8 @@ private:
     return inlineAll(region, arguments).front();
   }
   Value scoresOf(Step step) {
-    return inlineRegion(op.getScores(), {step.j, step.partial});
+    return named("scores",
+                 inlineRegion(op.getScores(), {step.j, step.partial}));
   }
   Value maximumOf(Value scores) {
     return b.multiply(b.reduceColumns(ReduceKind::Max, scores, 1), scale);
@@ -229,7 +232,15 @@ private:
 
 } // namespace
 
-ResultRange LoopWriter::forEachBlock(ArrayRef<Value> inits, StepBody body) {
+/// Names what a loop carries; ops with several results have one name for all.
+static void nameCarried(ArrayRef<StringRef> names, ValueRange values) {
+  for (auto [name, value] : llvm::zip_equal(names, values))
+    if (!value.getDefiningOp() || value.getDefiningOp()->getNumResults() == 1)
+      named(name, value);
+}
+
+ResultRange LoopWriter::forEachBlock(ArrayRef<StringRef> names,
+                                     ArrayRef<Value> inits, StepBody body) {
   auto loop = ForBlocksOp::create(
       b, ValueRange(inits).getTypes(), op.getLower(), op.getUpper(),
       op.getFullLower(), op.getFullUpper(), op.getCount(), op.getMasked(),
@@ -242,8 +253,13 @@ ResultRange LoopWriter::forEachBlock(ArrayRef<Value> inits, StepBody body) {
   OpBuilder::InsertionGuard guard(b);
   Block *block = b.createBlock(&loop.getBody(), {}, types,
                                SmallVector<Location>(types.size(), b.getLoc()));
-  YieldOp::create(b, body({block->getArgument(0), block->getArgument(1)},
-                          block->getArguments().drop_front(2)));
+  Step step = {named("key", block->getArgument(0)),
+               named("is_partial", block->getArgument(1))};
+  ValueRange carried = block->getArguments().drop_front(2);
+  nameCarried(names, carried);
+  SmallVector<Value> next = body(step, carried);
+  nameCarried(names, next);
+  YieldOp::create(b, next);
   return loop.getResults();
 }
 
@@ -259,7 +275,8 @@ SmallVector<Value> LoopWriter::inlineAll(Region &region, ValueRange arguments) {
 
 Value LoopWriter::weightsOf(Value scores, Value guarded) {
   Value offset = b.widen(b.negate(guarded), scoresType);
-  return b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale), offset));
+  return named("weights", b.exp2(b.multiplyAdd(
+                              scores, b.splat(scoresType, scale), offset)));
 }
 
 Value LoopWriter::roundWeights(Value weights) {
@@ -275,7 +292,7 @@ Value LoopWriter::roundWeights(Value weights) {
 Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
   if (!op.getWeights().empty())
     weights = inlineRegion(op.getWeights(), {j, weights});
-  weights = staged("p", roundWeights(weights));
+  weights = staged("p", named("p", roundWeights(weights)));
   Value values = inlineRegion(op.getValues(), {j});
   return DotOp::create(b, weights, values, acc,
                        /*transposeA=*/false, /*transposeB=*/false,
@@ -283,19 +300,20 @@ Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
 }
 
 State LoopWriter::threePass() {
-  Value reference = forEachBlock(
-      {b.minusInfinity(rowType)}, [&](Step step, ValueRange carried) {
-        return SmallVector<Value>{
-            b.maximum(carried[0], maximumOf(scoresOf(step)))};
-      })[0];
+  Value reference = forEachBlock({"row_max"}, {b.minusInfinity(rowType)},
+                                 [&](Step step, ValueRange carried) {
+                                   return SmallVector<Value>{b.maximum(
+                                       carried[0], maximumOf(scoresOf(step)))};
+                                 })[0];
   Value guarded = b.guard(reference);
   Value sums = forEachBlock(
-      {b.splat(sumsType, 0.0)}, [&](Step step, ValueRange carried) {
+      {"row_sums"}, {b.splat(sumsType, 0.0)},
+      [&](Step step, ValueRange carried) {
         Value weights = weightsOf(scoresOf(step), guarded);
         return SmallVector<Value>{b.add(carried[0], partialSumsOf(weights))};
       })[0];
-  Value acc =
-      forEachBlock({b.splat(accType, 0.0)}, [&](Step step, ValueRange carried) {
+  Value acc = forEachBlock(
+      {"acc"}, {b.splat(accType, 0.0)}, [&](Step step, ValueRange carried) {
         Value weights = weightsOf(scoresOf(step), guarded);
         return SmallVector<Value>{accumulate(step.j, weights, carried[0])};
       })[0];
@@ -304,6 +322,7 @@ State LoopWriter::threePass() {
 
 State LoopWriter::normalized() {
   ResultRange results = forEachBlock(
+      {"row_max", "row_sum", "acc"},
       {b.minusInfinity(rowType), b.splat(rowType, 0.0), b.splat(accType, 0.0)},
       [&](Step step, ValueRange carried) {
         Value m = carried[0], l = carried[1], acc = carried[2];
@@ -345,19 +364,20 @@ Value LoopWriter::scaleChangedRows(Value tile, Value factors) {
   auto rescale = IfAnyOp::create(b, changes, ValueRange{tile});
   OpBuilder::InsertionGuard insertion(b);
   Block *body =
-      b.createBlock(&rescale.getBody(), {}, {tile.getType()}, {b.getLoc()});
+      b.createBlock(&rescale.getBody(), {}, {tile.getType()}, {tile.getLoc()});
   YieldOp::create(b, scaleRows(body->getArgument(0), factors));
   return rescale.getResult(0);
 }
 
 State LoopWriter::deferred(std::optional<double> tau) {
   ResultRange results = forEachBlock(
+      {"row_max", "row_sums", "acc"},
       {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
       [&](Step step, ValueRange carried) {
         Value m = carried[0], sums = carried[1], acc = carried[2];
         Value scores = scoresOf(step);
         Move move = followMaximum(m, scores, tau);
-        Value factor = factorOf(m, move);
+        Value factor = named("factor", factorOf(m, move));
         // Who rescales the output can do so while weights are computed.
         Value sent = staged(kFactorName, factor);
         Value weights = weightsOf(scores, move.guarded);
@@ -381,6 +401,7 @@ State LoopWriter::conditional(double tau) {
   if (isStaged(kFactorName))
     return deferred(tau);
   ResultRange results = forEachBlock(
+      {"row_max", "row_sums", "acc"},
       {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
       [&](Step step, ValueRange carried) {
         Value m = carried[0], sums = carried[1], acc = carried[2];
@@ -393,7 +414,7 @@ State LoopWriter::conditional(double tau) {
           Block *body =
               b.createBlock(&rescale.getBody(), {}, {sumsType, accType},
                             {b.getLoc(), b.getLoc()});
-          Value factor = factorOf(m, move);
+          Value factor = named("factor", factorOf(m, move));
           Value scaledSums = scaleRows(body->getArgument(0), factor);
           Value scaledAcc = scaleRows(body->getArgument(1), factor);
           YieldOp::create(b, ValueRange{scaledSums, scaledAcc});
@@ -470,8 +491,13 @@ LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
   SmallVector<Type> types(move.getResultTypes());
   Block *body = b.createBlock(&move.getBody(), {}, types,
                               SmallVector<Location>(types.size(), b.getLoc()));
+  SmallVector<StringRef> names = {"reference", "exponent", "threshold"};
+  if (sums)
+    names.push_back("row_sums");
+  names.append({"factor", "moved"});
+  nameCarried(names, body->getArguments());
   Value m = body->getArgument(0), threshold = body->getArgument(2);
-  Value maximum = b.reduceColumns(ReduceKind::Max, scores, 1);
+  Value maximum = named("row_max", b.reduceColumns(ReduceKind::Max, scores, 1));
   // Only rows that asked may move, even if `maximum` is kept in a wider type
   // than the one whose bits were compared. NaN stays out of the reference: it
   // makes weights and sums NaN by itself.
@@ -488,6 +514,7 @@ LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
   if (sums)
     results.push_back(scaleRows(body->getArgument(3), factor));
   results.append({factor, moved});
+  nameCarried(names, results);
   YieldOp::create(b, results);
   ResultRange now = move.getResults();
   return {{now[0], now[1], now[2]},
@@ -503,6 +530,7 @@ State LoopWriter::lazy(double tau) {
   LazyReference none = {b.minusInfinity(rowType), b.splat(rowType, 0.0),
                         b.splat(bitsType, std::numeric_limits<int32_t>::min())};
   ResultRange results = forEachBlock(
+      {"reference", "exponent", "threshold", "row_sums", "acc"},
       {none.m, none.exponent, none.threshold, b.splat(sumsType, 0.0),
        b.splat(accType, 0.0)},
       [&](Step step, ValueRange carried) {
@@ -514,8 +542,9 @@ State LoopWriter::lazy(double tau) {
                                       isShown(step), tau);
         const LazyReference &now = move.reference;
         Value weights =
-            b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale),
-                                 b.widen(now.exponent, scoresType)));
+            named("weights",
+                  b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale),
+                                       b.widen(now.exponent, scoresType))));
         if (!sumByDot)
           sums = addToSums(move.sums, weights);
         SmallVector<Value> state = {carried[4]};
@@ -608,6 +637,7 @@ State LoopWriter::fixed(double reference) {
                     b.splat(rowType, reference), m);
   };
   ResultRange results = forEachBlock(
+      {"row_max", "row_sums", "acc"},
       {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
       [&](Step step, ValueRange carried) {
         Value scores = scoresOf(step);

@@ -8,6 +8,8 @@
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
 
+#include "fovea/Support/ValueNames.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -74,6 +76,9 @@ scf::ForOp BlockLoop::startLoop(Value lower, Value upper, Value step,
   // There is a terminator where nothing is carried.
   if (!loop.getBody()->empty())
     rewriter.eraseOp(&loop.getBody()->back());
+  for (auto [to, from] : llvm::zip(loop.getRegionIterArgs(),
+                                   op.getBody().getArguments().drop_front(2)))
+    to.setLoc(from.getLoc());
   b.setInsertionPointToStart(loop.getBody());
   return loop;
 }
@@ -84,6 +89,8 @@ void BlockLoop::fill(scf::ForOp loop, Step step, ValueRange more) {
   SmallVector<Value> arguments = {step.j, step.partial};
   llvm::append_range(arguments,
                      loop.getRegionIterArgs().take_front(op.getNumResults()));
+  for (auto [to, from] : llvm::zip(arguments, body.getArguments()))
+    to.setLoc(from.getLoc());
   rewriter.inlineBlockBefore(&body, loop.getBody(), loop.getBody()->end(),
                              arguments);
   SmallVector<Value> results(yield->getOperands());

@@ -9,6 +9,7 @@
 #include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -91,11 +92,13 @@ FailureOr<Stream> InsertAsyncCopiesPass::makeStream(warp::CopyOp copy,
   }
   OpBuilder b(alloc);
   MemRefType type = alloc.getBuffer().getType();
-  stream.buffer = warp::AllocOp::create(
-      b, alloc.getLoc(), getStagedType(type, stages), IntegerAttr());
-  stream.pipeline = warp::PipelineOp::create(
-      b, alloc.getLoc(), warp::PipelineType::get(&getContext(), stages),
-      IntegerAttr(), copy.getNameAttr());
+  stream.buffer =
+      warp::AllocOp::create(b, addToName(alloc.getLoc(), "_buffer"),
+                            getStagedType(type, stages), IntegerAttr());
+  stream.pipeline =
+      warp::PipelineOp::create(b, addToName(copy.getLoc(), "_pipeline"),
+                               warp::PipelineType::get(&getContext(), stages),
+                               IntegerAttr(), copy.getNameAttr());
   ++numPipelines;
   return stream;
 }

@@ -9,6 +9,7 @@
 #include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Support/ValueNames.h"
 #include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -120,7 +121,10 @@ void InsertOutputCopiesPass::useOwnBuffer(ArrayRef<tile::StoreOp> stores,
     Value &buffer = buffers[type];
     if (!buffer) {
       OpBuilder b = OpBuilder::atBlockBegin(&body);
-      buffer = AllocOp::create(b, store.getLoc(), type, IntegerAttr());
+      Location loc = store.getLoc();
+      if (StringAttr name = store.getNameAttr())
+        loc = getNamedLoc(loc, name.getValue() + "_buffer");
+      buffer = AllocOp::create(b, loc, type, IntegerAttr());
     }
     OpBuilder b(store);
     CopyOutWaitOp::create(b, store.getLoc(), buffer, /*written=*/false);

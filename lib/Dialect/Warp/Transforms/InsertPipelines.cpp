@@ -10,6 +10,7 @@
 #include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
@@ -164,7 +165,7 @@ Value InsertPipelinesPass::makePipeline(const Fill &fill, Operation *place,
   OpBuilder b(place);
   ++numPipelines;
   return warp::PipelineOp::create(
-      b, fill.ops.front()->getLoc(),
+      b, addToName(fill.ops.front()->getLoc(), "_pipeline"),
       warp::PipelineType::get(&getContext(), stages), IntegerAttr(), fill.name);
 }
 
@@ -226,8 +227,8 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
   auto makeBuffer = [&](AllocOp of) -> Value {
     b.setInsertionPoint(place);
     return warp::AllocOp::create(
-        b, of.getLoc(), getStagedType(of.getBuffer().getType(), stages),
-        IntegerAttr());
+        b, addToName(of.getLoc(), "_buffer"),
+        getStagedType(of.getBuffer().getType(), stages), IntegerAttr());
   };
   Value buffer = alloc ? makeBuffer(alloc) : Value();
   auto buffersOfOthers = llvm::map_to_vector(

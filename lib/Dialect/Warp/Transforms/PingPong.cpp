@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Support/ValueNames.h"
 #include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -75,8 +76,9 @@ void PingPongPass::runOnKernel() {
   if (bursts.empty())
     return leaveOut("no dots are issued one behind the other");
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
-  Value turns = TurnsOp::create(b, getOperation().getLoc(),
-                                TurnsType::get(&getContext(), groups));
+  Value turns =
+      TurnsOp::create(b, getNamedLoc(getOperation().getLoc(), "turns"),
+                      TurnsType::get(&getContext(), groups));
   for (Burst burst : bursts) {
     b.setInsertionPoint(burst.first);
     BeginTurnOp::create(b, burst.first.getLoc(), turns);

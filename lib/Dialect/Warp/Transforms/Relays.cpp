@@ -8,6 +8,8 @@
 
 #include "Relays.h"
 
+#include "fovea/Support/ValueNames.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -96,7 +98,7 @@ void Relays::insertIn(Block &block) {
         // What came with an earlier stage.
         if (!costly.contains(value.getDefiningOp()) || !canSend(acquire, value))
           continue;
-        auto relay = UnrealizedConversionCastOp::create(b, op.getLoc(),
+        auto relay = UnrealizedConversionCastOp::create(b, value.getLoc(),
                                                         value.getType(), value);
         value.replaceUsesWithIf(relay.getResult(0), [&](OpOperand &use) {
           Operation *user = block.findAncestorOpInBlock(*use.getOwner());
@@ -195,7 +197,10 @@ SmallVector<Value> Relays::makeMailboxes(OpBuilder &b, Location loc) {
       continue;
     auto type =
         MailboxType::get(b.getContext(), pipeline.getType().getStages());
-    mailbox = MailboxOp::create(b, loc, type, IntegerAttr());
+    StringRef name = getName(op->getOperand(0));
+    Location at =
+        getNamedLoc(loc, name.empty() ? "mailbox" : name + "_mailbox");
+    mailbox = MailboxOp::create(b, at, type, IntegerAttr());
     made.push_back(mailbox);
   }
   return made;

@@ -8,6 +8,8 @@
 
 #include "Ring.h"
 
+#include "fovea/Support/ValueNames.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -25,16 +27,19 @@ warp::RingState warp::advance(OpBuilder &b, Location loc, RingState state,
     return state;
   if (stages == 1)
     return {state.stage,
-            arith::XOrIOp::create(b, loc, state.phase, makeI32(b, loc, 1))};
+            arith::XOrIOp::create(b, getNamedLoc(loc, "phase"), state.phase,
+                                  makeI32(b, loc, 1))};
   Value ahead =
       arith::AddIOp::create(b, loc, state.stage, makeI32(b, loc, steps));
   Value size = makeI32(b, loc, stages);
   Value wraps =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, ahead, size);
   Value wrapped = arith::SubIOp::create(b, loc, ahead, size);
-  Value stage = arith::SelectOp::create(b, loc, wraps, wrapped, ahead);
+  Value stage = arith::SelectOp::create(b, getNamedLoc(loc, "stage"), wraps,
+                                        wrapped, ahead);
   Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
-  Value phase = arith::XOrIOp::create(b, loc, state.phase, flip);
+  Value phase =
+      arith::XOrIOp::create(b, getNamedLoc(loc, "phase"), state.phase, flip);
   return {stage, phase};
 }
 

@@ -11,6 +11,7 @@
 #include "RoleAssignment.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -66,7 +67,8 @@ static void produceWork(OpBuilder &b, NextWorkOp next,
   RingState at = channel.getPosition(b, loc, mapping.lookup(next.getCount()));
   Value pipeline = mapping.lookup(channel.pipeline);
   ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
-  Value work = FetchWorkOp::create(b, loc, b.getIndexType());
+  Value work =
+      FetchWorkOp::create(b, getNamedLoc(loc, "work"), b.getIndexType());
   SendOp::create(b, loc, work, mapping.lookup(channel.mailbox), at.stage);
   ProducerCommitOp::create(b, loc, pipeline, at.stage, at.phase);
   mapping.map(next.getWork(), work);
@@ -78,7 +80,7 @@ static void consumeWork(OpBuilder &b, NextWorkOp next,
   RingState at = channel.getPosition(b, loc, mapping.lookup(next.getCount()));
   Value pipeline = mapping.lookup(channel.pipeline);
   ConsumerWaitOp::create(b, loc, pipeline, at.stage, at.phase);
-  Value work = ReceiveOp::create(b, loc, b.getIndexType(),
+  Value work = ReceiveOp::create(b, getNamedLoc(loc, "work"), b.getIndexType(),
                                  mapping.lookup(channel.mailbox), at.stage);
   ConsumerReleaseOp::create(b, loc, pipeline, at.stage, at.phase);
   mapping.map(next.getWork(), work);
@@ -181,9 +183,11 @@ LogicalResult SpecializePass::specialize(launch::AbiOp abi,
     captures.insert(slice.getCaptures().begin(), slice.getCaptures().end());
   if (!nexts.empty()) {
     channel.mailbox = MailboxOp::create(
-        b, loc, MailboxType::get(&getContext(), kWorkSlots), IntegerAttr());
+        b, getNamedLoc(loc, "work_mailbox"),
+        MailboxType::get(&getContext(), kWorkSlots), IntegerAttr());
     channel.pipeline =
-        PipelineOp::create(b, loc, PipelineType::get(&getContext(), kWorkSlots),
+        PipelineOp::create(b, getNamedLoc(loc, "work_pipeline"),
+                           PipelineType::get(&getContext(), kWorkSlots),
                            IntegerAttr(), StringAttr());
     captures.insert(channel.mailbox);
     captures.insert(channel.pipeline);

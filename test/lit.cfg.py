@@ -32,6 +32,8 @@ config.substitutions.append(("%cc", config.c_compiler))
 config.substitutions.append(("%plugin", os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)))
 config.substitutions.append(("%fovea_lib", os.path.join(config.fovea_lib_dir, "libFovea.so")))
 config.substitutions.append(("%runtime_lib", os.path.join(config.fovea_lib_dir, "libFoveaRuntime.so")))
+config.substitutions.append(("%managed_lib", os.path.join(config.fovea_lib_dir, "libFoveaManagedMemory.so")))
+config.substitutions.append(("%mlir_libs", config.llvm_libs_dir))
 config.substitutions.append(("%ptx_driver", os.path.join(config.fovea_lib_dir, "libFoveaPTXDriver.so")))
 # LD_LIBRARY_PATH with a stand-in for the CUDA driver.
 config.substitutions.append(("%fake_driver", os.path.join(config.fovea_obj_root, "test", "Runtime", "fake-driver")))
@@ -40,6 +42,7 @@ fovea_tools = [
     "fovea-c-test",
     "fovea-compile",
     "fovea-embed",
+    "fovea-embedded-test",
     "fovea-guard-test",
     "fovea-launch",
     "fovea-lsp-server",
@@ -66,9 +69,12 @@ llvm_config.add_tool_substitutions(
     [ToolSubst(tool, unresolved="fatal") for tool in present], [config.fovea_tools_dir]
 )
 llvm_config.add_tool_substitutions(
-    ["FileCheck", "count", "llvm-nm", "mlir-opt", "mlir-translate", "not", "split-file"],
+    ["FileCheck", "count", "llvm-nm", "mlir-opt", "mlir-runner", "mlir-translate", "not", "split-file"],
     [config.llvm_tools_dir],
 )
+# Runs a host's code; the libraries are what that calls to print.
+if os.path.exists(os.path.join(config.llvm_tools_dir, "mlir-runner")):
+    config.available_features.add("mlir-runner")
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 
 if os.path.exists(os.path.join(config.fovea_lib_dir, "FoveaPlugin" + config.plugin_suffix)):

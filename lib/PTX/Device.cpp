@@ -24,6 +24,7 @@ using llvm::Twine;
 // nobody's.
 static constexpr uint64_t kBase = uint64_t(0x10) << 32;
 static constexpr uint64_t kGap = 1 << 16;
+static constexpr uint64_t kManagedAlignment = 4096;
 static constexpr uint64_t kMostBytes = uint64_t(1) << 40;
 
 Device::Device() : next(kBase) {}
@@ -31,21 +32,33 @@ Device::~Device() = default;
 
 llvm::Expected<uint64_t> Device::allocateLocked(uint64_t size,
                                                 uint64_t alignment,
-                                                llvm::StringRef name) {
+                                                llvm::StringRef name,
+                                                bool managed) {
   if (!llvm::isPowerOf2_64(alignment) || alignment > kGap)
     return makeError("memory", "an alignment must be a power of two up to " +
                                    Twine(kGap) + ", found " + Twine(alignment));
   if (size > kMostBytes)
     return makeError("memory", Twine(size) + " bytes are too many");
   auto allocation = std::make_unique<Allocation>();
-  allocation->bytes.reset(new (std::nothrow) uint8_t[size ? size : 1]());
+  uint64_t padded =
+      llvm::alignTo(std::max<uint64_t>(size, 1), kManagedAlignment);
+  allocation->bytes.reset(static_cast<uint8_t *>(
+      managed ? std::aligned_alloc(kManagedAlignment, padded)
+              : std::calloc(std::max<uint64_t>(size, 1), 1)));
   allocation->written.reset(new (std::nothrow) uint8_t[size ? size : 1]());
   if (!allocation->bytes || !allocation->written)
     return makeError("memory",
                      "there is no memory for " + Twine(size) + " bytes");
-  // An odd multiple of the alignment: what needs more finds out.
-  uint64_t address = llvm::alignTo(next, 2 * alignment) + alignment;
-  next = llvm::alignTo(address + size + kGap, kGap);
+  uint64_t address;
+  if (managed) {
+    address = reinterpret_cast<uintptr_t>(allocation->bytes.get());
+    memset(allocation->bytes.get(), 0, padded);
+    memset(allocation->written.get(), 1, size);
+  } else {
+    // An odd multiple of the alignment: what needs more finds out.
+    address = llvm::alignTo(next, 2 * alignment) + alignment;
+    next = llvm::alignTo(address + size + kGap, kGap);
+  }
   allocation->address = address;
   allocation->size = size;
   allocation->name = name.str();
@@ -57,6 +70,11 @@ llvm::Expected<uint64_t> Device::allocate(uint64_t size, uint64_t alignment,
                                           llvm::StringRef name) {
   std::lock_guard<std::mutex> lock(mutex);
   return allocateLocked(size, alignment, name);
+}
+
+llvm::Expected<uint64_t> Device::allocateManaged(uint64_t size) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return allocateLocked(size, kManagedAlignment, "", /*managed=*/true);
 }
 
 llvm::Error Device::free(uint64_t address) {

@@ -10,6 +10,7 @@
 
 #include "fovea/Conversion/Passes.h"
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
+#include "fovea/Dialect/Launch/Transforms/Passes.h"
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
@@ -17,6 +18,8 @@
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -44,7 +47,9 @@ LogicalResult fovea::prepareForExecution(func::FuncOp function) {
 void fovea::buildToTilePipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   // What a host's function computes around attention stays the host's.
-  pm.addPass(attn::createAttnOutline());
+  attn::AttnOutlineOptions outline;
+  outline.publicFunctions = options.launchCalls;
+  pm.addPass(attn::createAttnOutline(outline));
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(attn::createAttnAnalyzeMask());
   pm.addNestedPass<func::FuncOp>(attn::createAttnDifferentiate());
@@ -55,6 +60,7 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   attnToTile.scheduleTable = options.scheduleTable;
   attnToTile.explainSchedule = options.explainSchedule;
   attnToTile.accurateTanh = options.accurateTanh;
+  attnToTile.launchCalls = options.launchCalls;
   pm.addPass(createAttnToTile(attnToTile));
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernel.addPass(createCanonicalizerPass());
@@ -133,6 +139,21 @@ void fovea::buildToNVVMPipeline(OpPassManager &pm,
   pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(scopes));
 }
 
+void fovea::buildToHostPipeline(OpPassManager &pm, const HostOptions &options) {
+  buildToNVVMPipeline(pm, options);
+  pm.addPass(launch::createLaunchSerializeKernels());
+  if (!options.bufferize)
+    return;
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  bufferization::buildBufferDeallocationPipeline(pm);
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createLaunchToLLVM());
+}
+
 void fovea::registerPipelines() {
   PassPipelineRegistration<CompileOptions>(
       "fovea-to-tile", "Lower attention to fused tile programs",
@@ -145,6 +166,10 @@ void fovea::registerPipelines() {
   PassPipelineRegistration<>("fovea-warp-to-nvvm",
                              "Lower warp programs to the NVVM dialect",
                              buildWarpToNVVMPipeline);
+  PassPipelineRegistration<HostOptions>(
+      "fovea-to-host",
+      "Compile attention, and let the host's code around it launch it",
+      buildToHostPipeline);
   PassPipelineRegistration<CompileOptions>(
       "fovea-compile", "Lower attention the whole way, to the NVVM dialect",
       buildToNVVMPipeline);

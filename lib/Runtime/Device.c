@@ -165,6 +165,26 @@ fovea_status fovea_memory_alloc(fovea_device *device, size_t bytes,
   IN_CONTEXT(device, "cuMemAlloc", mem_alloc(address, bytes));
 }
 
+fovea_status fovea_memory_alloc_managed(fovea_device *device, size_t bytes,
+                                        void **result) {
+  if (!device || !result)
+    return fovea_fail(FOVEA_ERROR_ARGUMENT, "device or address is null");
+  *result = NULL;
+  if (bytes == 0)
+    return FOVEA_OK;
+  const fovea_driver *driver = device->driver;
+  if (!driver->mem_alloc_managed)
+    return fovea_fail(FOVEA_ERROR_NO_DRIVER,
+                      "the CUDA driver has no managed memory");
+  CUdeviceptr address = 0;
+  TRY(fovea_enter(device));
+  CUresult made =
+      driver->mem_alloc_managed(&address, bytes, CU_MEM_ATTACH_GLOBAL);
+  fovea_leave(device);
+  *result = (void *)(uintptr_t)address;
+  return fovea_check(driver, made, "cuMemAllocManaged");
+}
+
 fovea_status fovea_memory_free(fovea_device *device, fovea_address address) {
   if (!device)
     return fovea_fail(FOVEA_ERROR_ARGUMENT, "device is null");

@@ -79,6 +79,8 @@ enum {
   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
 };
 enum { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+enum { CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3 };
+enum { CU_MEM_ATTACH_GLOBAL = 1 };
 enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
@@ -174,7 +176,9 @@ enum {
     (CUdeviceptr *, size_t, CUmemoryPool, CUstream))                           \
   X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))                   \
   X(func_get_param_info, cuFuncGetParamInfo,                                   \
-    (CUfunction, size_t, size_t *, size_t *))
+    (CUfunction, size_t, size_t *, size_t *))                                  \
+  X(pointer_get_attribute, cuPointerGetAttribute, (void *, int, CUdeviceptr))  \
+  X(mem_alloc_managed, cuMemAllocManaged, (CUdeviceptr *, size_t, unsigned))
 
 /** What libFoveaPTXDriver has beyond a driver's functions; null elsewhere. */
 #define FOVEA_DRIVER_EXTENSIONS(X)                                             \

@@ -175,6 +175,8 @@ fovea_status fovea_check_address(const fovea_tensor_spec *spec,
 fovea_status fovea_pack_scalar(fovea_value_type type,
                                const fovea_scalar *scalar, uint64_t *slot);
 
+/** Words of a row of arguments (fovea_kernel_launch_packed). */
+size_t fovea_count_words(const fovea_metadata *metadata);
 /** A scalar of a row. */
 fovea_scalar fovea_scalar_of_word(const fovea_scalar_spec *spec, int64_t word);
 

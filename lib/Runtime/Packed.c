@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t count_words(const fovea_metadata *m) {
+size_t fovea_count_words(const fovea_metadata *m) {
   size_t count = (size_t)m->num_scalars;
   for (int i = 0; i < m->num_tensors; ++i)
     count += 1 + 2 * (size_t)m->tensors[i].rank;
@@ -57,7 +57,7 @@ static fovea_status with_arguments(fovea_kernel *kernel, const int64_t *words,
   if (!kernel || (count && !words))
     return fovea_fail(FOVEA_ERROR_ARGUMENT, "kernel or words is null");
   const fovea_metadata *m = fovea_kernel_metadata(kernel);
-  size_t wanted = count_words(m);
+  size_t wanted = fovea_count_words(m);
   if (count != wanted)
     return fovea_fail(FOVEA_ERROR_ARGUMENT,
                       "kernel '%s' takes %zu words of arguments, found %zu",

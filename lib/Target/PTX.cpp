@@ -44,14 +44,41 @@ static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 // A CUtensorMap.
 static constexpr uint64_t kTensorMapBytes = 128, kTensorMapAlignment = 64;
 
+/// Tensor maps come by value and are read where the launch put them: the copy
+/// engine takes no copy. Said here, as `gpu.func` can't: the verifier of the
+/// attribute takes it for no kernel.
+static void declareTensorMaps(launch::AbiOp abi, llvm::Function &kernel) {
+  llvm::LLVMContext &context = kernel.getContext();
+  llvm::Type *map =
+      llvm::ArrayType::get(llvm::Type::getInt8Ty(context), kTensorMapBytes);
+  for (auto [index, parameter] : llvm::enumerate(abi.getParameters())) {
+    if (!isa<launch::TensorMapParameterAttr>(parameter))
+      continue;
+    llvm::AttrBuilder attributes(context);
+    attributes.addByValAttr(map);
+    attributes.addAlignmentAttr(llvm::Align(kTensorMapAlignment));
+    attributes.addAttribute("nvvm.grid_constant");
+    kernel.addParamAttrs(index, attributes);
+  }
+}
+
 namespace {
-/// `launch.abi` is for the host: it leaves no trace in the kernel's code.
+/// `launch.abi` is for the host: all that it leaves in the kernel's code is how
+/// parameters are passed.
 struct AbiTranslation : LLVMTranslationDialectInterface {
   using LLVMTranslationDialectInterface::LLVMTranslationDialectInterface;
 
-  LogicalResult convertOperation(Operation *op, llvm::IRBuilderBase &,
-                                 LLVM::ModuleTranslation &) const override {
-    return success(isa<launch::AbiOp>(op));
+  LogicalResult
+  convertOperation(Operation *op, llvm::IRBuilderBase &,
+                   LLVM::ModuleTranslation &translation) const override {
+    auto abi = dyn_cast<launch::AbiOp>(op);
+    if (!abi)
+      return failure();
+    // Signatures are translated before other ops.
+    llvm::Function *kernel = translation.lookupFunction(abi.getKernel());
+    if (kernel && kernel->arg_size() == abi.getParameters().size())
+      declareTensorMaps(abi, *kernel);
+    return success();
   }
 };
 } // namespace
@@ -86,29 +113,6 @@ createTargetMachine(const TargetInfo &target) {
       std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Tensor maps come by value and are read where the launch put them: the copy
-/// engine takes no copy. Said here, as `gpu.func` can't: the verifier of the
-/// attribute takes it for no kernel.
-static void declareTensorMaps(gpu::GPUModuleOp source, llvm::Module &module) {
-  llvm::LLVMContext &context = module.getContext();
-  llvm::Type *map =
-      llvm::ArrayType::get(llvm::Type::getInt8Ty(context), kTensorMapBytes);
-  for (auto abi : source.getOps<launch::AbiOp>()) {
-    llvm::Function *kernel = module.getFunction(abi.getKernel());
-    if (!kernel || kernel->arg_size() != abi.getParameters().size())
-      continue;
-    for (auto [index, parameter] : llvm::enumerate(abi.getParameters())) {
-      if (!isa<launch::TensorMapParameterAttr>(parameter))
-        continue;
-      llvm::AttrBuilder attributes(context);
-      attributes.addByValAttr(map);
-      attributes.addAlignmentAttr(llvm::Align(kTensorMapAlignment));
-      attributes.addAttribute("nvvm.grid_constant");
-      kernel->addParamAttrs(index, attributes);
-    }
-  }
-}
-
 std::unique_ptr<llvm::Module>
 fovea::translateToLLVMIR(gpu::GPUModuleOp module, const TargetInfo &target,
                          llvm::LLVMContext &context) {
@@ -128,7 +132,6 @@ fovea::translateToLLVMIR(gpu::GPUModuleOp module, const TargetInfo &target,
   for (llvm::Function &function : *result)
     if (!function.isDeclaration())
       function.addFnAttr("denormal-fp-math-f32", "preserve-sign");
-  declareTensorMaps(module, *result);
   return result;
 }
 

@@ -22,7 +22,7 @@ FOOTER = "  return\n}\n"
 # A region of attn.forward by itself stands for an op that has it.
 CLAUSE = re.compile(r"\s*(score_mod|mask_mod|kv_bounds)\s*\(")
 FORWARD = "%o = attn.forward %q, %k, %v {} : {t}, {t}, {t} -> {t}\n"
-MODULE_LEVEL = re.compile(r"^(module|gpu\.module|func\.func|launch\.abi|#|!)", re.MULTILINE)
+MODULE_LEVEL = re.compile(r"^(module|gpu\.module|func\.func|launch\.(?:abi|binary)|#|!)", re.MULTILINE)
 
 
 def examples(text):

@@ -21,7 +21,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     function's name, and the `launch.abi` that says how to call it. A CTA computes
     one tile of queries of one head of one batch entry; the KV loop appears as
     one `tile.softmax_sum`. Regions are cloned onto tiles. The function goes if
-    nothing refers to it, else it stays as a declaration.
+    nothing refers to it, else it stays as a declaration. With `launch-calls` its
+    calls become launches of the kernel, `launch.call`, and it goes.
 
     An attn op in a function with others is an error: `attn-outline` gives it one
     of its own, which the pipelines do first.
@@ -30,7 +31,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     (`attn-outline`), that an `attn.backward` with a `score_mod` has a `score_gradient` (`attn-differentiate`). Without
     `kv_bounds` (`attn-analyze-mask`) all blocks are visited and masked.
 
-    **Ensures** that no attn op is left, that each kernel has a `launch.abi` with a plan.
+    **Ensures** that no attn op is left, that each kernel has a `launch.abi` with a plan; with `launch-calls`, that its function is gone, and each call of it a
+    `launch.call`.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"",
@@ -53,7 +55,9 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     Option<"finalTiles", "final-tiles", "bool", "true",
            "Uneven tiles in order of arrival: each head's first tiles last">,
     Option<"overlapPrologue", "overlap-prologue", "bool", "true",
-           "Kernels get ready under those before them in the launch, where the target can">
+           "Kernels get ready under those before them in the launch, where the target can">,
+    Option<"launchCalls", "launch-calls", "bool", "false",
+           "Calls of the functions become launches of the kernels">
   ];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::DLTIDialect",
                            "::mlir::memref::MemRefDialect",
@@ -146,6 +150,51 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
                            "::mlir::NVVM::NVVMDialect",
                            "::mlir::vector::VectorDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+def LaunchToLLVM : Pass<"launch-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Turn launches into calls of the runtime library";
+  let description = [{
+    A `launch.binary` becomes a global that holds its code and its metadata, and
+    a place where libFoveaRuntime keeps what it has loaded
+    (`fovea/Runtime/fovea_embedded.h`). A `launch.call` on memrefs becomes
+    `fovea_embedded_call`, or `fovea_embedded_call_async` with a stream: address,
+    sizes and strides of each tensor, and the scalars, in a row on the stack. What
+    comes of it goes to `fovea_embedded_check`, which ends the program after a
+    message, unless the host has set something else.
+
+    Memrefs are taken apart by `memref.extract_strided_metadata`: the pass may run
+    before or after other parts of the host's code are lowered, but before
+    `expand-strided-metadata` and `finalize-memref-to-llvm`.
+
+    Before:
+
+    ```mlir
+    launch.binary @f target("sm_80") tensors([#launch.tensor<"q", ...>, ...]) ...
+    func.func @host(%q: memref<2x8x?x64xbf16>, ...) {
+      launch.call @f ins("q" = %q : memref<2x8x?x64xbf16>, ...) outs(...)
+    ```
+
+    After:
+
+    ```mlir
+    llvm.mlir.global internal @f_kernel() : !llvm.struct<(i64, ptr, i64, ptr, i64, ptr)> { ... }
+    func.func @host(%q: memref<2x8x?x64xbf16>, ...) {
+      ...
+      %status = llvm.call @fovea_embedded_call(%kernel, %words, %count) : (!llvm.ptr, !llvm.ptr, i64) -> i32
+      llvm.call @fovea_embedded_check(%status) : (i32) -> ()
+    ```
+
+    **Requires** that the code of kernels is written (`launch-serialize-kernels`), that launches are on memrefs (`one-shot-bufferize`).
+
+    **Ensures** that no op of the launch dialect is left in a host's code.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numLaunches", "launches", "Number of launches turned into calls">
+  ];
 }
 
 #endif // FOVEA_CONVERSION_PASSES_TD

@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -28,8 +29,11 @@ class Device {
 public:
   /// One allocation. Kernels find it by address and use its bytes directly.
   struct Allocation {
+    struct Free {
+      void operator()(uint8_t *bytes) const { std::free(bytes); }
+    };
     uint64_t address, size;
-    std::unique_ptr<uint8_t[]> bytes;
+    std::unique_ptr<uint8_t[], Free> bytes;
     /// One byte for each byte: not 0 once it was written.
     std::unique_ptr<uint8_t[]> written;
     /// Constant memory: kernels may not write there.
@@ -50,7 +54,10 @@ public:
   /// An allocation of 0 bytes has an address of its own. `name` is for reports.
   llvm::Expected<uint64_t> allocate(uint64_t size, uint64_t alignment = 256,
                                     llvm::StringRef name = "");
-  /// Frees what `allocate` returned; any other address is an error.
+  /// Memory that the host reaches, too: the address is a pointer. What the host
+  /// writes nobody sees, so all of it counts as written.
+  llvm::Expected<uint64_t> allocateManaged(uint64_t size);
+  /// Frees what one of these returned; any other address is an error.
   llvm::Error free(uint64_t address);
 
   /// Copies and fills; any byte outside of one allocation is an error.
@@ -66,6 +73,8 @@ public:
   llvm::Expected<uint64_t> countUnwritten(uint64_t address,
                                           uint64_t size) const;
 
+  /// Whether the address lies in an allocation.
+  bool contains(uint64_t address) const { return find(address) != nullptr; }
   /// The allocation that the address lies in or, if none, null.
   const Allocation *find(uint64_t address) const;
   /// The nearest allocation that ends at or before the address, or null.
@@ -85,7 +94,8 @@ private:
   llvm::Expected<Allocation *> check(uint64_t address, uint64_t size,
                                      llvm::StringRef what) const;
   llvm::Expected<uint64_t> allocateLocked(uint64_t size, uint64_t alignment,
-                                          llvm::StringRef name);
+                                          llvm::StringRef name,
+                                          bool managed = false);
   mutable std::mutex mutex;
   std::map<uint64_t, std::unique_ptr<Allocation>> allocations;
   std::map<const Module *, std::map<const Variable *, uint64_t>> variables;

@@ -59,6 +59,21 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
   /// Names of `getMaskOptimizations` (fovea/Target/PTX.h) to go without, on the
   /// way from LLVM IR on, which is no pipeline's.
   std::vector<std::string> withoutMaskOptimizations;
+  /// The host's code launches the kernels itself: calls of what becomes one are
+  /// `launch.call`. Of a pipeline, no option.
+  bool launchCalls = false;
+};
+
+/// Options of fovea-to-host.
+struct HostOptions : public CompileOptions {
+  HostOptions() { launchCalls = true; }
+
+  Option<bool> bufferize{
+      *this, "bufferize",
+      llvm::cl::desc("Give tensors buffers and turn launches into calls of the "
+                     "runtime library; else the host's code stays on tensors, "
+                     "with launches"),
+      llvm::cl::init(true)};
 };
 
 /// Adds to a function of attn ops what they need to be executed as they are,
@@ -79,7 +94,12 @@ void buildWarpToNVVMPipeline(mlir::OpPassManager &pm);
 void buildToNVVMPipeline(mlir::OpPassManager &pm,
                          const CompileOptions &options);
 
-/// Registers fovea-to-tile, fovea-to-warp, fovea-to-nvvm and fovea-compile.
+/// attn ops in a host's code to kernels as constants of the module and calls
+/// that launch them.
+void buildToHostPipeline(mlir::OpPassManager &pm, const HostOptions &options);
+
+/// Registers fovea-to-tile, fovea-to-warp, fovea-to-nvvm, fovea-to-host and
+/// fovea-compile.
 void registerPipelines();
 
 } // namespace fovea

@@ -301,6 +301,14 @@ FOVEA_API fovea_status fovea_kernel_check_packed(fovea_kernel *kernel,
 /** Allocates device memory; 0 bytes give address 0. */
 FOVEA_API fovea_status fovea_memory_alloc(fovea_device *device, size_t bytes,
                                           fovea_address *address);
+/**
+ * Allocates memory that the host and the device reach at one address, zeroed
+ * by nobody: the driver moves it to whoever uses it. 0 bytes give null. The
+ * host must not touch it while a kernel that uses it may be running. Free with
+ * fovea_memory_free.
+ */
+FOVEA_API fovea_status fovea_memory_alloc_managed(fovea_device *device,
+                                                  size_t bytes, void **address);
 /** Frees device memory; address 0 is allowed. */
 FOVEA_API fovea_status fovea_memory_free(fovea_device *device,
                                          fovea_address address);

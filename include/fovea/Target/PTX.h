@@ -23,7 +23,9 @@ class Module;
 
 namespace fovea {
 
-/// Registers how the dialects of a lowered kernel translate to LLVM IR.
+/// Registers how the dialects of a lowered kernel translate to LLVM IR, also
+/// for upstream's `gpu-module-to-binary`: of `launch.abi` remains that tensor
+/// maps are passed by value.
 void registerTranslations(mlir::DialectRegistry &registry);
 
 /// LLVM IR of a kernel's module, not optimised, with the target's triple and

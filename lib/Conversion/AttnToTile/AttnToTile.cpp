@@ -10,6 +10,7 @@
 
 #include "BlockSummaries.h"
 #include "KernelLowering.h"
+#include "LaunchCalls.h"
 #include "SequenceOrder.h"
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
@@ -326,6 +327,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     setIndexWidth(module, 32);
   symbols.insert(module);
 
+  if (launchCalls && failed(replaceCallsByLaunches(func, op, abi)))
+    return failure();
   if (SymbolTable::symbolKnownUseEmpty(func, getOperation())) {
     func.erase();
     return success();

@@ -34,6 +34,29 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
   return allocate(state, address, bytes);
 }
 
+CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
+  FOVEA_ENTER(state)
+  if (bytes == 0 || flags != CU_MEM_ATTACH_GLOBAL)
+    return fail(kInvalidValue, "managed memory is of some bytes, for all "
+                               "streams");
+  llvm::Expected<uint64_t> made = state.device.allocateManaged(bytes);
+  if (!made)
+    return fail(CUDA_ERROR_OUT_OF_MEMORY, made.takeError());
+  *address = *made;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuPointerGetAttribute(void *value, int attribute,
+                               CUdeviceptr address) {
+  FOVEA_ENTER(state)
+  if (!value || attribute != CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
+    return fail(kInvalidValue, "attribute of pointers is not modelled");
+  if (!state.device.contains(address))
+    return fail(kInvalidValue, "no memory of the device");
+  memcpy(value, &address, sizeof(address));
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemFree_v2(CUdeviceptr address) {
   FOVEA_ENTER(state)
   return address ? finish(state.device.free(address)) : CUDA_SUCCESS;

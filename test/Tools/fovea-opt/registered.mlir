@@ -7,6 +7,7 @@
 // DIALECTS-DAG: tile
 
 // HELP-DAG: --fovea-compile
+// HELP-DAG: --fovea-to-host
 // HELP-DAG: --fovea-to-nvvm
 // HELP-DAG: --fovea-to-tile
 // HELP-DAG: --fovea-to-warp

@@ -29,7 +29,7 @@ struct OutlinePass : fovea::attn::impl::AttnOutlineBase<OutlinePass> {
     SymbolTable symbols(module);
     for (auto func :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      if (getKernelOp(func))
+      if (getKernelOp(func) && !(publicFunctions && func.isPublic()))
         continue;
       SmallVector<KernelOpInterface> ops;
       func.walk([&](KernelOpInterface op) { ops.push_back(op); });

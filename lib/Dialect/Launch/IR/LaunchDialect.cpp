@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Dialect/Launch/IR/Launch.h"
+#include "fovea/Dialect/Launch/IR/LaunchCall.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -35,5 +35,9 @@ void LaunchDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "fovea/Dialect/Launch/IR/LaunchOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "fovea/Dialect/Launch/IR/LaunchCallOps.cpp.inc"
       >();
 }

@@ -184,7 +184,8 @@ def AttnOutline : Pass<"attn-outline", "::mlir::ModuleOp"> {
     function's own arguments and the return of its results. Such functions are
     left alone; each `attn.forward` and `attn.merge` of another function moves to
     a new private function with one argument for each operand, and a call takes
-    its place.
+    its place. With `public-functions`, public functions of that kind are no
+    exception: they stay, for who calls them, and call a kernel.
 
     ```mlir
     func.func @layer(...) -> tensor<2x8x?x64xbf16> {
@@ -211,6 +212,10 @@ def AttnOutline : Pass<"attn-outline", "::mlir::ModuleOp"> {
     **Ensures** that a function with an attn op is that op, on the function's own arguments, and the return of its results.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
+  let options = [
+    Option<"publicFunctions", "public-functions", "bool", /*default=*/"false",
+      "Public functions that are one attn op stay, too, and call a kernel">
+  ];
   let statistics = [
     Statistic<"numOutlined", "outlined", "Number of ops moved to functions">
   ];

@@ -1,0 +1,100 @@
+//===- LaunchCallOps.td - Launches in a host's code --------*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_LAUNCH_IR_LAUNCHCALLOPS_TD
+#define FOVEA_DIALECT_LAUNCH_IR_LAUNCHCALLOPS_TD
+
+include "fovea/Dialect/Launch/IR/LaunchOps.td"
+include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+
+def Launch_BinaryOp : Launch_Op<"binary", [Symbol]> {
+  let summary = "a compiled kernel, and how a host calls it";
+  let description = [{
+    What a kernel's `gpu.module` becomes when its code is written
+    (`launch-serialize-kernels`): PTX, the launch metadata, and of the
+    `launch.abi` what a call is checked against: the tensors, and the scalars in
+    the metadata's order. `target` is the chip that the code is for. The
+    symbol is what `launch.call` names; the kernel's own name is in the metadata.
+
+    Example:
+
+    ```mlir
+    launch.binary @layer_forward target("sm_80")
+      tensors([#launch.tensor<"q", read, tensor<?x8x?x64xbf16>, ["B", "Hq", "Sq", "D"], 16>])
+      scalars([#launch.scalar<"scale", f32>])
+      code("// PTX") metadata("{}")
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target,
+                       ArrayAttr:$tensors, ArrayAttr:$scalars, StrAttr:$code,
+                       StrAttr:$metadata);
+  let assemblyFormat = [{
+    $sym_name `target` `(` $target `)` `tensors` `(` $tensors `)`
+    `scalars` `(` $scalars `)` `code` `(` $code `)`
+    `metadata` `(` $metadata `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Launch_CallOp : Launch_Op<"call", [
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel from a host's code";
+  let description = [{
+    Launches the kernel `kernel`: a kernel of a `gpu.module` with its
+    `launch.abi`, or a `launch.binary`. Inputs are the tensors that it reads and
+    the scalars, outputs the tensors that it writes, each by the name that the ABI
+    has for it, in any order. A scalar that the ABI does not name is one that the
+    kernel turned out not to read; it is ignored.
+
+    In destination style: a tensor among the outputs is where the result may be
+    written, and what it holds does not matter, unless the kernel adds to it
+    (`accumulate`). On memrefs the op has no results. Outputs overlap neither
+    each other nor inputs. Element types, ranks and the sizes that both types state
+    must be the ABI's; dimensions that the ABI gives one name have one size. What
+    only the call knows, such as sizes, strides and alignment, is checked when it runs.
+
+    The op is done when the results are there, so that the host may read them. With
+    a `stream` (a `CUstream`) it has only put the kernel there; its operands
+    must then be memrefs in memory that the device reaches.
+
+    Example:
+
+    ```mlir
+    %o = launch.call @layer_forward_module::@layer_forward
+      ins("q" = %q : tensor<2x8x?x64xbf16>, "k" = %k : tensor<2x8x?x64xbf16>,
+          "v" = %v : tensor<2x8x?x64xbf16>, "scale" = %scale : f32)
+      outs("o" = %empty : tensor<2x8x?x64xbf16>) -> tensor<2x8x?x64xbf16>
+    ```
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, StrArrayAttr:$inputNames,
+                       StrArrayAttr:$outputNames, Variadic<AnyType>:$inputs,
+                       Variadic<AnyTypeOf<[AnyRankedTensor, AnyMemRef]>>:$outputs,
+                       Optional<LLVM_AnyPointer>:$stream);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $kernel
+    `ins` `(` custom<NamedValues>($inputNames, $inputs, type($inputs)) `)`
+    `outs` `(` custom<NamedValues>($outputNames, $outputs, type($outputs)) `)`
+    (`stream` `(` $stream^ `:` type($stream) `)`)?
+    attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getOutputsMutable();
+    }
+    /// The operand by its name; null if there is none.
+    ::mlir::Value lookupInput(::llvm::StringRef name);
+    ::mlir::Value lookupOutput(::llvm::StringRef name);
+  }];
+}
+
+#endif // FOVEA_DIALECT_LAUNCH_IR_LAUNCHCALLOPS_TD

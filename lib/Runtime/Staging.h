@@ -1,0 +1,42 @@
+/*===- Staging.h - Tensors in host memory -------------------------*- C -*-===*\
+|*
+|* Part of the Fovea project, under the Apache License v2.0 with LLVM
+|* Exceptions. See LICENSE for license information.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+\*===----------------------------------------------------------------------===*/
+#ifndef FOVEA_LIB_RUNTIME_STAGING_H
+#define FOVEA_LIB_RUNTIME_STAGING_H
+
+#include "Internal.h"
+
+/** One tensor among the arguments. */
+typedef struct fovea_staged fovea_staged;
+
+/** Copies of tensors that the device does not reach where they are. */
+typedef struct fovea_staging {
+  /** The arguments with the copies' addresses; null if there are no copies. */
+  int64_t *words;
+  CUdeviceptr memory;
+  fovea_staged *tensors;
+} fovea_staging;
+
+/**
+ * Copies what lies in host memory to the device. After success needs a
+ * fovea_staging_end.
+ */
+fovea_status fovea_staging_begin(fovea_kernel *kernel, const int64_t *words,
+                                 size_t count, fovea_staging *staging);
+
+/**
+ * Copies back what the kernel has written, if `status` says that it has, and
+ * frees the copies. Returns the first failure, `status` before all.
+ */
+fovea_status fovea_staging_end(fovea_kernel *kernel, const int64_t *words,
+                               fovea_staging *staging, fovea_status status);
+
+/** Fails if a tensor lies in memory that the device does not reach. */
+fovea_status fovea_staging_needs_none(fovea_kernel *kernel,
+                                      const int64_t *words, size_t count);
+
+#endif /* FOVEA_LIB_RUNTIME_STAGING_H */

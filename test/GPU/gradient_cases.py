@@ -69,6 +69,27 @@ def check_gradients(ours, compiled, examples):
     return not wrong
 
 
+def check_repeats(ours, device="cuda", repeats=10, length=4096):
+    """Where the same bits are asked for each time, they come ten times, with as many CTAs as
+    the chip has; how far the other form's lie apart is printed."""
+    masks = {"full": None, "causal": lambda b, h, i, j: i >= j, "window": lambda b, h, i, j: (i >= j) & (i - j < 700)}
+    equal = True
+    for dim in (64, 128, 256):
+        generator = torch.Generator(device).manual_seed(dim)
+        q, k, v, do = (torch.randn(2, 8, length, dim, device=device, generator=generator).bfloat16() for _ in range(4))
+        for name, mask in masks.items():
+            attend = functools.partial(ours, block_mask=mask)
+            with deterministic():
+                first = gradients(attend, (q, k, v), do)
+                others = [gradients(attend, (q, k, v), do) for _ in range(repeats - 1)]
+            same = all(torch.equal(a, b) for other in others for a, b in zip(first, other))
+            any_order = torch.stack([gradients(attend, (q, k, v), do)[0].float() for _ in range(repeats)])
+            spread = (any_order.amax(0) - any_order.amin(0)).max().item() / any_order.abs().max().item()
+            print(f"        d {dim} {name}: {repeats} times {'the same' if same else 'OTHER'} bits; in any order dq within {spread:.1e} of its largest")
+            equal &= same
+    return equal
+
+
 def check_training(ours, device="cuda"):
     """A step under torch.compile, and one in a CUDA graph, give what a plain one gives."""
     def step(attend, x, weight):

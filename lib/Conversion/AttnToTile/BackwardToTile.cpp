@@ -40,12 +40,16 @@ Value BackwardEmitter::emitHeadsPerSection() {
   return arith::MinUIOp::create(b, loc, atLeast(fit, kFewest), atLeast(all, 1));
 }
 
-/// Tiles of each head that are left for the end: few, and half of them at most.
+/// Tiles of each head that are left for the end: a few of many. Of few tiles
+/// those of all heads would share no rows in L2.
 Value BackwardEmitter::emitFinalTiles() {
   constexpr int64_t kMost = 8;
   OpBuilder &b = kb.builder;
+  Value most = kb.constant(kMost);
   Value half = arith::DivUIOp::create(b, loc, keys, kb.constant(2 * getRows()));
-  return arith::MinUIOp::create(b, loc, half, kb.constant(kMost));
+  Value above = arith::SubIOp::create(
+      b, loc, half, arith::MinUIOp::create(b, loc, half, most));
+  return arith::MinUIOp::create(b, loc, above, most);
 }
 
 void BackwardEmitter::emitOperands() {

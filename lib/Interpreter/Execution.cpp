@@ -24,6 +24,7 @@ void fovea::interp::registerAllHandlers(InterpreterRegistry &registry) {
   registerSCFHandlers(registry);
   registerMemRefHandlers(registry);
   registerTensorHandlers(registry);
+  registerLinalgHandlers(registry);
   registerGPUHandlers(registry);
   registerTileHandlers(registry);
   registerSoftmaxHandlers(registry);

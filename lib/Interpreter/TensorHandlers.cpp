@@ -154,9 +154,97 @@ static LogicalResult executeExtractSlice(Operation *op, Frame &frame) {
   return success();
 }
 
+/// Sizes of a shape whose dynamic ones are operands.
+static SmallVector<int64_t> getShape(Frame &frame, ArrayRef<int64_t> known,
+                                     ValueRange sizes) {
+  SmallVector<int64_t> shape(known);
+  auto size = sizes.begin();
+  for (int64_t &extent : shape)
+    if (ShapedType::isDynamic(extent))
+      extent = frame.getInteger(*size++);
+  return shape;
+}
+
+/// Nothing may read what an empty tensor holds: here, zeros.
+static LogicalResult executeEmpty(Operation *op, Frame &frame) {
+  auto empty = cast<tensor::EmptyOp>(op);
+  SmallVector<int64_t> shape =
+      getShape(frame, empty.getType().getShape(), empty.getDynamicSizes());
+  if (llvm::any_of(shape, [](int64_t extent) { return extent < 0; }))
+    return frame.fail(op) << "a tensor has a negative extent";
+  auto result =
+      std::make_shared<Array>(shape, frame.getStorage(empty.getType()));
+  switch (result->getStorage()) {
+  case Storage::Int:
+    std::fill_n(result->data<int64_t>(), result->getNumElements(), 0);
+    break;
+  case Storage::F32:
+    std::fill_n(result->data<float>(), result->getNumElements(), 0.0f);
+    break;
+  case Storage::F64:
+    std::fill_n(result->data<double>(), result->getNumElements(), 0.0);
+    break;
+  }
+  frame.set(empty.getResult(), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+/// The same elements in another shape.
+static LogicalResult reshape(Operation *op, Frame &frame,
+                             ArrayRef<int64_t> shape) {
+  const Array &source = frame.getArray(op->getOperand(0));
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    if (extent < 0 || llvm::MulOverflow(count, extent, count))
+      return frame.fail(op) << "cannot reshape to an extent of " << extent;
+  if (count != source.getNumElements())
+    return frame.fail(op) << "cannot reshape " << source.getNumElements()
+                          << " elements to " << count;
+  auto result = std::make_shared<Array>(shape, source.getStorage());
+  auto flat = [&](auto like) {
+    using T = decltype(like);
+    std::copy_n(source.data<T>(), count, result->template data<T>());
+  };
+  switch (source.getStorage()) {
+  case Storage::Int:
+    flat(int64_t());
+    break;
+  case Storage::F32:
+    flat(float());
+    break;
+  case Storage::F64:
+    flat(double());
+    break;
+  }
+  frame.set(op->getResult(0), RuntimeValue::array(std::move(result)));
+  return success();
+}
+
+static LogicalResult executeExpandShape(Operation *op, Frame &frame) {
+  auto expand = cast<tensor::ExpandShapeOp>(op);
+  return reshape(
+      op, frame,
+      getShape(frame, expand.getStaticOutputShape(), expand.getOutputShape()));
+}
+
+static LogicalResult executeCollapseShape(Operation *op, Frame &frame) {
+  auto collapse = cast<tensor::CollapseShapeOp>(op);
+  const Array &source = frame.getArray(collapse.getSrc());
+  SmallVector<int64_t> shape;
+  for (const ReassociationIndices &group : collapse.getReassociationIndices()) {
+    shape.push_back(1);
+    for (int64_t dim : group)
+      shape.back() *= source.getShape()[dim];
+  }
+  return reshape(op, frame, shape);
+}
+
 void fovea::interp::registerTensorHandlers(InterpreterRegistry &registry) {
   registry.add<tensor::DimOp>(executeDim);
   registry.add<tensor::CastOp>(executeCast);
   registry.add<tensor::ExtractOp>(executeExtract);
   registry.add<tensor::ExtractSliceOp>(executeExtractSlice);
+  registry.add<tensor::EmptyOp>(executeEmpty);
+  registry.add<tensor::ExpandShapeOp>(executeExpandShape);
+  registry.add<tensor::CollapseShapeOp>(executeCollapseShape);
 }

@@ -14,6 +14,7 @@
 #include "fovea/InitAll.h"
 #include "fovea/Target/PTX.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
@@ -65,6 +66,8 @@ int main(int argc, char **argv) {
 
   mlir::DialectRegistry dialects;
   registerDialects(dialects);
+  // What attention is raised from runs, too.
+  dialects.insert<mlir::linalg::LinalgDialect>();
   registerTranslations(dialects); // --device=cuda compiles
   mlir::MLIRContext context(dialects);
   std::optional<Program> program =

@@ -20,6 +20,7 @@ void registerMathHandlers(InterpreterRegistry &registry);
 void registerSCFHandlers(InterpreterRegistry &registry);
 void registerMemRefHandlers(InterpreterRegistry &registry);
 void registerTensorHandlers(InterpreterRegistry &registry);
+void registerLinalgHandlers(InterpreterRegistry &registry);
 void registerGPUHandlers(InterpreterRegistry &registry);
 void registerTileHandlers(InterpreterRegistry &registry);
 void registerSoftmaxHandlers(InterpreterRegistry &registry);

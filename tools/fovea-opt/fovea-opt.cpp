@@ -14,6 +14,7 @@
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #else
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #endif
@@ -67,6 +68,8 @@ int main(int argc, char **argv) {
   registerAllExtensions(registry);
   registerAllPasses();
 #else
+  // What attention is raised from.
+  registry.insert<linalg::LinalgDialect>();
   registerTransformsPasses();
 #endif
   auto [input, output] = registerAndParseCLIOptions(

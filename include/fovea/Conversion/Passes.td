@@ -71,6 +71,96 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
   ];
 }
 
+def AttnRaiseLinalg : Pass<"attn-raise-linalg"> {
+  let summary = "Find attention in linalg on tensors";
+  let description = [{
+    Makes an `attn.forward` of each pair of contractions with a softmax between
+    them: what front ends leave of attention when they lower it to `linalg`. Goes
+    from the second contraction, `O = P V`, backwards.
+
+    - *Contractions* are recognised by what they compute, not by their names:
+      `linalg.matmul`, `linalg.batch_matmul`, `linalg.contract`, `linalg.generic`,
+      with operands in any order, transposed or with extensions in the body. They
+      sum over one dimension and start at 0.
+    - *The softmax* is a `linalg.softmax`, or exponentials divided by their sum,
+      in however many ops, fused or not. What is subtracted from the scores, if it
+      is the same for all keys, cancels.
+    - *What is done to scores* between the first contraction and the softmax
+      becomes `score_mod`: elementwise ops of linalg, arith and math, of the scores
+      and of anything else. Tensors are followed back through elementwise ops, so
+      that a mask that was computed from `linalg.index` is arithmetic on
+      coordinates again; at other ops they are captured. Constant factors become
+      the scale, those of Q and K as well.
+    - *A choice of -inf* by a condition that does not depend on scores, also as a
+      term that is added, becomes `mask_mod`. With `masked-below` so do finite
+      constants: `masked-below=-1e4` takes the large negative numbers for what
+      they stand for.
+    - *Shapes*: reshapes, transpositions and broadcasts on the way are followed.
+      Any number of batch dimensions; keys and values may lack some of those of
+      the queries, or be repeated along them, which makes grouped heads. Layouts
+      bhsd and bshd are read as they are, others are transposed.
+
+    **Requires** linalg on tensors.
+
+    **Ensures** that a contraction of a softmax's result is left only with a remark that says why
+    (`--remarks-filter=raise`), that ops of which nothing is used any more are erased.
+
+    The result differs by rounding: conversions to narrower floats between the
+    contractions are left out, scores are computed in f32, f16 and bf16 operands
+    that were extended are read as they are, so that weights are rounded to that type
+    before the second contraction, factors of Q and K are applied to scores, sums
+    are f32. And a row that sees no key is 0 where linalg gives NaN. A number above
+    `masked-below` hides no key: of a row of such numbers weights are uniform, as in
+    linalg.
+
+    ```mlir
+    func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %seen: tensor<4x6xi1>) -> tensor<4x8xf32> {
+      %zs = arith.constant dense<0.0> : tensor<4x6xf32>
+      %zo = arith.constant dense<0.0> : tensor<4x8xf32>
+      %hidden = arith.constant dense<0xFF800000> : tensor<4x6xf32>
+      %s = linalg.matmul ins(%q, %k : tensor<4x8xf32>, tensor<8x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
+      %x = linalg.select ins(%seen, %s, %hidden : tensor<4x6xi1>, tensor<4x6xf32>, tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
+      %p = linalg.softmax dimension(1) ins(%x : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
+      %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %o : tensor<4x8xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %seen: tensor<4x6xi1>) -> tensor<4x8xf32> {
+      %q4 = tensor.expand_shape %q [[0, 1, 2], [3]] output_shape [1, 1, 4, 8] : tensor<4x8xf32> into tensor<1x1x4x8xf32>
+      %e = tensor.empty() : tensor<6x8xf32>
+      %t = linalg.transpose ins(%k : tensor<8x6xf32>) outs(%e : tensor<6x8xf32>) permutation = [1, 0]
+      %k4 = tensor.expand_shape %t [[0, 1, 2], [3]] output_shape [1, 1, 6, 8] : tensor<6x8xf32> into tensor<1x1x6x8xf32>
+      %v4 = tensor.expand_shape %v [[0, 1, 2], [3]] output_shape [1, 1, 6, 8] : tensor<6x8xf32> into tensor<1x1x6x8xf32>
+      %o4 = attn.forward %q4, %k4, %v4 scale(1.0) captures(%seen : tensor<4x6xi1>)
+        mask_mod(%b: index, %h: index, %i: index, %j: index, %m: tensor<4x6xi1>) {
+          %keep = tensor.extract %m[%i, %j] : tensor<4x6xi1>
+          attn.yield %keep : i1
+        }
+        : tensor<1x1x4x8xf32>, tensor<1x1x6x8xf32>, tensor<1x1x6x8xf32> -> tensor<1x1x4x8xf32>
+      %o = tensor.collapse_shape %o4 [[0, 1, 2], [3]] : tensor<1x1x4x8xf32> into tensor<4x8xf32>
+      return %o : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"maskedBelow", "masked-below", "double",
+           "-std::numeric_limits<double>::infinity()",
+           "Constants that are chosen for scores hide the key if they are at or "
+           "below this number">
+  ];
+  let dependentDialects = ["::fovea::attn::AttnDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numRaised", "raised", "Number of attn.forward made">
+  ];
+}
+
 def TileToWarp
     : KernelPass<"tile-to-warp", [SoftmaxIsLoops, BlocksAreLoops],
                  [DotsReadMemory]> {

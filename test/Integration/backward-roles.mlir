@@ -63,16 +63,10 @@
 // CHECK-NOT: warp.dot
 // CHECK: tile.store "dq_out"
 
-// Two kernels where it is asked for, or where the gradients are to be the same each time.
+// Two kernels where it is asked for.
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=0 --emit=warp | FileCheck %s --check-prefix=TWO
-// RUN: fovea-compile %s --kernel=same --target=sm_90a --emit=warp | FileCheck %s --check-prefix=ORDER
-// RUN: not fovea-compile %s --kernel=same --target=sm_90a --schedule=producer_registers=24 2>&1 | FileCheck %s --check-prefix=SAME
 // TWO-NOT: role @
 // TWO: tile.store "dq_out"
-// ORDER-LABEL: gpu.func @same(
-// ORDER-NOT: role @
-// ORDER: tile.store "dq_out"
-// SAME: error: schedule has roles ('producer_registers'), which add up dq in any order, where it is to be deterministic
 
 // TARGET: error: schedule has roles ('producer_registers'), which 'sm_80' does not support
 // TILE: error: schedule's 'tile_n' is 64 or 128 where roles share the work ('producer_registers=0': none do), found 32
@@ -96,10 +90,5 @@ func.func @capped(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, 
       attn.yield %0 : i1
     }
     : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
-  return %dq, %dk, %dv : !t, !t, !t
-}
-
-func.func @same(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
-  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do deterministic : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
   return %dq, %dk, %dv : !t, !t, !t
 }

@@ -393,6 +393,11 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     return emitError() << "schedule's 'output' must be direct where gradients "
                           "are to be deterministic, found "
                        << plan::stringifyOutputPath(output);
+  // Every other section has a head's tiles the other way round then, so that a
+  // CTA would wait for items of work behind its own.
+  if (problem.isDeterministic && work == plan::WorkSchedule::Static)
+    return emitError() << "schedule's 'work' must be single or dynamic where "
+                          "gradients are to be deterministic, found static";
   int64_t mostKeys = getKeyStages(problem, queries, work, output),
           keyStages = asked.keyStages.value_or(mostKeys);
   if (keyStages < 1 || keyStages > mostKeys)

@@ -54,6 +54,9 @@
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=24,output=tma 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // OUTPUT: error: schedule's 'output' must be direct where gradients are to be deterministic, found tma
 
+// RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=work=static 2>&1 | FileCheck %s --check-prefix=STATIC
+// STATIC: error: schedule's 'work' must be single or dynamic where gradients are to be deterministic, found static
+
 // Lists of blocks and packed sequences have two kernels, which add nothing up in memory.
 // RUN: fovea-compile %s --kernel=listed --target=sm_90a | FileCheck %s --check-prefix=APART
 // RUN: fovea-compile %s --kernel=packed --target=sm_90a | FileCheck %s --check-prefix=APART

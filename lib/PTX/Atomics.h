@@ -45,7 +45,8 @@ public:
   /// `bytes` are those at `address`, which the lanes of `mask` access.
   StrongAccess(Warp &warp, const Bytes &bytes, uint64_t address, uint32_t mask,
                Strong strong);
-  void observe();
+  /// False: an acquiring read, and the lanes knew all of it.
+  bool observe();
   /// `replaces`: a plain store, see Flags::publish.
   void publish(bool replaces);
 

@@ -1,5 +1,4 @@
-//===- Flags.cpp - What strong writes publish -----------------------*- C++
-//-*-===//
+//===- Flags.cpp - What strong writes publish ------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -20,13 +19,27 @@ void Fences::fence(Warp &warp, uint32_t mask, Scope scope) {
   }
 }
 
-void Flags::observe(Warp &warp, uint64_t address, uint32_t mask, Order order,
+bool Polled::isKnown(uint64_t address, uint64_t version, uint32_t mask,
+                     Scope scope) {
+  Seen &seen = places[address];
+  if (seen.version != version || seen.scope != scope)
+    seen = {version, 0, scope};
+  bool isKnown = (mask & ~seen.lanes) == 0;
+  seen.lanes |= mask;
+  return isKnown;
+}
+
+bool Flags::observe(Warp &warp, uint64_t address, uint32_t mask, Order order,
                     Scope scope) const {
   auto found = all.find(address);
+  uint64_t version = found == all.end() ? 0 : found->second.version;
+  if (order == Order::Acquire &&
+      warp.polled.isKnown(address, version, mask, scope))
+    return false;
   if (found == all.end())
-    return;
+    return true;
   const uint32_t self = warp.cluster->index;
-  for (const Publication &p : found->second) {
+  for (const Publication &p : found->second.publications) {
     unsigned distance = p.cluster != self          ? InDevice
                         : p.rank != warp.cta->rank ? InCluster
                                                    : InCta;
@@ -39,21 +52,28 @@ void Flags::observe(Warp &warp, uint64_t address, uint32_t mask, Order order,
     else
       warp.fences.seen[distance].join(here);
   }
+  return true;
 }
 
 void Flags::add(Warp &warp, uint64_t address, Scope scope,
                 const Knowledge &knowledge) {
   const uint32_t cluster = warp.cluster->index, rank = warp.cta->rank;
-  for (Publication &p : all[address])
+  Place &place = all[address];
+  ++place.version;
+  for (Publication &p : place.publications)
     if (p.cluster == cluster && p.rank == rank && p.scope == scope)
       return p.knowledge.join(knowledge);
-  all[address].push_back({cluster, rank, scope, knowledge});
+  place.publications.push_back({cluster, rank, scope, knowledge});
 }
 
 void Flags::publish(Warp &warp, uint64_t address, uint32_t mask, Order order,
                     Scope scope, bool replaces) {
+  // What was read before is not what is there now.
   if (replaces)
-    all.erase(address);
+    if (auto found = all.find(address); found != all.end()) {
+      found->second.publications.clear();
+      ++found->second.version;
+    }
   if (order == Order::Release || order == Order::Both) {
     Knowledge knowledge;
     warp.release(mask, knowledge);

@@ -37,11 +37,27 @@ struct Fences {
   void fence(Warp &warp, uint32_t mask, Scope scope);
 };
 
+/// What a warp's acquiring reads of places have seen: who polls a place sees
+/// the same again and again.
+struct Polled {
+  struct Seen {
+    /// How often the place had been published to, and the lanes that know.
+    uint64_t version = 0;
+    uint32_t lanes = 0;
+    Scope scope = InCta;
+  };
+  llvm::SmallDenseMap<uint64_t, Seen, 4> places;
+
+  /// Whether those lanes have seen that version already; they have from now on.
+  bool isKnown(uint64_t address, uint64_t version, uint32_t mask, Scope scope);
+};
+
 /// Publications of strong writes, by address.
 class Flags {
 public:
-  /// A strong access reads the place.
-  void observe(Warp &warp, uint64_t address, uint32_t mask, Order order,
+  /// A strong access reads the place. False: it acquires, and there is nothing
+  /// that the lanes did not know from their last read of it.
+  bool observe(Warp &warp, uint64_t address, uint32_t mask, Order order,
                Scope scope) const;
   /// One writes it. A plain store ends what others have published; an atomic
   /// goes on.
@@ -54,9 +70,13 @@ private:
     Scope scope;
     Knowledge knowledge;
   };
+  struct Place {
+    std::vector<Publication> publications;
+    uint64_t version = 0;
+  };
   void add(Warp &warp, uint64_t address, Scope scope,
            const Knowledge &knowledge);
-  llvm::DenseMap<uint64_t, std::vector<Publication>> all;
+  llvm::DenseMap<uint64_t, Place> all;
 };
 
 } // namespace fovea::ptx

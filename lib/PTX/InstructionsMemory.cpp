@@ -78,8 +78,8 @@ StrongAccess::StrongAccess(Warp &warp, const Bytes &bytes, uint64_t address,
   key = address;
 }
 
-void StrongAccess::observe() {
-  flags->observe(warp, key, mask, strong.order, strong.scope);
+bool StrongAccess::observe() {
+  return flags->observe(warp, key, mask, strong.order, strong.scope);
 }
 
 void StrongAccess::publish(bool replaces) {
@@ -169,6 +169,8 @@ static uint64_t extend(uint64_t value, const Transfer &t) {
 static Step runLoad(Warp &warp, const Inst &inst, uint32_t mask) {
   const auto &t = *static_cast<const Transfer *>(inst.data);
   Slot base = inst.ops[t.count];
+  // Who polls a place and finds nothing new lets others go on.
+  bool isNews = t.strong.order != Order::Acquire;
   bool fine = allLanes(mask, [&](unsigned l) {
     uint64_t address = addressAt(warp, inst, base, l);
     Bytes bytes;
@@ -177,7 +179,8 @@ static Step runLoad(Warp &warp, const Inst &inst, uint32_t mask) {
       return false;
     std::optional<StrongAccess> strong;
     if (t.scopeIfStrong())
-      strong.emplace(warp, bytes, address, 1u << l, t.strong).observe();
+      isNews |=
+          strong.emplace(warp, bytes, address, 1u << l, t.strong).observe();
     if (t.bytes == 4 && t.registerBytes == 4) {
       for (unsigned n = 0; n < t.count; ++n)
         memcpy(warp.at<uint32_t>(inst.ops[n]) + l, bytes.data + 4 * n, 4);
@@ -192,7 +195,9 @@ static Step runLoad(Warp &warp, const Inst &inst, uint32_t mask) {
     }
     return true;
   });
-  return fine ? Step::Next : Step::Fail;
+  if (!fine)
+    return Step::Fail;
+  return isNews ? Step::Next : Step::Yield;
 }
 
 static Step runStore(Warp &warp, const Inst &inst, uint32_t mask) {

@@ -214,6 +214,7 @@ struct Warp {
   /// What watches accesses to an allocation, by its address.
   llvm::SmallDenseMap<uint64_t, GlobalShadow::Watched *, 8> watched;
   Fences fences;
+  Polled polled;
   /// The cluster barrier's phase that each lane has arrived at, less one.
   std::array<uint64_t, 32> clusterArrivals{};
   /// Its number in the cluster.

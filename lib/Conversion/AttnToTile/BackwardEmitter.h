@@ -162,6 +162,11 @@ private:
   mlir::Value emitFirstScratch(const PackedTile &tile);
   mlir::Value toKeyRow(mlir::Value key) { return toMemory(firstKey, key); }
   mlir::Value toMemory(mlir::Value first, mlir::Value row);
+  /// Whether tiles of keys take turns at dQ's sums from the diagonal on, each
+  /// behind the one that begins a block later.
+  bool followsDiagonal() const {
+    return part.kind == BackwardPart::Keys && scratch.turns;
+  }
   mlir::Value emitHeadsPerSection();
   mlir::Value emitFinalTiles();
   mlir::LogicalResult emitQueryTile();

@@ -23,9 +23,9 @@ using namespace mlir;
 using namespace fovea;
 
 /// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
-/// L2; of long ones a few even so, or the last tiles would wait for each other.
+/// L2; of long ones a few even so, where tiles wait for each other.
 Value BackwardEmitter::emitHeadsPerSection() {
-  constexpr int64_t kFewest = 4, kSumBytes = 4;
+  constexpr int64_t kSumBytes = 4;
   OpBuilder &b = kb.builder;
   int64_t rowBytes =
       (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8 +
@@ -37,19 +37,17 @@ Value BackwardEmitter::emitHeadsPerSection() {
   Value fit = arith::DivUIOp::create(
       b, loc, kb.constant(kb.target->sharedInL2 / rowBytes), atLeast(rows, 1));
   Value all = arith::MulIOp::create(b, loc, kb.size(k, 0), kb.size(k, 1));
-  return arith::MinUIOp::create(b, loc, atLeast(fit, kFewest), atLeast(all, 1));
+  return arith::MinUIOp::create(b, loc, atLeast(fit, followsDiagonal() ? 2 : 4),
+                                atLeast(all, 1));
 }
 
-/// Tiles of each head that are left for the end: a few of many. Of few tiles
-/// those of all heads would share no rows in L2.
+/// Tiles of each head that are left for the end, when CTAs run out of work one
+/// by one: under a mask that looks back a sixteenth of the work.
 Value BackwardEmitter::emitFinalTiles() {
-  constexpr int64_t kMost = 8;
   OpBuilder &b = kb.builder;
-  Value most = kb.constant(kMost);
-  Value half = arith::DivUIOp::create(b, loc, keys, kb.constant(2 * getRows()));
-  Value above = arith::SubIOp::create(
-      b, loc, half, arith::MinUIOp::create(b, loc, half, most));
-  return arith::MinUIOp::create(b, loc, above, most);
+  Value tiles =
+      arith::CeilDivUIOp::create(b, loc, keys, kb.constant(getRows()));
+  return arith::DivUIOp::create(b, loc, tiles, kb.constant(4));
 }
 
 void BackwardEmitter::emitOperands() {
@@ -88,14 +86,16 @@ void BackwardEmitter::emitBatchEntry() {
   KernelBuilder::WorkOrder order;
   order.schedule = plan->work;
   // Masks that look back give the first keys the most queries.
-  order.firstTilesFirst = !ofQueries;
+  if (!ofQueries)
+    order.tiles = KernelBuilder::TileOrder::FirstFirst;
   bool areUneven = !op.getMaskMod().empty() || op.hasBlocks();
   // Tiles that take turns are best not at work together.
   if (!ofQueries && (areUneven || part.ordersSums))
     order.headsPerSection = emitHeadsPerSection();
-  // Short ones, which follow each other fast, would wait longer than they take.
-  if (part.kind == BackwardPart::Keys && areUneven && part.ordersSums)
+  if (followsDiagonal()) {
+    order.tiles = KernelBuilder::TileOrder::ShortestFirst;
     order.finalTiles = emitFinalTiles();
+  }
   Value rows = ofQueries ? queries : keys;
   if (part.fillsFragments())
     rows = arith::MaxUIOp::create(b, loc, rows, kb.constant(1));
@@ -382,7 +382,7 @@ FailureOr<ValueRange> BackwardEmitter::emitLoop(
         b, loc, sums.getTypes(), bounds.lower, bounds.upper, bounds.fullLower,
         bounds.fullUpper, /*count=*/Value(), /*masked=*/Value(),
         /*inits=*/ValueRange(), sums, getColumns(),
-        /*descending=*/plan.visitsAtLeastOnce());
+        /*descending=*/plan.visitsAtLeastOnce() && !followsDiagonal());
   }
   SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
   llvm::append_range(types, sums.getTypes());

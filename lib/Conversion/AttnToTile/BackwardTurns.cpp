@@ -7,14 +7,17 @@
 //===----------------------------------------------------------------------===//
 //
 // Where gradients are to be deterministic, tiles of keys add to the sums of a
-// block of queries in the order of their numbers. A semaphore for each block
-// counts the tiles that have added, and a tile waits until those before it
-// have: all of them, or, where a mask has bounds, those that visit the block. A
-// kernel in front finds how many that are, from the same bounds.
+// block of queries in one order. A semaphore for each block counts the tiles
+// that have added, and a tile waits until those before it have: all of them,
+// or, where a mask has bounds, those that visit the block. A kernel in front
+// finds how many that are, from the same bounds.
 //
-// Work is dealt out in the order of a head's tiles, so that a CTA waits for
-// such only that run already. A turn ends in the next round, when its additions
-// are done and nobody need wait for them.
+// Work is dealt out in the same order, so that a CTA waits for such only that
+// run already. Without a mask that is the order of the tiles' numbers. With one
+// it is chosen for masks that look back: blocks from the diagonal on, and the
+// tile before another one begins a block later than that (`ShortestFirst`), so
+// that no one waits. A turn ends in the next round, when its additions are done
+// and nobody need wait for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,8 +101,8 @@ struct TurnTiles {
 };
 } // namespace
 
-/// For each tile of keys, in order: the number of tiles before it that visit
-/// each of the CTA's blocks of queries.
+/// For each tile of keys: the number of tiles before it, in the order of the
+/// work, that visit each of the CTA's blocks of queries.
 LogicalResult BackwardEmitter::emitTurns() {
   OpBuilder &b = kb.builder;
   emitOperands();
@@ -111,6 +114,7 @@ LogicalResult BackwardEmitter::emitTurns() {
   Value headOfAll = arith::DivUIOp::create(b, loc, item, groups);
   work.head = arith::RemUIOp::create(b, loc, headOfAll, heads);
   work.batch = arith::DivUIOp::create(b, loc, headOfAll, heads);
+  Value finalTiles = emitFinalTiles();
   if (Value length = kb.emitKeyLength(op, work.batch, keys))
     keys = length;
 
@@ -128,7 +132,9 @@ LogicalResult BackwardEmitter::emitTurns() {
                                  kb.constant(1), ValueRange{none});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value tile = loop.getInductionVar(), before = loop.getRegionIterArg(0);
+  Value tile = kb.emitShortestFirst(loop.getInductionVar(), kb.size(turns, 2),
+                                    finalTiles);
+  Value before = loop.getRegionIterArg(0);
   Value row = arith::MulIOp::create(b, loc, tile, kb.constant(getRows()));
   FailureOr<Bounds> bounds =
       emitBounds(op.getQueryBounds(), work.head, row, keys, queries);

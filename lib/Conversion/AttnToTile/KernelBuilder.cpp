@@ -113,7 +113,9 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   Value allHeads = arith::MulIOp::create(builder, loc, batch, heads);
   Value count = arith::MulIOp::create(builder, loc, allHeads, tiles);
   Value lastTile = arith::SubIOp::create(builder, loc, tiles, constant(1));
-  const Value lastOfHead = lastTile;
+  const Value tilesOfHead = tiles, lastOfHead = lastTile;
+  assert((order.tiles != TileOrder::ShortestFirst || order.finalTiles) &&
+         "an order of sections with final tiles");
   // Each head's tiles that come last, and the items before those.
   Value lateTiles, earlyItems;
   if (order.finalTiles) {
@@ -157,8 +159,10 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
         builder, loc, item, tiles, allHeads, perSection, lastTile,
         /*inTurn=*/order.schedule == tile::WorkSchedule::Static);
     // Sections begin with each head's last tiles.
-    if (order.firstTilesFirst)
+    if (order.tiles != TileOrder::LastFirst)
       tile = arith::SubIOp::create(builder, loc, lastOfHead, tile);
+    if (order.tiles == TileOrder::ShortestFirst)
+      tile = emitShortestFirst(tile, tilesOfHead, lateTiles);
     if (order.batchFirst) {
       work.batch = remainder(headOfAll, batch);
       work.head = divide(headOfAll, batch);
@@ -172,7 +176,8 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
     headOfAll = divide(item, tiles);
     work.head = headOfAll;
     // CTAs start in order of their numbers: the longest ones first.
-    if (order.schedule == tile::WorkSchedule::Single && !order.firstTilesFirst)
+    if (order.schedule == tile::WorkSchedule::Single &&
+        order.tiles == TileOrder::LastFirst)
       tile = arith::SubIOp::create(builder, loc, lastTile, tile);
   }
   work.row = arith::MulIOp::create(builder, loc, tile, constant(tileM));
@@ -184,6 +189,17 @@ KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
   named("head", work.head);
   named("batch", work.batch);
   return work;
+}
+
+Value KernelBuilder::emitShortestFirst(Value place, Value tiles,
+                                       Value finalTiles) {
+  Location loc = getLoc();
+  Value early = arith::SubIOp::create(builder, loc, tiles, finalTiles);
+  Value isEarly = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ult, place, early);
+  Value last = arith::SubIOp::create(builder, loc, early, constant(1));
+  Value fromEnd = arith::SubIOp::create(builder, loc, last, place);
+  return arith::SelectOp::create(builder, loc, isEarly, fromEnd, place);
 }
 
 Value KernelBuilder::emitKeyLength(attn::AttentionOpInterface attention,

@@ -104,6 +104,16 @@ struct KernelBuilder {
   struct Work {
     mlir::Value batch, head, row;
   };
+  /// The order of a head's tiles.
+  enum class TileOrder {
+    LastFirst,
+    FirstFirst,
+    /// For tiles of keys that follow each other through blocks of queries,
+    /// under masks that look back: from the last but `finalTiles` to the first,
+    /// so that each one begins where the one before it has been, then those
+    /// last ones, the shortest, in turn.
+    ShortestFirst
+  };
   /// In which order CTAs take the tiles.
   struct WorkOrder {
     tile::WorkSchedule schedule = tile::WorkSchedule::Single;
@@ -112,15 +122,14 @@ struct KernelBuilder {
     /// keys (or the first ones, see below). Null: the tiles of one head follow
     /// each other.
     mlir::Value headsPerSection;
-    /// With sections: how many of each head's first tiles, which masks that
-    /// look back make the shortest, are kept for the end, when CTAs run out of
-    /// work one by one. Null: none.
+    /// With sections: how many of the tiles that a head has last in its order
+    /// are kept for the end, when CTAs run out of work one by one. Null: none.
     mlir::Value finalTiles;
     /// The same tile of all batch entries follows each other: they share what
     /// else it reads.
     bool batchFirst = false;
-    /// A head's first tiles come first, not its last ones, in sections or not.
-    bool firstTilesFirst = false;
+    /// In sections or not.
+    TileOrder tiles = TileOrder::LastFirst;
   };
   /// Starts the loop over tiles of `tileM` of the `rows` that each head of each
   /// batch entry has; the builder goes on in it.
@@ -128,6 +137,9 @@ struct KernelBuilder {
                  int64_t tileM, const WorkOrder &order);
   /// The builder goes on after that loop.
   void endWork();
+  /// The tile at a place of a head's order, with `ShortestFirst`.
+  mlir::Value emitShortestFirst(mlir::Value place, mlir::Value tiles,
+                                mlir::Value finalTiles);
 };
 
 /// One tile of queries of a packed sequence, or of keys where what is said of

@@ -36,7 +36,7 @@ public:
     isFirst = true;
   }
 
-  /// Whether there is no block at all; a descending op visits one even so.
+  /// Whether there is no block at all; an op may visit one even so.
   bool isEmpty(Frame &frame) {
     if (op.isVisiting())
       return false;
@@ -48,7 +48,7 @@ public:
     if (op.isVisiting())
       return position >= frame.getInteger(op.getCount());
     if (isFirst)
-      return isEmpty(frame) && !op.getDescending();
+      return isEmpty(frame) && !op.runsAtLeastOnce();
     return isPast || block < frame.getInteger(op.getLower()) ||
            block >= frame.getInteger(op.getUpper());
   }
@@ -79,7 +79,7 @@ public:
         return frame.fail(op) << "full_upper " << fullUpper
                               << " lies inside the block of keys " << block
                               << " to " << block + int64_t(op.getStep()) - 1;
-      isPartial = !isFull || (op.getDescending() && isFirst);
+      isPartial = !isFull || (op.runsAtLeastOnce() && isFirst);
     }
     isFirst = false;
     values.push_back(RuntimeValue::integer(block));

@@ -370,7 +370,8 @@ FailureOr<ValueRange> BackwardEmitter::emitLoop(
     loop = tile::ForBlocksOp::create(b, loc, sums.getTypes(), Value(), Value(),
                                      Value(), Value(), visited->getCount(),
                                      visited->getMasked(), visited->getInits(),
-                                     sums, getColumns(), /*descending=*/false);
+                                     sums, getColumns(), /*descending=*/false,
+                                     /*atLeastOnce=*/false);
     Block &visit = loop.getVisit().emplaceBlock();
     visit.addArgument(b.getIndexType(), loc);
     for (Value init : visited->getInits())
@@ -382,7 +383,8 @@ FailureOr<ValueRange> BackwardEmitter::emitLoop(
         b, loc, sums.getTypes(), bounds.lower, bounds.upper, bounds.fullLower,
         bounds.fullUpper, /*count=*/Value(), /*masked=*/Value(),
         /*inits=*/ValueRange(), sums, getColumns(),
-        /*descending=*/plan.visitsAtLeastOnce() && !followsDiagonal());
+        /*descending=*/plan.visitsAtLeastOnce() && !followsDiagonal(),
+        /*atLeastOnce=*/followsDiagonal());
   }
   SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
   llvm::append_range(types, sums.getTypes());

@@ -18,7 +18,7 @@ using namespace fovea::tile;
 
 /// Parses `%lower to %upper step 64 descending full(%fb, %fe)`.
 static ParseResult
-parseRange(OpAsmParser &parser, int64_t &step, bool &isDescending,
+parseRange(OpAsmParser &parser, int64_t &step, BlockOrder &order,
            SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands) {
   auto parseOperand = [&] {
     return parser.parseOperand(operands.emplace_back());
@@ -26,7 +26,10 @@ parseRange(OpAsmParser &parser, int64_t &step, bool &isDescending,
   if (parseOperand() || parser.parseKeyword("to") || parseOperand() ||
       parser.parseKeyword("step") || parser.parseInteger(step))
     return failure();
-  isDescending = succeeded(parser.parseOptionalKeyword("descending"));
+  order.isDescending = succeeded(parser.parseOptionalKeyword("descending"));
+  order.isAtLeastOnce =
+      !order.isDescending &&
+      succeeded(parser.parseOptionalKeyword("at_least_once"));
   return failure(parser.parseKeyword("full") || parser.parseLParen() ||
                  parseOperand() || parser.parseComma() || parseOperand() ||
                  parser.parseRParen());
@@ -50,13 +53,12 @@ parseVisits(OpAsmParser &parser, int64_t &step,
 
 ParseResult
 tile::parseBlocks(OpAsmParser &parser, bool &isVisiting, int64_t &step,
-                  bool &isDescending,
+                  BlockOrder &order,
                   SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
                   SmallVectorImpl<Type> &initTypes) {
-  isDescending = false;
   isVisiting = succeeded(parser.parseOptionalKeyword("blocks"));
   return isVisiting ? parseVisits(parser, step, operands, initTypes)
-                    : parseRange(parser, step, isDescending, operands);
+                    : parseRange(parser, step, order, operands);
 }
 
 std::array<int32_t, 8> tile::getSegments(bool isVisiting, size_t inits,
@@ -132,7 +134,12 @@ void IsPartialOp::inferResultRanges(ArrayRef<ConstantIntRanges> ranges,
 // ForBlocksOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult ForBlocksOp::verify() { return verifyBlocks(*this); }
+LogicalResult ForBlocksOp::verify() {
+  if (getDescending() && getAtLeastOnce())
+    return emitOpError("has two orders, 'descending' and 'at_least_once'; the "
+                       "first one visits a block in any case");
+  return verifyBlocks(*this);
+}
 
 LogicalResult ForBlocksOp::verifyRegions() {
   if (failed(verifyVisit(*this)))
@@ -160,8 +167,9 @@ ParseResult ForBlocksOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   SMLoc loc = parser.getCurrentLocation();
   int64_t step;
-  bool isVisiting, isDescending;
-  if (parseBlocks(parser, isVisiting, step, isDescending, operands, initTypes))
+  bool isVisiting;
+  BlockOrder order;
+  if (parseBlocks(parser, isVisiting, step, order, operands, initTypes))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("carry")) &&
       (parser.parseLParen() || parser.parseOperandList(operands) ||
@@ -173,8 +181,11 @@ ParseResult ForBlocksOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseKeyword("do") || parseWithArguments(parser, *body) ||
       parser.parseOptionalAttrDict(result.attributes))
     return failure();
-  if (isDescending)
+  if (order.isDescending)
     result.addAttribute(getDescendingAttrName(result.name),
+                        builder.getUnitAttr());
+  if (order.isAtLeastOnce)
+    result.addAttribute(getAtLeastOnceAttrName(result.name),
                         builder.getUnitAttr());
   result.addAttribute(getStepAttrName(result.name),
                       builder.getI64IntegerAttr(step));
@@ -196,5 +207,6 @@ void ForBlocksOp::print(OpAsmPrinter &p) {
   printWithArguments(p, "do", getBody());
   p.printOptionalAttrDict((*this)->getAttrs(),
                           {getStepAttrName(), getDescendingAttrName(),
+                           getAtLeastOnceAttrName(),
                            getOperandSegmentSizesAttrName()});
 }

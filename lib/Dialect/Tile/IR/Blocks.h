@@ -15,6 +15,21 @@
 
 namespace fovea::tile {
 
+/// The order of a range's blocks.
+struct BlockOrder {
+  bool isDescending = false, isAtLeastOnce = false;
+
+  BlockOrder() = default;
+  explicit BlockOrder(ForBlocksOp op)
+      : isDescending(op.getDescending()), isAtLeastOnce(op.getAtLeastOnce()) {}
+  explicit BlockOrder(SoftmaxSumOp op) : isDescending(op.getDescending()) {}
+
+  bool isStated() const { return isDescending || isAtLeastOnce; }
+  llvm::StringRef getText() const {
+    return isDescending ? " descending" : isAtLeastOnce ? " at_least_once" : "";
+  }
+};
+
 /// The operands and regions of one of the two forms.
 template <typename Op>
 llvm::LogicalResult verifyBlocks(Op op) {
@@ -31,7 +46,8 @@ llvm::LogicalResult verifyBlocks(Op op) {
     return op.emitOpError("without visit must have lower, upper, full_lower "
                           "and full_upper, and nothing else to go by");
   }
-  if (hasRange || op.getDescending() || !op.getCount() || !op.getMasked())
+  if (hasRange || BlockOrder(op).isStated() || !op.getCount() ||
+      !op.getMasked())
     return op.emitOpError("with visit must have count and masked, and neither "
                           "bounds nor an order");
   for (mlir::Value init : op.getInits())
@@ -75,7 +91,7 @@ llvm::LogicalResult verifyVisit(Op op) {
 /// `blocks %count masked(%masked) init(%a : i32) step 64`.
 mlir::ParseResult parseBlocks(
     mlir::OpAsmParser &parser, bool &isVisiting, int64_t &step,
-    bool &isDescending,
+    BlockOrder &order,
     llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &operands,
     llvm::SmallVectorImpl<mlir::Type> &initTypes);
 
@@ -83,7 +99,7 @@ template <typename Op>
 void printBlocks(mlir::OpAsmPrinter &p, Op op) {
   if (!op.isVisiting()) {
     p << ' ' << op.getLower() << " to " << op.getUpper() << " step "
-      << op.getStep() << (op.getDescending() ? " descending" : "") << " full("
+      << op.getStep() << BlockOrder(op).getText() << " full("
       << op.getFullLower() << ", " << op.getFullUpper() << ')';
     return;
   }

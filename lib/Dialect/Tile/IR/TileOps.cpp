@@ -716,16 +716,20 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
   SMLoc loc = parser.getCurrentLocation();
   int64_t step;
   double scale;
-  bool isDescending = false;
+  BlockOrder order;
   StringAttr name;
   if (OptionalParseResult parsed = parser.parseOptionalAttribute(
           name, getNameAttrName(result.name), result.attributes);
       parsed.has_value() && failed(*parsed))
     return failure();
   bool isVisiting;
-  if (parseBlocks(parser, isVisiting, step, isDescending, operands, initTypes))
+  if (parseBlocks(parser, isVisiting, step, order, operands, initTypes))
     return failure();
-  if (isDescending)
+  if (order.isAtLeastOnce)
+    return parser.emitError(parser.getNameLoc(),
+                            "'at_least_once' is of tile.for_blocks alone; "
+                            "'descending' visits a block in any case");
+  if (order.isDescending)
     result.addAttribute(getDescendingAttrName(result.name),
                         builder.getUnitAttr());
   if (!isVisiting && succeeded(parser.parseOptionalKeyword("visible")) &&

@@ -38,6 +38,8 @@ public:
       lowerVisits();
     else if (op.getDescending())
       lowerDown();
+    else if (op.getAtLeastOnce())
+      lowerUpOnce();
     else
       lowerUp();
   }
@@ -48,7 +50,12 @@ private:
     Value j, partial;
   };
   void lowerUp();
+  void lowerUpOnce();
   void lowerDown();
+  /// The number of blocks, at least one.
+  Value countBlocks();
+  /// How many steps it takes to get from `lower` up to `bound`.
+  Value countStepsTo(Value bound);
   void lowerVisits();
   /// An empty loop; what is built next is its start.
   scf::ForOp startLoop(Value lower, Value upper, Value step, ValueRange inits);
@@ -110,6 +117,16 @@ void BlockLoop::lowerUp() {
   fill(loop, {j, partial});
 }
 
+Value BlockLoop::countStepsTo(Value bound) {
+  Value span = compute<arith::SubIOp>(bound, op.getLower());
+  span = compute<arith::MaxSIOp>(span, index(0));
+  return compute<arith::CeilDivUIOp>(span, index(op.getStep()));
+}
+
+Value BlockLoop::countBlocks() {
+  return compute<arith::MaxSIOp>(countStepsTo(op.getUpper()), index(1));
+}
+
 /// Whether both are one value, or constants that are equal.
 static bool areEqual(Value x, Value y) {
   std::optional<int64_t> constant = getConstantIntValue(x);
@@ -129,12 +146,30 @@ static bool isRoundedDown(Value value, Value of, int64_t step) {
          getConstantIntValue(quotient.getRhs()) == step;
 }
 
+void BlockLoop::lowerUpOnce() {
+  Value one = index(1), size = index(op.getStep());
+  Value blocks = countBlocks();
+  Value most = compute<arith::SubIOp>(blocks, one);
+  Value last =
+      compute<arith::AddIOp>(op.getLower(), compute<arith::MulIOp>(most, size));
+  Value firstFull = one, endOfFull;
+  if (!areEqual(op.getFullLower(), op.getLower()))
+    firstFull = compute<arith::MaxSIOp>(countStepsTo(op.getFullLower()), one);
+  if (!areEqual(op.getFullUpper(), op.getUpper()))
+    endOfFull = countStepsTo(op.getFullUpper());
+
+  scf::ForOp loop = startLoop(index(0), blocks, one, op.getCarried());
+  Value i = loop.getInductionVar();
+  Value up = arith::AddIOp::create(b, op.getLower(),
+                                   arith::MulIOp::create(b, i, size));
+  // Steps past the end, which a pipelined loop may begin, stay at a block.
+  Value j = arith::MinSIOp::create(b, up, last);
+  fill(loop, {j, IsPartialOp::create(b, i, firstFull, endOfFull)});
+}
+
 void BlockLoop::lowerDown() {
   Value zero = index(0), one = index(1), size = index(op.getStep());
-  Value span = compute<arith::SubIOp>(op.getUpper(), op.getLower());
-  span = compute<arith::MaxSIOp>(span, zero);
-  Value blocks = compute<arith::CeilDivUIOp>(span, size);
-  blocks = compute<arith::MaxSIOp>(blocks, one);
+  Value blocks = countBlocks();
   Value most = compute<arith::SubIOp>(blocks, one);
   Value last =
       compute<arith::AddIOp>(op.getLower(), compute<arith::MulIOp>(most, size));

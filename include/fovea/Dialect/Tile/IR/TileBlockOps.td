@@ -26,7 +26,8 @@ def Tile_ForBlocksOp : Tile_Op<"for_blocks", [
     the body need a mask. With `descending`, blocks are visited from the last to the
     first, the block visited first is always partial, and it is visited even if
     there is no block below `upper`: then `j` is `lower`. So such a loop runs at
-    least once. `lower` is not negative.
+    least once. With `at_least_once` the same holds for blocks from the first to
+    the last. `lower` is not negative.
 
     In a second form the blocks are not those of a range but what `visit` says:
     for `n = 0, 1, ...` below `count`, `visit` gets `n` and values that go from
@@ -64,12 +65,15 @@ def Tile_ForBlocksOp : Tile_Op<"for_blocks", [
                        Optional<Index>:$fullLower, Optional<Index>:$fullUpper,
                        Optional<Index>:$count, Optional<Index>:$masked,
                        Variadic<AnyType>:$inits, Variadic<AnyType>:$carried,
-                       I64Attr:$step, UnitAttr:$descending);
+                       I64Attr:$step, UnitAttr:$descending,
+                       UnitAttr:$atLeastOnce);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body, AnyRegion:$visit);
   let extraClassDeclaration = [{
     /// The blocks are those of a region, not of a range.
     bool isVisiting() { return !getVisit().empty(); }
+    /// One block is visited in any case, and the first one is partial.
+    bool runsAtLeastOnce() { return getDescending() || getAtLeastOnce(); }
   }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -562,6 +562,8 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
   let extraClassDeclaration = [{
     /// The blocks are those of a region, not of a range.
     bool isVisiting() { return !getVisit().empty(); }
+    /// One block is visited in any case, and the first one is partial.
+    bool runsAtLeastOnce() { return getDescending(); }
   }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

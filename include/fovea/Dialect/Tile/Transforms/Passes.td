@@ -210,6 +210,7 @@ def LowerBlocks
     least once; with `last` the first element of the last block, `%j` is `last - %i *
     step`, and `%partial` is `tile.is_partial %i below %a from %b` for numbers of blocks
     `a`, at least 1, and `b`, which is left out where `full_lower` is `lower`.
+    `at_least_once` gives such a loop, too, with `%j` as `%lb + %i * step`.
 
     Before:
 

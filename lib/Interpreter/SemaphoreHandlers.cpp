@@ -32,6 +32,8 @@ static int64_t countGroups(const Agent *agent) {
 
 static LogicalResult executeWait(Operation *op, Frame &frame) {
   auto wait = cast<tile::SemaphoreWaitOp>(op);
+  if (wait.getCondition() && frame.getInteger(wait.getCondition()) == 0)
+    return success();
   const MemRefView &memref = frame.get(wait.getSemaphores()).getMemRef();
   FailureOr<char *> address =
       locateElement(op, frame, memref, wait.getIndices());

@@ -32,6 +32,9 @@ static constexpr int64_t kLoadRegisters = 24, kComputeRegisters = 208,
 static constexpr int64_t kRegisters = 512;
 // Buffers of what a block has.
 static constexpr int64_t kStages = 2;
+// To ask for a turn and to end it takes as long as a part of dQ (500 to 1000
+// clocks each, while nothing is added).
+static constexpr int64_t kBlocksPerTurn = 2;
 // Bytes of what is multiplied, of a row's value, of an element of dQ's sums,
 // and of barriers and mailboxes.
 static constexpr int64_t kElementBytes = 2, kValueBytes = 4, kSumBytes = 4,
@@ -419,9 +422,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.queries = makeRowsPlan(unit, queries);
   plans.sumsQueries = true;
   plans.ordersSums = problem.isDeterministic;
-  // Tiles of unequal length follow each other closely, where a turn that ends
-  // late costs more than a wait.
-  plans.endsTurnsLate = plans.ordersSums && !problem.isSparse;
+  if (plans.ordersSums)
+    plans.blocksPerTurn = kBlocksPerTurn;
   // Beside derivatives and weights of 128 queries, or sums of wide heads,
   // products would wait for registers (C7512).
   bool areFew = queries == kFewestQueries &&

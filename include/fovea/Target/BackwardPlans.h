@@ -78,12 +78,10 @@ struct BackwardPlans {
   /// sums in memory, which a kernel before it sets to zero and one behind it
   /// rounds.
   bool sumsQueries = false;
-  /// Tiles of keys add to a block's sums one after the other, in the order of
-  /// their numbers.
+  /// Tiles of keys add to a block's sums one after the other, in one order.
   bool ordersSums = false;
-  /// Then: a block's turn ends when the next block's first part is found, so
-  /// that nobody waits for additions to be done.
-  bool endsTurnsLate = false;
+  /// Then: so many blocks that follow each other have a turn in common.
+  int64_t blocksPerTurn = 1;
   /// One kernel finds dK and dV.
   bool sharesKeyTiles = true;
   /// Derivatives by scores stay in registers for dK's product; they are found

@@ -46,10 +46,9 @@ struct BackwardPart {
   bool query = false, sums = false, storesDelta = false;
   /// dQ is summed in memory.
   bool addsQuery = false;
-  /// Then: in the order of tiles.
+  /// Then: in one order of the tiles, with so many blocks to a turn.
   bool ordersSums = false;
-  /// Then: a block's turn ends in the next round, not in its own.
-  bool endsTurnsLate = false;
+  int64_t blocksPerTurn = 1;
   /// Then: derivatives by scores stay in registers for dK's product; they are
   /// found from rounded weights.
   bool keepsGradients = false, roundsWeights = false, addsAhead = false;
@@ -86,8 +85,8 @@ public:
       : kb(kb), op(op), loc(op.getLoc()), part(part), plan(plan),
         scratch(scratch), sums(sums), turned(turned) {}
 
-  /// Blocks of queries whose turns one CTA finds.
-  static constexpr int64_t kTurnBlocks = 32;
+  /// So many turns, one behind the other, one CTA finds.
+  static constexpr int64_t kTurnsOfWarp = 32;
 
   /// Emits the kernel's body where the builder stands.
   mlir::LogicalResult emit();
@@ -121,8 +120,8 @@ private:
       mlir::IntegerAttr first;
     };
     llvm::SmallVector<KeyPart, 2> keyParts;
-    /// Number of the block before, whose turn has not ended yet; -1 for none.
-    mlir::Value before;
+    /// The first of the queries that the tile visits, and the one behind them.
+    mlir::Value lower, upper;
     /// Whether some of its pairs may be masked, i1.
     mlir::Value partial;
     /// Where keys end: before the first one where a tile of keys that no list
@@ -243,14 +242,18 @@ private:
   emitBlockOfKeyTile(const ScoreBlock &block, mlir::ValueRange carried);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   emitHead(ScoreBlock block, mlir::ValueRange sums);
-  /// Waits until the tile of keys may add to the block's sums, of which it has
-  /// found `part`; ends its turn at the block before, if there was one.
-  void emitNextTurn(const ScoreBlock &block, mlir::Value part);
-  /// Ends the turn at a head's block of this number, if `condition`, unless
-  /// null, holds.
-  void emitEndOfTurn(mlir::Value head, mlir::Value number,
-                     mlir::Value condition, mlir::ValueRange after);
-  mlir::Value emitBlockNumber(mlir::Value query);
+  /// A tile's turn at the sums of a few blocks: their number, and whether the
+  /// block at hand is where it begins and ends; null: each one is.
+  struct Turn {
+    mlir::Value number, begins, ends;
+  };
+  Turn emitTurn(const ScoreBlock &block);
+  /// Waits until the tile of keys may add to the sums, where the turn begins;
+  /// and lets the next tile do so where it ends. `part` is known by then.
+  void emitStartOfTurn(const ScoreBlock &block, const Turn &turn,
+                       mlir::Value part);
+  void emitEndOfTurn(const ScoreBlock &block, const Turn &turn,
+                     mlir::Value part);
   void emitNoTurnsYet();
   mlir::LogicalResult emitTurns();
   /// Adds what the block knows of dQ to the sums in memory.

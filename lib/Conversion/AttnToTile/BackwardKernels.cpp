@@ -55,6 +55,8 @@ private:
   bool hasTurnTable() {
     return plans.ordersSums && !op.getQueryBounds().empty();
   }
+  /// Turns that a tile has at a head, at most.
+  AffineExpr countTurns(SizeExpressions &sizes);
   /// Tiles of the kernel's rows for each head, at most.
   AffineExpr countTiles(const BackwardPart &part, plan::KernelAttr plan,
                         SizeExpressions &sizes);
@@ -126,7 +128,7 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.value = findsValue;
     keys.addsQuery = plans.sumsQueries;
     keys.ordersSums = plans.ordersSums;
-    keys.endsTurnsLate = plans.endsTurnsLate;
+    keys.blocksPerTurn = plans.blocksPerTurn;
     keys.keepsGradients = plans.keepsGradients;
     keys.roundsWeights = plans.roundsWeights;
     keys.exponentsFirst = plans.exponentsFirst;
@@ -138,8 +140,9 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     BackwardPart &delta = add(BackwardPart::Delta, "delta");
     delta.addsQuery = delta.storesDelta = true;
     delta.ordersSums = plans.ordersSums;
+    delta.blocksPerTurn = plans.blocksPerTurn;
     if (hasTurnTable())
-      add(BackwardPart::Turns, "turns");
+      add(BackwardPart::Turns, "turns").blocksPerTurn = plans.blocksPerTurn;
     addKeys("keys", true, true);
     add(BackwardPart::Round, "queries");
     if (hasSums)
@@ -224,15 +227,15 @@ void BackwardLowering::declareTurns(KernelBuilder &kb,
   Type i32 = kb.builder.getI32Type();
   SizeExpressions sizes(kb, /*operand=*/0);
   AffineExpr batch = sizes.getSize(0), heads = sizes.getSize(1),
-             blocks = countBlocks(sizes, plans.keys->tileN);
+             turns = countTurns(sizes);
   declared.semaphores = fovea::declareScratch(
-      kb, "semaphores", sizes.getNames(), {batch, heads, blocks}, i32);
+      kb, "semaphores", sizes.getNames(), {batch, heads, turns}, i32);
   if (!hasTurnTable())
     return;
   AffineExpr tiles =
       sizes.getSize(/*of=*/1, /*dim=*/2).ceilDiv(plans.keys->tileM);
   declared.turns = fovea::declareScratch(kb, "turns", sizes.getNames(),
-                                         {batch, heads, tiles, blocks}, i32);
+                                         {batch, heads, tiles, turns}, i32);
 }
 
 void BackwardLowering::declareSummaries(KernelBuilder &kb,
@@ -275,13 +278,16 @@ AffineExpr BackwardLowering::countTiles(const BackwardPart &part,
   return sizes.getSize(2).ceilDiv(plan->tileM);
 }
 
-/// A CTA is a warp, and has a turn's column of `kTurnBlocks` blocks.
+AffineExpr BackwardLowering::countTurns(SizeExpressions &sizes) {
+  return countBlocks(sizes, plans.keys->tileN).ceilDiv(plans.blocksPerTurn);
+}
+
+/// A CTA is a warp, and has `kTurnsOfWarp` turns of a head's tiles.
 LogicalResult BackwardLowering::emitTurns(KernelBuilder &kb,
                                           const BackwardPart &part,
                                           launch::AbiOp main) {
   SizeExpressions sizes(kb, /*operand=*/0);
-  AffineExpr blocks = countBlocks(sizes, plans.keys->tileN);
-  AffineExpr ctas = blocks.ceilDiv(BackwardEmitter::kTurnBlocks) *
+  AffineExpr ctas = countTurns(sizes).ceilDiv(BackwardEmitter::kTurnsOfWarp) *
                     sizes.getSize(1) * sizes.getSize(0);
   ScheduleFields fields;
   fields.tileM = plans.keys->tileM;

@@ -35,9 +35,9 @@ Value BackwardEmitter::emitHeadsPerSection() {
   };
   Value rows = arith::MulIOp::create(b, loc, atLeast(queries, 1), group);
   Value fit = arith::DivUIOp::create(
-      b, loc, kb.constant(kb.target->sharedInL2 / rowBytes), atLeast(rows, 1));
+      b, loc, kb.constant(kb.target->sharedInL2 / (2 * rowBytes)), atLeast(rows, 1));
   Value all = arith::MulIOp::create(b, loc, kb.size(k, 0), kb.size(k, 1));
-  return arith::MinUIOp::create(b, loc, atLeast(fit, followsDiagonal() ? 2 : 4),
+  return arith::MinUIOp::create(b, loc, atLeast(fit, followsDiagonal() ? 1 : 4),
                                 atLeast(all, 1));
 }
 
@@ -477,9 +477,12 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
   SmallVector<Value> found;
   int64_t across = block.keyParts.size();
   int64_t count = getColumns() / kPartRows * across;
+  Turn turn;
+  if (part.ordersSums)
+    turn = emitTurn(block);
   auto store = [&](int64_t index) {
     if (part.ordersSums && index == 0)
-      emitNextTurn(block, found.front());
+      emitStartOfTurn(block, turn, found.front());
     int64_t row = index / across * kPartRows,
             column = index % across * kPartColumns;
     Value query = block.scratchRow;
@@ -492,9 +495,8 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
         /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
         /*add=*/b.getUnitAttr(),
         b.getStringAttr("dq_sum." + std::to_string(index)));
-    if (part.ordersSums && !part.endsTurnsLate && index == count - 1)
-      emitEndOfTurn(block.head, emitBlockNumber(block.query),
-                    /*condition=*/Value(), found.back());
+    if (part.ordersSums && index == count - 1)
+      emitEndOfTurn(block, turn, found.back());
   };
   for (int64_t index = 0; index < count; ++index) {
     const ScoreBlock::KeyPart &columns = block.keyParts[index % across];
@@ -570,11 +572,10 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
   FailureOr<Blocks> blocks = emitQueryBlocks(block);
   if (failed(blocks))
     return failure();
-  SmallVector<Value> inits(sums);
-  if (part.endsTurnsLate)
-    inits.push_back(kb.constant(-1));
+  block.lower = blocks->bounds.lower;
+  block.upper = blocks->bounds.upper;
   FailureOr<ValueRange> results =
-      emitLoop(*blocks, inits,
+      emitLoop(*blocks, sums,
                [&](Value query, Value partial,
                    ValueRange carried) -> FailureOr<SmallVector<Value>> {
                  block.query = query;
@@ -583,22 +584,11 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
                  loadQueries(block, /*needsOutputGradients=*/true);
                  if (part.key && !part.addsQuery)
                    block.delta = loadDelta(block);
-                 if (!part.endsTurnsLate)
-                   return emitBlockOfKeyTile(block, carried);
-                 block.before = carried.back();
-                 FailureOr<SmallVector<Value>> next =
-                     emitBlockOfKeyTile(block, carried.drop_back());
-                 if (succeeded(next))
-                   next->push_back(emitBlockNumber(query));
-                 return next;
+                 return emitBlockOfKeyTile(block, carried);
                });
   if (failed(results))
     return failure();
-  SmallVector<Value> found(*results);
-  if (part.endsTurnsLate)
-    emitEndOfTurn(block.head, found.pop_back_val(), /*condition=*/Value(),
-                  /*after=*/{});
-  return found;
+  return llvm::to_vector_of<Value>(*results);
 }
 
 LogicalResult BackwardEmitter::emitKeyTile() {

@@ -6,18 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where gradients are to be deterministic, tiles of keys add to the sums of a
-// block of queries in one order. A semaphore for each block counts the tiles
-// that have added, and a tile waits until those before it have: all of them,
-// or, where a mask has bounds, those that visit the block. A kernel in front
-// finds how many that are, from the same bounds.
+// Where gradients are to be deterministic, tiles of keys add to the sums of
+// queries in one order. A few blocks of queries have a turn in common: a
+// semaphore counts the tiles that have added to them, and a tile waits until
+// those before it have: all of them, or, where a mask has bounds, those that
+// visit one of the blocks. A kernel in front finds how many that are, from the
+// same bounds.
 //
 // Work is dealt out in the same order, so that a CTA waits for such only that
 // run already. Without a mask that is the order of the tiles' numbers. With one
 // it is chosen for masks that look back: blocks from the diagonal on, and the
 // tile before another one begins a block later than that (`ShortestFirst`), so
-// that no one waits. A turn ends in the next round, when its additions are done
-// and nobody need wait for them.
+// that no one waits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,40 +32,64 @@
 using namespace mlir;
 using namespace fovea;
 
-Value BackwardEmitter::emitBlockNumber(Value query) {
-  return arith::DivUIOp::create(kb.builder, loc, query,
-                                kb.constant(getColumns()));
-}
-
-void BackwardEmitter::emitEndOfTurn(Value head, Value number, Value condition,
-                                    ValueRange after) {
-  tile::SemaphoreReleaseOp::create(
-      kb.builder, loc, scratchArgument(scratch.semaphores),
-      ValueRange{work.batch, head, number}, condition, after,
-      kb.builder.getStringAttr("dq_sum"));
-}
-
-void BackwardEmitter::emitNextTurn(const ScoreBlock &block, Value part) {
+BackwardEmitter::Turn BackwardEmitter::emitTurn(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
-  if (block.before) {
-    Value wasOne = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
-                                         block.before, kb.constant(0));
-    emitEndOfTurn(block.head, block.before, wasOne, part);
-  }
-  Value tile = arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
-  Value number = emitBlockNumber(block.query), turn;
-  if (scratch.turns)
-    turn = memref::LoadOp::create(
-        b, loc, scratchArgument(scratch.turns),
-        ValueRange{work.batch, block.head, tile, number});
-  else
-    turn = arith::IndexCastOp::create(b, loc, b.getI32Type(), tile);
-  tile::SemaphoreWaitOp::create(b, loc, scratchArgument(scratch.semaphores),
-                                ValueRange{work.batch, block.head, number},
-                                turn, part, b.getStringAttr("dq_sum"));
+  Value step = kb.constant(getColumns());
+  Value number = arith::DivUIOp::create(b, loc, block.query, step);
+  if (part.blocksPerTurn == 1)
+    return {number, {}, {}};
+  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+    return arith::CmpIOp::create(b, loc, predicate, x, y).getResult();
+  };
+  auto either = [&](Value x, Value y) {
+    return arith::OrIOp::create(b, loc, x, y).getResult();
+  };
+  Value blocks = kb.constant(part.blocksPerTurn);
+  Value place = arith::RemUIOp::create(b, loc, number, blocks);
+  Value end = arith::AddIOp::create(b, loc, block.query, step);
+  Value isLowest = either(
+      compare(arith::CmpIPredicate::eq, place, kb.constant(0)),
+      compare(arith::CmpIPredicate::sle, block.query, block.lower));
+  Value isHighest = either(
+      compare(arith::CmpIPredicate::eq, place,
+              kb.constant(part.blocksPerTurn - 1)),
+      compare(arith::CmpIPredicate::sge, end, block.upper));
+  Turn turn = {arith::DivUIOp::create(b, loc, number, blocks), isLowest,
+               isHighest};
+  // Otherwise blocks are visited downwards.
+  if (!followsDiagonal())
+    std::swap(turn.begins, turn.ends);
+  return turn;
 }
 
-/// The tile's block of queries has had no turn.
+void BackwardEmitter::emitStartOfTurn(const ScoreBlock &block, const Turn &turn,
+                                      Value part) {
+  OpBuilder &b = kb.builder;
+  Value tile = arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
+  Value before;
+  if (scratch.turns)
+    before = memref::LoadOp::create(
+        b, loc, scratchArgument(scratch.turns),
+        ValueRange{work.batch, block.head, tile, turn.number});
+  else
+    before = arith::IndexCastOp::create(b, loc, b.getI32Type(), tile);
+  tile::SemaphoreWaitOp::create(b, loc, scratchArgument(scratch.semaphores),
+                                ValueRange{work.batch, block.head, turn.number},
+                                before, turn.begins, part,
+                                b.getStringAttr("dq_sum"));
+}
+
+void BackwardEmitter::emitEndOfTurn(const ScoreBlock &block, const Turn &turn,
+                                    Value part) {
+  OpBuilder &b = kb.builder;
+  tile::SemaphoreReleaseOp::create(
+      b, loc, scratchArgument(scratch.semaphores),
+      ValueRange{work.batch, block.head, turn.number}, turn.ends, part,
+      b.getStringAttr("dq_sum"));
+}
+
+/// The tile's block of queries has had no turn; the first of those that have
+/// one in common says so.
 void BackwardEmitter::emitNoTurnsYet() {
   OpBuilder &b = kb.builder;
   Type i32 = b.getI32Type();
@@ -73,17 +97,26 @@ void BackwardEmitter::emitNoTurnsYet() {
   Value zero = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(cast<ShapedType>(type), int32_t(0)));
   Value row = tile::IotaOp::create(b, loc, type, /*dim=*/0);
-  Value isFirst =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, row, zero);
+  Value blocks = kb.constant(part.blocksPerTurn);
   Value number =
       arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
+  Value place = arith::RemUIOp::create(b, loc, number, blocks);
+  Value distance = arith::AddIOp::create(
+      b, loc, row,
+      tile::BroadcastOp::create(
+          b, loc, type, arith::IndexCastOp::create(b, loc, i32, place)));
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, distance, zero);
   tile::ScatterOp::create(b, loc, zero, scratchArgument(scratch.semaphores),
-                          ValueRange{work.batch, work.head, number}, isFirst,
+                          ValueRange{work.batch, work.head,
+                                     arith::DivUIOp::create(b, loc, number,
+                                                            blocks)},
+                          isFirst,
                           /*add=*/UnitAttr());
 }
 
 namespace {
-/// Column tiles of i32, a lane for each block of queries.
+/// Column tiles of i32, a lane for each turn.
 struct TurnTiles {
   OpBuilder &b;
   Location loc;
@@ -102,14 +135,14 @@ struct TurnTiles {
 } // namespace
 
 /// For each tile of keys: the number of tiles before it, in the order of the
-/// work, that visit each of the CTA's blocks of queries.
+/// work, that have each of the CTA's turns, since they visit a block of it.
 LogicalResult BackwardEmitter::emitTurns() {
   OpBuilder &b = kb.builder;
   emitOperands();
   Value turns = scratchArgument(scratch.turns);
   Value item =
       gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
-  Value heads = kb.size(q, 1), lanes = kb.constant(kTurnBlocks);
+  Value heads = kb.size(q, 1), lanes = kb.constant(kTurnsOfWarp);
   Value groups = arith::CeilDivUIOp::create(b, loc, kb.size(turns, 3), lanes);
   Value headOfAll = arith::DivUIOp::create(b, loc, item, groups);
   work.head = arith::RemUIOp::create(b, loc, headOfAll, heads);
@@ -118,14 +151,16 @@ LogicalResult BackwardEmitter::emitTurns() {
   if (Value length = kb.emitKeyLength(op, work.batch, keys))
     keys = length;
 
-  TurnTiles tiles{b, loc, kb.tileType(1, kTurnBlocks, b.getI32Type())};
+  TurnTiles tiles{b, loc, kb.tileType(1, kTurnsOfWarp, b.getI32Type())};
   Value group = arith::RemUIOp::create(b, loc, item, groups);
   Value first = arith::MulIOp::create(b, loc, group, lanes);
   Value numbers = arith::AddIOp::create(
       b, loc, tile::IotaOp::create(b, loc, tiles.type, /*dim=*/1),
       tiles.widen(first));
-  Value step = kb.constant(getColumns());
-  Value starts = arith::MulIOp::create(b, loc, numbers, tiles.widen(step));
+  Value step = kb.constant(getColumns()),
+        rows = kb.constant(part.blocksPerTurn * getColumns());
+  Value starts = arith::MulIOp::create(b, loc, numbers, tiles.widen(rows));
+  Value ends = arith::AddIOp::create(b, loc, starts, tiles.widen(rows));
   Value none = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(cast<ShapedType>(tiles.type), int32_t(0)));
   auto loop = scf::ForOp::create(b, loc, kb.constant(0), kb.size(turns, 2),
@@ -145,7 +180,7 @@ LogicalResult BackwardEmitter::emitTurns() {
   Value end = arith::MaxSIOp::create(b, loc, bounds->upper, least);
   Value visits = arith::AndIOp::create(
       b, loc,
-      tiles.compare(arith::CmpIPredicate::sge, starts,
+      tiles.compare(arith::CmpIPredicate::sgt, ends,
                     tiles.widen(bounds->lower)),
       tiles.compare(arith::CmpIPredicate::slt, starts, tiles.widen(end)));
   tile::ScatterOp::create(b, loc, before, turns,

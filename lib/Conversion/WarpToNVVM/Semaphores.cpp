@@ -81,8 +81,11 @@ struct WaitLowering : SemaphoreLowering<tile::SemaphoreWaitOp> {
       return failure();
     Value warps = arith::MulIOp::create(b, loc, adaptor.getTurn(),
                                         emitI32(b, loc, countWarps(op)));
-    emitAsm(b, loc, kWait, "l,r,b,~{memory}",
-            {place->address, warps, place->predicate}, {});
+    Value waits = place->predicate;
+    if (Value condition = adaptor.getCondition())
+      waits = arith::AndIOp::create(b, loc, waits, condition);
+    emitAsm(b, loc, kWait, "l,r,b,~{memory}", {place->address, warps, waits},
+            {});
     NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
     b.eraseOp(op);
     return success();

@@ -32,6 +32,7 @@ def Tile_SemaphoreWaitOp : Tile_SemaphoreOp<"semaphore_wait"> {
     run already, or have run, so that the wait ends. Passes move the op no
     further ahead than `after`: tiles that it does not read, but that are known
     when it is executed. They keep the wait beside the stores that it guards.
+    With a `condition`, nothing is waited for where it is false.
 
     The interpreter fails where the turn never comes.
 
@@ -53,10 +54,11 @@ def Tile_SemaphoreWaitOp : Tile_SemaphoreOp<"semaphore_wait"> {
     Arg<MemRefOf<[I32]>, "the semaphores, in memory that all CTAs see">:$semaphores,
     Arg<Variadic<Index>, "which one: an index for each dimension">:$indices,
     Arg<I32, "releases that come before; not negative">:$turn,
+    Arg<Optional<I1>, "whether there is a turn to begin">:$condition,
     Arg<Variadic<Tile_AnyTile>, "tiles that are known by then">:$after,
     OptionalAttr<StrAttr>:$name);
   let assemblyFormat = [{
-    ($name^)? $semaphores `[` $indices `]` `for` $turn (`after` `(` $after^ `:` type($after) `)`)?
+    ($name^)? $semaphores `[` $indices `]` `for` $turn (`if` `(` $condition^ `)`)? (`after` `(` $after^ `:` type($after) `)`)?
     attr-dict `:` type($semaphores)
   }];
 }

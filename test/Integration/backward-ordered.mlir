@@ -7,6 +7,10 @@
 // RUN: %{run} %s --entry=window --level=tile | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=window --level=warp --seeds=5 | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=window --level=ptx | FileCheck %s --check-prefix=NUMBERS
+// A mask that looks back, with tiles that are left for the end.
+// RUN: fovea-run --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=700,Skv=650 --check --target=sm_90a %s --entry=causal --level=tile | FileCheck %s --check-prefix=NUMBERS
+// RUN: fovea-run --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=700,Skv=650 --check --target=sm_90a %s --entry=causal --level=warp --seeds=3 | FileCheck %s --check-prefix=NUMBERS
+// RUN: fovea-run --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=700,Skv=650 --check --target=sm_90a %s --entry=causal --level=ptx | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=capped --level=warp --seeds=3 | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=wide --level=warp --seeds=3 | FileCheck %s --check-prefix=NUMBERS
 // RUN: fovea-run --random=1 --dims=B=2,Hq=2,Hkv=1,Sq=70,Skv=150 --check --target=sm_90a %s --entry=wide --level=ptx | FileCheck %s --check-prefix=NUMBERS
@@ -18,23 +22,19 @@
 // NUMBERS-NEXT: dk {{.*}} passed
 // NUMBERS-NEXT: dv {{.*}} passed
 
-// Without a mask a tile's turn is its number; a window's tiles look theirs up. The wait
-// stands between the first part of dQ and its addition. A window's turn ends behind the
-// last addition; without a mask a turn ends in the next round, and behind the loop.
+// Without a mask a tile's turn is its number; a window's tiles look theirs up. Two blocks
+// have a turn in common. It begins between the first part of dQ and its addition, in the
+// one block, and ends behind the last addition, in the other.
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s --check-prefix=DENSE
 // DENSE-LABEL: gpu.func @dense(
 // DENSE: role @reduce
 // DENSE: scf.for
 // DENSE: warp.dot "dq.0"
-// DENSE: tile.semaphore_release "dq_sum" {{.*}} if(
-// DENSE: tile.semaphore_wait "dq_sum"
+// DENSE-NEXT: tile.semaphore_wait "dq_sum" {{.*}} if(
 // DENSE-NEXT: tile.store add "dq_sum.0"
 // DENSE-NEXT: warp.dot "dq.1"
 // DENSE: tile.store add "dq_sum.1"
-// DENSE-NOT: tile.semaphore_release
-// DENSE: scf.yield
-// DENSE: tile.semaphore_release "dq_sum" {{.*}} if(
-// DENSE: tile.semaphore_release "dq_sum" {{[^(]*$}}
+// DENSE-NEXT: tile.semaphore_release "dq_sum" {{.*}} if(
 // DENSE-NOT: gpu.func @dense_turns(
 // RUN: fovea-compile %s --kernel=window --target=sm_90a --emit=warp | FileCheck %s --check-prefix=WINDOW
 // WINDOW-LABEL: gpu.func @window(
@@ -42,11 +42,11 @@
 // WINDOW: scf.for
 // WINDOW: memref.load
 // WINDOW: warp.dot "dq.0"
-// WINDOW-NEXT: tile.semaphore_wait "dq_sum"
+// WINDOW-NEXT: tile.semaphore_wait "dq_sum" {{.*}} if(
 // WINDOW-NEXT: tile.store add "dq_sum.0"
 // WINDOW-NEXT: warp.dot "dq.1"
 // WINDOW: tile.store add "dq_sum.1"
-// WINDOW-NEXT: tile.semaphore_release "dq_sum"
+// WINDOW-NEXT: tile.semaphore_release "dq_sum" {{.*}} if(
 // WINDOW: gpu.func @window_turns(
 // WINDOW: scf.for
 // WINDOW: tile.scatter
@@ -79,6 +79,14 @@ func.func @window(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, 
       %back = arith.cmpi sge, %i, %j : index
       %near = arith.cmpi slt, %distance, %c90 : index
       %keep = arith.andi %back, %near : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
+}
+func.func @causal(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
       attn.yield %keep : i1
     } : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
   return %0#0, %0#1, %0#2 : !t, !t, !t

@@ -21,6 +21,10 @@
 // RUN: sed 's/semaphore_release %%turns\[%%c0\]/semaphore_release %%turns[%%c0] if(%%no)/' %s > %t.conditional.mlir
 // RUN: not fovea-run %t.conditional.mlir 2>&1 | FileCheck %s --check-prefix=UNRELEASED
 
+// A wait whose condition is false is none: nobody asks for the turn.
+// RUN: sed 's/for %%number/for %%number if(%%no)/' %s > %t.none.mlir
+// RUN: fovea-run %t.none.mlir --outputs %t.turns.npy %t.list.npy
+
 // A turn that another CTA has had already.
 // RUN: sed 's/for %%number/for %%zero/' %s > %t.twice.mlir
 // RUN: not fovea-run %t.twice.mlir 2>&1 | FileCheck %s --check-prefix=OVER

@@ -47,13 +47,13 @@ BackwardEmitter::Turn BackwardEmitter::emitTurn(const ScoreBlock &block) {
   Value blocks = kb.constant(part.blocksPerTurn);
   Value place = arith::RemUIOp::create(b, loc, number, blocks);
   Value end = arith::AddIOp::create(b, loc, block.query, step);
-  Value isLowest = either(
-      compare(arith::CmpIPredicate::eq, place, kb.constant(0)),
-      compare(arith::CmpIPredicate::sle, block.query, block.lower));
-  Value isHighest = either(
-      compare(arith::CmpIPredicate::eq, place,
-              kb.constant(part.blocksPerTurn - 1)),
-      compare(arith::CmpIPredicate::sge, end, block.upper));
+  Value isLowest =
+      either(compare(arith::CmpIPredicate::eq, place, kb.constant(0)),
+             compare(arith::CmpIPredicate::sle, block.query, block.lower));
+  Value isHighest =
+      either(compare(arith::CmpIPredicate::eq, place,
+                     kb.constant(part.blocksPerTurn - 1)),
+             compare(arith::CmpIPredicate::sge, end, block.upper));
   Turn turn = {arith::DivUIOp::create(b, loc, number, blocks), isLowest,
                isHighest};
   // Otherwise blocks are visited downwards.
@@ -107,12 +107,12 @@ void BackwardEmitter::emitNoTurnsYet() {
           b, loc, type, arith::IndexCastOp::create(b, loc, i32, place)));
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, distance, zero);
-  tile::ScatterOp::create(b, loc, zero, scratchArgument(scratch.semaphores),
-                          ValueRange{work.batch, work.head,
-                                     arith::DivUIOp::create(b, loc, number,
-                                                            blocks)},
-                          isFirst,
-                          /*add=*/UnitAttr());
+  tile::ScatterOp::create(
+      b, loc, zero, scratchArgument(scratch.semaphores),
+      ValueRange{work.batch, work.head,
+                 arith::DivUIOp::create(b, loc, number, blocks)},
+      isFirst,
+      /*add=*/UnitAttr());
 }
 
 namespace {

@@ -195,8 +195,8 @@ Value KernelBuilder::emitShortestFirst(Value place, Value tiles,
                                        Value finalTiles) {
   Location loc = getLoc();
   Value early = arith::SubIOp::create(builder, loc, tiles, finalTiles);
-  Value isEarly = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::ult, place, early);
+  Value isEarly = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                        place, early);
   Value last = arith::SubIOp::create(builder, loc, early, constant(1));
   Value fromEnd = arith::SubIOp::create(builder, loc, last, place);
   return arith::SelectOp::create(builder, loc, isEarly, fromEnd, place);

@@ -27,9 +27,8 @@ parseRange(OpAsmParser &parser, int64_t &step, BlockOrder &order,
       parser.parseKeyword("step") || parser.parseInteger(step))
     return failure();
   order.isDescending = succeeded(parser.parseOptionalKeyword("descending"));
-  order.isAtLeastOnce =
-      !order.isDescending &&
-      succeeded(parser.parseOptionalKeyword("at_least_once"));
+  order.isAtLeastOnce = !order.isDescending &&
+                        succeeded(parser.parseOptionalKeyword("at_least_once"));
   return failure(parser.parseKeyword("full") || parser.parseLParen() ||
                  parseOperand() || parser.parseComma() || parseOperand() ||
                  parser.parseRParen());

@@ -88,3 +88,23 @@ func.func @unbounded(%n: index) -> i1 {
   %0 = "tile.is_partial"(%n) <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (index) -> i1
   return %0 : i1
 }
+
+// -----
+
+func.func @two_orders(%a: index) {
+  // expected-error@+1 {{has two orders, 'descending' and 'at_least_once'; the first one visits a block in any case}}
+  "tile.for_blocks"(%a, %a, %a, %a) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, step = 16 : i64, descending, atLeastOnce}> ({
+  ^bb0(%j: index, %partial: i1):
+    tile.yield
+  }, {
+  }) : (index, index, index, index) -> ()
+  return
+}
+
+// -----
+
+func.func @of_loops_alone(%a: index) {
+  // expected-error@+1 {{'at_least_once' is of tile.for_blocks alone; 'descending' visits a block in any case}}
+  %m, %l, %acc = tile.softmax_sum %a to %a step 64 at_least_once full(%a, %a) scale(1.0)
+  return
+}

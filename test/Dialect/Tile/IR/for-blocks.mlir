@@ -15,6 +15,16 @@ func.func @range(%a: index, %b: index, %c: index, %d: index, %zero: !t) -> !t {
   return %r : !t
 }
 
+// CHECK-LABEL: func @at_least_once
+// CHECK: tile.for_blocks %{{.*}} to %{{.*}} step 64 at_least_once full(%{{.*}}, %{{.*}}){{$}}
+func.func @at_least_once(%a: index, %b: index) {
+  tile.for_blocks %a to %b step 64 at_least_once full(%a, %b)
+    do(%j: index, %partial: i1) {
+      tile.yield
+    }
+  return
+}
+
 // CHECK-LABEL: func @visits
 // CHECK: tile.for_blocks blocks %{{.*}} masked(%{{.*}}) init(%{{.*}} : i32) step 32
 // CHECK-NEXT: visit(%[[N:.*]]: index, %[[W:.*]]: i32) {

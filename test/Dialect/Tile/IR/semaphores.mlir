@@ -9,6 +9,8 @@ func.func @turn(%s: memref<?x4xi32>, %i: index, %turn: i32, %some: i1, %part: te
   tile.semaphore_release "sum" %s[%i, %i] after(%part : tensor<64x64xf32, #tile.reg>) : memref<?x4xi32>
   // CHECK: tile.semaphore_wait %{{.*}}[%{{.*}}, %{{.*}}] for %{{.*}} : memref<?x4xi32>
   tile.semaphore_wait %s[%i, %i] for %turn : memref<?x4xi32>
+  // CHECK: tile.semaphore_wait %{{.*}}[%{{.*}}, %{{.*}}] for %{{.*}} if(%{{.*}}) : memref<?x4xi32>
+  tile.semaphore_wait %s[%i, %i] for %turn if(%some) : memref<?x4xi32>
   // CHECK: tile.semaphore_release %{{.*}}[%{{.*}}, %{{.*}}] if(%{{.*}}) : memref<?x4xi32>
   tile.semaphore_release %s[%i, %i] if(%some) : memref<?x4xi32>
   return

@@ -44,6 +44,32 @@ gpu.module @m {
     gpu.return
   }
 
+  // The same upwards: the first block is partial in any case.
+  // CHECK-LABEL: gpu.func @at_least_once(
+  // CHECK-SAME: %[[LOWER:[a-z0-9]+]]: index
+  // CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : index
+  // CHECK: %[[BLOCKS:.*]] = arith.ceildivui
+  // CHECK: %[[COUNT:.*]] = arith.maxsi %[[BLOCKS]], %[[ONE]]
+  // CHECK: %[[LAST:.*]] = arith.addi %[[LOWER]]
+  // CHECK: %[[PARTIAL:.*]] = arith.maxsi %{{.*}}, %[[ONE]]
+  // CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[COUNT]]
+  // CHECK: %[[AWAY:.*]] = arith.muli %[[I]]
+  // CHECK: %[[UP:.*]] = arith.addi %[[LOWER]], %[[AWAY]]
+  // CHECK: arith.minsi %[[UP]], %[[LAST]]
+  // CHECK: tile.is_partial %[[I]] below %[[PARTIAL]] from
+  gpu.func @at_least_once(%a: index, %b: index, %c: index, %d: index, %to: memref<16xf32>) kernel {
+    %zero = arith.constant dense<0.0> : !t
+    %one = arith.constant dense<1.0> : !t
+    %c0 = arith.constant 0 : index
+    %r = tile.for_blocks %a to %b step 64 at_least_once full(%c, %d) carry(%zero : !t)
+      do(%j: index, %partial: i1, %l: !t) {
+        %s = arith.select %partial, %l, %one : !t
+        tile.yield %s : !t
+      }
+    tile.store %r, %to[%c0] dims [0, -1] : !t, memref<16xf32>
+    gpu.return
+  }
+
   // A loop in a loop, with visits that carry a word, and nothing carried itself.
   // CHECK-LABEL: gpu.func @visits(
   // CHECK-SAME: %[[N:.*]]: index, %[[M:.*]]: index, %[[W:.*]]: i32

@@ -1,0 +1,36 @@
+// Faults planted into a deterministic backward pass at the warp level: CTAs run in another
+// order with each seed, so that sums in no order differ in their last bits.
+// RUN: fovea-compile %s --target=sm_90a --emit=warp -o %t.warp.mlir
+// DEFINE: %{file} =
+// DEFINE: %{run} = fovea-run %{file} --entry=causal --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=700,Skv=650 --seeds=5
+// REDEFINE: %{file} = %t.warp.mlir
+// RUN: %{run} --outputs %t.dq.npy %t.dk.npy %t.dv.npy
+
+// Nobody waits for a turn.
+// RUN: sed 's/^ *tile.semaphore_wait .*//' %t.warp.mlir > %t.no-wait.mlir
+// REDEFINE: %{file} = %t.no-wait.mlir
+// RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=NO-WAIT
+// NO-WAIT: error: seeds 0 and {{[0-9]+}} give different numbers in output 'dq'
+
+// Turns never end.
+// RUN: sed 's/^ *tile.semaphore_release .*//' %t.warp.mlir > %t.no-release.mlir
+// REDEFINE: %{file} = %t.no-release.mlir
+// RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=NO-RELEASE
+// NO-RELEASE: note: role @reduce waits for turn {{[0-9]+}} after 0 were released
+
+// All wait for the first turn, which is over soon.
+// RUN: sed 's/\(tile.semaphore_wait .* for \)%%[#0-9a-z_]*/\1%%c0_i32/' %t.warp.mlir > %t.first.mlir
+// REDEFINE: %{file} = %t.first.mlir
+// RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=FIRST
+// FIRST: error: turn 0 is over: 1 are
+
+!t = tensor<?x?x?x128xbf16>
+!rows = tensor<?x?x?xf32>
+func.func @causal(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    } : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
+}

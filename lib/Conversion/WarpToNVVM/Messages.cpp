@@ -63,9 +63,13 @@ LogicalResult TurnLowering::findRole(const Specialization &roles) {
   return success();
 }
 
-/// The two groups of a hand-over: 256 threads.
+// The two groups of a hand-over.
+static constexpr int64_t kTurnThreads = 256;
+
 static void emitArrive(OpBuilder &b, Location loc, Value barrier) {
-  emitAsm(b, loc, "bar.arrive $0, 256;", "r,~{memory}", barrier);
+  // What NVVM's op is, too, after another pass.
+  emitAsm(b, loc, "bar.arrive $0, " + std::to_string(kTurnThreads) + ";",
+          "r,~{memory}", barrier);
 }
 
 /// The first turn is the first group's: the last one hands it over.
@@ -96,7 +100,7 @@ LogicalResult TurnLowering::lower(const Specialization &roles) {
   for (Operation *user : users) {
     OpBuilder b(user);
     if (isa<warp::BeginTurnOp>(user))
-      emitAsm(b, user->getLoc(), "bar.sync $0, 256;", "r,~{memory}", mine);
+      emitNamedBarrier(b, user->getLoc(), mine, kTurnThreads);
     else
       emitArrive(b, user->getLoc(), next);
     user->erase();

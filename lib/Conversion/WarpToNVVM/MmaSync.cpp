@@ -64,8 +64,7 @@ public:
       if (inPanel != 0)
         place = arith::XOrIOp::create(b, loc, laneAddress,
                                       emitI32(b, loc, inPanel));
-      address = LLVM::IntToPtrOp::create(
-          b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3), place);
+      address = emitSharedPointer(b, loc, place);
     }
     int64_t bytes =
         (bytesBefore / rowBytes) * warp::getRowsOfCta(type) * rowBytes +

@@ -60,6 +60,19 @@ Value fovea::emitSharedAddress(OpBuilder &builder, Location loc,
                                emitI32(builder, loc, offset));
 }
 
+Value fovea::emitSharedPointer(OpBuilder &builder, Location loc,
+                               Value address) {
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
+  return LLVM::IntToPtrOp::create(builder, loc, pointer, address);
+}
+
+void fovea::emitNamedBarrier(OpBuilder &builder, Location loc, Value barrier,
+                             int64_t threads) {
+  NVVM::BarrierOp::create(builder, loc, TypeRange(), barrier,
+                          emitI32(builder, loc, threads),
+                          NVVM::BarrierReductionAttr(), Value());
+}
+
 Value fovea::emitAll(OpBuilder &builder, Location loc, Value condition) {
   return NVVM::VoteSyncOp::create(builder, loc, builder.getI1Type(),
                                   emitI32(builder, loc, -1), condition,

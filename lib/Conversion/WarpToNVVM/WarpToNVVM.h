@@ -363,6 +363,12 @@ emitAsm(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef text,
 /// Address of byte `offset` of the CTA's dynamic shared memory, i32.
 mlir::Value emitSharedAddress(mlir::OpBuilder &builder, mlir::Location loc,
                               int64_t offset);
+/// An address of shared memory as NVVM's ops take it.
+mlir::Value emitSharedPointer(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::Value address);
+/// The threads, whole warps, meet at the barrier of that number.
+void emitNamedBarrier(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value barrier, int64_t threads);
 /// Whether `condition` holds in all lanes.
 mlir::Value emitAll(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value condition);

@@ -104,8 +104,7 @@ LogicalResult GroupBarriers::emit(OpBuilder &b, Operation *op,
   Location loc = op->getLoc();
   Value barrier = arith::AddIOp::create(b, loc, role.emitGroup(b, loc),
                                         emitI32(b, loc, entry->second));
-  emitAsm(b, loc, "bar.sync $0, " + std::to_string(kGroupThreads) + ";",
-          "r,~{memory}", barrier);
+  emitNamedBarrier(b, loc, barrier, kGroupThreads);
   return success();
 }
 

@@ -6,6 +6,7 @@
 // CHECK: gpu.func @f(%[[COUNTERS:.*]]: !llvm.ptr<1>)
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
+// CHECK-DAG: %[[THREADS:.*]] = arith.constant 256 : i32
 
 // One lane takes a number, behind those that the CTAs start with, the others get
 // it from there (they bring zeros), and one lane sends it. The last CTA to finish
@@ -40,7 +41,7 @@
 // CHECK-NEXT: llvm.inline_asm has_side_effects "bar.arrive $0, 256;", "r,~{memory}" %[[NEXT]]
 // CHECK: %[[RAW:.*]] = llvm.inline_asm has_side_effects "ld.volatile.shared.b32 $0, [$1];", "=r,r,~{memory}"
 // CHECK: nvvm.shfl.sync idx %{{.*}}, %[[RAW]]
-// CHECK: llvm.inline_asm has_side_effects "bar.sync $0, 256;", "r,~{memory}" %[[MINE]]
+// CHECK: nvvm.barrier id = %[[MINE]] number_of_threads = %[[THREADS]]
 // CHECK: llvm.inline_asm has_side_effects "bar.arrive $0, 256;", "r,~{memory}" %[[NEXT]]
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)

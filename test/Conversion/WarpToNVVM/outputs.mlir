@@ -89,7 +89,7 @@ gpu.module @m {
 // What a dot read is stored to when the dots of the whole warp group are done.
 // CHECK-LABEL: gpu.func @reused
 // CHECK: wgmma.mma_async
-// CHECK: "bar.sync $0, 128;"
+// CHECK: nvvm.barrier id = %{{.*}} number_of_threads
 // CHECK: stmatrix
 !b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !x = tensor<64x64xf32, #warp.wgmma<groups = 1>>

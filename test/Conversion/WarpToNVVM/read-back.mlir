@@ -4,10 +4,10 @@
 // they meet behind the fence. What only another role reads, each warp hands over for itself.
 // CHECK-LABEL: gpu.func @f
 // CHECK: nvvm.fence.proxy
-// CHECK: bar.sync
+// CHECK: nvvm.barrier id
 // CHECK: wgmma.mma_async
 // CHECK: nvvm.fence.proxy
-// CHECK-NOT: bar.sync
+// CHECK-NOT: nvvm.barrier id
 // CHECK: nvvm.bar.warp.sync
 // CHECK: wgmma.mma_async
 #acc = #warp.wgmma<groups = 1>

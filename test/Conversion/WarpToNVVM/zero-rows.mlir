@@ -6,6 +6,7 @@
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[FIRST:.*]] = arith.constant 1 : i32
 // CHECK-DAG: %[[WARPS:.*]] = arith.constant 4 : i32
+// CHECK-DAG: %[[THREADS:.*]] = arith.constant 128 : i32
 // CHECK: "@$2 st.shared.v4.b32 [$0+0], {$1, $1, $1, $1};"
 // CHECK: "@$2 st.shared.v4.b32 [$0+4096], {$1, $1, $1, $1};"
 // CHECK: "@$2 st.shared.v4.b32 [$0+2048], {$1, $1, $1, $1};"
@@ -14,7 +15,7 @@
 // CHECK: nvvm.fence.proxy {{.*}}async.shared
 // CHECK: %[[GROUP:.*]] = arith.divui %{{.*}}, %[[WARPS]] : i32
 // CHECK: %[[BARRIER:.*]] = arith.addi %[[GROUP]], %[[FIRST]] : i32
-// CHECK: "bar.sync $0, 128;", "r,~{memory}" %[[BARRIER]]
+// CHECK: nvvm.barrier id = %[[BARRIER]] number_of_threads = %[[THREADS]]
 !v = memref<2x32x128xbf16, #warp.shared<row_bytes = 128>>
 !vs = memref<32x128xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {

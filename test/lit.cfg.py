@@ -18,6 +18,10 @@ config.test_exec_root = os.path.join(config.fovea_obj_root, "test")
 
 llvm_config.with_system_environment(["HOME", "LD_LIBRARY_PATH", "TMP", "TEMP"])
 llvm_config.use_default_substitutions()
+# A name of a function's value ends at the next CHECK-LABEL: a test that goes on
+# with it has a mistake. `[[$NAME]]` is for what is meant beyond. A prefix
+# without a line checks nothing.
+llvm_config.with_environment("FILECHECK_OPTS", "-enable-var-scope --allow-unused-prefixes=false")
 
 # The project's own Python when `make setup` has made it.
 venv_python = os.path.join(config.fovea_src_root, ".venv", "bin", "python")

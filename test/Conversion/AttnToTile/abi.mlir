@@ -2,7 +2,7 @@
 // RUN: fovea-opt %s --attn-to-tile="schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=3" | FileCheck %s --check-prefix=DEFAULT
 
 // Sizes that types fix are constants of the grid.
-// CHECK-DAG: #[[GRID:.*]] = affine_map<()[s0] -> ((s0 ceildiv 64) * 8)>
+// CHECK-DAG: #[[$GRID:.*]] = affine_map<()[s0] -> ((s0 ceildiv 64) * 8)>
 // CHECK-LABEL: gpu.module @forward_module
 // DEFAULT: launch.abi @forward target("sm_80")
 // CHECK: launch.abi @forward target("sm_90") plan(<#warp.mma_sync_unit, tile_m = 64, tile_n = 32, warps = 4, stages = 2, min_blocks = 3, asked = [{{.*}}]>)
@@ -13,7 +13,7 @@
 // CHECK-SAME: #launch.tensor<"o", write, tensor<2x4x?x16xf16>, ["B", "Hq", "Sq", "Dv"], 16>
 // CHECK-SAME: #launch.tensor<"lse", write, tensor<2x4x?xf32>, ["B", "Hq", "Sq"], 4>
 // CHECK-SAME: parameters([#launch.memref<"q", [0, 1, 2, 3]>, {{.*}}, #launch.scalar<"scale", f32>, #launch.memref<"capture0", [0]>, #launch.memref<"capture1", [0]>, #launch.memref<"o", [0, 1, 2, 3]>, #launch.memref<"lse", [0, 1, 2]>])
-// CHECK-SAME: grid(["Sq"] #[[GRID]]) threads(128) shared_memory(0)
+// CHECK-SAME: grid(["Sq"] #[[$GRID]]) threads(128) shared_memory(0)
 // CHECK-SAME: constraints([#launch.multiple<"Hq", of "Hkv">, #launch.at_most<"Sq", 1073741824>, #launch.at_most<"Skv", 1073741824>, #launch.covers<"capture1.0", block = 1, of "Skv">])
 func.func @forward(%q: tensor<2x4x?x16xf16>, %k: tensor<2x2x?x16xf16>, %v: tensor<2x2x?x16xf16>, %scale: f32,
                    %slopes: tensor<4xf32>, %bits: tensor<?xi1>) -> (tensor<2x4x?x16xf16>, tensor<2x4x?xf32>) {

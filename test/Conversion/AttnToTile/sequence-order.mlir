@@ -22,11 +22,11 @@
 !n = tensor<?xi32>
 
 // The memory has room for each sequence, and for one that isn't there.
-// CHECK-DAG: #[[EXTENTS:.*]] = affine_map<()[s0] -> (2, s0)>
-// CHECK-DAG: #[[CTAS:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
+// CHECK-DAG: #[[$EXTENTS:.*]] = affine_map<()[s0] -> (2, s0)>
+// CHECK-DAG: #[[$CTAS:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
 // CHECK-LABEL: launch.abi @packed
 // CHECK-SAME: longest_first,
-// CHECK-SAME: #launch.scratch_memref<"order", ["N+1"] #[[EXTENTS]]>
+// CHECK-SAME: #launch.scratch_memref<"order", ["N+1"] #[[$EXTENTS]]>
 // CHECK-SAME: prologue([@packed_order])
 // CHECK-LABEL: gpu.func @packed(
 // CHECK-SAME: %[[ORDER:[^ ]*]]: memref<2x?xi32>) kernel
@@ -50,8 +50,8 @@
 // The prologue: 8 places a warp.
 // CHECK:      launch.abi @packed_order target("sm_80")
 // CHECK-SAME:   tensors([#launch.tensor<"cu_q", read, tensor<?xi32>, ["N+1"], 4>, #launch.tensor<"cu_k", read, tensor<?xi32>, ["N+1"], 4>])
-// CHECK-SAME:   parameters([#launch.memref<"cu_q", [0]>, #launch.memref<"cu_k", [0]>, #launch.scratch_memref<"order", ["N+1"] #[[EXTENTS]]>])
-// CHECK-SAME:   grid(["N+1"] #[[CTAS]]) threads(32) shared_memory(0)
+// CHECK-SAME:   parameters([#launch.memref<"cu_q", [0]>, #launch.memref<"cu_k", [0]>, #launch.scratch_memref<"order", ["N+1"] #[[$EXTENTS]]>])
+// CHECK-SAME:   grid(["N+1"] #[[$CTAS]]) threads(32) shared_memory(0)
 // CHECK-LABEL: gpu.func @packed_order
 // CHECK-SAME:    (%[[CUQ:[^ ]*]]: memref<?xi32, strided<[?]>>, %[[CUK:[^ ]*]]: memref<?xi32, strided<[?]>>, %[[TO:[^ ]*]]: memref<2x?xi32>) kernel
 // CHECK-DAG:   %[[PAST:.*]] = arith.constant dense<63> : tensor<64x1xi32, #tile.reg>

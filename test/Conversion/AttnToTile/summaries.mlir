@@ -4,14 +4,14 @@
 
 !t = tensor<?x1x?x64xbf16>
 
-// CHECK-DAG: #[[QUERIES:.*]] = affine_map<()[s0] -> (2, 3, s0 ceildiv 128)>
-// CHECK-DAG: #[[KEYS:.*]] = affine_map<()[s0] -> (2, 3, s0 ceildiv 64)>
+// CHECK-DAG: #[[$QUERIES:.*]] = affine_map<()[s0] -> (2, 3, s0 ceildiv 128)>
+// CHECK-DAG: #[[$KEYS:.*]] = affine_map<()[s0] -> (2, 3, s0 ceildiv 64)>
 
 // The kernel: its last arguments, and 32 candidates' entries at a time.
 // CHECK-LABEL: gpu.module @documents_module
 // CHECK:       launch.abi @documents target
-// CHECK-SAME:    #launch.scratch_memref<"capture1.1.128", ["capture1.1"] #[[QUERIES]]>
-// CHECK-SAME:    #launch.scratch_memref<"capture1.1.64", ["capture1.1"] #[[KEYS]]>
+// CHECK-SAME:    #launch.scratch_memref<"capture1.1.128", ["capture1.1"] #[[$QUERIES]]>
+// CHECK-SAME:    #launch.scratch_memref<"capture1.1.64", ["capture1.1"] #[[$KEYS]]>
 // CHECK-SAME:    prologue([@documents_summaries])
 // CHECK-LABEL: gpu.func @documents(
 // CHECK-SAME:    memref<2x3x?xi32>, %{{.*}}: memref<2x3x?xi32>) kernel

@@ -2,10 +2,10 @@
 
 // 128 threads copy 32 rows of four 16-byte chunks at once; the chunk's place in
 // its row is turned by the row. What lies past the end is filled with zeros.
-// CHECK: llvm.mlir.global external @[[SHARED:.*]]() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+// CHECK: llvm.mlir.global external @[[$SHARED:.*]]() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[K:.*]]: !llvm.ptr<1>, %[[S:.*]]: i32, %[[STRIDE:.*]]: i32
-// CHECK: %[[ADDRESS:.*]] = llvm.mlir.addressof @[[SHARED]]
+// CHECK: %[[ADDRESS:.*]] = llvm.mlir.addressof @[[$SHARED]]
 // CHECK: %[[BASE:.*]] = llvm.getelementptr %[[ADDRESS]][1024]
 // CHECK-NOT: gpu.barrier
 // CHECK: %[[THREAD:.*]] = arith.index_cast %{{.*}} : index to i32

@@ -20,7 +20,7 @@ func.func @kernel(%q: !t) -> !t {
 // CHECK-LABEL: func.func private @taken_forward_1
 // CHECK-LABEL: func.func private @taken_merge
 // CHECK-LABEL: func.func @taken(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: [[T]], %[[B:[a-z0-9]+]]: index
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4x?x64xf32>, %[[B:[a-z0-9]+]]: index
 // CHECK: %[[SCALE:.*]] = arith.constant
 // CHECK: %[[O0:.*]]:2 = call @taken_forward_0(%[[X]], %[[X]], %[[X]], %[[SCALE]], %[[B]])
 // CHECK: %[[O1:.*]]:2 = call @taken_forward_1(%[[O0]]#0, %[[X]], %[[X]])

@@ -2,11 +2,11 @@
 
 // A launch of two kernels that share scratch memory: before and after it is an
 // address.
-// CHECK-DAG: #[[EXTENTS:.*]] = affine_map<()[s0, s1] -> (2, s0, s1 ceildiv 128)>
-// CHECK-DAG: #[[BYTES:.*]] = affine_map<()[s0, s1] -> ((s0 * (s1 ceildiv 128)) * 8)>
+// CHECK-DAG: #[[$EXTENTS:.*]] = affine_map<()[s0, s1] -> (2, s0, s1 ceildiv 128)>
+// CHECK-DAG: #[[$BYTES:.*]] = affine_map<()[s0, s1] -> ((s0 * (s1 ceildiv 128)) * 8)>
 gpu.module @m {
   // CHECK-LABEL: launch.abi @f
-  // CHECK-SAME:    parameters([#launch.memref<"x", [0, 1]>, #launch.scratch_memref<"least", ["B", "S"] #[[EXTENTS]]>])
+  // CHECK-SAME:    parameters([#launch.memref<"x", [0, 1]>, #launch.scratch_memref<"least", ["B", "S"] #[[$EXTENTS]]>])
   // CHECK-SAME:    cluster(2) prologue([@g]) overlapped constraints(
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 8>)
     tensors([#launch.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])
@@ -39,7 +39,7 @@ gpu.module @m {
     gpu.return
   }
   // CHECK: launch.abi @g
-  // CHECK-SAME: #launch.scratch<"least", ["B", "S"] #[[BYTES]]>
+  // CHECK-SAME: #launch.scratch<"least", ["B", "S"] #[[$BYTES]]>
   launch.abi @g target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
     tensors([#launch.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])
     parameters([#launch.memref<"x", [0, 1]>,

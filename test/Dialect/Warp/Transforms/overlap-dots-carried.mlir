@@ -3,7 +3,7 @@
 // carries it, and the wait for it stands where it stood. "dp" needs nothing but what is copied: it is
 // issued behind that wait, and the exponentials run under it. Of dots that stand behind each other the
 // next one is issued before the first one is waited for. Views of a stage are each round's own.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s -enable-var-scope
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
 
 // CHECK-LABEL: gpu.func @carried
 // CHECK: %[[QP:.*]] = warp.pipeline "q"

@@ -3,7 +3,7 @@
 // computed under it. "dv" is waited for behind them. Another role's dot, and what is
 // read for the late dots alone, stay in the second stage. One view of a stage serves
 // both: the loop carries the stage's number.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s -enable-var-scope
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
 
 // CHECK-LABEL: gpu.func @chained
 // CHECK: %[[K:.*]] = warp.alloc : memref<64x64xbf16

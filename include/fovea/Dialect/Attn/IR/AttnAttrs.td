@@ -72,7 +72,7 @@ def Attn_PagedAttr : Attn_SequenceForm<"Paged", "paged"> {
     sequence dimension); key `j` of batch entry `b` is row `j mod page` of page
     `table[b, j / page]`; entry `b` has `n[b]` keys.
   }];
-  let parameters = (ins "int64_t":$page);
+  let parameters = (ins AttrParameter<"int64_t", "rows of a page">:$page);
   let assemblyFormat = "`<` `page` `=` $page `>`";
   let extraClassDeclaration = [{
     ::fovea::attn::KeyPlaces getKeyPlaces() const;

@@ -9,6 +9,7 @@
 #ifndef FOVEA_DIALECT_ATTN_IR_ATTNBASE_TD
 #define FOVEA_DIALECT_ATTN_IR_ATTNBASE_TD
 
+include "fovea/Support/Described.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"

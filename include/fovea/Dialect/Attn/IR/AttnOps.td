@@ -144,22 +144,31 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     ```
   }];
   let arguments = (ins
-    AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
-    Optional<F32>:$scaleValue, Variadic<AnyType>:$captures,
-    Variadic<AnyRankedTensor>:$sequenceOperands,
-    Optional<AnyRankedTensor>:$sinks,
-    Optional<I64>:$dropoutSeed, Optional<I64>:$dropoutOffset,
-    Variadic<AnyRankedTensor>:$blockLists,
-    OptionalAttr<DenseI64ArrayAttr>:$captureNumbers,
-    OptionalAttr<DenseI64ArrayAttr>:$blockSize,
-    OptionalAttr<F64Attr>:$scale, OptionalAttr<F64Attr>:$dropout,
-    DefaultValuedOptionalAttr<I64Attr,
-        "::fovea::generator::kVersion">:$dropoutGenerator,
-    DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout,
-    SequenceFormAttrInterface:$sequence);
-  let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
-  let regions = (region AnyRegion:$scoreMod, AnyRegion:$maskMod,
-                        AnyRegion:$kvBounds, AnyRegion:$kvClassify);
+    Arg<AnyRankedTensor, "Q: (B, Hq, Sq, D) in the layout bhsd">:$query,
+    Arg<AnyRankedTensor, "K: (B, Hkv, Skv, D) in the layout bhsd">:$key,
+    Arg<AnyRankedTensor, "V: (B, Hkv, Skv, Dv) in the layout bhsd">:$value,
+    Arg<Optional<F32>, "what scores are multiplied by, known at run time; excludes `scale`">:$scaleValue,
+    Arg<Variadic<AnyType>, "values that the regions read: scalars and tensors">:$captures,
+    Arg<Variadic<AnyRankedTensor>, "what the sequence form takes: lengths, offsets or pages">:$sequenceOperands,
+    Arg<Optional<AnyRankedTensor>, "one more score for each query head: (Hq), f32">:$sinks,
+    Arg<Optional<I64>, "the seed of the numbers that say what is dropped">:$dropoutSeed,
+    Arg<Optional<I64>, "the place in the stream of these numbers">:$dropoutOffset,
+    Arg<Variadic<AnyRankedTensor>, "counts and indices of partial blocks, then those of full ones: i32">:$blockLists,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "the numbers in the names of captured values, where some are gone">:$captureNumbers,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "queries and keys of a listed block: [QB, KB]">:$blockSize,
+    Arg<OptionalAttr<F64Attr>, "what scores are multiplied by, a constant; 1/sqrt(D) without one">:$scale,
+    Arg<OptionalAttr<F64Attr>, "the probability that a weight is dropped, from 0 to below 1">:$dropout,
+    Arg<DefaultValuedOptionalAttr<I64Attr, "::fovea::generator::kVersion">, "the version of the random numbers">:$dropoutGenerator,
+    Arg<DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">, "the order of the dimensions of Q, K, V and O">:$layout,
+    Arg<SequenceFormAttrInterface, "which queries and keys of the tensors exist">:$sequence);
+  let results = (outs
+    Res<AnyRankedTensor, "O: (B, Hq, Sq, Dv) in the layout bhsd">:$output,
+    Res<Optional<AnyRankedTensor>, "log-sum-exp of the scores, natural logarithm: (B, Hq, Sq), f32">:$lse);
+  let regions = (region
+    Described<AnyRegion, "changes a score; empty: scores stay as they are">:$scoreMod,
+    Described<AnyRegion, "says whether a query sees a key; empty: all are seen">:$maskMod,
+    Described<AnyRegion, "the keys that a block of queries sees; empty: not analyzed">:$kvBounds,
+    Described<AnyRegion, "whether a block of scores shows any pair, and all; empty: not analyzed">:$kvClassify);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -258,33 +267,43 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     ```
   }];
   let arguments = (ins
-    AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
-    AnyRankedTensor:$output, AnyRankedTensor:$lse,
-    AnyRankedTensor:$outputGradient, Optional<AnyRankedTensor>:$lseGradient,
-    Optional<F32>:$scaleValue, Variadic<AnyType>:$captures,
-    Variadic<AnyRankedTensor>:$sequenceOperands,
-    Optional<AnyRankedTensor>:$sinks,
-    Optional<I64>:$dropoutSeed, Optional<I64>:$dropoutOffset,
-    Variadic<AnyRankedTensor>:$blockLists,
-    OptionalAttr<DenseI64ArrayAttr>:$captureNumbers,
-    OptionalAttr<DenseI64ArrayAttr>:$blockSize,
-    OptionalAttr<F64Attr>:$scale, OptionalAttr<F64Attr>:$dropout,
-    DefaultValuedOptionalAttr<I64Attr,
-        "::fovea::generator::kVersion">:$dropoutGenerator,
-    DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout,
-    SequenceFormAttrInterface:$sequence,
-    DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$differentiated,
-    UnitAttr:$deterministic);
+    Arg<AnyRankedTensor, "Q: (B, Hq, Sq, D) in the layout bhsd">:$query,
+    Arg<AnyRankedTensor, "K: (B, Hkv, Skv, D) in the layout bhsd">:$key,
+    Arg<AnyRankedTensor, "V: (B, Hkv, Skv, Dv) in the layout bhsd">:$value,
+    Arg<AnyRankedTensor, "O, the forward's result: (B, Hq, Sq, Dv) in the layout bhsd">:$output,
+    Arg<AnyRankedTensor, "LSE, the forward's result, natural logarithm: (B, Hq, Sq), f32">:$lse,
+    Arg<AnyRankedTensor, "the loss's gradient by O, of O's type">:$outputGradient,
+    Arg<Optional<AnyRankedTensor>, "the loss's gradient by LSE, of LSE's type; none: 0">:$lseGradient,
+    Arg<Optional<F32>, "what scores are multiplied by, known at run time; excludes `scale`">:$scaleValue,
+    Arg<Variadic<AnyType>, "values that the regions read: scalars and tensors">:$captures,
+    Arg<Variadic<AnyRankedTensor>, "what the sequence form takes: lengths, offsets or pages">:$sequenceOperands,
+    Arg<Optional<AnyRankedTensor>, "one more score for each query head: (Hq), f32">:$sinks,
+    Arg<Optional<I64>, "the seed of the numbers that say what is dropped">:$dropoutSeed,
+    Arg<Optional<I64>, "the place in the stream of these numbers">:$dropoutOffset,
+    Arg<Variadic<AnyRankedTensor>, "counts and indices of partial blocks, then those of full ones: i32">:$blockLists,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "the numbers in the names of captured values, where some are gone">:$captureNumbers,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "queries and keys of a listed block: [QB, KB]">:$blockSize,
+    Arg<OptionalAttr<F64Attr>, "what scores are multiplied by, a constant; 1/sqrt(D) without one">:$scale,
+    Arg<OptionalAttr<F64Attr>, "the probability that a weight is dropped, from 0 to below 1">:$dropout,
+    Arg<DefaultValuedOptionalAttr<I64Attr, "::fovea::generator::kVersion">, "the version of the random numbers">:$dropoutGenerator,
+    Arg<DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">, "the order of the dimensions of Q, K, V and O">:$layout,
+    Arg<SequenceFormAttrInterface, "which queries and keys of the tensors exist">:$sequence,
+    Arg<DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">, "positions of the captured values whose gradients are asked for">:$differentiated,
+    Arg<UnitAttr, "each sum has one order, so that results repeat bit for bit">:$deterministic);
   let results = (outs
-    Optional<AnyRankedTensor>:$queryGradient,
-    Optional<AnyRankedTensor>:$keyGradient,
-    Optional<AnyRankedTensor>:$valueGradient,
-    Variadic<AnyRankedTensor>:$captureGradients,
-    Optional<AnyRankedTensor>:$sinksGradient,
-    Optional<AnyRankedTensor>:$scaleGradient);
-  let regions = (region AnyRegion:$scoreMod, AnyRegion:$maskMod,
-                        AnyRegion:$kvBounds, AnyRegion:$kvClassify,
-                        AnyRegion:$scoreGradient, AnyRegion:$queryBounds);
+    Res<Optional<AnyRankedTensor>, "the gradient by Q, if it is asked for: shape of Q">:$queryGradient,
+    Res<Optional<AnyRankedTensor>, "the gradient by K, if it is asked for: shape of K">:$keyGradient,
+    Res<Optional<AnyRankedTensor>, "the gradient by V, if it is asked for: shape of V">:$valueGradient,
+    Res<Variadic<AnyRankedTensor>, "the gradients by the captured values in `differentiated`">:$captureGradients,
+    Res<Optional<AnyRankedTensor>, "the gradient by the sinks, if it is asked for: (Hq)">:$sinksGradient,
+    Res<Optional<AnyRankedTensor>, "the gradient by the scale, if it is asked for: tensor of rank 0">:$scaleGradient);
+  let regions = (region
+    Described<AnyRegion, "changes a score; empty: scores stay as they are">:$scoreMod,
+    Described<AnyRegion, "says whether a query sees a key; empty: all are seen">:$maskMod,
+    Described<AnyRegion, "the keys that a block of queries sees; empty: not analyzed">:$kvBounds,
+    Described<AnyRegion, "whether a block of scores shows any pair, and all; empty: not analyzed">:$kvClassify,
+    Described<AnyRegion, "the derivative by the score before score_mod; empty: not made yet">:$scoreGradient,
+    Described<AnyRegion, "the queries that see a block of keys; empty: not analyzed">:$queryBounds);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -315,7 +334,10 @@ def Attn_ContributeOp : Attn_Op<"contribute", [
     attn.contribute %ds to %table[%h] : tensor<16xf32>
     ```
   }];
-  let arguments = (ins F32:$value, AnyType:$target, Variadic<Index>:$indices);
+  let arguments = (ins
+    Arg<F32, "what is added">:$value,
+    Arg<AnyType, "the region's argument for a captured value">:$target,
+    Arg<Variadic<Index>, "the element that it is added to: an index for each of the tensor's dimensions">:$indices);
   let assemblyFormat = [{
     $value `to` $target (`[` $indices^ `]`)? attr-dict `:` type($target)
   }];
@@ -350,9 +372,12 @@ def Attn_MergeOp : Attn_Op<"merge", [
     ```
   }];
   let arguments = (ins
-    Variadic<AnyRankedTensor>:$outputs, Variadic<AnyRankedTensor>:$lses,
-    DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">:$layout);
-  let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
+    Arg<Variadic<AnyRankedTensor>, "O of each part: (B, Hq, Sq, Dv) in the layout bhsd">:$outputs,
+    Arg<Variadic<AnyRankedTensor>, "LSE of each part, natural logarithm: (B, Hq, Sq), f32">:$lses,
+    Arg<DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">, "the order of the dimensions of the outputs">:$layout);
+  let results = (outs
+    Res<AnyRankedTensor, "O over the keys of all parts, the shape of a part">:$output,
+    Res<Optional<AnyRankedTensor>, "LSE over the keys of all parts: (B, Hq, Sq), f32">:$lse);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -371,7 +396,7 @@ def Attn_YieldOp : Attn_Op<"yield", [
     attn.yield %keep : i1
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$results);
+  let arguments = (ins Arg<Variadic<AnyType>, "the region's results">:$results);
   let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
 }
 
@@ -390,7 +415,7 @@ class Attn_LengthOp<string mnemonic, string what> : Attn_Op<mnemonic, [
     %n = attn.}] # mnemonic # [{
     ```
   }];
-  let results = (outs Index:$result);
+  let results = (outs Res<Index, "number of " # what>:$result);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
@@ -430,9 +455,13 @@ class Attn_BlockExtremeOp<string mnemonic, string what, string comparison> : Att
       } : tensor<4x8x?x64xbf16>, tensor<4x8x?x64xbf16>, tensor<4x8x?x64xbf16> -> tensor<4x8x?x64xbf16>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$tensor, Variadic<Index>:$indices,
-                       Index:$first, Index:$last, I64Attr:$dim);
-  let results = (outs AnySignlessInteger:$result);
+  let arguments = (ins
+    Arg<AnyRankedTensor, "a captured tensor of integers">:$tensor,
+    Arg<Variadic<Index>, "indices of the tensor's other dimensions, in order">:$indices,
+    Arg<Index, "the block's first position, included">:$first,
+    Arg<Index, "the block's last position, included">:$last,
+    Arg<I64Attr, "the dimension of the tensor that the block runs along">:$dim);
+  let results = (outs Res<AnySignlessInteger, "the " # what # " element">:$result);
   let assemblyFormat = [{
     $tensor `` custom<BlockIndices>($indices, $first, $last, $dim) attr-dict `:`
     type($tensor)

@@ -27,11 +27,11 @@ def Launch_TensorAttr : Launch_Attr<"Tensor", "tensor"> {
     Example: `#launch.tensor<"q", read, tensor<?x?x?x64xbf16>, ["B", "Hq", "Sq", "D"], 16>`
   }];
   let parameters = (ins
-    StringRefParameter<>:$name,
-    "::fovea::launch::Access":$access,
-    "::mlir::RankedTensorType":$type,
-    "::mlir::ArrayAttr":$dims,
-    "int64_t":$alignment);
+    StringRefParameter<"the tensor's name in launches and metadata">:$name,
+    AttrParameter<"::fovea::launch::Access", "whether the kernel reads, writes or adds to it">:$access,
+    AttrParameter<"::mlir::RankedTensorType", "its element type and sizes; sizes that the host says are dynamic">:$type,
+    AttrParameter<"::mlir::ArrayAttr", "the name of each dimension">:$dims,
+    AttrParameter<"int64_t", "bytes that the pointer and the outer strides are multiples of">:$alignment);
   let assemblyFormat = [{
     `<` $name `,` $access `,` $type `,` $dims `,` $alignment `>`
   }];
@@ -48,21 +48,22 @@ def Launch_MemRefParameterAttr : Launch_Parameter<"MemRefParameter", "memref"> {
     The kernel's argument is a memref over the tensor `tensor`, whose dimension
     `d` is the host's dimension `order[d]`. Refined by `warp-to-nvvm`.
   }];
-  let parameters = (ins StringRefParameter<>:$tensor,
-                        "::mlir::DenseI64ArrayAttr":$order);
+  let parameters = (ins
+    StringRefParameter<"the tensor's name">:$tensor,
+    AttrParameter<"::mlir::DenseI64ArrayAttr", "the tensor's dimension for each of the memref's">:$order);
   let assemblyFormat = "`<` $tensor `,` $order `>`";
   let extraClassDeclaration = "bool isFinal() const { return false; }";
 }
 
 def Launch_PointerParameterAttr : Launch_Parameter<"PointerParameter", "pointer"> {
   let summary = "a tensor's address, 64 bits";
-  let parameters = (ins StringRefParameter<>:$tensor);
+  let parameters = (ins StringRefParameter<"the tensor's name">:$tensor);
   let assemblyFormat = "`<` $tensor `>`";
 }
 
 def Launch_SizeParameterAttr : Launch_Parameter<"SizeParameter", "size"> {
   let summary = "the size of the dimension with a name, in elements, i32";
-  let parameters = (ins StringRefParameter<>:$size);
+  let parameters = (ins StringRefParameter<"the dimension's name">:$size);
   let assemblyFormat = "`<` $size `>`";
 }
 
@@ -74,15 +75,19 @@ def Launch_StrideParameterAttr : Launch_Parameter<"StrideParameter", "stride"> {
 
     Example: `#launch.stride<"q", 2, 32>`
   }];
-  let parameters = (ins StringRefParameter<>:$tensor, "int64_t":$dim,
-                        DefaultValuedParameter<"int64_t", "64">:$bits);
+  let parameters = (ins
+    StringRefParameter<"the tensor's name">:$tensor,
+    AttrParameter<"int64_t", "the tensor's dimension, from 0">:$dim,
+    DefaultValuedParameter<"int64_t", "64", "the integer's width: 32 or 64">:$bits);
   let assemblyFormat = "`<` $tensor `,` $dim (`,` $bits^)? `>`";
   let genVerifyDecl = 1;
 }
 
 def Launch_ScalarParameterAttr : Launch_Parameter<"ScalarParameter", "scalar"> {
   let summary = "a scalar that the host passes by value";
-  let parameters = (ins StringRefParameter<>:$name, "::mlir::Type":$type);
+  let parameters = (ins
+    StringRefParameter<"the scalar's name">:$name,
+    AttrParameter<"::mlir::Type", "its type">:$type);
   let assemblyFormat = "`<` $name `,` $type `>`";
 }
 
@@ -100,10 +105,11 @@ def Launch_TensorMapParameterAttr : Launch_Parameter<"TensorMapParameter", "tens
 
     Example: `#launch.tensor_map<"k", [3, 2, 1, 0], box = [64, 128, 1, 1], swizzle = 128>`
   }];
-  let parameters = (ins StringRefParameter<>:$tensor,
-                        "::mlir::DenseI64ArrayAttr":$order,
-                        "::mlir::DenseI64ArrayAttr":$box,
-                        "int64_t":$swizzle);
+  let parameters = (ins
+    StringRefParameter<"the tensor's name">:$tensor,
+    AttrParameter<"::mlir::DenseI64ArrayAttr", "the tensor's dimension for each of the map's, innermost first">:$order,
+    AttrParameter<"::mlir::DenseI64ArrayAttr", "elements that one copy moves along each dimension of the map">:$box,
+    AttrParameter<"int64_t", "the span of the pattern in shared memory, in bytes; 0: none">:$swizzle);
   let assemblyFormat = [{
     `<` $tensor `,` $order `,` `box` `=` $box `,` `swizzle` `=` $swizzle `>`
   }];
@@ -119,7 +125,7 @@ def Launch_WorkspaceParameterAttr : Launch_Parameter<"WorkspaceParameter", "work
 
     Example: `#launch.workspace<4>`
   }];
-  let parameters = (ins "int64_t":$bytes);
+  let parameters = (ins AttrParameter<"int64_t", "how much memory, in bytes">:$bytes);
   let assemblyFormat = "`<` $bytes `>`";
   let genVerifyDecl = 1;
 }
@@ -136,9 +142,11 @@ def Launch_ScratchMemRefParameterAttr
 
     Example: `#launch.scratch_memref<"least", ["B", "Skv"] affine_map<()[b, s] -> (b, s ceildiv 128)>>`
   }];
-  let parameters = (ins StringRefParameter<>:$name, "::mlir::ArrayAttr":$sizes,
-                        "::mlir::AffineMapAttr":$extents,
-                        DefaultValuedParameter<"bool", "false">:$zeroed);
+  let parameters = (ins
+    StringRefParameter<"the memory's name, one for all kernels of a launch">:$name,
+    AttrParameter<"::mlir::ArrayAttr", "the sizes that `extents` takes, by name">:$sizes,
+    AttrParameter<"::mlir::AffineMapAttr", "the memref's extents, in elements">:$extents,
+    DefaultValuedParameter<"bool", "false", "whether it is zero at the start">:$zeroed);
   let assemblyFormat = [{
     `<` $name `,` $sizes $extents (`zeroed` `=` $zeroed^)? `>`
   }];
@@ -158,9 +166,11 @@ def Launch_ScratchParameterAttr : Launch_Parameter<"ScratchParameter", "scratch"
 
     Example: `#launch.scratch<"least", ["B", "Skv"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 4)>>`
   }];
-  let parameters = (ins StringRefParameter<>:$name, "::mlir::ArrayAttr":$sizes,
-                        "::mlir::AffineMapAttr":$bytes,
-                        DefaultValuedParameter<"bool", "false">:$zeroed);
+  let parameters = (ins
+    StringRefParameter<"the memory's name, one for all kernels of a launch">:$name,
+    AttrParameter<"::mlir::ArrayAttr", "the sizes that `bytes` takes, by name">:$sizes,
+    AttrParameter<"::mlir::AffineMapAttr", "how much memory, in bytes">:$bytes,
+    DefaultValuedParameter<"bool", "false", "whether it is zero at the start">:$zeroed);
   let assemblyFormat = [{
     `<` $name `,` $sizes $bytes (`zeroed` `=` $zeroed^)? `>`
   }];
@@ -179,7 +189,9 @@ def Launch_MultipleAttr : Launch_Constraint<"Multiple", "multiple"> {
 
     Example: `#launch.multiple<"Hq", of "Hkv">`
   }];
-  let parameters = (ins StringRefParameter<>:$size, StringRefParameter<>:$of);
+  let parameters = (ins
+    StringRefParameter<"the name of the size that is a multiple">:$size,
+    StringRefParameter<"the name of the size that divides it">:$of);
   let assemblyFormat = "`<` $size `,` `of` $of `>`";
 }
 
@@ -191,7 +203,9 @@ def Launch_AtMostAttr : Launch_Constraint<"AtMost", "at_most"> {
 
     Example: `#launch.at_most<"Sq", 1073741824>`
   }];
-  let parameters = (ins StringRefParameter<>:$size, "int64_t":$limit);
+  let parameters = (ins
+    StringRefParameter<"the size's name">:$size,
+    AttrParameter<"int64_t", "the largest that it may be">:$limit);
   let assemblyFormat = "`<` $size `,` $limit `>`";
   let genVerifyDecl = 1;
 }
@@ -204,7 +218,9 @@ def Launch_AtLeastAttr : Launch_Constraint<"AtLeast", "at_least"> {
 
     Example: `#launch.at_least<"full_index.3", 1>`
   }];
-  let parameters = (ins StringRefParameter<>:$size, "int64_t":$limit);
+  let parameters = (ins
+    StringRefParameter<"the size's name">:$size,
+    AttrParameter<"int64_t", "the least that it may be">:$limit);
   let assemblyFormat = "`<` $size `,` $limit `>`";
   let genVerifyDecl = 1;
 }
@@ -217,8 +233,10 @@ def Launch_CoversAttr : Launch_Constraint<"Covers", "covers"> {
 
     Example: `#launch.covers<"Qblocks", block = 128, of "Sq">`
   }];
-  let parameters = (ins StringRefParameter<>:$size, "int64_t":$block,
-                        StringRefParameter<>:$of);
+  let parameters = (ins
+    StringRefParameter<"the name of the size that counts blocks">:$size,
+    AttrParameter<"int64_t", "elements of a block">:$block,
+    StringRefParameter<"the name of the size that the blocks cover">:$of);
   let assemblyFormat = "`<` $size `,` `block` `=` $block `,` `of` $of `>`";
   let genVerifyDecl = 1;
 }
@@ -237,10 +255,12 @@ def Launch_ContentsAttr : Launch_Attr<"Contents", "contents"> {
     Examples: `#launch.contents<"cu_q", of "Sq" ascending = true>`,
     `#launch.contents<"full_index", of "Skv" block = 128 entries = "full_count">`
   }];
-  let parameters = (ins StringRefParameter<>:$tensor, StringRefParameter<>:$of,
-                        DefaultValuedParameter<"bool", "false">:$ascending,
-                        DefaultValuedParameter<"int64_t", "0">:$block,
-                        StringRefParameter<"", "\"\"">:$entries);
+  let parameters = (ins
+    StringRefParameter<"the tensor's name">:$tensor,
+    StringRefParameter<"the name of the size that the integers are bounded by">:$of,
+    DefaultValuedParameter<"bool", "false", "whether none is less than the one before it">:$ascending,
+    DefaultValuedParameter<"int64_t", "0", "elements of a block whose number is listed; 0: no lists">:$block,
+    StringRefParameter<"the name of the tensor that says how long each list is", "\"\"">:$entries);
   let assemblyFormat = [{
     `<` $tensor `,` `of` $of (`ascending` `=` $ascending^)?
     (`block` `=` $block^ `entries` `=` $entries)? `>`

@@ -31,9 +31,13 @@ def Launch_BinaryOp : Launch_Op<"binary", [Symbol]> {
       code("// PTX") metadata("{}")
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$target,
-                       ArrayAttr:$tensors, ArrayAttr:$scalars, StrAttr:$code,
-                       StrAttr:$metadata);
+  let arguments = (ins
+    Arg<SymbolNameAttr, "the name by which calls mean the kernel">:$sym_name,
+    Arg<StrAttr, "the chip that the code is for">:$target,
+    Arg<ArrayAttr, "the tensors that the host passes">:$tensors,
+    Arg<ArrayAttr, "the scalars that the host passes, in the metadata's order">:$scalars,
+    Arg<StrAttr, "the kernel's PTX">:$code,
+    Arg<StrAttr, "how the kernel is launched, JSON">:$metadata);
   let assemblyFormat = [{
     $sym_name `target` `(` $target `)` `tensors` `(` $tensors `)`
     `scalars` `(` $scalars `)` `code` `(` $code `)`
@@ -74,11 +78,15 @@ def Launch_CallOp : Launch_Op<"call", [
       outs("o" = %empty : tensor<2x8x?x64xbf16>) -> tensor<2x8x?x64xbf16>
     ```
   }];
-  let arguments = (ins SymbolRefAttr:$kernel, StrArrayAttr:$inputNames,
-                       StrArrayAttr:$outputNames, Variadic<AnyType>:$inputs,
-                       Variadic<AnyTypeOf<[AnyRankedTensor, AnyMemRef]>>:$outputs,
-                       Optional<LLVM_AnyPointer>:$stream);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let arguments = (ins
+    Arg<SymbolRefAttr, "a kernel of a `gpu.module`, or a `launch.binary`">:$kernel,
+    Arg<StrArrayAttr, "the names of `inputs` in the ABI">:$inputNames,
+    Arg<StrArrayAttr, "the names of `outputs` in the ABI">:$outputNames,
+    Arg<Variadic<AnyType>, "the tensors that the kernel reads, and the scalars">:$inputs,
+    Arg<Variadic<AnyTypeOf<[AnyRankedTensor, AnyMemRef]>>, "where the kernel may write each tensor that it writes">:$outputs,
+    Arg<Optional<LLVM_AnyPointer>, "the `CUstream` that it runs on; none: the op waits for the end">:$stream);
+  let results = (outs
+    Res<Variadic<AnyRankedTensor>, "what the kernel wrote, for `outputs` that are tensors">:$results);
   let assemblyFormat = [{
     $kernel
     `ins` `(` custom<NamedValues>($inputNames, $inputs, type($inputs)) `)`

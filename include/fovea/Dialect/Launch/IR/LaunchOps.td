@@ -58,19 +58,24 @@ def Launch_AbiOp : Launch_Op<"abi", [
       constraints([#launch.at_most<"Sq", 1073741824>])
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, StrAttr:$target,
-                       Plan_KernelAttr:$plan, ArrayAttr:$tensors,
-                       ArrayAttr:$parameters, StrArrayAttr:$gridSizes,
-                       AffineMapAttr:$grid, I64Attr:$threads,
-                       I64Attr:$sharedMemory,
-                       OptionalAttr<ArrayAttr>:$constraints,
-                       OptionalAttr<I64Attr>:$persistent,
-                       DefaultValuedOptionalAttr<I64Attr, "1">:$cluster,
-                       OptionalAttr<FlatSymbolRefArrayAttr>:$prologue,
-                       OptionalAttr<FlatSymbolRefArrayAttr>:$epilogue,
-                       OptionalAttr<ArrayAttr>:$contents,
-                       UnitAttr:$overlapped,
-                       OptionalAttr<I64Attr>:$generator);
+  let arguments = (ins
+    Arg<FlatSymbolRefAttr, "the kernel, a `gpu.func` of the same module">:$kernel,
+    Arg<StrAttr, "the chip that the kernel is for">:$target,
+    Arg<Plan_KernelAttr, "what the passes are to do with the kernel">:$plan,
+    Arg<ArrayAttr, "the tensors that the host passes">:$tensors,
+    Arg<ArrayAttr, "what the host passes for each argument of the kernel">:$parameters,
+    Arg<StrArrayAttr, "the sizes that `grid` takes, by name">:$gridSizes,
+    Arg<AffineMapAttr, "the number of work items, a function of `grid_sizes`">:$grid,
+    Arg<I64Attr, "threads of a CTA">:$threads,
+    Arg<I64Attr, "dynamic shared memory of a CTA, in bytes">:$sharedMemory,
+    Arg<OptionalAttr<ArrayAttr>, "what sizes must satisfy, checked at every launch">:$constraints,
+    Arg<OptionalAttr<I64Attr>, "the most CTAs on each multiprocessor; none: a CTA for each item">:$persistent,
+    Arg<DefaultValuedOptionalAttr<I64Attr, "1">, "CTAs of a cluster">:$cluster,
+    Arg<OptionalAttr<FlatSymbolRefArrayAttr>, "kernels that the host launches before this one">:$prologue,
+    Arg<OptionalAttr<FlatSymbolRefArrayAttr>, "kernels that the host launches after this one">:$epilogue,
+    Arg<OptionalAttr<ArrayAttr>, "what the integers in tensors must satisfy, checked on request">:$contents,
+    Arg<UnitAttr, "the kernel waits by itself for the ones before it">:$overlapped,
+    Arg<OptionalAttr<I64Attr>, "the version of the random numbers that the kernel draws">:$generator);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `plan` `(` $plan `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`

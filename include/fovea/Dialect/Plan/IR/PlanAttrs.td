@@ -40,7 +40,9 @@ class Plan_Attr<string attrName, string attrMnemonic, list<Trait> traits = []>
 
 class Plan_Entry<string attrName, string attrMnemonic, string fields>
     : Plan_Attr<attrName, attrMnemonic> {
-  let parameters = (ins "::mlir::StringAttr":$name, fields:$fields);
+  let parameters = (ins
+    AttrParameter<"::mlir::StringAttr", "the name of the ops that it speaks of">:$name,
+    AttrParameter<fields, "what it says, see the table">:$fields);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
@@ -103,9 +105,12 @@ def Plan_RoleAttr : Plan_Attr<"Role", "role"> {
 
     Example: `#plan.role<"load", warps = 4, registers = 24, owns = ["q", "k", "v"]>`
   }];
-  let parameters = (ins StringRefParameter<>:$name, "int64_t":$warps,
-                        "int64_t":$registers, "::mlir::ArrayAttr":$owns,
-                        "bool":$copies);
+  let parameters = (ins
+    StringRefParameter<"the role's name">:$name,
+    AttrParameter<"int64_t", "warps of the role">:$warps,
+    AttrParameter<"int64_t", "registers of a thread">:$registers,
+    AttrParameter<"::mlir::ArrayAttr", "the names of what the role does">:$owns,
+    AttrParameter<"bool", "whether it fills the streams that come from memory">:$copies);
   let assemblyFormat = [{
     `<` $name `,` `warps` `=` $warps `,` `registers` `=` $registers `,`
     `owns` `=` custom<Owned>($owns, $copies) `>`
@@ -120,7 +125,8 @@ def Plan_RoleAttr : Plan_Attr<"Role", "role"> {
   }];
 }
 
-class Plan_List<string attr> : ArrayRefParameter<"::fovea::plan::" # attr>;
+class Plan_List<string attr, string text>
+    : ArrayRefParameter<"::fovea::plan::" # attr, text>;
 
 def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
   let summary = "how a kernel is to be made";
@@ -163,13 +169,14 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
                <"compute", warps = 8, registers = 232, owns = ["*"]>]>
     ```
   }];
-  let parameters = (ins "::fovea::plan::MatrixUnitAttrInterface":$unit,
-                        "::fovea::plan::KernelPlan":$fields,
-                        Plan_List<"StreamAttr">:$streams,
-                        Plan_List<"DotAttr">:$dots,
-                        Plan_List<"StoreAttr">:$stores,
-                        Plan_List<"RoleAttr">:$roles,
-                        ArrayRefParameter<"::mlir::StringAttr">:$asked);
+  let parameters = (ins
+    AttrParameter<"::fovea::plan::MatrixUnitAttrInterface", "what multiplies matrices">:$unit,
+    AttrParameter<"::fovea::plan::KernelPlan", "what is said of the kernel as a whole, see the table">:$fields,
+    Plan_List<"StreamAttr", "what is said of streams">:$streams,
+    Plan_List<"DotAttr", "what is said of dots">:$dots,
+    Plan_List<"StoreAttr", "what is said of stores">:$stores,
+    Plan_List<"RoleAttr", "the roles, in the order of their warps; none: all warps run one program">:$roles,
+    ArrayRefParameter<"::mlir::StringAttr", "the fields that were set by hand, by name">:$asked);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -61,14 +61,22 @@ def Tile_ForBlocksOp : Tile_Op<"for_blocks", [
       }
     ```
   }];
-  let arguments = (ins Optional<Index>:$lower, Optional<Index>:$upper,
-                       Optional<Index>:$fullLower, Optional<Index>:$fullUpper,
-                       Optional<Index>:$count, Optional<Index>:$masked,
-                       Variadic<AnyType>:$inits, Variadic<AnyType>:$carried,
-                       I64Attr:$step, UnitAttr:$descending,
-                       UnitAttr:$atLeastOnce);
-  let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$body, AnyRegion:$visit);
+  let arguments = (ins
+    Arg<Optional<Index>, "the first element of the first block; not negative">:$lower,
+    Arg<Optional<Index>, "the end of the range: blocks start below it">:$upper,
+    Arg<Optional<Index>, "blocks that start below it are partial">:$fullLower,
+    Arg<Optional<Index>, "blocks that start at or above it are partial">:$fullUpper,
+    Arg<Optional<Index>, "how many blocks `visit` gives">:$count,
+    Arg<Optional<Index>, "how many of these blocks, the first ones, are partial">:$masked,
+    Arg<Variadic<AnyType>, "what `visit` carries, at first: uniform scalars">:$inits,
+    Arg<Variadic<AnyType>, "what the loop carries, at first">:$carried,
+    Arg<I64Attr, "a block's extent, in elements">:$step,
+    Arg<UnitAttr, "visits the last block first, and at least one">:$descending,
+    Arg<UnitAttr, "visits the first block first, and at least one">:$atLeastOnce);
+  let results = (outs Res<Variadic<AnyType>, "what the loop carries in the end">:$results);
+  let regions = (region
+    Described<SizedRegion<1>, "works on one block: its first element, whether it is partial, what is carried">:$body,
+    Described<AnyRegion, "gives a block's first element by its number; empty: the blocks are a range">:$visit);
   let extraClassDeclaration = [{
     /// The blocks are those of a region, not of a range.
     bool isVisiting() { return !getVisit().empty(); }
@@ -99,9 +107,11 @@ def Tile_IsPartialOp : Tile_Op<"is_partial", [
     %partial = tile.is_partial %n below %first from %end
     ```
   }];
-  let arguments = (ins Index:$block, Optional<Index>:$first,
-                       Optional<Index>:$end);
-  let results = (outs I1:$result);
+  let arguments = (ins
+    Arg<Index, "the block's first element">:$block,
+    Arg<Optional<Index>, "blocks below it are partial">:$first,
+    Arg<Optional<Index>, "blocks at or above it are partial">:$end);
+  let results = (outs Res<I1, "whether the block is partial">:$result);
   let assemblyFormat = "$block (`below` $first^)? (`from` $end^)? attr-dict";
   let hasVerifier = 1;
   let hasFolder = 1;

@@ -29,8 +29,8 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
     %r = tile.iota dim 0 : tensor<128x1xi32, #tile.reg>
     ```
   }];
-  let arguments = (ins I64Attr:$dim);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins Arg<I64Attr, "the dimension that is counted along: 0 rows, 1 columns">:$dim);
+  let results = (outs Res<Tile_AnyTile, "0, 1, 2, ... along `dim`; its other extent is 1">:$result);
   let assemblyFormat = "`dim` $dim attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
@@ -68,11 +68,14 @@ def Tile_RandomOp : Tile_Op<"random", [Pure, DrawsNumbersOpInterface]> {
     %r = tile.random key(%key) stream(%stream) [%i, %j] dim 1 : tensor<128x64xi32, #tile.reg>
     ```
   }];
-  let arguments = (ins I64:$key, I64:$stream, Index:$row, Index:$column,
-                       I64Attr:$dim,
-                       DefaultValuedOptionalAttr<I64Attr,
-                           "::fovea::generator::kVersion">:$generator);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins
+    Arg<I64, "which numbers: the key of the generator">:$key,
+    Arg<I64, "which numbers: the stream under the key">:$stream,
+    Arg<Index, "the position of the tile's first row">:$row,
+    Arg<Index, "the position of the tile's first column">:$column,
+    Arg<I64Attr, "the dimension whose neighbours share a counter">:$dim,
+    Arg<DefaultValuedOptionalAttr<I64Attr, "::fovea::generator::kVersion">, "the version of the random numbers">:$generator);
+  let results = (outs Res<Tile_AnyTile, "a number from 0 to 65535 for each position">:$result);
   let assemblyFormat = [{
     `key` `(` $key `)` `stream` `(` $stream `)` `[` $row `,` $column `]`
     `dim` $dim (`generator` $generator^)? attr-dict `:` type($result)
@@ -93,8 +96,11 @@ def Tile_RampOp : Tile_Op<"ramp", [Pure]> {
     %bias = tile.ramp %start step %slope dim 1 : tensor<1x128xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins F32:$start, F32:$step, I64Attr:$dim);
-  let results = (outs Tile_F32Tile:$result);
+  let arguments = (ins
+    Arg<F32, "element 0">:$start,
+    Arg<F32, "the difference of neighbours">:$step,
+    Arg<I64Attr, "the dimension that the progression runs along: 0 rows, 1 columns">:$dim);
+  let results = (outs Res<Tile_F32Tile, "`start + k * step` along `dim`; its other extent is 1">:$result);
   let assemblyFormat = [{
     $start `step` $step `dim` $dim attr-dict `:` type($result)
   }];
@@ -121,8 +127,10 @@ def Tile_HeldRowsOp : Tile_Op<"held_rows", [
     %first, %count = tile.held_rows tensor<256x1xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins TypeAttrOf<Tile_AnyTile>:$tile);
-  let results = (outs Index:$first, Index:$count);
+  let arguments = (ins Arg<TypeAttrOf<Tile_AnyTile>, "the type of the tile whose rows are meant">:$tile);
+  let results = (outs
+    Res<Index, "the first row held">:$first,
+    Res<Index, "how many rows are held">:$count);
   let assemblyFormat = "$tile attr-dict";
 }
 
@@ -138,8 +146,9 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
     %w = tile.broadcast %m : tensor<128x1xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins AnyType:$source);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins
+    Arg<AnyType, "a scalar or a tile, each extent of which is 1 or the result's">:$source);
+  let results = (outs Res<Tile_AnyTile, "the operand, repeated along dimensions of extent 1">:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -160,8 +169,8 @@ def Tile_DiagonalsOp : Tile_Op<"diagonals", [Pure]> {
     %b = tile.diagonals %d : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$source);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins Arg<Tile_AnyTile, "the value of each diagonal: 1x(M+N)">:$source);
+  let results = (outs Res<Tile_AnyTile, "the tile of MxN with these diagonals">:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
 }
@@ -181,9 +190,12 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     %m = tile.reduce max dim 1 %s : tensor<128x64xf32, #tile.reg> to tensor<128x1xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Tile_ReduceKind:$kind, I64Attr:$dim,
-                       Tile_AnyTile:$source);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins
+    Arg<Tile_ReduceKind, "how elements combine">:$kind,
+    Arg<I64Attr, "the dimension that they combine along: 0 rows, 1 columns">:$dim,
+    Arg<Tile_AnyTile, "the elements">:$source);
+  let results = (outs
+    Res<Tile_AnyTile, "the combined elements; its extent along `dim` divides the operand's">:$result);
   let assemblyFormat = [{
     $kind `dim` $dim $source attr-dict `:` type($source) `to` type($result)
   }];
@@ -222,11 +234,15 @@ def Tile_LoadOp : Tile_Op<"load", [
       : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> to tensor<64x64xbf16, #tile.reg>
     ```
   }];
-  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
-                       Optional<Index>:$limit, DenseI64ArrayAttr:$dims,
-                       OptionalAttr<DenseI64ArrayAttr>:$fold,
-                       UnitAttr:$fragments, OptionalAttr<StrAttr>:$name);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins
+    Arg<AnyMemRef, "the memory that is read">:$source,
+    Arg<Variadic<Index>, "where the box starts: an index for each dimension of the memref">:$indices,
+    Arg<Optional<Index>, "the first row that does not count, along `dims[0]`">:$limit,
+    Arg<DenseI64ArrayAttr, "the dimensions of the memref that rows and columns run along; -1: none">:$dims,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n neighbouring rows run along dimension d">:$fold,
+    Arg<UnitAttr, "memory has the order of the matrix unit's fragments">:$fragments,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
+  let results = (outs Res<Tile_AnyTile, "the elements of the box; 0 outside the memref">:$result);
   let builders = [OpBuilder<(ins "::mlir::Type":$result,
                                 "::mlir::Value":$source,
                                 "::mlir::ValueRange":$indices,
@@ -265,9 +281,11 @@ def Tile_GatherOp : Tile_Op<"gather", [
         to tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins AnyMemRef:$source, Variadic<AnyType>:$indices,
-                       Optional<Tile_I1Tile>:$mask);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins
+    Arg<AnyMemRef, "the memory that is read">:$source,
+    Arg<Variadic<AnyType>, "for each dimension of the memref an index, or a tile of i32 or i64">:$indices,
+    Arg<Optional<Tile_I1Tile>, "which elements are read; none: all">:$mask);
+  let results = (outs Res<Tile_AnyTile, "the elements; 0 where none is read">:$result);
   let assemblyFormat = [{
     $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
     `:` type($source) (`[` type($indices)^ `]`)? `to` type($result)
@@ -297,9 +315,12 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
       : tensor<16x1xi32, #tile.reg>, memref<?xi32>[tensor<16x1xi32, #tile.reg>]
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$value, AnyMemRef:$target,
-                       Variadic<AnyType>:$indices,
-                       Optional<Tile_I1Tile>:$mask, UnitAttr:$add);
+  let arguments = (ins
+    Arg<Tile_AnyTile, "the elements">:$value,
+    Arg<AnyMemRef, "the memory that is written">:$target,
+    Arg<Variadic<AnyType>, "for each dimension of the memref an index, or a tile of i32 or i64">:$indices,
+    Arg<Optional<Tile_I1Tile>, "which elements are written; none: all">:$mask,
+    Arg<UnitAttr, "elements are added to what is there">:$add);
   let assemblyFormat = [{
     (`add` $add^)? $value `,` $target `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)?
     attr-dict `:` type($value) `,` type($target) (`[` type($indices)^ `]`)?
@@ -325,12 +346,16 @@ def Tile_StoreOp : Tile_Op<"store", [
       : tensor<128x64xbf16, #tile.reg>, memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$value, AnyMemRef:$target,
-                       Variadic<Index>:$indices, Optional<Index>:$limit,
-                       DenseI64ArrayAttr:$dims,
-                       OptionalAttr<DenseI64ArrayAttr>:$fold,
-                       UnitAttr:$fragments, UnitAttr:$add,
-                       OptionalAttr<StrAttr>:$name);
+  let arguments = (ins
+    Arg<Tile_AnyTile, "the elements of the box">:$value,
+    Arg<AnyMemRef, "the memory that is written">:$target,
+    Arg<Variadic<Index>, "where the box starts: an index for each dimension of the memref">:$indices,
+    Arg<Optional<Index>, "the first row that does not count, along `dims[0]`">:$limit,
+    Arg<DenseI64ArrayAttr, "the dimensions of the memref that rows and columns run along; -1: none">:$dims,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n neighbouring rows run along dimension d">:$fold,
+    Arg<UnitAttr, "memory has the order of the matrix unit's fragments">:$fragments,
+    Arg<UnitAttr, "elements are added to what is there">:$add,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
                                 "::mlir::Value":$target,
                                 "::mlir::ValueRange":$indices,
@@ -370,12 +395,16 @@ def Tile_DotOp : Tile_Op<"dot", [
       : tensor<128x64xbf16, #tile.reg>, tensor<64x64xbf16, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$a, Tile_AnyTile:$b, Tile_F32Tile:$acc,
-                       UnitAttr:$transposeA, UnitAttr:$transposeB,
-                       OptionalAttr<StrAttr>:$name,
-                       OptionalAttr<I64Attr>:$firstRow,
-                       OptionalAttr<I64Attr>:$firstColumn);
-  let results = (outs Tile_F32Tile:$result);
+  let arguments = (ins
+    Arg<Tile_AnyTile, "first factor: MxK, KxM if transposed">:$a,
+    Arg<Tile_AnyTile, "second factor: KxN, NxK if transposed">:$b,
+    Arg<Tile_F32Tile, "what the product is added to: MxN">:$acc,
+    Arg<UnitAttr, "`a` is transposed">:$transposeA,
+    Arg<UnitAttr, "`b` is transposed">:$transposeB,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name,
+    Arg<OptionalAttr<I64Attr>, "the first row of a transposed `a` that is taken">:$firstRow,
+    Arg<OptionalAttr<I64Attr>, "the first column of `b` that is taken">:$firstColumn);
+  let results = (outs Res<Tile_F32Tile, "the sum: MxN">:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b,
                                 "::mlir::Value":$acc, "bool":$transposeA,
                                 "bool":$transposeB,
@@ -415,8 +444,10 @@ def Tile_StreamOp : Tile_Op<"stream", [
       : tensor<128x64xbf16, #tile.reg>, tensor<128x64xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$value, OptionalAttr<StrAttr>:$name);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins
+    Arg<Tile_AnyTile, "the computed tile">:$value,
+    Arg<OptionalAttr<StrAttr>, "the stream that the tile is a part of">:$name);
+  let results = (outs Res<Tile_AnyTile, "the same tile, as dots read it from memory on chip">:$result);
   let assemblyFormat = "$name $value attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
@@ -445,9 +476,12 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
     }
     ```
   }];
-  let arguments = (ins Tile_I1Tile:$condition, Variadic<Tile_AnyTile>:$inits);
-  let results = (outs Variadic<Tile_AnyTile>:$results);
-  let regions = (region SizedRegion<1>:$body);
+  let arguments = (ins
+    Arg<Tile_I1Tile, "which rows ask for the body">:$condition,
+    Arg<Variadic<Tile_AnyTile>, "tiles that the body may change">:$inits);
+  let results = (outs Res<Variadic<Tile_AnyTile>, "the tiles afterwards">:$results);
+  let regions = (region
+    Described<SizedRegion<1>, "gets the tiles and yields them, changed in the rows that ask for it">:$body);
   let assemblyFormat = [{
     $condition (`init` `(` $inits^ `:` type($inits) `)`)? `:` type($condition)
     attr-dict-with-keyword $body
@@ -468,8 +502,8 @@ def Tile_BallotOp : Tile_Op<"ballot", [Pure]> {
     %bits = tile.ballot %any : tensor<1x32xi1, #tile.reg>
     ```
   }];
-  let arguments = (ins Tile_I1Tile:$flags);
-  let results = (outs I32:$bits);
+  let arguments = (ins Arg<Tile_I1Tile, "one flag a column: 1x32">:$flags);
+  let results = (outs Res<I32, "bit `c` is column `c`">:$bits);
   let assemblyFormat = "$flags attr-dict `:` type($flags)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -550,15 +584,28 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
       } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Optional<Index>:$lower, Optional<Index>:$upper,
-                       Optional<Index>:$fullLower, Optional<Index>:$fullUpper,
-                       Optional<Index>:$count, Optional<Index>:$masked,
-                       Variadic<AnyType>:$inits, Variadic<Index>:$visible,
-                       I64Attr:$step, F32Attr:$scale, UnitAttr:$descending,
-                       OptionalAttr<StrAttr>:$name);
-  let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
-  let regions = (region SizedRegion<1>:$scores, SizedRegion<1>:$values,
-                        AnyRegion:$weights, AnyRegion:$visit);
+  let arguments = (ins
+    Arg<Optional<Index>, "the first block's first key; not negative">:$lower,
+    Arg<Optional<Index>, "the end of the keys: blocks start below it">:$upper,
+    Arg<Optional<Index>, "blocks that start below it are partial">:$fullLower,
+    Arg<Optional<Index>, "blocks that start at or above it are partial">:$fullUpper,
+    Arg<Optional<Index>, "how many blocks `visit` gives">:$count,
+    Arg<Optional<Index>, "how many of these blocks, the first ones, are partial">:$masked,
+    Arg<Variadic<AnyType>, "what `visit` carries, at first: uniform scalars">:$inits,
+    Arg<Variadic<Index>, "two bounds: blocks outside show nothing to the rows held">:$visible,
+    Arg<I64Attr, "keys of a block">:$step,
+    Arg<F32Attr, "what scores are multiplied by; positive">:$scale,
+    Arg<UnitAttr, "visits the last block first, and at least one">:$descending,
+    Arg<OptionalAttr<StrAttr>, "the name of the weights' dot with the values">:$name);
+  let results = (outs
+    Res<Tile_F32Tile, "reference points of the rows: Mx1">:$m,
+    Res<Tile_F32Tile, "sums of the weights, taken from `m` on: Mx1">:$l,
+    Res<Tile_F32Tile, "weighted sums of the values: MxDv">:$acc);
+  let regions = (region
+    Described<SizedRegion<1>, "a block's scores by its first key and whether it is partial: MxN">:$scores,
+    Described<SizedRegion<1>, "a block's values by its first key: NxDv">:$values,
+    Described<AnyRegion, "changes a block's weights before they meet the values; empty: they stay">:$weights,
+    Described<AnyRegion, "gives a block's first key by its number; empty: the blocks are a range">:$visit);
   let extraClassDeclaration = [{
     /// The blocks are those of a region, not of a range.
     bool isVisiting() { return !getVisit().empty(); }
@@ -585,9 +632,17 @@ def Tile_SoftmaxMergeOp : Tile_Op<"softmax_merge", [
       : tensor<128x1xf32, #tile.reg>, tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Tile_F32Tile:$mA, Tile_F32Tile:$lA, Tile_F32Tile:$accA,
-                       Tile_F32Tile:$mB, Tile_F32Tile:$lB, Tile_F32Tile:$accB);
-  let results = (outs Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc);
+  let arguments = (ins
+    Arg<Tile_F32Tile, "the first state's reference points: Mx1">:$mA,
+    Arg<Tile_F32Tile, "the first state's sums: Mx1">:$lA,
+    Arg<Tile_F32Tile, "the first state's weighted sums: MxDv">:$accA,
+    Arg<Tile_F32Tile, "the second state's reference points: Mx1">:$mB,
+    Arg<Tile_F32Tile, "the second state's sums: Mx1">:$lB,
+    Arg<Tile_F32Tile, "the second state's weighted sums: MxDv">:$accB);
+  let results = (outs
+    Res<Tile_F32Tile, "the union's reference points: Mx1">:$m,
+    Res<Tile_F32Tile, "the union's sums: Mx1">:$l,
+    Res<Tile_F32Tile, "the union's weighted sums: MxDv">:$acc);
   let assemblyFormat = [{
     `(` $mA `,` $lA `,` $accA `)` `,` `(` $mB `,` $lB `,` $accB `)` attr-dict
     `:` type($mA) `,` type($lA) `,` type($accA)
@@ -612,9 +667,14 @@ def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
       : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Tile_F32Tile:$m, Tile_F32Tile:$l, Tile_F32Tile:$acc,
-                       Optional<Tile_F32Tile>:$sink);
-  let results = (outs Tile_F32Tile:$output, Tile_F32Tile:$lse);
+  let arguments = (ins
+    Arg<Tile_F32Tile, "reference points of the rows: Mx1">:$m,
+    Arg<Tile_F32Tile, "sums of the weights: Mx1">:$l,
+    Arg<Tile_F32Tile, "weighted sums of the values: MxDv">:$acc,
+    Arg<Optional<Tile_F32Tile>, "one more score of each row, without a value: Mx1">:$sink);
+  let results = (outs
+    Res<Tile_F32Tile, "weighted means of the values: MxDv">:$output,
+    Res<Tile_F32Tile, "log-sum-exp of the scores, natural logarithm: Mx1">:$lse);
   let assemblyFormat = [{
     $m `,` $l `,` $acc (`sink` `(` $sink^ `:` type($sink) `)`)? attr-dict
     `:` type($m) `,` type($acc)
@@ -648,8 +708,10 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
     }
     ```
   }];
-  let arguments = (ins Index:$count, Plan_WorkSchedule:$schedule);
-  let regions = (region SizedRegion<1>:$region);
+  let arguments = (ins
+    Arg<Index, "the number of work items">:$count,
+    Arg<Plan_WorkSchedule, "which CTA gets which items">:$schedule);
+  let regions = (region Described<SizedRegion<1>, "works on one item, by its number">:$region);
   let builders = [OpBuilder<(ins "::mlir::Value":$count,
                                  "::fovea::plan::WorkSchedule":$schedule)>];
   let skipDefaultBuilders = 1;
@@ -674,7 +736,7 @@ def Tile_YieldOp : Tile_Op<"yield", [
     tile.yield %s : tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$results);
+  let arguments = (ins Arg<Variadic<AnyType>, "the region's results">:$results);
   let builders = [OpBuilder<(ins), "build($_builder, $_state, {});">];
   let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
 }

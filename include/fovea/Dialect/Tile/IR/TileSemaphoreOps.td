@@ -56,7 +56,7 @@ def Tile_SemaphoreWaitOp : Tile_SemaphoreOp<"semaphore_wait"> {
     Arg<I32, "releases that come before; not negative">:$turn,
     Arg<Optional<I1>, "whether there is a turn to begin">:$condition,
     Arg<Variadic<Tile_AnyTile>, "tiles that are known by then">:$after,
-    OptionalAttr<StrAttr>:$name);
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
   let assemblyFormat = [{
     ($name^)? $semaphores `[` $indices `]` `for` $turn (`if` `(` $condition^ `)`)? (`after` `(` $after^ `:` type($after) `)`)?
     attr-dict `:` type($semaphores)
@@ -78,7 +78,7 @@ def Tile_SemaphoreReleaseOp : Tile_SemaphoreOp<"semaphore_release"> {
     Arg<Variadic<Index>, "which one: an index for each dimension">:$indices,
     Arg<Optional<I1>, "whether there is a turn to end">:$condition,
     Arg<Variadic<Tile_AnyTile>, "tiles that are known by then">:$after,
-    OptionalAttr<StrAttr>:$name);
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
   let assemblyFormat = [{
     ($name^)? $semaphores `[` $indices `]` (`if` `(` $condition^ `)`)? (`after` `(` $after^ `:` type($after) `)`)?
     attr-dict `:` type($semaphores)

@@ -32,8 +32,9 @@ def Warp_SharedAttr : Warp_Attr<"Shared", "shared"> {
 
     Example: `memref<2x64x128xbf16, #warp.shared<row_bytes = 128>>`
   }];
-  let parameters = (ins "int64_t":$rowBytes,
-                        DefaultValuedParameter<"int64_t", "1">:$ctas);
+  let parameters = (ins
+    AttrParameter<"int64_t", "bytes of a row of a panel: 32, 64 or 128">:$rowBytes,
+    DefaultValuedParameter<"int64_t", "1", "the cluster's CTAs that keep a part of the rows each; 1: each keeps all">:$ctas);
   let assemblyFormat = "`<` `row_bytes` `=` $rowBytes (`,` `ctas` `=` $ctas^)? `>`";
   let builders = [AttrBuilder<(ins "int64_t":$rowBytes), [{
     return $_get($_ctxt, rowBytes, /*ctas=*/1);
@@ -65,7 +66,7 @@ def Warp_MmaSyncAttr : Warp_Attr<"MmaSync", "mma_sync", [
     blocks, its first operand (PTX ISA, matrix fragments for m16n8k16).
     Registers are ordered by row block, column block, row, column.
   }];
-  let parameters = (ins "int64_t":$warps);
+  let parameters = (ins AttrParameter<"int64_t", "warps that part the rows">:$warps);
   let assemblyFormat = "`<` `warps` `=` $warps `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -87,7 +88,7 @@ def Warp_WgmmaAttr : Warp_Attr<"Wgmma", "wgmma", [
     wgmma). A tile has `64 * groups` rows, or 1. Warps count from the first of
     their role.
   }];
-  let parameters = (ins "int64_t":$groups);
+  let parameters = (ins AttrParameter<"int64_t", "warp groups that part the rows, 64 each">:$groups);
   let assemblyFormat = "`<` `groups` `=` $groups `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -112,7 +113,9 @@ def Warp_OperandAttr : Warp_Attr<"Operand", "operand", [
 
     Example: `tensor<64x32xf8E4M3FN, #warp.operand<of = #warp.wgmma<groups = 1>, element_bits = 8>>`
   }];
-  let parameters = (ins "::mlir::Attribute":$of, "int64_t":$elementBits);
+  let parameters = (ins
+    AttrParameter<"::mlir::Attribute", "the accumulator's layout, which says where rows lie">:$of,
+    AttrParameter<"int64_t", "the width of an element: 8 or 32 bits">:$elementBits);
   let assemblyFormat = "`<` `of` `=` $of `,` `element_bits` `=` $elementBits `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -152,7 +155,9 @@ def Warp_DiagonalsAttr : Warp_Attr<"Diagonals", "diagonals", [
 
     Example: `tensor<1x256xf32, #warp.diagonals<rows = 128, warps = 8>>`
   }];
-  let parameters = (ins "int64_t":$rows, "int64_t":$warps);
+  let parameters = (ins
+    AttrParameter<"int64_t", "rows of the tile that the diagonals make">:$rows,
+    AttrParameter<"int64_t", "warps that part these rows">:$warps);
   let assemblyFormat = "`<` `rows` `=` $rows `,` `warps` `=` $warps `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -202,7 +207,7 @@ def Warp_Tcgen05UnitAttr
 
 def Warp_PipelineType : Warp_Type<"Pipeline", "pipeline"> {
   let summary = "a ring of stages between producer and consumer";
-  let parameters = (ins "int64_t":$stages);
+  let parameters = (ins TypeParameter<"int64_t", "stages of the ring">:$stages);
   let assemblyFormat = "`<` $stages `>`";
   let genVerifyDecl = 1;
 }
@@ -214,20 +219,20 @@ def Warp_PendingType : Warp_Type<"Pending", "pending"> {
     be carried through loops and added to by another asynchronous dot, and no op
     reads it, so a result can't be used before its wait.
   }];
-  let parameters = (ins "::mlir::RankedTensorType":$tile);
+  let parameters = (ins TypeParameter<"::mlir::RankedTensorType", "the type of what is delivered">:$tile);
   let assemblyFormat = "`<` $tile `>`";
 }
 
 def Warp_TurnsType : Warp_Type<"Turns", "turns"> {
   let summary = "an order of turns among warp groups";
-  let parameters = (ins "int64_t":$groups);
+  let parameters = (ins TypeParameter<"int64_t", "warp groups that take turns">:$groups);
   let assemblyFormat = "`<` $groups `>`";
   let genVerifyDecl = 1;
 }
 
 def Warp_MailboxType : Warp_Type<"Mailbox", "mailbox"> {
   let summary = "slots for one integer each, in shared memory";
-  let parameters = (ins "int64_t":$slots);
+  let parameters = (ins TypeParameter<"int64_t", "how many integers there is room for">:$slots);
   let assemblyFormat = "`<` $slots `>`";
   let genVerifyDecl = 1;
 }

@@ -35,8 +35,9 @@ def Warp_AllocOp : Warp_Op<"alloc"> {
     %k = warp.alloc : memref<2x64x128xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
-  let results = (outs Res<Warp_SharedBuffer, "", [MemAlloc]>:$buffer);
+  let arguments = (ins
+    Arg<OptionalAttr<I64Attr>, "bytes from the start of dynamic shared memory; none: not placed yet">:$offset);
+  let results = (outs Res<Warp_SharedBuffer, "the buffer", [MemAlloc]>:$buffer);
   let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
@@ -54,8 +55,9 @@ def Warp_OnesOp : Warp_Op<"ones"> {
     %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
-  let results = (outs Res<Warp_SharedBuffer, "", [MemAlloc]>:$buffer);
+  let arguments = (ins
+    Arg<OptionalAttr<I64Attr>, "bytes from the start of dynamic shared memory; none: not placed yet">:$offset);
+  let results = (outs Res<Warp_SharedBuffer, "the buffer, full of ones", [MemAlloc]>:$buffer);
   let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
@@ -72,8 +74,10 @@ def Warp_StageOp : Warp_Op<"stage", [Pure]> {
       to memref<64x128xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
-  let arguments = (ins Warp_SharedBuffer:$buffer, I32:$stage);
-  let results = (outs Warp_SharedBuffer:$result);
+  let arguments = (ins
+    Arg<Warp_SharedBuffer, "a buffer whose first dimension counts stages">:$buffer,
+    Arg<I32, "which stage, from 0">:$stage);
+  let results = (outs Res<Warp_SharedBuffer, "the buffer of that stage">:$result);
   let assemblyFormat = [{
     $buffer `[` $stage `]` attr-dict `:` type($buffer) `to` type($result)
   }];
@@ -105,12 +109,17 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
       : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> to memref<64x128xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
-  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
-                       Optional<Index>:$limit, Optional<I1>:$condition,
-                       Warp_SharedBuffer:$target, DenseI64ArrayAttr:$dims,
-                       OptionalAttr<DenseI64ArrayAttr>:$fold,
-                       UnitAttr:$fragments, UnitAttr:$async,
-                       OptionalAttr<StrAttr>:$name);
+  let arguments = (ins
+    Arg<AnyMemRef, "the global memory that is read">:$source,
+    Arg<Variadic<Index>, "where the box starts: an index for each dimension of the memref">:$indices,
+    Arg<Optional<Index>, "the first row that becomes 0, along `dims[0]`">:$limit,
+    Arg<Optional<I1>, "whether anything is copied">:$condition,
+    Arg<Warp_SharedBuffer, "the buffer that is written, the size of the box">:$target,
+    Arg<DenseI64ArrayAttr, "the dimensions of the memref that rows and columns run along; -1: none">:$dims,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n neighbouring rows run along dimension d">:$fold,
+    Arg<UnitAttr, "memory has the order of the matrix unit's fragments">:$fragments,
+    Arg<UnitAttr, "the copy may land later: in the stage that the producer acquired">:$async,
+    Arg<OptionalAttr<StrAttr>, "the stream that the copy is a part of">:$name);
   let extraClassDeclaration = [{
     tile::BoxDims getBoxDims() { return {getDims(), getFold(), getFragments()}; }
   }];
@@ -141,7 +150,9 @@ def Warp_ZeroRowsOp : Warp_OpWithEffects<"zero_rows"> {
     warp.zero_rows %v0 from %n : memref<64x128xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
-  let arguments = (ins Warp_SharedBuffer:$buffer, Index:$from);
+  let arguments = (ins
+    Arg<Warp_SharedBuffer, "one stage of a buffer">:$buffer,
+    Arg<Index, "the first row that becomes 0">:$from);
   let assemblyFormat = "$buffer `from` $from attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
@@ -158,8 +169,8 @@ def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
       to tensor<128x64xbf16, #warp.mma_sync<warps = 4>>
     ```
   }];
-  let arguments = (ins Warp_SharedBuffer:$source);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins Arg<Warp_SharedBuffer, "the buffer that is read">:$source);
+  let results = (outs Res<Tile_AnyTile, "the buffer's elements">:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
 }
@@ -197,16 +208,18 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
     %s = warp.dot_wait %t : !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>
     ```
   }];
-  let arguments = (ins AnyTypeOf<[Tile_AnyTile, Warp_SharedBuffer]>:$a,
-                       Warp_SharedBuffer:$b,
-                       AnyTypeOf<[Tile_F32Tile, Warp_PendingType]>:$acc,
-                       Optional<Warp_SharedBuffer>:$ones,
-                       UnitAttr:$transposeA, UnitAttr:$transposeB,
-                       UnitAttr:$async,
-                       OptionalAttr<StrAttr>:$name,
-                       OptionalAttr<I64Attr>:$firstRow,
-                       OptionalAttr<I64Attr>:$firstColumn);
-  let results = (outs AnyType:$result);
+  let arguments = (ins
+    Arg<AnyTypeOf<[Tile_AnyTile, Warp_SharedBuffer]>, "first factor, in registers or shared memory: MxK, KxM if transposed">:$a,
+    Arg<Warp_SharedBuffer, "second factor, in shared memory: KxN, NxK if transposed">:$b,
+    Arg<AnyTypeOf<[Tile_F32Tile, Warp_PendingType]>, "what the product is added to: a tile of MxN, or a dot in flight">:$acc,
+    Arg<Optional<Warp_SharedBuffer>, "a buffer of ones that `b` goes on with">:$ones,
+    Arg<UnitAttr, "`a` is transposed">:$transposeA,
+    Arg<UnitAttr, "`b` is transposed">:$transposeB,
+    Arg<UnitAttr, "the dot is issued, the result comes later">:$async,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name,
+    Arg<OptionalAttr<I64Attr>, "the first row of a transposed `a` that is taken">:$firstRow,
+    Arg<OptionalAttr<I64Attr>, "the first column of `b` that is taken">:$firstColumn);
+  let results = (outs Res<AnyType, "the sum, or the dot in flight that computes it">:$result);
   let assemblyFormat = [{
     (`async` $async^)? ($name^)? $a `,` $b `,` $acc
     (`transpose_a` $transposeA^)? (`transpose_b` $transposeB^)?
@@ -257,9 +270,13 @@ def Warp_DotWaitOp : Warp_OpWithEffects<"dot_wait", [
       : !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>
     ```
   }];
-  let arguments = (ins Warp_PendingType:$pending, Variadic<Tile_F32Tile>:$above,
-                       Variadic<Tile_AnyTile>:$held);
-  let results = (outs Tile_F32Tile:$result, Variadic<Tile_AnyTile>:$heldResults);
+  let arguments = (ins
+    Arg<Warp_PendingType, "the dot in flight">:$pending,
+    Arg<Variadic<Tile_F32Tile>, "tiles that are computed before the wait">:$above,
+    Arg<Variadic<Tile_AnyTile>, "tiles whose further use comes after the wait">:$held);
+  let results = (outs
+    Res<Tile_F32Tile, "the dot's result">:$result,
+    Res<Variadic<Tile_AnyTile>, "the tiles of `held`, for use after the wait">:$heldResults);
   let assemblyFormat = [{
     $pending (`above` `(` $above^ `:` type($above) `)`)?
     (`held` `(` $held^ `:` type($held) `)`)? attr-dict
@@ -280,8 +297,8 @@ def Warp_BeginSumOp : Warp_Op<"begin_sum", [
     %p = warp.begin_sum %zero : tensor<128x256xf32, #warp.wgmma<groups = 2>>
     ```
   }];
-  let arguments = (ins Tile_F32Tile:$tile);
-  let results = (outs Warp_PendingType:$pending);
+  let arguments = (ins Arg<Tile_F32Tile, "what the sum starts from">:$tile);
+  let results = (outs Res<Warp_PendingType, "the sum, to which nothing is outstanding">:$pending);
   let assemblyFormat = "$tile attr-dict `:` type($tile)";
 }
 
@@ -304,7 +321,7 @@ def Warp_AwaitReadsOp : Warp_OpWithEffects<"await_reads"> {
     warp.await_reads %p0 : !warp.pending<tensor<128x256xf32, #warp.wgmma<groups = 2>>>
     ```
   }];
-  let arguments = (ins Warp_PendingType:$pending);
+  let arguments = (ins Arg<Warp_PendingType, "the dot in flight whose operands are to be free">:$pending);
   let assemblyFormat = "$pending attr-dict `:` qualified(type($pending))";
 }
 
@@ -320,8 +337,8 @@ def Warp_AnyOp : Warp_Op<"any", [Pure]> {
     %grown = warp.any %c : tensor<128x8xi1, #warp.wgmma<groups = 2>>
     ```
   }];
-  let arguments = (ins Tile_I1Tile:$source);
-  let results = (outs I1:$result);
+  let arguments = (ins Arg<Tile_I1Tile, "the flags">:$source);
+  let results = (outs Res<I1, "whether one that the warp holds is true">:$result);
   let assemblyFormat = "$source attr-dict `:` type($source)";
 }
 
@@ -337,8 +354,10 @@ def Warp_ExtractColumnsOp : Warp_Op<"extract_columns", [Pure]> {
     %a = warp.extract_columns %s from 0 : tensor<128x128xf32, #tile.reg> to tensor<128x32xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$source, I64Attr:$from);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins
+    Arg<Tile_AnyTile, "the whole tile">:$source,
+    Arg<I64Attr, "the first column that is taken">:$from);
+  let results = (outs Res<Tile_AnyTile, "its columns `from` and on">:$result);
   let assemblyFormat = [{
     $source `from` $from attr-dict `:` type($source) `to` type($result)
   }];
@@ -356,8 +375,8 @@ def Warp_ConcatColumnsOp : Warp_Op<"concat_columns", [Pure]> {
       to tensor<128x128xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Variadic<Tile_AnyTile>:$parts);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins Arg<Variadic<Tile_AnyTile>, "the tiles, from left to right">:$parts);
+  let results = (outs Res<Tile_AnyTile, "all columns of the parts">:$result);
   let assemblyFormat = "$parts attr-dict `:` type($parts) `to` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -386,8 +405,10 @@ def Warp_ConvertLayoutOp : Warp_Op<"convert_layout", [
       to tensor<64x32xf8E4M3FN, #warp.operand<of = #warp.wgmma<groups = 1>, element_bits = 8>>
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$source, UnitAttr:$permuted);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins
+    Arg<Tile_AnyTile, "the tile">:$source,
+    Arg<UnitAttr, "columns change places, so that no element moves">:$permuted);
+  let results = (outs Res<Tile_AnyTile, "the tile in the layout of its type">:$result);
   let assemblyFormat = [{
     (`permuted` $permuted^)? $source attr-dict `:` type($source) `to` type($result)
   }];
@@ -410,9 +431,10 @@ def Warp_PipelineOp : Warp_Op<"pipeline", [NamedOpInterface]> {
     %p = warp.pipeline "k" : !warp.pipeline<2>
     ```
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset,
-                       OptionalAttr<StrAttr>:$name);
-  let results = (outs Res<Warp_PipelineType, "", [MemAlloc]>:$pipeline);
+  let arguments = (ins
+    Arg<OptionalAttr<I64Attr>, "where the barriers lie, in bytes from the start of dynamic shared memory">:$offset,
+    Arg<OptionalAttr<StrAttr>, "the stream that fills the stages">:$name);
+  let results = (outs Res<Warp_PipelineType, "the ring of stages, all empty", [MemAlloc]>:$pipeline);
   let assemblyFormat = [{
     ($name^)? (`offset` `(` $offset^ `)`)? attr-dict
     `:` qualified(type($pipeline))
@@ -422,7 +444,10 @@ def Warp_PipelineOp : Warp_Op<"pipeline", [NamedOpInterface]> {
 class Warp_PipelineVerb<string mnemonic, string what>
     : Warp_OpWithEffects<mnemonic> {
   let summary = what;
-  let arguments = (ins Warp_PipelineType:$pipeline, I32:$stage, I32:$phase);
+  let arguments = (ins
+    Arg<Warp_PipelineType, "the ring of stages">:$pipeline,
+    Arg<I32, "the stage's position in the ring, from 0">:$stage,
+    Arg<I32, "0 or 1; flips each time that the ring wraps">:$phase);
   let assemblyFormat = [{
     $pipeline `[` $stage `,` $phase `]` attr-dict `:` qualified(type($pipeline))
   }];

@@ -33,8 +33,11 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
     warp.local_store "out" %o to %buffer : tensor<128x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$value, Warp_SharedBuffer:$target,
-                       UnitAttr:$fragments, OptionalAttr<StrAttr>:$name);
+  let arguments = (ins
+    Arg<Tile_AnyTile, "the elements">:$value,
+    Arg<Warp_SharedBuffer, "the buffer that is written">:$target,
+    Arg<UnitAttr, "the buffer gets the order of the matrix unit's fragments">:$fragments,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
                                 "::mlir::Value":$target,
                                 "::mlir::StringAttr":$name), [{
@@ -59,7 +62,7 @@ def Warp_FenceStoresOp : Warp_OpWithEffects<"fence_stores"> {
     warp.fence_stores %buffer : memref<128x64xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
-  let arguments = (ins Warp_SharedBuffer:$buffer);
+  let arguments = (ins Arg<Warp_SharedBuffer, "the buffer whose stores become visible">:$buffer);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
 }
 
@@ -85,11 +88,16 @@ def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [NamedOpInterface]> {
       : memref<128x64xbf16, #warp.shared<row_bytes = 128>> to memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
     ```
   }];
-  let arguments = (ins Warp_SharedBuffer:$source, AnyMemRef:$target,
-                       Variadic<Index>:$indices, DenseI64ArrayAttr:$dims,
-                       OptionalAttr<DenseI64ArrayAttr>:$fold,
-                       UnitAttr:$fragments, UnitAttr:$async, UnitAttr:$add,
-                       OptionalAttr<StrAttr>:$name);
+  let arguments = (ins
+    Arg<Warp_SharedBuffer, "the buffer that is read">:$source,
+    Arg<AnyMemRef, "the global memory that is written, a box the size of the buffer">:$target,
+    Arg<Variadic<Index>, "where the box starts: an index for each dimension of the memref">:$indices,
+    Arg<DenseI64ArrayAttr, "the dimensions of the memref that rows and columns run along; -1: none">:$dims,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n neighbouring rows run along dimension d">:$fold,
+    Arg<UnitAttr, "memory has the order of the matrix unit's fragments">:$fragments,
+    Arg<UnitAttr, "the buffer may be read later, until it is waited for">:$async,
+    Arg<UnitAttr, "elements are added to what is there">:$add,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$source,
                                 "::mlir::Value":$target,
                                 "::mlir::ValueRange":$indices,
@@ -127,7 +135,9 @@ def Warp_CopyOutWaitOp : Warp_OpWithEffects<"copy_out_wait"> {
     warp.copy_out_wait %buffer : memref<128x64xbf16, #warp.shared<row_bytes = 128>>
     ```
   }];
-  let arguments = (ins Warp_SharedBuffer:$buffer, UnitAttr:$written);
+  let arguments = (ins
+    Arg<Warp_SharedBuffer, "the buffer, whole or a stage">:$buffer,
+    Arg<UnitAttr, "waits until memory is written, too">:$written);
   let assemblyFormat = [{
     (`written` $written^)? $buffer attr-dict `:` type($buffer)
   }];

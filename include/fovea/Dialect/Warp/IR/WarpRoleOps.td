@@ -50,10 +50,13 @@ def Warp_SpecializeOp : Warp_Op<"specialize", [
       }
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$captures, StrArrayAttr:$names,
-                       DenseI64ArrayAttr:$warps, DenseI64ArrayAttr:$registers,
-                       DefaultValuedOptionalAttr<I64Attr, "1">:$cluster);
-  let regions = (region VariadicRegion<SizedRegion<1>>:$roles);
+  let arguments = (ins
+    Arg<Variadic<AnyType>, "values that all roles get as arguments">:$captures,
+    Arg<StrArrayAttr, "the names of the roles">:$names,
+    Arg<DenseI64ArrayAttr, "warps of each role, in one CTA">:$warps,
+    Arg<DenseI64ArrayAttr, "registers that a thread of each role may use">:$registers,
+    Arg<DefaultValuedOptionalAttr<I64Attr, "1">, "CTAs that run the program together">:$cluster);
+  let regions = (region DescribedRegions<SizedRegion<1>, "the program of each role">:$roles);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -93,14 +96,14 @@ def Warp_TurnsOp : Warp_Op<"turns"> {
     %t = warp.turns : !warp.turns<2>
     ```
   }];
-  let results = (outs Res<Warp_TurnsType, "", [MemAlloc]>:$turns);
+  let results = (outs Res<Warp_TurnsType, "the order of the turns", [MemAlloc]>:$turns);
   let assemblyFormat = "attr-dict `:` qualified(type($turns))";
 }
 
 class Warp_TurnVerb<string mnemonic, string what>
     : Warp_OpWithEffects<mnemonic> {
   let summary = what;
-  let arguments = (ins Warp_TurnsType:$turns);
+  let arguments = (ins Arg<Warp_TurnsType, "the order that the turn belongs to">:$turns);
   let assemblyFormat = "$turns attr-dict `:` qualified(type($turns))";
 }
 
@@ -147,8 +150,8 @@ def Warp_NextWorkOp : Warp_OpWithEffects<"next_work"> {
     %w = warp.next_work %count : index
     ```
   }];
-  let arguments = (ins I32:$count);
-  let results = (outs Index:$work);
+  let arguments = (ins Arg<I32, "the number of the call, from 0">:$count);
+  let results = (outs Res<Index, "the number of the work item">:$work);
   let assemblyFormat = "$count attr-dict `:` type($work)";
 }
 
@@ -163,7 +166,7 @@ def Warp_FetchWorkOp : Warp_OpWithEffects<"fetch_work"> {
     %w = warp.fetch_work : index
     ```
   }];
-  let results = (outs Index:$work);
+  let results = (outs Res<Index, "the number of the work item">:$work);
   let assemblyFormat = "attr-dict `:` type($work)";
 }
 
@@ -193,8 +196,9 @@ def Warp_MailboxOp : Warp_Op<"mailbox"> {
     %m = warp.mailbox : !warp.mailbox<2>
     ```
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
-  let results = (outs Res<Warp_MailboxType, "", [MemAlloc]>:$mailbox);
+  let arguments = (ins
+    Arg<OptionalAttr<I64Attr>, "bytes from the start of dynamic shared memory; none: not placed yet">:$offset);
+  let results = (outs Res<Warp_MailboxType, "the slots, empty", [MemAlloc]>:$mailbox);
   let assemblyFormat = [{
     (`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($mailbox))
   }];
@@ -212,7 +216,10 @@ def Warp_SendOp : Warp_OpWithEffects<"send"> {
     warp.send %w to %m[%stage] : !warp.mailbox<2>
     ```
   }];
-  let arguments = (ins Index:$value, Warp_MailboxType:$mailbox, I32:$stage);
+  let arguments = (ins
+    Arg<Index, "the integer, within 32 bits">:$value,
+    Arg<Warp_MailboxType, "the slots">:$mailbox,
+    Arg<I32, "which slot, from 0">:$stage);
   let assemblyFormat = [{
     $value `to` $mailbox `[` $stage `]` attr-dict `:` qualified(type($mailbox))
   }];
@@ -229,8 +236,10 @@ def Warp_ReceiveOp : Warp_OpWithEffects<"receive"> {
     %w = warp.receive %m[%stage] : !warp.mailbox<2>
     ```
   }];
-  let arguments = (ins Warp_MailboxType:$mailbox, I32:$stage);
-  let results = (outs Index:$value);
+  let arguments = (ins
+    Arg<Warp_MailboxType, "the slots">:$mailbox,
+    Arg<I32, "which slot, from 0">:$stage);
+  let results = (outs Res<Index, "the integer that was sent">:$value);
   let assemblyFormat = [{
     $mailbox `[` $stage `]` attr-dict `:` qualified(type($mailbox))
   }];

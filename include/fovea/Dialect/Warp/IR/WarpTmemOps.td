@@ -31,8 +31,8 @@ def Warp_TmemAllocOp : Warp_Op<"tmem_alloc"> {
     %s = warp.tmem_alloc column(128) : memref<128x128xf32, #warp.tmem>
     ```
   }];
-  let arguments = (ins I64Attr:$column);
-  let results = (outs Res<Warp_TmemBuffer, "", [MemAlloc]>:$buffer);
+  let arguments = (ins Arg<I64Attr, "the first column, of 32 bits, from 0 to 511">:$column);
+  let results = (outs Res<Warp_TmemBuffer, "the matrix", [MemAlloc]>:$buffer);
   let assemblyFormat = "`column` `(` $column `)` attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
@@ -50,8 +50,10 @@ def Warp_TmemViewOp : Warp_Op<"tmem_view", [Pure]> {
     %p = warp.tmem_view %s from 64 : memref<128x128xf32, #warp.tmem> to memref<128x128xbf16, #warp.tmem>
     ```
   }];
-  let arguments = (ins Warp_TmemBuffer:$source, I64Attr:$from);
-  let results = (outs Warp_TmemBuffer:$result);
+  let arguments = (ins
+    Arg<Warp_TmemBuffer, "the whole matrix">:$source,
+    Arg<I64Attr, "the first column that is seen, counted in 32 bits">:$from);
+  let results = (outs Res<Warp_TmemBuffer, "the columns from there on">:$result);
   let assemblyFormat = [{
     $source `from` $from attr-dict `:` type($source) `to` type($result)
   }];
@@ -69,8 +71,8 @@ def Warp_TmemLoadOp : Warp_OpWithEffects<"tmem_load"> {
     %x = warp.tmem_load %s : memref<128x128xf32, #warp.tmem> to tensor<128x128xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Warp_TmemBuffer:$source);
-  let results = (outs Tile_AnyTile:$result);
+  let arguments = (ins Arg<Warp_TmemBuffer, "the matrix that is read">:$source);
+  let results = (outs Res<Tile_AnyTile, "its elements">:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
 }
@@ -87,8 +89,10 @@ def Warp_TmemStoreOp : Warp_OpWithEffects<"tmem_store", [NamedOpInterface]> {
     warp.tmem_store "p" %x to %p : tensor<128x128xbf16, #tile.reg>, memref<128x128xbf16, #warp.tmem>
     ```
   }];
-  let arguments = (ins Tile_AnyTile:$value, Warp_TmemBuffer:$target,
-                       OptionalAttr<StrAttr>:$name);
+  let arguments = (ins
+    Arg<Tile_AnyTile, "the elements">:$value,
+    Arg<Warp_TmemBuffer, "the matrix that is written">:$target,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
   let assemblyFormat = [{
     ($name^)? $value `to` $target attr-dict `:` type($value) `,` type($target)
   }];
@@ -120,10 +124,13 @@ def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into", [NamedOpInterface]> {
     warp.commit_after_dots %scores[%stage, %phase] : !warp.pipeline<2>
     ```
   }];
-  let arguments = (ins AnyTypeOf<[Warp_TmemBuffer, Warp_SharedBuffer]>:$a,
-                       Warp_SharedBuffer:$b, Warp_TmemBuffer:$acc,
-                       I1:$accumulate, UnitAttr:$transposeB,
-                       OptionalAttr<StrAttr>:$name);
+  let arguments = (ins
+    Arg<AnyTypeOf<[Warp_TmemBuffer, Warp_SharedBuffer]>, "first factor, in tensor or shared memory: MxK">:$a,
+    Arg<Warp_SharedBuffer, "second factor, in shared memory: KxN, NxK if transposed">:$b,
+    Arg<Warp_TmemBuffer, "where the product goes, in tensor memory: MxN">:$acc,
+    Arg<I1, "whether it is added to what is there">:$accumulate,
+    Arg<UnitAttr, "`b` is transposed">:$transposeB,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
   let assemblyFormat = [{
     ($name^)? $a `,` $b `,` $acc `accumulate` `(` $accumulate `)`
     (`transpose_b` $transposeB^)? attr-dict

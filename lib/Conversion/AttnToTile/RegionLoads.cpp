@@ -96,10 +96,9 @@ Value RegionToTile::loadForKeys(Location loc, Value source,
 
 LogicalResult RegionToTile::cloneExtract(tensor::ExtractOp op) {
   Location loc = op.getLoc();
+  // A captured one: what computes a tensor is refused (cloneOp).
   Value source = mapping.lookup(op.getTensor());
-  auto memref = dyn_cast<MemRefType>(source.getType());
-  if (!memref)
-    return op.emitError("only captured tensors can be read on a tile");
+  auto memref = cast<MemRefType>(source.getType());
   if (places && places->contains(op)) {
     // Its indices were computed apart, as index.
     context.hasWideIndex |= hasWideScalar;

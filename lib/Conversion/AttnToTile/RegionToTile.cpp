@@ -248,10 +248,9 @@ static bool isScalarArithmetic(Operation *op) {
 }
 
 LogicalResult RegionToTile::cloneDim(tensor::DimOp op) {
+  // A captured one: what computes a tensor is refused (cloneOp).
   Value source = mapping.lookup(op.getSource());
-  auto memref = dyn_cast<MemRefType>(source.getType());
-  if (!memref)
-    return op.emitError("only captured tensors have sizes on a tile");
+  auto memref = cast<MemRefType>(source.getType());
   std::optional<int64_t> dim = op.getConstantIndex();
   if (!dim || *dim < 0 || *dim >= memref.getRank()) {
     InFlightDiagnostic diag = op.emitError("dimension must be a constant from "

@@ -48,3 +48,16 @@ func.func @elements(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t 
   %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q) : !t, !t, !t, !t, !rows, !t -> !t
   return %0 : !t
 }
+
+// -----
+
+!t = tensor<2x4x?x64xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @no_derivative(%q: !t, %lse: !rows) -> !t {
+  // expected-error @+1 {{score_mod's derivative is not known: run attn-differentiate first}}
+  %0 = attn.backward %q, %q, %q, %q, %lse, %q gradients(q)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      attn.yield %s : f32
+    } : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}

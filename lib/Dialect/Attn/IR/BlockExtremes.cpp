@@ -106,8 +106,6 @@ static LogicalResult verifyBlockExtreme(OpTy op) {
                           "'kv_classify' computes");
   RankedTensorType type = op.getTensor().getType();
   int64_t rank = type.getRank(), found = op.getIndices().size() + 1;
-  if (!type.getElementType().isSignlessInteger())
-    return op.emitOpError("expected a tensor of integers, found ") << type;
   if (found != rank)
     return op.emitOpError("expected ")
            << rank << " indices for " << type << ", found " << found;

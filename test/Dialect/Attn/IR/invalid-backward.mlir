@@ -191,3 +191,53 @@ func.func @paged(%q: !t, %k: !pool, %lse: !lse, %table: tensor<2x3xi32>, %n: ten
   %0 = attn.backward %q, %k, %k, %q, %lse, %q gradients(q) paged(%table, %n : tensor<2x3xi32>, tensor<2xi32>, page = 32) : !t, !pool, !pool, !t, !lse, !t -> !t
   return %0 : !t
 }
+
+// -----
+
+!t = tensor<2x4x8x16xbf16>
+!lse = tensor<2x4x8xf32>
+func.func @two_lse_gradients(%q: !t, %lse: !lse) -> !t {
+  // expected-error @+1 {{expected one gradient of lse, found 2}}
+  %0 = attn.backward %q, %q, %q, %q, %lse, %q lse_gradient(%lse, %lse : !lse, !lse) gradients(q) : !t, !t, !t, !t, !lse, !t -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<2x4x8x16xbf16>
+!lse = tensor<2x4x8xf32>
+func.func @few_types(%q: !t, %lse: !lse) -> !t {
+  // expected-error @+1 {{expected the types of q, k, v, o, lse and do, found 4 types}}
+  %0 = attn.backward %q, %q, %q, %q, %lse, %q gradients(q) : !t, !t, !t, !lse -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<2x4x8x16xbf16>
+!lse = tensor<2x4x8xf32>
+func.func @no_gradient_of_capture(%q: !t, %lse: !lse, %c: f32) -> !t {
+  // expected-error @+1 {{expected a gradient for each of 1 captured values, found 0}}
+  %0 = "attn.backward"(%q, %q, %q, %q, %lse, %q, %c) <{
+      differentiated = array<i64: 0>, layout = #attn.layout<bhsd>, sequence = #attn.dense,
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0>}>
+    ({}, {}, {}, {}, {}, {}) : (!t, !t, !t, !t, !lse, !t, f32) -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<2x4x8x16xbf16>
+!lse = tensor<2x4x8xf32>
+func.func @contribution_to_score(%q: !t, %lse: !lse, %w: f32) -> f32 {
+  %0:2 = attn.backward %q, %q, %q, %q, %lse, %q gradients(q, captures = [0]) captures(%w : f32)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %c: f32) {
+      attn.yield %s : f32
+    }
+    score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index, %c: f32) {
+      // expected-error @+1 {{expected an argument of the region that stands for a captured value, found another value}}
+      attn.contribute %ds to %s : f32
+      attn.yield %ds : f32
+    } : !t, !t, !t, !t, !lse, !t -> !t, tensor<f32>
+  func.return %w : f32
+}

@@ -373,3 +373,8 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// expected-error@+1 {{a stride has 32 or 64 bits, found 16}}
+#s = #launch.stride<"q", 0, 16>

@@ -217,3 +217,19 @@ func.func @finish_sink(%m: tensor<16x1xf32, #tile.reg>, %acc: tensor<16x32xf32, 
   %o, %lse = tile.softmax_finish %m, %m, %acc sink(%s : tensor<8x1xf32, #tile.reg>) : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
   return
 }
+
+// -----
+
+func.func @one_bound(%i: index) {
+  // expected-error@+1 {{visible must have two bounds or none, found 1}}
+  %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, step = 64 : i64, scale = 1.0 : f32}> ({
+  ^bb0(%j: index, %p: i1):
+    tile.yield
+  }, {
+  ^bb0(%j: index):
+    tile.yield
+  }, {
+  }, {
+  }) : (index, index, index, index, index) -> (tensor<16x1xf32, #tile.reg>, tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
+  return
+}

@@ -143,3 +143,71 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+!tile = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<32x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  gpu.func @columns(%K: !memory, %O: !wide) kernel {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{rows can't be parted: they are columns of this tile}}
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %s = tile.dot "s" %q, %k, %zero transpose_a : !tile, !tile, !sum
+    tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<32x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  gpu.func @diagonals(%K: !memory, %O: !wide) kernel {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %d = arith.constant dense<1.0> : tensor<1x64xf32, #tile.reg>
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    // expected-error @+1 {{rows can't be parted: this tile's diagonals run through several parts}}
+    %bias = tile.diagonals %d : tensor<1x64xf32, #tile.reg> to !sum
+    %s = tile.dot "s" %q, %k, %bias transpose_b : !tile, !tile, !sum
+    tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<32x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  gpu.func @while_loop(%K: !memory, %O: !wide) kernel {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
+    %first, %rows = tile.held_rows !sum
+    // expected-error @+1 {{rows can't be parted: this loop carries what depends on them}}
+    %end = scf.while (%i = %first) : (index) -> index {
+      %more = arith.cmpi slt, %c0, %c32 : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      scf.yield %i : index
+    }
+    tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
+    gpu.return
+  }
+}

@@ -202,3 +202,11 @@ func.func @copy_fragments_indices(%m: memref<?x64xf32>, %b: !vector, %i: index) 
   warp.copy %m[%i] dims [-1, 1] fragments to %b : memref<?x64xf32> to !vector
   return
 }
+
+// -----
+
+func.func @dot_accumulator(%a: tensor<16x16xbf16, #tile.reg>, %b: memref<16x16xbf16, #warp.shared<row_bytes = 32>>, %c: f32) {
+  // expected-error@+1 {{accumulator of a dot must be a tile}}
+  %0 = warp.dot %a, %b, %c : tensor<16x16xbf16, #tile.reg>, memref<16x16xbf16, #warp.shared<row_bytes = 32>>, f32
+  return
+}

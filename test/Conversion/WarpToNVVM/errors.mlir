@@ -234,3 +234,80 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(16384)
+  gpu.func @f() kernel {
+    %b = warp.alloc offset(0) : memref<16x16xf32, #warp.shared<row_bytes = 64>>
+    %a = arith.constant dense<1.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+    // expected-error@+1 {{mma.sync multiplies f16 or bf16, found 'f32'}}
+    %d = warp.dot %a, %b, %zero : tensor<64x16xf32, #warp.mma_sync<warps = 4>>, memref<16x16xf32, #warp.shared<row_bytes = 64>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(16384)
+  gpu.func @f() kernel {
+    %b = warp.alloc offset(0) : memref<8x16xbf16, #warp.shared<row_bytes = 32>>
+    %a = arith.constant dense<1.0> : tensor<64x8xbf16, #warp.mma_sync<warps = 4>>
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
+    // expected-error@+1 {{dots need multiples of 16 columns and sums, found 16 and 8}}
+    %d = warp.dot %a, %b, %zero : tensor<64x8xbf16, #warp.mma_sync<warps = 4>>, memref<8x16xbf16, #warp.shared<row_bytes = 32>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(16384)
+  gpu.func @f() kernel {
+    // A thread holds diagonals of both parts and of where they meet.
+    %x = tile.iota dim 1 : tensor<1x96xi32, #warp.diagonals<rows = 64, warps = 4>>
+    // expected-error@+2 {{failed to legalize operation 'warp.concat_columns'}}
+    // expected-error@+1 {{parts leave columns of 'tensor<1x192xi32, #warp.diagonals<rows = 64, warps = 4>>' open}}
+    %y = warp.concat_columns %x, %x : tensor<1x96xi32, #warp.diagonals<rows = 64, warps = 4>>, tensor<1x96xi32, #warp.diagonals<rows = 64, warps = 4>> to tensor<1x192xi32, #warp.diagonals<rows = 64, warps = 4>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(16384)
+  gpu.func @f() kernel {
+    %x = tile.iota dim 1 : tensor<1x160xi32, #warp.diagonals<rows = 64, warps = 4>>
+    // expected-error@+2 {{failed to legalize operation 'tile.reduce'}}
+    // expected-error@+1 {{a reduction to 80 needs threads to exchange elements; the layout supports 1 and multiples of}}
+    %m = tile.reduce max dim 1 %x : tensor<1x160xi32, #warp.diagonals<rows = 64, warps = 4>> to tensor<1x80xi32, #warp.diagonals<rows = 64, warps = 4>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(16384)
+  gpu.func @f(%k: memref<?x32xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %view = memref.subview %k[0, 0] [%c2, 32] [1, 1] : memref<?x32xf32, strided<[?, 1]>> to memref<?x32xf32, strided<[?, 1]>>
+    // expected-error@+2 {{failed to legalize operation 'tile.load'}}
+    // expected-error@+1 {{memory must be an argument of the kernel}}
+    %x = tile.load %view[%c0, %c0] dims [0, 1] : memref<?x32xf32, strided<[?, 1]>> to tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+    gpu.return
+  }
+}

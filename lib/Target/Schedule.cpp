@@ -96,11 +96,8 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
       diag.attachNote() << "with " << table->describe(*entry);
     return diag;
   };
-  int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  if (headDim > 256) {
-    emitError() << "head dims up to 256 are supported, found " << headDim;
-    return failure();
-  }
+  assert(std::max(problem.headDim, problem.valueHeadDim) <= 256 &&
+         "tensors are checked before a schedule is looked for");
   SmallVector<std::pair<StringRef, StringRef>> wanted =
       parseFields(entry ? StringRef(entry->schedule) : "auto");
   llvm::append_range(wanted, parseFields(overrides));

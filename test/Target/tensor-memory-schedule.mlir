@@ -55,6 +55,9 @@
 // NOROLES: error: schedule's 'row_tiles' needs roles ('producer_registers')
 // RUN: not fovea-opt %s --canonicalize --attn-to-tile="target=sm_90a schedule=row_tiles=2" 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: error: schedule accumulates in tensor memory ('row_tiles'), which 'sm_90a' does not have
+// RUN: sed -e 's/(%q:/(%n: tensor<1xi32>, %q:/; s/%k, %v :/%k, %v lengths(%n : tensor<1xi32>) :/' %s > %t.lengths.mlir
+// RUN: not fovea-opt %t.lengths.mlir --attn-to-tile="target=sm_100a schedule=row_tiles=2,producer_registers=48,consumer_registers=192" 2>&1 | FileCheck %s --check-prefix=LENGTHS
+// LENGTHS: error: schedule's 'row_tiles' needs sequences that end where the tensors do
 func.func @dense(%q: tensor<1x2x512x128xbf16>, %k: tensor<1x2x384x128xbf16>, %v: tensor<1x2x384x128xbf16>) -> tensor<1x2x512x128xbf16> {
   %o = attn.forward %q, %k, %v : tensor<1x2x512x128xbf16>, tensor<1x2x384x128xbf16>, tensor<1x2x384x128xbf16> -> tensor<1x2x512x128xbf16>
   return %o : tensor<1x2x512x128xbf16>

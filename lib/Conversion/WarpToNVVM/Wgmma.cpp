@@ -365,13 +365,6 @@ static Value emitWait(OpBuilder &b, Location loc, int64_t younger, Value tile) {
 // Dots
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkPanels(warp::DotOp op, MemRefType type) {
-  if (type.getDimSize(0) % kPatternRows != 0)
-    return op.emitOpError("buffers need a multiple of ")
-           << kPatternRows << " rows, found " << type;
-  return success();
-}
-
 /// Whether somebody reads the first operand, in registers, behind the issue.
 static bool isReadInFlight(warp::DotOp op) {
   return op.getAsync() &&
@@ -409,8 +402,6 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
            << kMostColumns << " and a sum over a multiple of " << kStep
            << ", found " << op.getTileType() << " and a sum over " << sum;
   if (auto left = dyn_cast<MemRefType>(op.getA().getType())) {
-    if (failed(checkPanels(op, left)))
-      return failure();
     if (op.getTransposeA() && warp::getPanelColumns(left) != kRows)
       return op.emitOpError("wgmma reads a transposed first operand in panels "
                             "of ")
@@ -427,7 +418,9 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   if (op.getOnes() && op.getOnes().getType().getDimSize(0) < kStep)
     return op.emitOpError("wgmma needs ")
            << kStep << " rows of ones, found " << op.getOnes().getType();
-  return checkPanels(op, op.getB().getType());
+  // A buffer's rows are the product's rows or columns, or what it sums over.
+  assert(op.getB().getType().getDimSize(0) % kPatternRows == 0);
+  return success();
 }
 
 static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {

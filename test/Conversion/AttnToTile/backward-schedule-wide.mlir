@@ -80,6 +80,9 @@
 // RUN: not fovea-compile %t.mlir --target=sm_90a --schedule=stages=3 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not fovea-compile %t.mlir --target=sm_90a --schedule=tile_m=128 2>&1 | FileCheck %s --check-prefix=ROWS
 // BUDGET: error: schedule's 'producer_registers' is 72, where the other roles leave 32
+// RUN: sed -n -e '/^!/p' -e '/^func.func @capped/,$p' %s > %t.capped.mlir
+// RUN: not fovea-compile %t.capped.mlir --target=sm_90a --schedule=producer_registers=240 2>&1 | FileCheck %s --check-prefix=SCORES
+// SCORES: error: schedule's 'producer_registers' is 240, which leaves 48 registers to who computes scores, of at least 128
 // MEMORY: error: kernel needs {{[0-9]+}} bytes of shared memory, 'sm_90a' has 232448
 // ROWS: error: schedules of gradients have the fields 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers', found 'tile_m', which no kernel has as 128
 

@@ -76,3 +76,20 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, dots = [<"s", a_in_registers>]>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg>
+    %a = tile.load "k" %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x64xbf16, #tile.reg>
+    // expected-error@+1 {{plan says 'a_in_registers', but the first operand is not loaded as the unit reads it: it comes from a stream, or transposed}}
+    %d = tile.dot "s" %a, %a, %zero transpose_a : tensor<64x64xbf16, #tile.reg>, tensor<64x64xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
+    gpu.return
+  }
+}

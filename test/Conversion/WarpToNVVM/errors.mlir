@@ -311,3 +311,21 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!memory = memref<64x?xbf16, strided<[1, ?]>>
+!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<64x?xbf16>, ["D", "S"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(0) : !buffer
+    // expected-error@+2 {{failed to legalize operation 'warp.copy'}}
+    // expected-error@+1 {{copies move 16 bytes at a time: columns must be contiguous and elements have 16 bits}}
+    warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
+    gpu.return
+  }
+}

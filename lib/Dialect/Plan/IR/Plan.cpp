@@ -161,8 +161,7 @@ KernelAttr::verify(EmitError emitError, MatrixUnitAttrInterface unit,
                    KernelPlan fields, ArrayRef<StreamAttr> streams,
                    ArrayRef<DotAttr> dots, ArrayRef<StoreAttr> stores,
                    ArrayRef<RoleAttr> roles, ArrayRef<StringAttr>) {
-  if (!unit)
-    return emitError() << "plan needs a matrix unit";
+  assert(unit && "the parser expects one");
   if (failed(verifyFields(fields, emitError)) ||
       failed(verifyNames("stream", streams, emitError)) ||
       failed(verifyNames("dot", dots, emitError)) ||

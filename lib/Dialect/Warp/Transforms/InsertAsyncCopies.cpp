@@ -328,11 +328,10 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
         advance(inner, loc, {arguments[0], arguments[1]}, 1, stages);
     return SmallVector<Value>{next.stage, next.phase};
   };
+  // Never fails for an scf.for.
   FailureOr<LoopLikeOpInterface> replaced = loop.replaceWithAdditionalYields(
       b, {start.stage, start.phase}, /*replaceInitOperandUsesInLoop=*/false,
       yields);
-  if (failed(replaced))
-    return loop.emitError("can't carry the pipeline's state through the loop");
   loop = cast<scf::ForOp>(replaced->getOperation());
   Block *body = loop.getBody();
   auto arguments = loop.getRegionIterArgs().take_back(2);

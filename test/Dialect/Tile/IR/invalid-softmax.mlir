@@ -233,3 +233,13 @@ func.func @one_bound(%i: index) {
   }) : (index, index, index, index, index) -> (tensor<16x1xf32, #tile.reg>, tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>)
   return
 }
+
+// -----
+
+func.func @at_least_once(%i: index) {
+  // expected-error@+1 {{'at_least_once' is of tile.for_blocks alone; 'descending' visits a block in any case}}
+  %m, %l, %acc = tile.softmax_sum %i to %i step 64 at_least_once full(%i, %i) scale(1.0)
+    scores(%j: index, %p: i1) { tile.yield } values(%j: index) { tile.yield }
+    : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
+  return
+}

@@ -164,3 +164,83 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// REMARK: remark: [Missed] ping_pong | Category:schedule | Function=no_bursts | Reason="no dots are issued one behind the other"
+gpu.module @m {
+  launch.abi @no_bursts target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, ping_pong,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>],
+       asked = ["ping_pong"]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  // expected-error@+1 {{schedule's 'ping_pong' was asked for and can't be done: no dots are issued one behind the other}}
+  gpu.func @no_bursts() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// A dot that adds to the block before can't be issued before that is done.
+// REMARK: remark: [Missed] overlap | Category:schedule | Function=chained | Reason="no dot of the loop can run under what is computed from the next block's"
+!query = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!scores = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  launch.abi @chained target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["overlap"]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @chained() kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %zero = arith.constant dense<0.0> : !scores
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    // expected-error@+1 {{schedule's 'overlap' was asked for and can't be done: no dot of the loop can run under what is computed from the next block's}}
+    %r = scf.for %j = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!scores) {
+      %s = warp.dot "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
+      scf.yield %s : !scores
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// One per cent of 64 columns is none.
+// REMARK: remark: [Missed] softmax_part | Category:schedule | Function=few_columns | Reason="the block's exponentials can't be parted at a multiple of 16 columns"
+!operand = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!scores = tensor<64x64xf32, #tile.reg>
+!weights = tensor<64x64xbf16, #tile.reg>
+!sums = tensor<64x8xf32, #tile.reg>
+gpu.module @m {
+  launch.abi @few_columns target("sm_90a") plan(<#warp.wgmma_unit,
+       dots = [<"o", operand_above = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["softmax_part"]>)
+    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @few_columns(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : !scores
+    %none = arith.constant dense<0.0> : !sums
+    %first = arith.constant dense<0.0> : !weights
+    %k = warp.alloc : !operand
+    // expected-error@+1 {{schedule's 'softmax_part' was asked for and can't be done: the block's exponentials can't be parted at a multiple of 16 columns}}
+    %r:3 = scf.for %j = %c0 to %n step %c1 iter_args(%w = %first, %acc = %zero, %l = %none) -> (!weights, !scores, !sums) {
+      %i1 = warp.dot async %k, %k, %zero transpose_b : !operand, !operand, !scores
+      %i2 = warp.dot async "o" %w, %k, %acc : !weights, !operand, !scores
+      %s = warp.dot_wait %i1 : !warp.pending<!scores>
+      %e = math.exp2 %s : !scores
+      %sum = tile.reduce add dim 1 %e : !scores to !sums
+      %l2 = arith.addf %l, %sum : !sums
+      %p = arith.truncf %e : !scores to !weights
+      %o = warp.dot_wait %i2 : !warp.pending<!scores>
+      scf.yield %p, %o, %l2 : !weights, !scores, !sums
+    }
+    gpu.return
+  }
+}

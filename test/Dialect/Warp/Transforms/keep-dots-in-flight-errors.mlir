@@ -156,3 +156,20 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Where all warps run one program, a product is made when it is issued.
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!acc = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, dots = [<"c", in_flight>], asked = ["in_flight"]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
+    %zero = arith.constant dense<0.0> : !acc
+    %b = warp.alloc : !a
+    // expected-error @+1 {{schedule's 'in_flight' was asked for and can't be done: all warps run one program, or the matrix unit's products are made at once}}
+    %s = warp.dot "c" %b, %b, %zero : !a, !a, !acc
+    gpu.return
+  }
+}

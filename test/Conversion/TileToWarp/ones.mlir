@@ -2,7 +2,7 @@
 
 // A dot with ones becomes columns of the dot that has the same first operand,
 // with a block of ones where the next panel would be.
-// CHECK: gpu.func @f
+// CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[P:.*]] = arith.constant dense<5.000000e-01>
 // CHECK-DAG: %[[O:.*]] = arith.constant dense<3.000000e+00>
 // CHECK-DAG: %[[L:.*]] = arith.constant dense<2.000000e+00>

@@ -4,11 +4,11 @@
 // host need not wait for. Loads are of a pointer that exists since the wait.
 // CHECK: launch.abi @helper
 // CHECK-NOT: overlapped
-// CHECK: gpu.func @helper
+// CHECK-LABEL: gpu.func @helper
 // CHECK: llvm.inline_asm has_side_effects "griddepcontrol.launch_dependents;", "~{memory}"
 // CHECK: launch.abi @f
 // CHECK-SAME: prologue([@helper]) overlapped
-// CHECK: gpu.func @f
+// CHECK-LABEL: gpu.func @f
 // CHECK-NOT: griddepcontrol
 // CHECK: nvvm.setmaxregister {{ *}}decrease 24
 // CHECK: griddepcontrol.wait;", "~{memory}"

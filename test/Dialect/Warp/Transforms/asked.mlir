@@ -7,7 +7,7 @@
 // REMARK: remark: [Missed] add_by_dot | Category:schedule | Function=add_by_dot | Reason="nothing is added to the dot's result"
 // CHECK: launch.abi @add_by_dot
 // CHECK-NOT: adds_to_summand
-// CHECK: gpu.func @add_by_dot
+// CHECK-LABEL: gpu.func @add_by_dot
 gpu.module @m {
   launch.abi @add_by_dot target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"s", adds_to_summand>],
@@ -26,7 +26,7 @@ gpu.module @m {
 // CHECK: launch.abi @overlap
 // CHECK-NOT: ahead =
 // CHECK-SAME: in_flight>
-// CHECK: gpu.func @overlap
+// CHECK-LABEL: gpu.func @overlap
 gpu.module @m {
   launch.abi @overlap target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"s", ahead = 1>, <"c", in_flight>],
@@ -44,7 +44,7 @@ gpu.module @m {
 // REMARK: remark: [Missed] chain | Category:schedule | Function=chain | Reason="a round needs one loop over blocks, with a dot issued before it and one behind it"
 // CHECK: launch.abi @chain
 // CHECK-NOT: chain =
-// CHECK: gpu.func @chain
+// CHECK-LABEL: gpu.func @chain
 gpu.module @m {
   launch.abi @chain target("sm_90a") plan(<#warp.wgmma_unit, chain = 2,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
@@ -61,7 +61,7 @@ gpu.module @m {
 // REMARK: remark: [Missed] softmax_part | Category:schedule | Function=softmax_part | Reason="no loop rounds what it multiplies next while a dot is in flight"
 // CHECK: launch.abi @softmax_part
 // CHECK-NOT: operand_above =
-// CHECK: gpu.func @softmax_part
+// CHECK-LABEL: gpu.func @softmax_part
 gpu.module @m {
   launch.abi @softmax_part target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"o", operand_above = 25>],
@@ -79,7 +79,7 @@ gpu.module @m {
 // REMARK: remark: [Missed] exp2_by_fma | Category:schedule | Function=exp2_by_fma | Reason="no exponential is rounded for a dot, or the share is less than 8 columns"
 // CHECK: launch.abi @exp2_by_fma
 // CHECK-NOT: operand_by_fma =
-// CHECK: gpu.func @exp2_by_fma
+// CHECK-LABEL: gpu.func @exp2_by_fma
 gpu.module @m {
   launch.abi @exp2_by_fma target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"o", operand_by_fma = 50>],
@@ -97,7 +97,7 @@ gpu.module @m {
 // REMARK: remark: [Missed] ping_pong | Category:schedule | Function=ping_pong | Reason="one warp group has nobody to take turns with"
 // CHECK: launch.abi @ping_pong
 // CHECK-NOT: ping_pong,
-// CHECK: gpu.func @ping_pong
+// CHECK-LABEL: gpu.func @ping_pong
 gpu.module @m {
   launch.abi @ping_pong target("sm_90a") plan(<#warp.wgmma_unit, ping_pong,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
@@ -115,7 +115,7 @@ gpu.module @m {
 // REMARK: remark: [Missed] overlap | Category:schedule | Function=empty | Reason="the loop may run no times"
 // CHECK: launch.abi @empty
 // CHECK-NOT: ahead =
-// CHECK: gpu.func @empty
+// CHECK-LABEL: gpu.func @empty
 !query = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<64x64xf32, #tile.reg>
@@ -146,7 +146,7 @@ gpu.module @m {
 // REMARK: remark: [Missed] output | Category:schedule | Function=limited | Reason="the copy engine can't write this tile"
 // CHECK: launch.abi @limited
 // CHECK-NOT: stores =
-// CHECK: gpu.func @limited
+// CHECK-LABEL: gpu.func @limited
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !tile = tensor<64x64xbf16, #warp.wgmma<groups = 1>>
 gpu.module @m {

@@ -52,7 +52,6 @@ gpu.module @m {
   gpu.func @f(%v: !memory) kernel {
     %p = arith.constant dense<0.5> : tensor<64x32xbf16, #tile.reg>
     %o = arith.constant dense<3.0> : tensor<64x64xf32, #tile.reg>
-    %l = arith.constant dense<2.0> : tensor<64x8xf32, #tile.reg>
     %c0 = arith.constant 0 : index
     %ones = arith.constant dense<1.0> : tensor<32x8xbf16, #tile.reg>
     %b = tile.load %v[%c0, %c0] dims [0, 1] : !memory to tensor<32x64xbf16, #tile.reg>

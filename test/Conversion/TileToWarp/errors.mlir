@@ -9,12 +9,11 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     %zero = arith.constant dense<0.0> : tensor<64x16xf32, #tile.reg>
     %a = arith.constant dense<1.0> : tensor<64x16xbf16, #tile.reg>
     %b = arith.constant dense<1.0> : tensor<16x16xbf16, #tile.reg>

@@ -18,7 +18,6 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !score
     %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     %s = tile.dot "s" %q, %k, %zero transpose_b : !operand, !block, !score
@@ -50,7 +49,6 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !score
     %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     %s = tile.dot "s" %q, %k, %zero transpose_b : !operand, !block, !score
@@ -83,7 +81,6 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !score
     %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     %s = tile.dot "t" %q, %k, %zero transpose_b : !operand, !block, !score
@@ -114,9 +111,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
-    %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     // What a dot starts from would have to be stored by somebody.
@@ -137,8 +132,6 @@ gpu.module @m {
 !operand = tensor<128x32xbf16, #tile.reg>
 !block = tensor<64x32xbf16, #tile.reg>
 !score = tensor<128x64xf32, #tile.reg>
-!weight = tensor<128x64xbf16, #tile.reg>
-!sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
@@ -149,7 +142,6 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
-    %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
@@ -171,9 +163,6 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !operand = tensor<128x32xbf16, #tile.reg>
 !block = tensor<64x32xbf16, #tile.reg>
-!score = tensor<128x64xf32, #tile.reg>
-!weight = tensor<128x64xbf16, #tile.reg>
-!sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
@@ -183,11 +172,8 @@ gpu.module @m {
     parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
-    %zero = arith.constant dense<0.0> : !score
-    %none = arith.constant dense<0.0> : !sum
     %none32 = arith.constant dense<0.0> : tensor<32x32xf32, #tile.reg>
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     // expected-error @+1 {{transposed first operands are not supported where dots accumulate in tensor memory}}
@@ -201,9 +187,6 @@ gpu.module @m {
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !operand = tensor<128x32xbf16, #tile.reg>
 !block = tensor<64x32xbf16, #tile.reg>
-!score = tensor<128x64xf32, #tile.reg>
-!weight = tensor<128x64xbf16, #tile.reg>
-!sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
@@ -213,11 +196,8 @@ gpu.module @m {
     parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
-    %zero = arith.constant dense<0.0> : !score
-    %none = arith.constant dense<0.0> : !sum
     %small = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg>
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     // expected-error @+1 {{dots into tensor memory have 128 rows, found 'tensor<64x64xf32, #tile.reg>'}}
@@ -232,8 +212,6 @@ gpu.module @m {
 !operand = tensor<128x32xbf16, #tile.reg>
 !block = tensor<64x32xbf16, #tile.reg>
 !score = tensor<128x64xf32, #tile.reg>
-!weight = tensor<128x64xbf16, #tile.reg>
-!sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
@@ -244,9 +222,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
-    %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     %wide = arith.constant dense<0.0> : tensor<128x512xf32, #tile.reg>
@@ -264,8 +240,6 @@ gpu.module @m {
 !operand = tensor<128x32xbf16, #tile.reg>
 !block = tensor<64x32xbf16, #tile.reg>
 !score = tensor<128x64xf32, #tile.reg>
-!weight = tensor<128x64xbf16, #tile.reg>
-!sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
@@ -276,9 +250,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
-    %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     %v = tile.load "v" %K[%c0, %c0] limit(%n) dims [0, 1] : !memory to !block
@@ -294,8 +266,6 @@ gpu.module @m {
 !operand = tensor<128x32xbf16, #tile.reg>
 !block = tensor<64x32xbf16, #tile.reg>
 !score = tensor<128x64xf32, #tile.reg>
-!weight = tensor<128x64xbf16, #tile.reg>
-!sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
@@ -306,7 +276,6 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
-    %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
@@ -336,8 +305,6 @@ gpu.module @m {
 !operand = tensor<128x32xbf16, #tile.reg>
 !block = tensor<64x32xbf16, #tile.reg>
 !score = tensor<128x64xf32, #tile.reg>
-!weight = tensor<128x64xbf16, #tile.reg>
-!sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
@@ -348,7 +315,6 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
-    %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
@@ -378,7 +344,6 @@ gpu.module @m {
 !operand = tensor<128x32xbf16, #tile.reg>
 !block = tensor<64x32xbf16, #tile.reg>
 !score = tensor<128x64xf32, #tile.reg>
-!weight = tensor<128x64xbf16, #tile.reg>
 !sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
@@ -392,7 +357,6 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !score
     %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     %s = tile.dot "s" %q, %k, %zero transpose_b : !operand, !block, !score
@@ -412,8 +376,6 @@ gpu.module @m {
 !operand = tensor<128x32xbf16, #tile.reg>
 !block = tensor<64x32xbf16, #tile.reg>
 !score = tensor<128x64xf32, #tile.reg>
-!weight = tensor<128x64xbf16, #tile.reg>
-!sum = tensor<128x32xf32, #tile.reg>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
@@ -424,7 +386,6 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
     %zero = arith.constant dense<0.0> : !score
-    %none = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand

@@ -19,9 +19,7 @@ gpu.module @m {
     // expected-error@+1 {{buffer of ones has no offset; run 'warp-allocate-shared-memory' first}}
     %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
     warp.specialize
-      role @compute warps(4) regs(240) {
-        warp.return
-      }
+      role @compute warps(4) regs(240) { warp.return }
     gpu.return
   }
 }
@@ -155,23 +153,20 @@ gpu.module @m {
 #acc = #warp.wgmma<groups = 1>
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !b = memref<64x256xbf16, #warp.shared<row_bytes = 128>>
-!o = memref<?x256xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 64, warps = 16, stages = 1>)
-    tensors([#launch.tensor<"o", write, tensor<?x256xf32>, ["S", "D"], 4>])
-    parameters([#launch.memref<"o", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(512) shared_memory(65552)
-  gpu.func @f(%o: !o) kernel {
+  gpu.func @f() kernel {
     %ba = warp.alloc offset(0) : !a
     %bb = warp.alloc offset(8192) : !b
-    warp.specialize captures(%ba, %bb, %o : !a, !b, !o)
+    warp.specialize captures(%ba, %bb : !a, !b)
       role @load warps(12) regs(24) {
-      ^bb0(%a: !a, %b: !b, %o0: !o):
+      ^bb0(%a: !a, %b: !b):
         warp.return
       }
       role @compute warps(4) regs(240) {
-      ^bb0(%a: !a, %b: !b, %o0: !o):
-        %c0 = arith.constant 0 : index
+      ^bb0(%a: !a, %b: !b):
         %zero = arith.constant dense<0.0> : tensor<64x128xf32, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
         // expected-error@+1 {{wgmma takes columns from a whole panel of 64 on, found 32}}
@@ -187,23 +182,20 @@ gpu.module @m {
 #acc = #warp.wgmma<groups = 1>
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !w = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
-!o = memref<?x256xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 64, warps = 16, stages = 1>)
-    tensors([#launch.tensor<"o", write, tensor<?x256xf32>, ["S", "D"], 4>])
-    parameters([#launch.memref<"o", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(512) shared_memory(65552)
-  gpu.func @f(%o: !o) kernel {
+  gpu.func @f() kernel {
     %ba = warp.alloc offset(0) : !a
     %bw = warp.alloc offset(8192) : !w
-    warp.specialize captures(%ba, %bw, %o : !a, !w, !o)
+    warp.specialize captures(%ba, %bw : !a, !w)
       role @load warps(12) regs(24) {
-      ^bb0(%a: !a, %w: !w, %o0: !o):
+      ^bb0(%a: !a, %w: !w):
         warp.return
       }
       role @compute warps(4) regs(240) {
-      ^bb0(%a: !a, %w: !w, %o0: !o):
-        %c0 = arith.constant 0 : index
+      ^bb0(%a: !a, %w: !w):
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
         // expected-error@+1 {{wgmma takes rows from a whole panel of 64 on, found 32}}

@@ -44,12 +44,8 @@ gpu.module @m {
   gpu.func @f() kernel {
     // expected-error@+1 {{roles want 66560 registers, a launch of 12 warps has 64512}}
     warp.specialize
-      role @load warps(4) regs(40) {
-        warp.return
-      }
-      role @compute warps(8) regs(240) {
-        warp.return
-      }
+      role @load warps(4) regs(40) { warp.return }
+      role @compute warps(8) regs(240) { warp.return }
     gpu.return
   }
 }
@@ -62,12 +58,8 @@ gpu.module @m {
     tensors([]) parameters([]) grid([] affine_map<() -> (2)>) threads(384) shared_memory(0)
   gpu.func @f() kernel {
     warp.specialize
-      role @load warps(4) regs(40) {
-        warp.return
-      }
-      role @compute warps(8) regs(216) {
-        warp.return
-      }
+      role @load warps(4) regs(40) { warp.return }
+      role @compute warps(8) regs(216) { warp.return }
     gpu.return
   }
 }

@@ -149,15 +149,13 @@ gpu.module @m {
 // A pipeline has one producer.
 gpu.module @m {
   launch.abi @producers target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(16400)
-  gpu.func @producers(%K: memref<?x64xbf16, strided<[?, 1]>>) kernel {
-    %b = warp.alloc offset(0) : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+  gpu.func @producers() kernel {
     %P = warp.pipeline offset(16384) : !warp.pipeline<1>
-    warp.specialize captures(%K, %b, %P : memref<?x64xbf16, strided<[?, 1]>>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>, !warp.pipeline<1>)
+    warp.specialize captures(%P : !warp.pipeline<1>)
       role @load warps(4) regs(56) {
-      ^bb0(%k: memref<?x64xbf16, strided<[?, 1]>>, %b0: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %p: !warp.pipeline<1>):
-        %c0 = arith.constant 0 : index
+      ^bb0(%p: !warp.pipeline<1>):
         %z = arith.constant 0 : i32
         // expected-error@+1 {{role 'load' fills a pipeline that role 'compute' fills already}}
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<1>
@@ -165,7 +163,7 @@ gpu.module @m {
         warp.return
       }
       role @compute warps(4) regs(192) {
-      ^bb0(%k: memref<?x64xbf16, strided<[?, 1]>>, %b0: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %p: !warp.pipeline<1>):
+      ^bb0(%p: !warp.pipeline<1>):
         %z = arith.constant 0 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<1>
         warp.producer_commit %p[%z, %z] : !warp.pipeline<1>

@@ -1,138 +1,66 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
-    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
+  gpu.func @f() kernel {
     // expected-error@+1 {{needs target 'sm_90a', found 'sm_80'}}
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
-      role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
-        warp.return
-      }
-      role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
-        warp.return
-      }
+    warp.specialize
+      role @load warps(4) regs(24) { warp.return }
+      role @compute warps(8) regs(240) { warp.return }
     gpu.return
   }
 }
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   // expected-error@+1 {{kernel needs 32 threads for each of 12 warps of its roles, found 256}}
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
-    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
-      role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
-        warp.return
-      }
-      role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
-        warp.return
-      }
+  gpu.func @f() kernel {
+    warp.specialize
+      role @load warps(4) regs(24) { warp.return }
+      role @compute warps(8) regs(240) { warp.return }
     gpu.return
   }
 }
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   // expected-error@+1 {{kernel needs clusters of 2 CTAs as its roles do, found 1}}
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
-    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>) cluster(2)
-      role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
-        warp.return
-      }
-      role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
-        warp.return
-      }
+  gpu.func @f() kernel {
+    warp.specialize cluster(2)
+      role @load warps(4) regs(24) { warp.return }
+      role @compute warps(8) regs(240) { warp.return }
     gpu.return
   }
 }
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
+  gpu.func @f() kernel {
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%P : !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
+      ^bb0(%p: !warp.pipeline<2>):
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         // expected-error@+1 {{has no commit after it in its block}}
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%p: !warp.pipeline<2>):
         warp.return
       }
     gpu.return
@@ -141,25 +69,17 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
+  gpu.func @f() kernel {
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
     %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%P, %R : !warp.pipeline<2>, !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
+      ^bb0(%p: !warp.pipeline<2>, %r: !warp.pipeline<2>):
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
         // expected-error@+1 {{a stage was acquired before and not committed yet}}
         warp.producer_acquire %r[%z, %z] : !warp.pipeline<2>
@@ -167,10 +87,7 @@ gpu.module @m {
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%p: !warp.pipeline<2>, %r: !warp.pipeline<2>):
         warp.return
       }
     gpu.return
@@ -179,23 +96,15 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
+  gpu.func @f() kernel {
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%P : !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
+      ^bb0(%p: !warp.pipeline<2>):
         %z = arith.constant 0 : i32
         %o = arith.constant 1 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
@@ -204,10 +113,7 @@ gpu.module @m {
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%p: !warp.pipeline<2>):
         warp.return
       }
     gpu.return
@@ -218,7 +124,6 @@ gpu.module @m {
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
@@ -226,15 +131,11 @@ gpu.module @m {
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%K, %B, %P : !memory, !buffer, !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+      ^bb0(%k: !memory, %b: !buffer, %p: !warp.pipeline<2>):
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         // expected-error@+1 {{belongs to no stage: a role acquires one before and commits it after, in the same block}}
         warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
@@ -242,10 +143,7 @@ gpu.module @m {
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%k: !memory, %b: !buffer, %p: !warp.pipeline<2>):
         warp.return
       }
     gpu.return
@@ -256,7 +154,6 @@ gpu.module @m {
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
@@ -265,23 +162,18 @@ gpu.module @m {
     %B = warp.alloc offset(0) : !buffer
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
     %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%K, %B, %P, %R : !memory, !buffer, !warp.pipeline<2>, !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
+      ^bb0(%k: !memory, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>):
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
         warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+      ^bb0(%k: !memory, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>):
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
         // expected-error@+1 {{role 'compute' fills a pipeline by copies and must do nothing else}}
         warp.producer_acquire %r[%z, %z] : !warp.pipeline<2>
@@ -295,33 +187,21 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
+  gpu.func @f() kernel {
     // expected-error@+1 {{is filled by no role}}
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%P : !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%p: !warp.pipeline<2>):
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
+      ^bb0(%p: !warp.pipeline<2>):
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
         warp.return
       }
@@ -331,35 +211,23 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
+  gpu.func @f() kernel {
     // expected-error@+1 {{pipeline between roles has no offset; run 'warp-allocate-shared-memory' first}}
     %P = warp.pipeline : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%P : !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
+      ^bb0(%p: !warp.pipeline<2>):
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
         warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%p: !warp.pipeline<2>):
         warp.return
       }
     gpu.return
@@ -368,34 +236,22 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
+  gpu.func @f() kernel {
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%P : !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
+      ^bb0(%p: !warp.pipeline<2>):
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
         warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%p: !warp.pipeline<2>):
         warp.return
       }
     %z = arith.constant 0 : i32
@@ -409,7 +265,6 @@ gpu.module @m {
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
@@ -417,15 +272,11 @@ gpu.module @m {
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%K, %N, %B, %P : !memory, index, !buffer, !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>):
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
         // expected-error@+1 {{'limit' is not supported in a role: the copy engine knows the tensor's bounds only}}
         warp.copy async %k[%c0, %c0] limit(%n) dims [0, 1] to %b : !memory to !buffer
@@ -433,10 +284,7 @@ gpu.module @m {
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>):
         warp.return
       }
     gpu.return
@@ -447,7 +295,6 @@ gpu.module @m {
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
@@ -455,15 +302,11 @@ gpu.module @m {
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%K, %B, %P : !memory, !buffer, !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+      ^bb0(%k: !memory, %b: !buffer, %p: !warp.pipeline<2>):
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
         %yes = arith.constant true
         // expected-error@+1 {{'if' is not supported in a role: what the stage waits for must be known}}
@@ -472,10 +315,7 @@ gpu.module @m {
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%k: !memory, %b: !buffer, %p: !warp.pipeline<2>):
         warp.return
       }
     gpu.return
@@ -486,7 +326,6 @@ gpu.module @m {
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
@@ -494,15 +333,11 @@ gpu.module @m {
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%K, %B, %P : !memory, !buffer, !warp.pipeline<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+      ^bb0(%k: !memory, %b: !buffer, %p: !warp.pipeline<2>):
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
         // expected-error@+1 {{columns must be contiguous, found 'memref<?x64xbf16, strided<[?, 1]>>'}}
         warp.copy async %k[%c0, %c0] dims [1, 0] to %b : !memory to !buffer
@@ -510,10 +345,7 @@ gpu.module @m {
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%k: !memory, %b: !buffer, %p: !warp.pipeline<2>):
         warp.return
       }
     gpu.return
@@ -522,33 +354,20 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
+  gpu.func @f() kernel {
     // expected-error@+1 {{role 'compute' has 2 warp groups, found turns of 3}}
     %T = warp.turns : !warp.turns<3>
-    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<3>)
+    warp.specialize captures(%T : !warp.turns<3>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<3>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%t: !warp.turns<3>):
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<3>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%t: !warp.turns<3>):
         warp.begin_turn %t : !warp.turns<3>
         warp.return
       }
@@ -559,33 +378,22 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
     // expected-error@+1 {{mailbox has no offset; run 'warp-allocate-shared-memory' first}}
     %M = warp.mailbox : !warp.mailbox<2>
-    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%N, %M : index, !warp.mailbox<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
+      ^bb0(%n: index, %m: !warp.mailbox<2>):
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         warp.send %n to %m[%z] : !warp.mailbox<2>
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%n: index, %m: !warp.mailbox<2>):
         warp.return
       }
     gpu.return
@@ -595,31 +403,21 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
-    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
     %M = warp.mailbox offset(8256) : !warp.mailbox<2>
     %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%N, %M, %T : index, !warp.mailbox<2>, !warp.turns<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%n: index, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
+      ^bb0(%n: index, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
         %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         // expected-error@+1 {{role 'compute' fills a mailbox and must do nothing else}}
         warp.send %n to %m[%z] : !warp.mailbox<2>
         warp.begin_turn %t : !warp.turns<2>
@@ -631,32 +429,19 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
-    %B = warp.alloc offset(0) : !buffer
-    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
+  gpu.func @f() kernel {
     %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%T : !warp.turns<2>)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%t: !warp.turns<2>):
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%t: !warp.turns<2>):
         // expected-error@+1 {{must stand in a role that only fills pipelines}}
         %w = warp.fetch_work : index
         warp.begin_turn %t : !warp.turns<2>
@@ -677,23 +462,14 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f(%K: !memory, %N: index) kernel {
     %B = warp.alloc offset(0) : !buffer
-    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%N, %B : index, !buffer)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%n: index, %b: !buffer):
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
+      ^bb0(%n: index, %b: !buffer):
         %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
         %zero = arith.constant dense<0.0> : tensor<128x64xf32, #acc>
         %p1 = arith.constant dense<1.0> : tensor<128x64xbf16, #acc>
         %yes = arith.cmpi eq, %n, %c0 : index
@@ -711,32 +487,20 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-#acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
+  gpu.func @f() kernel {
     %B = warp.alloc offset(0) : !buffer
-    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%B : !buffer)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%b: !buffer):
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%b: !buffer):
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #warp.wgmma<groups = 1>>
         %p1 = arith.constant dense<1.0> : tensor<64x64xbf16, #warp.wgmma<groups = 1>>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
@@ -750,32 +514,21 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
-    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
-  gpu.func @f(%K: !memory, %N: index) kernel {
+  gpu.func @f() kernel {
     %B = warp.alloc offset(0) : !buffer
-    %P = warp.pipeline offset(8192) : !warp.pipeline<2>
-    %R = warp.pipeline offset(8224) : !warp.pipeline<2>
-    %M = warp.mailbox offset(8256) : !warp.mailbox<2>
-    %T = warp.turns : !warp.turns<2>
-    warp.specialize captures(%K, %N, %B, %P, %R, %M, %T : !memory, index, !buffer, !warp.pipeline<2>, !warp.pipeline<2>, !warp.mailbox<2>, !warp.turns<2>)
+    warp.specialize captures(%B : !buffer)
       role @load warps(4) regs(24) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%b: !buffer):
         warp.return
       }
       role @compute warps(8) regs(240) {
-      ^bb0(%k: !memory, %n: index, %b: !buffer, %p: !warp.pipeline<2>, %r: !warp.pipeline<2>, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
-        %c0 = arith.constant 0 : index
-        %z = arith.constant 0 : i32
-        %o = arith.constant 1 : i32
+      ^bb0(%b: !buffer):
         %zero = arith.constant dense<0.0> : tensor<128x64xf32, #acc>
         %p1 = arith.constant dense<1.0> : tensor<128x64xbf16, #acc>
         %d = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>

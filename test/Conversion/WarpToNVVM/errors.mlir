@@ -9,15 +9,13 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     %z = arith.constant 0 : i32
     %p = warp.pipeline : !warp.pipeline<1>
-    %r = warp.pipeline : !warp.pipeline<2>
     // expected-error@+1 {{waits for a stage that was not committed}}
     warp.consumer_wait %p[%z, %z] : !warp.pipeline<1>
     gpu.return
@@ -34,7 +32,6 @@ gpu.module @m {
   gpu.func @f(%k: !memory) kernel {
     %z = arith.constant 0 : i32
     %p = warp.pipeline : !warp.pipeline<1>
-    %r = warp.pipeline : !warp.pipeline<2>
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %n = memref.dim %k, %c0 : !memory
@@ -49,15 +46,13 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     %z = arith.constant 0 : i32
     %p = warp.pipeline : !warp.pipeline<1>
-    %r = warp.pipeline : !warp.pipeline<2>
     %yes = arith.constant true
     // expected-error@+1 {{must not contain commits or waits of a pipeline without specialised roles}}
     scf.if %yes {
@@ -69,12 +64,11 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     // expected-error@+1 {{register tile has no layout; run 'warp-assign-layouts' first}}
     %i = tile.iota dim 0 : tensor<64x1xi32, #tile.reg>
     gpu.return
@@ -83,13 +77,12 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   // expected-error@+1 {{kernel needs 32 threads for each of 4 warps, found 64}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     gpu.return
   }
 }
@@ -109,12 +102,11 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, warps = 2>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     // expected-error@+2 {{failed to legalize operation 'warp.alloc'}}
     // expected-error@+1 {{shared buffer has no offset; run 'warp-allocate-shared-memory' first}}
     %b = warp.alloc : memref<32x32xbf16, #warp.shared<row_bytes = 64>>
@@ -125,12 +117,11 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     %x = arith.constant dense<1.0> : tensor<64x32xf32, #warp.mma_sync<warps = 4>>
     // expected-error@+2 {{failed to legalize operation 'tile.reduce'}}
     // expected-error@+1 {{a reduction along dimension 0 crosses warps, which this layout does not support}}
@@ -184,12 +175,11 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     %a = warp.alloc offset(0) : memref<16x64xf16, #warp.shared<row_bytes = 128>>
     %b = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<row_bytes = 32>>
     %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
@@ -202,12 +192,11 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     %a = warp.alloc offset(0) : memref<64x16xf16, #warp.shared<row_bytes = 32>>
     %b = warp.alloc offset(2048) : memref<16x64xf16, #warp.shared<row_bytes = 128>>
     %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>

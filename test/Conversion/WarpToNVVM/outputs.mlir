@@ -199,18 +199,17 @@ gpu.module @m {
 // -----
 
 // Sums in fragments are stored by warps that hold 16 rows each.
-!o = memref<?x64xf32>
 !b = memref<128x64xf32, #warp.shared<row_bytes = 128>>
 !x = tensor<128x64xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, stages = 1>)
-    tensors([#launch.tensor<"o", accumulate, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"o", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(32784)
-  gpu.func @f(%o: !o) kernel {
+  gpu.func @f() kernel {
     %b = warp.alloc offset(0) : !b
-    warp.specialize captures(%o, %b : !o, !b)
+    warp.specialize captures(%b : !b)
       role @compute warps(4) regs(240) {
-      ^bb0(%o0: !o, %b0: !b):
+      ^bb0(%b0: !b):
         %x = arith.constant dense<1.0> : !x
         // expected-error@+2 {{failed to legalize operation 'warp.local_store'}}
         // expected-error@+1 {{fragments are stored by warps that hold 16 rows each, found 'tensor<128x64xf32, #warp.mma_sync<warps = 4>>'}}

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory)))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // One after the other, each aligned to 1024 bytes; the ABI says the sum.
-// CHECK: launch.abi @f
+// CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(7168)
 // CHECK: warp.alloc offset(0) : memref<16x16xbf16
 // CHECK: warp.alloc offset(1024) : memref<2x32x32xbf16
@@ -22,7 +22,7 @@ gpu.module @m {
 // -----
 
 // A number a row is a vector: no panels, no swizzle, behind what has them.
-// CHECK: launch.abi @f
+// CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(3136)
 // CHECK: warp.alloc offset(2048) : memref<2x128x1xf32
 // CHECK: warp.alloc offset(0) : memref<32x32xbf16
@@ -41,7 +41,7 @@ gpu.module @m {
 // -----
 
 // Ones lie behind all buffers, wherever they are made.
-// CHECK: launch.abi @f
+// CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(4096)
 // CHECK: warp.ones offset(2048) : memref<16x8xbf16
 // CHECK: warp.alloc offset(0) : memref<32x32xbf16
@@ -57,7 +57,7 @@ gpu.module @m {
 
 // -----
 
-// CHECK: launch.abi @f
+// CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(0)
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
@@ -110,7 +110,7 @@ gpu.module @m {
 // Of a kernel with roles, pipelines get two barriers of 8 bytes for each stage
 // and mailboxes 4 bytes for each slot, behind the buffers; 16 bytes are left
 // over. A last panel is kept whole.
-// CHECK: launch.abi @f
+// CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(16456)
 // CHECK: warp.pipeline offset(16384) : !warp.pipeline<2>
 // CHECK: warp.mailbox offset(16416) : !warp.mailbox<1>

@@ -9,12 +9,11 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     // expected-error@+1 {{rows must be 1 or a multiple of 64 for 4 warps, found 32}}
     %zero = arith.constant dense<0.0> : tensor<32x32xf32, #tile.reg>
     gpu.return
@@ -23,12 +22,11 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
+  gpu.func @f() kernel {
     // expected-error@+1 {{columns must be 1 or a multiple of 8, found 4}}
     %iota = tile.iota dim 1 : tensor<1x4xi32, #tile.reg>
     gpu.return
@@ -37,14 +35,12 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   // expected-error@+1 {{'warps' must be in [1, 32], found 64}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, warps = 64>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(1024) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
-    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+  gpu.func @f() kernel {
     gpu.return
   }
 }
@@ -54,8 +50,8 @@ gpu.module @m {
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
-  gpu.func @f(%n: index) kernel {
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f() kernel {
     // expected-error@+1 {{rows must be 1 or a multiple of 128 for 8 warps, found 64}}
     %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg>
     gpu.return
@@ -67,8 +63,8 @@ gpu.module @m {
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
-  gpu.func @f(%n: index) kernel {
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f() kernel {
     // expected-error@+1 {{rows must be 1 or 128 for 2 warp groups, found 256}}
     %zero = arith.constant dense<0.0> : tensor<256x64xf32, #tile.reg>
     gpu.return
@@ -81,9 +77,8 @@ gpu.module @m {
   // expected-error@+1 {{'groups' must be in [1, 8], found 0}}
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 2,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 2, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
-  gpu.func @f(%n: index) kernel {
-    %zero = arith.constant dense<0.0> : tensor<128x64xf32, #tile.reg>
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @f() kernel {
     gpu.return
   }
 }

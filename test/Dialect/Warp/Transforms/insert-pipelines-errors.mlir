@@ -19,7 +19,6 @@ gpu.module @m {
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
     %c0 = arith.constant 0 : index
-    %c64 = arith.constant 64 : index
     %b = warp.alloc : !buffer
     // expected-error@+1 {{only unconditional copies into a buffer of their own get a pipeline}}
     warp.copy %k[%c0, %c0] if(%yes) dims [0, 1] to %b : !memory to !buffer
@@ -38,9 +37,7 @@ gpu.module @m {
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
-    %yes = arith.constant true
     %c0 = arith.constant 0 : index
-    %c64 = arith.constant 64 : index
     %b = warp.alloc : !buffer
     warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
     // expected-error@+1 {{uses a buffer that is copied to elsewhere}}
@@ -62,7 +59,6 @@ gpu.module @m {
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
     %c0 = arith.constant 0 : index
-    %c64 = arith.constant 64 : index
     %b = warp.alloc : !buffer
     scf.if %yes {
       warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
@@ -83,9 +79,7 @@ gpu.module @m {
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
-    %yes = arith.constant true
     %c0 = arith.constant 0 : index
-    %c64 = arith.constant 64 : index
     %b = warp.alloc : !buffer
     // expected-error@+1 {{nobody reads the buffer}}
     warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
@@ -103,9 +97,7 @@ gpu.module @m {
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
-    %yes = arith.constant true
     %c0 = arith.constant 0 : index
-    %c64 = arith.constant 64 : index
     %b = warp.alloc : !buffer
     // expected-error@+1 {{reads a buffer before the copy that fills it}}
     %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
@@ -126,7 +118,6 @@ gpu.module @m {
   gpu.func @f(%k: !memory, %n: index) kernel {
     %yes = arith.constant true
     %c0 = arith.constant 0 : index
-    %c64 = arith.constant 64 : index
     %b = warp.alloc : !buffer
     // expected-error@+1 {{can't carry a pipeline's state through this loop}}
     scf.if %yes {
@@ -147,7 +138,6 @@ gpu.module @m {
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
-    %yes = arith.constant true
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %b = warp.alloc : !buffer
@@ -176,9 +166,7 @@ gpu.module @m {
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f(%k: !memory, %n: index) kernel {
-    %yes = arith.constant true
     %c0 = arith.constant 0 : index
-    %c64 = arith.constant 64 : index
     %z = arith.constant 0 : i32
     %all = warp.alloc : memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
     %b = warp.stage %all[%z] : memref<2x64x32xbf16, #warp.shared<row_bytes = 64>> to !buffer

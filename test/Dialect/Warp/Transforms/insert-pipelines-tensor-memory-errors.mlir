@@ -2,7 +2,6 @@
 
 !operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
-!tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
@@ -10,9 +9,6 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
     %no = arith.constant false
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %c4 = arith.constant 4 : index
     %q = warp.alloc : !operand
     %s = warp.tmem_alloc column(0) : !acc
     // expected-error@+1 {{nobody reads what this puts into tensor memory}}
@@ -29,13 +25,10 @@ gpu.module @m {
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
+  gpu.func @f() kernel {
     %no = arith.constant false
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %c4 = arith.constant 4 : index
     %q = warp.alloc : !operand
     %s = warp.tmem_alloc column(0) : !acc
     warp.dot_into "s" %q, %q, %s accumulate(%no) transpose_b : !operand, !operand, !acc
@@ -57,10 +50,8 @@ gpu.module @m {
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
-    %no = arith.constant false
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %c4 = arith.constant 4 : index
     %q = warp.alloc : !operand
     %s = warp.tmem_alloc column(0) : !acc
     // The sum of no rounds is not there.
@@ -82,10 +73,9 @@ gpu.module @m {
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
-    %no = arith.constant false
+  gpu.func @f() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
@@ -110,10 +100,9 @@ gpu.module @m {
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
-    %no = arith.constant false
+  gpu.func @f() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
@@ -134,21 +123,14 @@ gpu.module @m {
 
 // -----
 
-!operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
-!tile = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"p", staged, over = "s">],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
-    %no = arith.constant false
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %c4 = arith.constant 4 : index
-    %q = warp.alloc : !operand
+  gpu.func @f() kernel {
     %s = warp.tmem_alloc column(0) : !acc
     %p = warp.tmem_view %s from 64 : !acc to memref<128x128xbf16, #warp.tmem>
     %w = arith.constant dense<0.0> : tensor<128x128xbf16, #tile.reg>
@@ -167,10 +149,9 @@ gpu.module @m {
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
-    %no = arith.constant false
+  gpu.func @f() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
@@ -201,9 +182,9 @@ gpu.module @m {
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: memref<?x32xbf16, strided<[?, 1]>>, %n: index) kernel {
+  gpu.func @f() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index

@@ -11,8 +11,6 @@ gpu.module @m {
   gpu.func @f(%n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %c4 = arith.constant 4 : index
-    %z = arith.constant 0 : i32
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
     // expected-note @+1 {{what is known of its bounds lets it run no times}}
@@ -34,12 +32,11 @@ gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%n: index) kernel {
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
-    %z = arith.constant 0 : i32
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
     %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!acc) {
@@ -61,12 +58,8 @@ gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %c4 = arith.constant 4 : index
-    %z = arith.constant 0 : i32
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
     // expected-error @+1 {{only a sum that a loop carries, and that nothing else in it reads, can be kept in flight}}
@@ -84,12 +77,11 @@ gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%n: index) kernel {
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
-    %z = arith.constant 0 : i32
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
     %x = arith.constant dense<1.0> : tensor<64x64xbf16, #tile.reg>
@@ -111,8 +103,8 @@ gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%n: index) kernel {
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
@@ -141,8 +133,8 @@ gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
        dots = [<"c", in_flight>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%n: index) kernel {
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index

@@ -14,11 +14,9 @@
 // CHECK: warp.dot_into "s.1"
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!ring = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 !one = !warp.pipeline<1>
-!two = !warp.pipeline<2>
 gpu.module @m {
   launch.abi @apart target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
        dots = [<"s", ahead = 1>],
@@ -58,21 +56,18 @@ gpu.module @m {
 // -----
 
 // One commit behind two dots.
-!memory = memref<?x32xbf16, strided<[?, 1]>>
 !operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!ring = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
 !one = !warp.pipeline<1>
-!two = !warp.pipeline<2>
 gpu.module @m {
   launch.abi @one_commit target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>],
        asked = ["overlap"]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @one_commit(%k: !memory) kernel {
+  gpu.func @one_commit() kernel {
     %no = arith.constant false
     %z = arith.constant 0 : i32
     %c0 = arith.constant 0 : index

@@ -5,7 +5,6 @@
 !ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
 !buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
-!s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
@@ -19,11 +18,9 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %z = arith.constant 0 : i32
-    %none = arith.constant dense<0.0> : !s
     %xs = warp.alloc : !ring
     %hs = warp.alloc : !ring
     %px = warp.pipeline "x" : !p
-    %ph = warp.pipeline "h" : !p
     %xb = warp.stage %xs[%z] : !ring to !buffer
     %hb = warp.stage %hs[%z] : !ring to !buffer
     warp.producer_acquire %px[%z, %z] : !p
@@ -47,7 +44,6 @@ gpu.module @m {
 !ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
 !buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
-!s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
@@ -61,11 +57,9 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %z = arith.constant 0 : i32
-    %none = arith.constant dense<0.0> : !s
     %xs = warp.alloc : !ring
     %hs = warp.alloc : !ring
     %px = warp.pipeline "x" : !p
-    %ph = warp.pipeline "h" : !p
     %xb = warp.stage %xs[%z] : !ring to !buffer
     %hb = warp.stage %hs[%z] : !ring to !buffer
     warp.producer_acquire %px[%z, %z] : !p
@@ -89,8 +83,6 @@ gpu.module @m {
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
 !buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
-!t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
-!s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
@@ -102,13 +94,10 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %c128 = arith.constant 128 : index
     %z = arith.constant 0 : i32
-    %none = arith.constant dense<0.0> : !s
     %xs = warp.alloc : !ring
     %hs = warp.alloc : !ring
     %px = warp.pipeline "x" : !p
-    %ph = warp.pipeline "h" : !p
     %xb = warp.stage %xs[%z] : !ring to !buffer
     %hb = warp.stage %hs[%z] : !ring to !buffer
     warp.producer_acquire %px[%z, %z] : !p
@@ -126,7 +115,6 @@ gpu.module @m {
 !ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
 !buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
-!s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
@@ -138,13 +126,10 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %c128 = arith.constant 128 : index
     %z = arith.constant 0 : i32
-    %none = arith.constant dense<0.0> : !s
     %xs = warp.alloc : !ring
     %hs = warp.alloc : !ring
     %px = warp.pipeline "x" : !p
-    %ph = warp.pipeline "h" : !p
     %xb = warp.stage %xs[%z] : !ring to !buffer
     %hb = warp.stage %hs[%z] : !ring to !buffer
     warp.producer_acquire %px[%z, %z] : !p
@@ -177,13 +162,11 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %c128 = arith.constant 128 : index
     %z = arith.constant 0 : i32
     %none = arith.constant dense<0.0> : !s
     %xs = warp.alloc : !ring
     %hs = warp.alloc : !ring
     %px = warp.pipeline "x" : !p
-    %ph = warp.pipeline "h" : !p
     %xb = warp.stage %xs[%z] : !ring to !buffer
     %hb = warp.stage %hs[%z] : !ring to !buffer
     warp.producer_acquire %px[%z, %z] : !p
@@ -205,7 +188,6 @@ gpu.module @m {
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
 !buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
-!t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 !s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
@@ -218,12 +200,9 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
   gpu.func @f(%x: !memory, %y: !memory) kernel {
     %c0 = arith.constant 0 : index
-    %c128 = arith.constant 128 : index
     %z = arith.constant 0 : i32
-    %none = arith.constant dense<0.0> : !s
     %xs = warp.alloc : !ring
     %hs = warp.alloc : !ring
-    %px = warp.pipeline "x" : !p
     %ph = warp.pipeline "x" : !p
     %xb = warp.stage %xs[%z] : !ring to !buffer
     %hb = warp.stage %hs[%z] : !ring to !buffer
@@ -263,7 +242,6 @@ gpu.module @m {
 !ring = memref<1x128x64xbf16, #warp.shared<row_bytes = 128>>
 !buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
-!s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
@@ -277,7 +255,6 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c128 = arith.constant 128 : index
     %z = arith.constant 0 : i32
-    %none = arith.constant dense<0.0> : !s
     %xs = warp.alloc : !ring
     %hs = warp.alloc : !ring
     %px = warp.pipeline "x" : !p
@@ -308,9 +285,6 @@ gpu.module @m {
 // -----
 
 // Which pipeline this is depends on a condition.
-!memory = memref<?x64xbf16, strided<[?, 1]>>
-!buffer = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
-!s = tensor<128x128xf32, #warp.wgmma<groups = 2>>
 !p = !warp.pipeline<1>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,

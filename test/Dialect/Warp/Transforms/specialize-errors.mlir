@@ -9,26 +9,13 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   // expected-error@+1 {{kernel must have one block}}
-  gpu.func @f(%g: !memory, %n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %z = arith.constant 0 : i32
-    %one = arith.constant 1 : i32
-    %zs = arith.constant dense<0.0> : !scores
-    %q = warp.alloc : !query
-    %ks = warp.alloc : !staged
-    %kp = warp.pipeline "k" : !warp.pipeline<2>
+  gpu.func @f() kernel {
     cf.br ^end
   ^end:
     gpu.return
@@ -37,25 +24,13 @@ gpu.module @m {
 
 // -----
 
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
-  gpu.func @f(%g: !memory, %n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
+  gpu.func @f() kernel {
     %z = arith.constant 0 : i32
-    %one = arith.constant 1 : i32
-    %zs = arith.constant dense<0.0> : !scores
-    %q = warp.alloc : !query
-    %ks = warp.alloc : !staged
-    %kp = warp.pipeline "k" : !warp.pipeline<2>
     // expected-error@+1 {{the next work number is fetched in the loop over work only}}
     %w = warp.next_work %z : index
     gpu.return
@@ -376,24 +351,13 @@ gpu.module @m {
 // -----
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @f(%g: !memory, %n: index) kernel {
-    %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %z = arith.constant 0 : i32
-    %one = arith.constant 1 : i32
-    %zs = arith.constant dense<0.0> : !scores
-    %q = warp.alloc : !query
-    %ks = warp.alloc : !staged
-    %kp = warp.pipeline "k" : !warp.pipeline<2>
     %some = arith.cmpi ult, %c1, %n : index
     scf.if %some {
       // expected-error@+1 {{'warp.pipeline' op must stand outside of loops and branches to be shared by roles}}
@@ -420,7 +384,6 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %z = arith.constant 0 : i32
-    %one = arith.constant 1 : i32
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
@@ -462,9 +425,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @f(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %z = arith.constant 0 : i32
-    %one = arith.constant 1 : i32
     %zs = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %ks = warp.alloc : !staged
@@ -488,27 +449,14 @@ gpu.module @m {
 // -----
 
 // Warps that are no whole groups.
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>,
                 <"idle", warps = 2, registers = 24, owns = []>]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(192) shared_memory(0) persistent(1)
   // expected-error@+1 {{'warp.specialize' op roles must have a multiple of 4 warps in all, at most 32, found 14}}
-  gpu.func @f(%g: !memory, %n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %z = arith.constant 0 : i32
-    %one = arith.constant 1 : i32
-    %zs = arith.constant dense<0.0> : !scores
-    %q = warp.alloc : !query
-    %ks = warp.alloc : !staged
-    %kp = warp.pipeline "k" : !warp.pipeline<2>
+  gpu.func @f() kernel {
     gpu.return
   }
 }

@@ -226,7 +226,6 @@ gpu.module @m {
       role @load warps(4) regs(24) {
       ^bb0(%p0: !p, %b0: !ring, %x0: memref<?x16xf16>):
         %c0 = arith.constant 0 : index
-        %c1 = arith.constant 1 : index
         %c16 = arith.constant 16 : index
         %z = arith.constant 0 : i32
         %one = arith.constant 1 : i32

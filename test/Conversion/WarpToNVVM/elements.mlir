@@ -1,29 +1,5 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// A thread holds rows r and r + 8, columns c, c + 1, c + 8 and c + 9. Both
-// begin at positions that are not negative, so one difference serves all
-// elements: the eight lie at six distances. Each condition stands in front of
-// its choice.
-// CHECK-LABEL: gpu.func @window
-// CHECK: %[[ROW:.*]] = llvm.inline_asm has_side_effects "mov.b32
-// CHECK: %[[COLUMN:.*]] = llvm.inline_asm has_side_effects "mov.b32
-// CHECK-DAG: %[[I:.*]] = arith.addi %{{.*}}, %[[ROW]] overflow<nsw> : i32
-// CHECK-DAG: %[[J:.*]] = arith.addi %{{.*}}, %[[COLUMN]] overflow<nsw> : i32
-// CHECK: %[[D:.*]] = arith.subi %[[I]], %[[J]] overflow<nsw> : i32
-// CHECK: %[[A:.*]] = arith.cmpi slt, %[[D]], %c100_i32
-// CHECK-NEXT: arith.select %[[A]], %{{.*}}, %{{.*}} : f32
-// CHECK-NEXT: %[[B:.*]] = arith.cmpi slt, %[[D]], %c101_i32
-// CHECK-NEXT: arith.select %[[B]], %{{.*}}, %{{.*}} : f32
-// CHECK-NEXT: arith.cmpi slt, %[[D]], %c92_i32
-// CHECK-NEXT: arith.select
-// CHECK-NEXT: arith.cmpi slt, %[[D]], %c93_i32
-// CHECK-NEXT: arith.select
-// CHECK-NEXT: arith.cmpi slt, %[[D]], %c108_i32
-// CHECK-NEXT: arith.select
-// CHECK-NEXT: arith.cmpi slt, %[[D]], %c109_i32
-// CHECK-NEXT: arith.select
-// CHECK-NEXT: arith.select %[[A]]
-// CHECK-NEXT: arith.select %[[B]]
 !layout = tensor<64x16xi32, #warp.mma_sync<warps = 4>>
 !scores = tensor<64x16xf32, #warp.mma_sync<warps = 4>>
 !flags = tensor<64x16xi1, #warp.mma_sync<warps = 4>>
@@ -31,6 +7,30 @@
 !columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
+  // A thread holds rows r and r + 8, columns c, c + 1, c + 8 and c + 9. Both
+  // begin at positions that are not negative, so one difference serves all
+  // elements: the eight lie at six distances. Each condition stands in front of
+  // its choice.
+  // CHECK-LABEL: gpu.func @window
+  // CHECK: %[[ROW:.*]] = llvm.inline_asm has_side_effects "mov.b32
+  // CHECK: %[[COLUMN:.*]] = llvm.inline_asm has_side_effects "mov.b32
+  // CHECK-DAG: %[[I:.*]] = arith.addi %{{.*}}, %[[ROW]] overflow<nsw> : i32
+  // CHECK-DAG: %[[J:.*]] = arith.addi %{{.*}}, %[[COLUMN]] overflow<nsw> : i32
+  // CHECK: %[[D:.*]] = arith.subi %[[I]], %[[J]] overflow<nsw> : i32
+  // CHECK: %[[A:.*]] = arith.cmpi slt, %[[D]], %c100_i32
+  // CHECK-NEXT: arith.select %[[A]], %{{.*}}, %{{.*}} : f32
+  // CHECK-NEXT: %[[B:.*]] = arith.cmpi slt, %[[D]], %c101_i32
+  // CHECK-NEXT: arith.select %[[B]], %{{.*}}, %{{.*}} : f32
+  // CHECK-NEXT: arith.cmpi slt, %[[D]], %c92_i32
+  // CHECK-NEXT: arith.select
+  // CHECK-NEXT: arith.cmpi slt, %[[D]], %c93_i32
+  // CHECK-NEXT: arith.select
+  // CHECK-NEXT: arith.cmpi slt, %[[D]], %c108_i32
+  // CHECK-NEXT: arith.select
+  // CHECK-NEXT: arith.cmpi slt, %[[D]], %c109_i32
+  // CHECK-NEXT: arith.select
+  // CHECK-NEXT: arith.select %[[A]]
+  // CHECK-NEXT: arith.select %[[B]]
   launch.abi @window target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
@@ -57,23 +57,13 @@ gpu.module @m {
     tile.store %kept, %k[%c0, %c0] dims [0, 1] : !scores, !memory
     gpu.return
   }
-}
 
-// -----
-
-// So it is for unsigned comparisons, whose order is the signed one then.
-// CHECK-LABEL: gpu.func @unsigned
-// CHECK: %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
-// CHECK: arith.cmpi sge, %[[D]], %c0_i32
-// CHECK: arith.cmpi sge, %[[D]], %c1_i32
-// CHECK: arith.cmpi sge, %[[D]], %c-8_i32
-!layout = tensor<64x16xi32, #warp.mma_sync<warps = 4>>
-!scores = tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-!flags = tensor<64x16xi1, #warp.mma_sync<warps = 4>>
-!rows = tensor<64x1xi32, #warp.mma_sync<warps = 4>>
-!columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
-!memory = memref<?x32xf32, strided<[?, 1]>>
-gpu.module @m {
+  // So it is for unsigned comparisons, whose order is the signed one then.
+  // CHECK-LABEL: gpu.func @unsigned
+  // CHECK: %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
+  // CHECK: arith.cmpi sge, %[[D]], %c0_i32
+  // CHECK: arith.cmpi sge, %[[D]], %c1_i32
+  // CHECK: arith.cmpi sge, %[[D]], %c-8_i32
   launch.abi @unsigned target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
@@ -98,26 +88,16 @@ gpu.module @m {
     tile.store %kept, %k[%c0, %c0] dims [0, 1] : !scores, !memory
     gpu.return
   }
-}
 
-// -----
-
-// Of places that may be negative, differences may overflow: no comparison is
-// one of those, but equality, and sums of constants still come last.
-// CHECK-LABEL: gpu.func @anywhere
-// CHECK: %[[D:.*]] = arith.subi %[[I:.*]], %[[J:.*]] : i32
-// CHECK: arith.cmpi eq, %[[D]], %c0_i32
-// CHECK: arith.cmpi slt, %[[I]], %[[J]] : i32
-// CHECK: arith.cmpi eq, %[[D]], %c1_i32
-// CHECK: %[[NEXT:.*]] = arith.addi %[[J]], %c1_i32 : i32
-// CHECK: arith.cmpi slt, %[[I]], %[[NEXT]] : i32
-!layout = tensor<64x16xi32, #warp.mma_sync<warps = 4>>
-!scores = tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-!flags = tensor<64x16xi1, #warp.mma_sync<warps = 4>>
-!rows = tensor<64x1xi32, #warp.mma_sync<warps = 4>>
-!columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
-!memory = memref<?x32xf32, strided<[?, 1]>>
-gpu.module @m {
+  // Of places that may be negative, differences may overflow: no comparison is
+  // one of those, but equality, and sums of constants still come last.
+  // CHECK-LABEL: gpu.func @anywhere
+  // CHECK: %[[D:.*]] = arith.subi %[[I:.*]], %[[J:.*]] : i32
+  // CHECK: arith.cmpi eq, %[[D]], %c0_i32
+  // CHECK: arith.cmpi slt, %[[I]], %[[J]] : i32
+  // CHECK: arith.cmpi eq, %[[D]], %c1_i32
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[J]], %c1_i32 : i32
+  // CHECK: arith.cmpi slt, %[[I]], %[[NEXT]] : i32
   launch.abi @anywhere target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
@@ -143,29 +123,19 @@ gpu.module @m {
     tile.store %kept, %k[%c0, %c0] dims [0, 1] : !scores, !memory
     gpu.return
   }
-}
 
-// -----
-
-// The upper bits of columns are one number for a thread, its lower bits another
-// one and a constant.
-// CHECK-LABEL: gpu.func @parts
-// CHECK: %[[J:.*]] = arith.addi %{{.*}}, %{{.*}} overflow<nsw> : i32
-// CHECK: %[[LOW:.*]] = arith.andi %[[J]], %c15_i32 : i32
-// CHECK: %[[HIGH:.*]] = arith.shrui %[[J]], %c4_i32 : i32
-// CHECK: %[[D:.*]] = arith.subi %[[LOW]], %[[HIGH]] overflow<nsw> : i32
-// CHECK: arith.cmpi sge, %[[D]], %c0_i32
-// CHECK: arith.cmpi sge, %[[D]], %c-1_i32
-// CHECK: arith.cmpi sge, %[[D]], %c-8_i32
-// CHECK-NOT: arith.shrui
-// CHECK-NOT: arith.remui
-!layout = tensor<64x16xi32, #warp.mma_sync<warps = 4>>
-!scores = tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-!flags = tensor<64x16xi1, #warp.mma_sync<warps = 4>>
-!rows = tensor<64x1xi32, #warp.mma_sync<warps = 4>>
-!columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
-!memory = memref<?x32xf32, strided<[?, 1]>>
-gpu.module @m {
+  // The upper bits of columns are one number for a thread, its lower bits another
+  // one and a constant.
+  // CHECK-LABEL: gpu.func @parts
+  // CHECK: %[[J:.*]] = arith.addi %{{.*}}, %{{.*}} overflow<nsw> : i32
+  // CHECK: %[[LOW:.*]] = arith.andi %[[J]], %c15_i32 : i32
+  // CHECK: %[[HIGH:.*]] = arith.shrui %[[J]], %c4_i32 : i32
+  // CHECK: %[[D:.*]] = arith.subi %[[LOW]], %[[HIGH]] overflow<nsw> : i32
+  // CHECK: arith.cmpi sge, %[[D]], %c0_i32
+  // CHECK: arith.cmpi sge, %[[D]], %c-1_i32
+  // CHECK: arith.cmpi sge, %[[D]], %c-8_i32
+  // CHECK-NOT: arith.shrui
+  // CHECK-NOT: arith.remui
   launch.abi @parts target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
@@ -192,25 +162,15 @@ gpu.module @m {
     tile.store %kept, %k[%c0, %c0] dims [0, 1] : !scores, !memory
     gpu.return
   }
-}
 
-// -----
-
-// The place of each element stands in front of its load.
-// CHECK-LABEL: gpu.func @gather
-// CHECK: %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
-// CHECK: arith.extsi %[[D]] : i32 to i64
-// CHECK: ld.global.b32
-// CHECK: %[[NEXT:.*]] = arith.addi %[[D]], %c-1_i32 overflow<nsw> : i32
-// CHECK: arith.extsi %[[NEXT]] : i32 to i64
-// CHECK: ld.global.b32
-!layout = tensor<64x16xi32, #warp.mma_sync<warps = 4>>
-!scores = tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-!flags = tensor<64x16xi1, #warp.mma_sync<warps = 4>>
-!rows = tensor<64x1xi32, #warp.mma_sync<warps = 4>>
-!columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
-!memory = memref<?x32xf32, strided<[?, 1]>>
-gpu.module @m {
+  // The place of each element stands in front of its load.
+  // CHECK-LABEL: gpu.func @gather
+  // CHECK: %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
+  // CHECK: arith.extsi %[[D]] : i32 to i64
+  // CHECK: ld.global.b32
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[D]], %c-1_i32 overflow<nsw> : i32
+  // CHECK: arith.extsi %[[NEXT]] : i32 to i64
+  // CHECK: ld.global.b32
   launch.abi @gather target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
@@ -233,25 +193,15 @@ gpu.module @m {
     tile.store %kept, %k[%c0, %c0] dims [0, 1] : !scores, !memory
     gpu.return
   }
-}
 
-// -----
-
-// So do flags that a warp votes on.
-// CHECK-LABEL: gpu.func @vote
-// CHECK: %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
-// CHECK: %[[A:.*]] = arith.cmpi slt, %[[D]], %c0_i32
-// CHECK: %[[B:.*]] = arith.cmpi slt, %[[D]], %c1_i32
-// CHECK: %[[AB:.*]] = arith.ori %[[A]], %[[B]]
-// CHECK: arith.cmpi slt, %[[D]], %c-8_i32
-// CHECK: nvvm.vote.sync any
-!layout = tensor<64x16xi32, #warp.mma_sync<warps = 4>>
-!scores = tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-!flags = tensor<64x16xi1, #warp.mma_sync<warps = 4>>
-!rows = tensor<64x1xi32, #warp.mma_sync<warps = 4>>
-!columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
-!memory = memref<?x32xf32, strided<[?, 1]>>
-gpu.module @m {
+  // So do flags that a warp votes on.
+  // CHECK-LABEL: gpu.func @vote
+  // CHECK: %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
+  // CHECK: %[[A:.*]] = arith.cmpi slt, %[[D]], %c0_i32
+  // CHECK: %[[B:.*]] = arith.cmpi slt, %[[D]], %c1_i32
+  // CHECK: %[[AB:.*]] = arith.ori %[[A]], %[[B]]
+  // CHECK: arith.cmpi slt, %[[D]], %c-8_i32
+  // CHECK: nvvm.vote.sync any
   launch.abi @vote target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])
@@ -277,21 +227,11 @@ gpu.module @m {
     tile.store %kept, %k[%c0, %c0] dims [0, 1] : !scores, !memory
     gpu.return
   }
-}
 
-// -----
-
-// Of what a loop gives nothing is known, whatever else it gives.
-// CHECK-LABEL: gpu.func @loop
-// CHECK: scf.for
-// CHECK: arith.cmpi slt
-!layout = tensor<64x16xi32, #warp.mma_sync<warps = 4>>
-!scores = tensor<64x16xf32, #warp.mma_sync<warps = 4>>
-!flags = tensor<64x16xi1, #warp.mma_sync<warps = 4>>
-!rows = tensor<64x1xi32, #warp.mma_sync<warps = 4>>
-!columns = tensor<1x16xi32, #warp.mma_sync<warps = 4>>
-!memory = memref<?x32xf32, strided<[?, 1]>>
-gpu.module @m {
+  // Of what a loop gives nothing is known, whatever else it gives.
+  // CHECK-LABEL: gpu.func @loop
+  // CHECK: scf.for
+  // CHECK: arith.cmpi slt
   launch.abi @loop target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])
     parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"row", i32>, #launch.scalar<"key", i32>])

@@ -53,7 +53,6 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f(%k: !memory) kernel {
     %z = arith.constant 0 : i32
-    %p = warp.pipeline : !warp.pipeline<1>
     %r = warp.pipeline : !warp.pipeline<2>
     warp.producer_acquire %r[%z, %z] : !warp.pipeline<2>
     warp.producer_commit %r[%z, %z] : !warp.pipeline<2>
@@ -89,7 +88,6 @@ gpu.module @m {
   gpu.func @f(%k: !memory) kernel {
     %z = arith.constant 0 : i32
     %p = warp.pipeline : !warp.pipeline<1>
-    %r = warp.pipeline : !warp.pipeline<2>
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %n = memref.dim %k, %c0 : !memory

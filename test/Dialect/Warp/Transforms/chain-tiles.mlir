@@ -1,59 +1,5 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-chain-tiles)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-chain-tiles)))' | FileCheck %s
 
-// The first tile's scores stand before the loop over work.
-// CHECK-LABEL: gpu.func @chain
-// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
-// CHECK: %[[QS:.*]] = warp.alloc : memref<2x128x32xbf16
-// CHECK: %[[K:.*]] = warp.alloc : memref<64x32xbf16
-// CHECK: %[[V:.*]] = warp.alloc : memref<64x32xbf16
-// CHECK: %[[QP:.*]] = warp.pipeline
-// CHECK: %[[VP:.*]] = warp.pipeline
-// CHECK: %[[FIRST:.*]] = gpu.block_id x
-// CHECK-NEXT: warp.consumer_wait %[[QP]][%[[ZERO]],
-// CHECK-NEXT: %[[Q0:.*]] = warp.stage %[[QS]][%[[ZERO]]]
-// CHECK-NEXT: %[[I0:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q0]], %[[K]]
-// CHECK-NEXT: %[[S0:.*]] = warp.dot_wait %[[I0]]
-// CHECK-NEXT: %[[P0:.*]] = arith.truncf %[[S0]]
-// CHECK-NEXT: %[[UB0:.*]] = arith.addi %[[FIRST]],
-// What the loop over blocks needs of the head is carried; the view is not.
-// CHECK-NEXT: scf.while (%[[ITEM:.*]] = %[[FIRST]], %[[ROUND:.*]] = %[[ZERO]], %[[UB:.*]] = %[[UB0]], %[[P:.*]] = %[[P0]])
-// CHECK-NEXT: %[[Q:.*]] = warp.stage %[[QS]][%[[ROUND]]]
-// CHECK-NEXT: %[[BLOCKS:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%{{.*}} = %[[P]],
-// CHECK: scf.yield
-// What only the loop over blocks read is given back before the next tile waits.
-// CHECK: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
-// CHECK-NEXT: %[[ROUNDS:.*]] = arith.addi %[[ROUND]],
-// CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]],
-// CHECK-NEXT: warp.consumer_release %[[QP]][%[[ROUND]],
-// CHECK-NEXT: %[[GO:.*]]:4 = scf.if %[[MORE]]
-// The next tile's scores are issued, then this one's product.
-// CHECK-NEXT: warp.consumer_wait %[[QP]][%[[ROUNDS]],
-// CHECK-NEXT: %[[Q1:.*]] = warp.stage %[[QS]][%[[ROUNDS]]]
-// CHECK-NEXT: %[[I1:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q1]], %[[K]]
-// CHECK-NEXT: warp.consumer_wait %[[VP]]
-// CHECK-NEXT: %[[I2:.*]] = warp.dot async {{("[^"]+" )?}}%[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
-// CHECK-NEXT: %[[S1:.*]] = warp.dot_wait %[[I1]]
-// CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[S1]]
-// CHECK-NEXT: %[[UB1:.*]] = arith.addi %[[NEXT]],
-// This tile's output is written under it.
-// CHECK-NEXT: %[[O:.*]] = warp.dot_wait %[[I2]]
-// CHECK-NEXT: warp.consumer_release %[[VP]]
-// CHECK-NEXT: %[[ROUNDED:.*]] = arith.truncf %[[O]]
-// CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[ROUNDED]], %{{.*}}[%[[ITEM]],
-// CHECK-NEXT: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB1]], %[[P1]]
-// The last tile has no next one.
-// CHECK-NEXT: } else {
-// CHECK-NEXT: warp.consumer_wait %[[VP]]
-// CHECK-NEXT: %[[I3:.*]] = warp.dot async {{("[^"]+" )?}}%[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
-// CHECK-NEXT: warp.dot_wait %[[I3]]
-// CHECK-NEXT: warp.consumer_release %[[VP]]
-// CHECK-NEXT: arith.truncf
-// CHECK-NEXT: tile.store {{("[^"]+" )?}}%{{.*}}[%[[ITEM]],
-// Nobody reads what it leaves: no tile that the round began with is kept.
-// CHECK-NEXT: %[[UNREAD:.*]] = arith.constant dense<0.000000e+00> : tensor<128x64xbf16, #tile.reg>
-// CHECK-NEXT: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB]], %[[UNREAD]]
-// CHECK-NEXT: }
-// CHECK-NEXT: scf.condition(%[[MORE]]) %[[GO]]#0, %[[GO]]#1, %[[GO]]#2, %[[GO]]#3
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
@@ -62,6 +8,60 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
+  // The first tile's scores stand before the loop over work.
+  // CHECK-LABEL: gpu.func @chain
+  // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+  // CHECK: %[[QS:.*]] = warp.alloc : memref<2x128x32xbf16
+  // CHECK: %[[K:.*]] = warp.alloc : memref<64x32xbf16
+  // CHECK: %[[V:.*]] = warp.alloc : memref<64x32xbf16
+  // CHECK: %[[QP:.*]] = warp.pipeline
+  // CHECK: %[[VP:.*]] = warp.pipeline
+  // CHECK: %[[FIRST:.*]] = gpu.block_id x
+  // CHECK-NEXT: warp.consumer_wait %[[QP]][%[[ZERO]],
+  // CHECK-NEXT: %[[Q0:.*]] = warp.stage %[[QS]][%[[ZERO]]]
+  // CHECK-NEXT: %[[I0:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q0]], %[[K]]
+  // CHECK-NEXT: %[[S0:.*]] = warp.dot_wait %[[I0]]
+  // CHECK-NEXT: %[[P0:.*]] = arith.truncf %[[S0]]
+  // CHECK-NEXT: %[[UB0:.*]] = arith.addi %[[FIRST]],
+  // What the loop over blocks needs of the head is carried; the view is not.
+  // CHECK-NEXT: scf.while (%[[ITEM:.*]] = %[[FIRST]], %[[ROUND:.*]] = %[[ZERO]], %[[UB:.*]] = %[[UB0]], %[[P:.*]] = %[[P0]])
+  // CHECK-NEXT: %[[Q:.*]] = warp.stage %[[QS]][%[[ROUND]]]
+  // CHECK-NEXT: %[[BLOCKS:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%{{.*}} = %[[P]],
+  // CHECK: scf.yield
+  // What only the loop over blocks read is given back before the next tile waits.
+  // CHECK: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
+  // CHECK-NEXT: %[[ROUNDS:.*]] = arith.addi %[[ROUND]],
+  // CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]],
+  // CHECK-NEXT: warp.consumer_release %[[QP]][%[[ROUND]],
+  // CHECK-NEXT: %[[GO:.*]]:4 = scf.if %[[MORE]]
+  // The next tile's scores are issued, then this one's product.
+  // CHECK-NEXT: warp.consumer_wait %[[QP]][%[[ROUNDS]],
+  // CHECK-NEXT: %[[Q1:.*]] = warp.stage %[[QS]][%[[ROUNDS]]]
+  // CHECK-NEXT: %[[I1:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q1]], %[[K]]
+  // CHECK-NEXT: warp.consumer_wait %[[VP]]
+  // CHECK-NEXT: %[[I2:.*]] = warp.dot async {{("[^"]+" )?}}%[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
+  // CHECK-NEXT: %[[S1:.*]] = warp.dot_wait %[[I1]]
+  // CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[S1]]
+  // CHECK-NEXT: %[[UB1:.*]] = arith.addi %[[NEXT]],
+  // This tile's output is written under it.
+  // CHECK-NEXT: %[[O:.*]] = warp.dot_wait %[[I2]]
+  // CHECK-NEXT: warp.consumer_release %[[VP]]
+  // CHECK-NEXT: %[[ROUNDED:.*]] = arith.truncf %[[O]]
+  // CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[ROUNDED]], %{{.*}}[%[[ITEM]],
+  // CHECK-NEXT: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB1]], %[[P1]]
+  // The last tile has no next one.
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: warp.consumer_wait %[[VP]]
+  // CHECK-NEXT: %[[I3:.*]] = warp.dot async {{("[^"]+" )?}}%[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
+  // CHECK-NEXT: warp.dot_wait %[[I3]]
+  // CHECK-NEXT: warp.consumer_release %[[VP]]
+  // CHECK-NEXT: arith.truncf
+  // CHECK-NEXT: tile.store {{("[^"]+" )?}}%{{.*}}[%[[ITEM]],
+  // Nobody reads what it leaves: no tile that the round began with is kept.
+  // CHECK-NEXT: %[[UNREAD:.*]] = arith.constant dense<0.000000e+00> : tensor<128x64xbf16, #tile.reg>
+  // CHECK-NEXT: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB]], %[[UNREAD]]
+  // CHECK-NEXT: }
+  // CHECK-NEXT: scf.condition(%[[MORE]]) %[[GO]]#0, %[[GO]]#1, %[[GO]]#2, %[[GO]]#3
   launch.abi @chain target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -112,25 +112,14 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// The schedule says no.
-// CHECK-LABEL: gpu.func @not_wanted
-// CHECK-NOT: warp.dot
-// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
-// CHECK: warp.dot
-// CHECK-NOT: scf.if
-// CHECK: scf.condition
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // The schedule says no.
+  // CHECK-LABEL: gpu.func @not_wanted
+  // CHECK-NOT: warp.dot
+  // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
+  // CHECK: warp.dot
+  // CHECK-NOT: scf.if
+  // CHECK: scf.condition
   launch.abi @not_wanted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -181,25 +170,14 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// A loop over blocks that was not overlapped has nothing in flight at its end.
-// CHECK-LABEL: gpu.func @not_overlapped
-// CHECK-NOT: warp.dot
-// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
-// CHECK: warp.dot
-// CHECK-NOT: scf.if
-// CHECK: scf.condition
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // A loop over blocks that was not overlapped has nothing in flight at its end.
+  // CHECK-LABEL: gpu.func @not_overlapped
+  // CHECK-NOT: warp.dot
+  // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
+  // CHECK: warp.dot
+  // CHECK-NOT: scf.if
+  // CHECK: scf.condition
   launch.abi @not_overlapped target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -246,25 +224,14 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// The next round depends on memory that this one may write.
-// CHECK-LABEL: gpu.func @impure
-// CHECK-NOT: warp.dot
-// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
-// CHECK: warp.dot
-// CHECK-NOT: scf.if
-// CHECK: scf.condition
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // The next round depends on memory that this one may write.
+  // CHECK-LABEL: gpu.func @impure
+  // CHECK-NOT: warp.dot
+  // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
+  // CHECK: warp.dot
+  // CHECK-NOT: scf.if
+  // CHECK: scf.condition
   launch.abi @impure target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -317,25 +284,14 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// Nothing of the next tile could be in flight.
-// CHECK-LABEL: gpu.func @no_scores
-// CHECK-NOT: warp.dot
-// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
-// CHECK: warp.dot
-// CHECK-NOT: scf.if
-// CHECK: scf.condition
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // Nothing of the next tile could be in flight.
+  // CHECK-LABEL: gpu.func @no_scores
+  // CHECK-NOT: warp.dot
+  // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
+  // CHECK: warp.dot
+  // CHECK-NOT: scf.if
+  // CHECK: scf.condition
   launch.abi @no_scores target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -385,25 +341,14 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// Two loops over blocks: which one ends the tile is not known.
-// CHECK-LABEL: gpu.func @two_loops
-// CHECK-NOT: warp.dot
-// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
-// CHECK: warp.dot
-// CHECK-NOT: scf.if
-// CHECK: scf.condition
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!queries = memref<2x128x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // Two loops over blocks: which one ends the tile is not known.
+  // CHECK-LABEL: gpu.func @two_loops
+  // CHECK-NOT: warp.dot
+  // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)
+  // CHECK: warp.dot
+  // CHECK-NOT: scf.if
+  // CHECK: scf.condition
   launch.abi @two_loops target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)

@@ -1,24 +1,24 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-distribute-work)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-distribute-work)))' | FileCheck %s
 
-// The CTA's first item is its own number, the next ones what 'next_work' says.
-// CHECK-LABEL: gpu.func @dynamic
-// CHECK-SAME: %[[S:.*]]: memref<?x32xbf16, strided<[?, 1]>>, %[[N:.*]]: index
-// CHECK-NOT: gpu.grid_dim
-// CHECK: %[[FIRST:.*]] = gpu.block_id x
-// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
-// CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]], %[[ROUND:.*]] = %[[ZERO]]) : (index, i32) -> (index, i32) {
-// CHECK-NEXT: tile.store %{{.*}}, %[[S]][%[[ITEM]],
-// CHECK-NEXT: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
-// CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : i32
-// CHECK-NEXT: %[[ROUNDS:.*]] = arith.addi %[[ROUND]], %[[ONE]] : i32
-// CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[N]] : index
-// CHECK-NEXT: scf.condition(%[[MORE]]) %[[NEXT]], %[[ROUNDS]] : index, i32
-// CHECK-NEXT: } do {
-// CHECK-NEXT: ^bb0(%[[I:.*]]: index, %[[R:.*]]: i32):
-// CHECK-NEXT: scf.yield %[[I]], %[[R]] : index, i32
-// CHECK-NOT: tile.foreach_work
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
+  // The CTA's first item is its own number, the next ones what 'next_work' says.
+  // CHECK-LABEL: gpu.func @dynamic
+  // CHECK-SAME: %[[S:.*]]: memref<?x32xbf16, strided<[?, 1]>>, %[[N:.*]]: index
+  // CHECK-NOT: gpu.grid_dim
+  // CHECK: %[[FIRST:.*]] = gpu.block_id x
+  // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+  // CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]], %[[ROUND:.*]] = %[[ZERO]]) : (index, i32) -> (index, i32) {
+  // CHECK-NEXT: tile.store %{{.*}}, %[[S]][%[[ITEM]],
+  // CHECK-NEXT: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
+  // CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : i32
+  // CHECK-NEXT: %[[ROUNDS:.*]] = arith.addi %[[ROUND]], %[[ONE]] : i32
+  // CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[N]] : index
+  // CHECK-NEXT: scf.condition(%[[MORE]]) %[[NEXT]], %[[ROUNDS]] : index, i32
+  // CHECK-NEXT: } do {
+  // CHECK-NEXT: ^bb0(%[[I:.*]]: index, %[[R:.*]]: i32):
+  // CHECK-NEXT: scf.yield %[[I]], %[[R]] : index, i32
+  // CHECK-NOT: tile.foreach_work
   launch.abi @dynamic target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
@@ -31,21 +31,17 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// One grid further on; nothing is fetched.
-// CHECK-LABEL: gpu.func @static
-// CHECK-SAME: %[[N:.*]]: index
-// CHECK: %[[FIRST:.*]] = gpu.block_id x
-// CHECK: %[[GRID:.*]] = gpu.grid_dim x
-// CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]],
-// CHECK-NOT: warp.next_work
-// CHECK: %[[NEXT:.*]] = arith.addi %[[ITEM]], %[[GRID]] : index
-// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[N]] : index
-// CHECK: scf.condition(%[[MORE]]) %[[NEXT]],
-gpu.module @m {
+  // One grid further on; nothing is fetched.
+  // CHECK-LABEL: gpu.func @static
+  // CHECK-SAME: %[[N:.*]]: index
+  // CHECK: %[[FIRST:.*]] = gpu.block_id x
+  // CHECK: %[[GRID:.*]] = gpu.grid_dim x
+  // CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]],
+  // CHECK-NOT: warp.next_work
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[ITEM]], %[[GRID]] : index
+  // CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[N]] : index
+  // CHECK: scf.condition(%[[MORE]]) %[[NEXT]],
   launch.abi @static target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = static,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#launch.scalar<"n", index>])
@@ -55,32 +51,24 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// A kernel without such a loop stays as it is.
-// CHECK-LABEL: gpu.func @none
-// CHECK-NEXT: gpu.return
-gpu.module @m {
+  // A kernel without such a loop stays as it is.
+  // CHECK-LABEL: gpu.func @none
+  // CHECK-NEXT: gpu.return
   launch.abi @none target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @none() kernel {
     gpu.return
   }
-}
 
-// -----
-
-// The CTAs of a cluster take items together.
-// CHECK-LABEL: gpu.func @cluster
-// CHECK-SAME: %[[N:.*]]: index
-// CHECK: %[[FIRST:.*]] = gpu.cluster_id x
-// CHECK: %[[GRID:.*]] = gpu.cluster_dim x
-// CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]],
-// CHECK: arith.addi %[[ITEM]], %[[GRID]] : index
-gpu.module @m {
+  // The CTAs of a cluster take items together.
+  // CHECK-LABEL: gpu.func @cluster
+  // CHECK-SAME: %[[N:.*]]: index
+  // CHECK: %[[FIRST:.*]] = gpu.cluster_id x
+  // CHECK: %[[GRID:.*]] = gpu.cluster_dim x
+  // CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]],
+  // CHECK: arith.addi %[[ITEM]], %[[GRID]] : index
   launch.abi @cluster target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, cluster = 2, work = static,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#launch.scalar<"n", index>])

@@ -1,50 +1,51 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' | FileCheck %s
 
-// Queries get 'query_stages', keys 'key_stages', values 'stages'. The position
-// of each ring is carried through all loops around its copy; the query's only
-// through the outer one. Nothing moves.
-// CHECK-LABEL: gpu.func @rings
-// CHECK-SAME: %[[K:.*]]: memref
-// CHECK: %[[QS:.*]] = warp.alloc : memref<2x128x32xbf16
-// CHECK: %[[QP:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<2>
-// CHECK: %[[KS:.*]] = warp.alloc : memref<4x64x32xbf16
-// CHECK: %[[KP:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<4>
-// CHECK: %[[VS:.*]] = warp.alloc : memref<3x64x32xbf16
-// CHECK: %[[VP:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<3>
-// CHECK: scf.while (%{{.*}} = %{{.*}}, %[[QSTAGE:.*]] = %{{.*}}, %[[QPHASE:.*]] = %{{.*}}, %[[KSTAGE0:.*]] = %{{.*}}, %[[KPHASE0:.*]] = %{{.*}}, %[[VSTAGE0:.*]] = %{{.*}}, %[[VPHASE0:.*]] = %{{.*}})
-// CHECK: warp.producer_acquire %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
-// CHECK-NEXT: %[[QIN:.*]] = warp.stage %[[QS]][%[[QSTAGE]]]
-// CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%[[K]][{{.*}}] limit(%{{.*}}) dims [0, 1] to %[[QIN]]
-// CHECK-NEXT: warp.producer_commit %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
-// The loop's use of it is in the loop over blocks: wait before, release behind.
-// CHECK-NEXT: warp.consumer_wait %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
-// CHECK-NEXT: %[[QOUT:.*]] = warp.stage %[[QS]][%[[QSTAGE]]]
-// CHECK: %[[BLOCKS:.*]]:5 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[KSTAGE:.*]] = %[[KSTAGE0]], %[[KPHASE:.*]] = %[[KPHASE0]], %[[VSTAGE:.*]] = %[[VSTAGE0]], %[[VPHASE:.*]] = %[[VPHASE0]])
-// CHECK: warp.producer_acquire %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
-// CHECK: warp.producer_commit %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
-// CHECK: warp.consumer_wait %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
-// CHECK: warp.dot {{("[^"]+" )?}}%[[QOUT]], %{{.*}} transpose_b
-// CHECK-NEXT: warp.consumer_release %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
-// CHECK: warp.producer_acquire %[[VP]][%[[VSTAGE]], %[[VPHASE]]]
-// CHECK: warp.producer_commit %[[VP]]
-// CHECK: warp.consumer_wait %[[VP]]
-// CHECK: warp.dot
-// CHECK-NEXT: warp.consumer_release %[[VP]]
-// The ring's end: the stage after the last is the first, in the other phase.
-// CHECK: %[[AHEAD:.*]] = arith.addi %[[KSTAGE]], %{{.*}} : i32
-// CHECK: %[[WRAPS:.*]] = arith.cmpi sge, %[[AHEAD]], %[[DEPTH:.*]] : i32
-// CHECK: %[[WRAPPED:.*]] = arith.subi %[[AHEAD]], %[[DEPTH]] : i32
-// CHECK: %[[STAGE:.*]] = arith.select %[[WRAPS]], %[[WRAPPED]], %[[AHEAD]] : i32
-// CHECK: %[[FLIP:.*]] = arith.extui %[[WRAPS]] : i1 to i32
-// CHECK: %[[PHASE:.*]] = arith.xori %[[KPHASE]], %[[FLIP]] : i32
-// CHECK: scf.yield %{{.*}}, %[[STAGE]], %[[PHASE]],
-// CHECK: warp.consumer_release %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
-// CHECK: scf.condition(%{{.*}}) %{{.*}}, %{{.*}}, %{{.*}}, %[[BLOCKS]]#1, %[[BLOCKS]]#2, %[[BLOCKS]]#3, %[[BLOCKS]]#4
-// CHECK-NOT: warp.copy {{("[^"]+" )?}}%
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!tile = tensor<64x32xbf16, #tile.reg>
 gpu.module @m {
+  // Queries get 'query_stages', keys 'key_stages', values 'stages'. The position
+  // of each ring is carried through all loops around its copy; the query's only
+  // through the outer one. Nothing moves.
+  // CHECK-LABEL: gpu.func @rings
+  // CHECK-SAME: %[[K:.*]]: memref
+  // CHECK: %[[QS:.*]] = warp.alloc : memref<2x128x32xbf16
+  // CHECK: %[[QP:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<2>
+  // CHECK: %[[KS:.*]] = warp.alloc : memref<4x64x32xbf16
+  // CHECK: %[[KP:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<4>
+  // CHECK: %[[VS:.*]] = warp.alloc : memref<3x64x32xbf16
+  // CHECK: %[[VP:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<3>
+  // CHECK: scf.while (%{{.*}} = %{{.*}}, %[[QSTAGE:.*]] = %{{.*}}, %[[QPHASE:.*]] = %{{.*}}, %[[KSTAGE0:.*]] = %{{.*}}, %[[KPHASE0:.*]] = %{{.*}}, %[[VSTAGE0:.*]] = %{{.*}}, %[[VPHASE0:.*]] = %{{.*}})
+  // CHECK: warp.producer_acquire %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
+  // CHECK-NEXT: %[[QIN:.*]] = warp.stage %[[QS]][%[[QSTAGE]]]
+  // CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%[[K]][{{.*}}] limit(%{{.*}}) dims [0, 1] to %[[QIN]]
+  // CHECK-NEXT: warp.producer_commit %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
+  // The loop's use of it is in the loop over blocks: wait before, release behind.
+  // CHECK-NEXT: warp.consumer_wait %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
+  // CHECK-NEXT: %[[QOUT:.*]] = warp.stage %[[QS]][%[[QSTAGE]]]
+  // CHECK: %[[BLOCKS:.*]]:5 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[KSTAGE:.*]] = %[[KSTAGE0]], %[[KPHASE:.*]] = %[[KPHASE0]], %[[VSTAGE:.*]] = %[[VSTAGE0]], %[[VPHASE:.*]] = %[[VPHASE0]])
+  // CHECK: warp.producer_acquire %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
+  // CHECK: warp.producer_commit %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
+  // CHECK: warp.consumer_wait %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
+  // CHECK: warp.dot {{("[^"]+" )?}}%[[QOUT]], %{{.*}} transpose_b
+  // CHECK-NEXT: warp.consumer_release %[[KP]][%[[KSTAGE]], %[[KPHASE]]]
+  // CHECK: warp.producer_acquire %[[VP]][%[[VSTAGE]], %[[VPHASE]]]
+  // CHECK: warp.producer_commit %[[VP]]
+  // CHECK: warp.consumer_wait %[[VP]]
+  // CHECK: warp.dot
+  // CHECK-NEXT: warp.consumer_release %[[VP]]
+  // The ring's end: the stage after the last is the first, in the other phase.
+  // CHECK: %[[AHEAD:.*]] = arith.addi %[[KSTAGE]], %{{.*}} : i32
+  // CHECK: %[[WRAPS:.*]] = arith.cmpi sge, %[[AHEAD]], %[[DEPTH:.*]] : i32
+  // CHECK: %[[WRAPPED:.*]] = arith.subi %[[AHEAD]], %[[DEPTH]] : i32
+  // CHECK: %[[STAGE:.*]] = arith.select %[[WRAPS]], %[[WRAPPED]], %[[AHEAD]] : i32
+  // CHECK: %[[FLIP:.*]] = arith.extui %[[WRAPS]] : i1 to i32
+  // CHECK: %[[PHASE:.*]] = arith.xori %[[KPHASE]], %[[FLIP]] : i32
+  // CHECK: scf.yield %{{.*}}, %[[STAGE]], %[[PHASE]],
+  // CHECK: warp.consumer_release %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
+  // CHECK: scf.condition(%{{.*}}) %{{.*}}, %{{.*}}, %{{.*}}, %[[BLOCKS]]#1, %[[BLOCKS]]#2, %[[BLOCKS]]#3, %[[BLOCKS]]#4
+  // CHECK-NOT: warp.copy {{("[^"]+" )?}}%
   launch.abi @rings target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 3,
        streams = [<"q", stages = 2>, <"k", stages = 4>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -77,23 +78,17 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// A buffer made in a loop: the ring starts outside. One stage: only the phase
-// changes.
-// CHECK-LABEL: gpu.func @inner
-// CHECK: warp.alloc : memref<1x64x32xbf16
-// CHECK-NEXT: %[[P:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<1>
-// CHECK: scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[PHASE:.*]] = %{{.*}}) -> (i32, i32)
-// CHECK-NOT: warp.alloc
-// CHECK: warp.producer_acquire %[[P]][%[[STAGE]], %[[PHASE]]]
-// CHECK: %[[FLIPPED:.*]] = arith.xori %[[PHASE]],
-// CHECK: scf.yield %[[STAGE]], %[[FLIPPED]] : i32, i32
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-gpu.module @m {
+  // A buffer made in a loop: the ring starts outside. One stage: only the phase
+  // changes.
+  // CHECK-LABEL: gpu.func @inner
+  // CHECK: warp.alloc : memref<1x64x32xbf16
+  // CHECK-NEXT: %[[P:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<1>
+  // CHECK: scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[PHASE:.*]] = %{{.*}}) -> (i32, i32)
+  // CHECK-NOT: warp.alloc
+  // CHECK: warp.producer_acquire %[[P]][%[[STAGE]], %[[PHASE]]]
+  // CHECK: %[[FLIPPED:.*]] = arith.xori %[[PHASE]],
+  // CHECK: scf.yield %[[STAGE]], %[[FLIPPED]] : i32, i32
   launch.abi @inner target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
@@ -108,22 +103,16 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// A copy outside of loops: the first stage, in the first phase.
-// CHECK-LABEL: gpu.func @straight
-// CHECK: %[[Z:.*]] = arith.constant 0 : i32
-// CHECK: warp.producer_acquire %{{.*}}[%[[Z]], %[[Z]]]
-// CHECK: warp.copy async
-// CHECK: warp.producer_commit
-// CHECK: warp.consumer_wait %{{.*}}[%[[Z]], %[[Z]]]
-// CHECK: warp.local_load
-// CHECK: warp.consumer_release
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-gpu.module @m {
+  // A copy outside of loops: the first stage, in the first phase.
+  // CHECK-LABEL: gpu.func @straight
+  // CHECK: %[[Z:.*]] = arith.constant 0 : i32
+  // CHECK: warp.producer_acquire %{{.*}}[%[[Z]], %[[Z]]]
+  // CHECK: warp.copy async
+  // CHECK: warp.producer_commit
+  // CHECK: warp.consumer_wait %{{.*}}[%[[Z]], %[[Z]]]
+  // CHECK: warp.local_load
+  // CHECK: warp.consumer_release
   launch.abi @straight target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
@@ -135,17 +124,11 @@ gpu.module @m {
     %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
     gpu.return
   }
-}
 
-// -----
-
-// Without roles, 'warp-insert-async-copies' has done it.
-// CHECK-LABEL: gpu.func @no_roles
-// CHECK-NOT: warp.pipeline
-// CHECK: warp.copy {{("[^"]+" )?}}%
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-gpu.module @m {
+  // Without roles, 'warp-insert-async-copies' has done it.
+  // CHECK-LABEL: gpu.func @no_roles
+  // CHECK-NOT: warp.pipeline
+  // CHECK: warp.copy {{("[^"]+" )?}}%
   launch.abi @no_roles target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -156,34 +139,27 @@ gpu.module @m {
     %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
     gpu.return
   }
-}
 
-// -----
-
-// Two copies with one pipeline: one wait before the first reader of either, one release
-// behind the last of both.
-// CHECK-LABEL: gpu.func @f
-// CHECK-DAG: %[[KS:.*]] = warp.alloc : memref<2x64x32xbf16
-// CHECK-DAG: %[[VS:.*]] = warp.alloc : memref<2x64x32xbf16
-// CHECK: %[[P:.*]] = warp.pipeline "k" : !warp.pipeline<2>
-// CHECK-NOT: warp.pipeline
-// CHECK: scf.for
-// CHECK: warp.producer_acquire %[[P]]
-// CHECK-NEXT: warp.stage
-// CHECK-NEXT: warp.copy async "k"
-// CHECK-NEXT: warp.stage
-// CHECK-NEXT: warp.copy async "v"
-// CHECK-NEXT: warp.producer_commit %[[P]]
-// CHECK-NEXT: warp.consumer_wait %[[P]]
-// CHECK: warp.local_load
-// CHECK: warp.local_load
-// CHECK-NEXT: warp.consumer_release %[[P]]
-// CHECK-NOT: warp.consumer_wait
-// CHECK: gpu.return
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!tile = tensor<64x32xbf16, #tile.reg>
-gpu.module @m {
+  // Two copies with one pipeline: one wait before the first reader of either, one release
+  // behind the last of both.
+  // CHECK-LABEL: gpu.func @f
+  // CHECK-DAG: %[[KS:.*]] = warp.alloc : memref<2x64x32xbf16
+  // CHECK-DAG: %[[VS:.*]] = warp.alloc : memref<2x64x32xbf16
+  // CHECK: %[[P:.*]] = warp.pipeline "k" : !warp.pipeline<2>
+  // CHECK-NOT: warp.pipeline
+  // CHECK: scf.for
+  // CHECK: warp.producer_acquire %[[P]]
+  // CHECK-NEXT: warp.stage
+  // CHECK-NEXT: warp.copy async "k"
+  // CHECK-NEXT: warp.stage
+  // CHECK-NEXT: warp.copy async "v"
+  // CHECK-NEXT: warp.producer_commit %[[P]]
+  // CHECK-NEXT: warp.consumer_wait %[[P]]
+  // CHECK: warp.local_load
+  // CHECK: warp.local_load
+  // CHECK-NEXT: warp.consumer_release %[[P]]
+  // CHECK-NOT: warp.consumer_wait
+  // CHECK: gpu.return
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])

@@ -1,24 +1,5 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' | FileCheck %s
 
-// A late dot with ones has an accumulator put together of values that the loop
-// carries apart, and gives both. Put together and rescaled, they are carried as
-// one; the first block's, of zeros, are one zero, without any other pass.
-// CHECK: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<128x40xf32, #tile.reg>
-// CHECK: warp.dot async
-// CHECK-NOT: warp.concat_columns
-// CHECK: %[[R:.*]]:{{[0-9]+}} = scf.for {{.*}} iter_args({{.*}}%[[ACC:[a-z0-9]+]] = %[[ZEROS]]
-// CHECK: %[[SCORES:.*]] = warp.dot async {{("[^"]+" )?}}{{.*}} transpose_b
-// CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %[[ACC]] ones(
-// CHECK-NEXT: warp.dot_wait %[[SCORES]]
-// CHECK: %[[OL:.*]] = warp.dot_wait %[[PRODUCT]]
-// CHECK-NEXT: %[[O:.*]] = warp.extract_columns %[[OL]] from 0
-// CHECK-NEXT: %[[L:.*]] = warp.extract_columns %[[OL]] from 32
-// CHECK-NEXT: %[[OS:.*]] = arith.mulf %[[O]],
-// CHECK-NEXT: %[[LS:.*]] = arith.mulf %[[L]],
-// CHECK-NEXT: %[[NEXT:.*]] = warp.concat_columns %[[OS]], %[[LS]]
-// CHECK: scf.yield {{.*}}%[[NEXT]]
-// CHECK: %[[END:.*]] = warp.dot async {{("[^"]+" )?}}%[[R]]#{{[0-9]+}}, %{{.*}}, %[[R]]#{{[0-9]+}} ones(
-// CHECK-NEXT: warp.dot_wait %[[END]]
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !ones = memref<16x8xbf16, #warp.shared<row_bytes = 64>>
@@ -29,6 +10,26 @@
 !both = tensor<128x40xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
+  // A late dot with ones has an accumulator put together of values that the loop
+  // carries apart, and gives both. Put together and rescaled, they are carried as
+  // one; the first block's, of zeros, are one zero, without any other pass.
+  // CHECK-LABEL: gpu.func @f(
+  // CHECK: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<128x40xf32, #tile.reg>
+  // CHECK: warp.dot async
+  // CHECK-NOT: warp.concat_columns
+  // CHECK: %[[R:.*]]:{{[0-9]+}} = scf.for {{.*}} iter_args({{.*}}%[[ACC:[a-z0-9]+]] = %[[ZEROS]]
+  // CHECK: %[[SCORES:.*]] = warp.dot async {{("[^"]+" )?}}{{.*}} transpose_b
+  // CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %[[ACC]] ones(
+  // CHECK-NEXT: warp.dot_wait %[[SCORES]]
+  // CHECK: %[[OL:.*]] = warp.dot_wait %[[PRODUCT]]
+  // CHECK-NEXT: %[[O:.*]] = warp.extract_columns %[[OL]] from 0
+  // CHECK-NEXT: %[[L:.*]] = warp.extract_columns %[[OL]] from 32
+  // CHECK-NEXT: %[[OS:.*]] = arith.mulf %[[O]],
+  // CHECK-NEXT: %[[LS:.*]] = arith.mulf %[[L]],
+  // CHECK-NEXT: %[[NEXT:.*]] = warp.concat_columns %[[OS]], %[[LS]]
+  // CHECK: scf.yield {{.*}}%[[NEXT]]
+  // CHECK: %[[END:.*]] = warp.dot async {{("[^"]+" )?}}%[[R]]#{{[0-9]+}}, %{{.*}}, %[[R]]#{{[0-9]+}} ones(
+  // CHECK-NEXT: warp.dot_wait %[[END]]
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -61,20 +62,12 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// A dot that has nothing to overlap with stays synchronous, ones and all.
-// CHECK-LABEL: gpu.func @alone
-// CHECK: scf.for
-// CHECK-NOT: warp.dot_wait
-// CHECK: warp.dot {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} ones(%{{.*}} : memref<16x8xbf16
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!ones = memref<16x8xbf16, #warp.shared<row_bytes = 64>>
-!weights = tensor<128x64xbf16, #tile.reg>
-!both = tensor<128x40xf32, #tile.reg>
-gpu.module @m {
+  // A dot that has nothing to overlap with stays synchronous, ones and all.
+  // CHECK-LABEL: gpu.func @alone
+  // CHECK: scf.for
+  // CHECK-NOT: warp.dot_wait
+  // CHECK: warp.dot {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} ones(%{{.*}} : memref<16x8xbf16
   launch.abi @alone target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)

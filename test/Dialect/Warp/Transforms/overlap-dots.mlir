@@ -1,61 +1,5 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
 
-// The first block's scores stand before the loop, whose rescaling is of a zero
-// and folds away.
-// CHECK-LABEL: gpu.func @overlap
-// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
-// CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<128x32xf32
-// CHECK: %[[Q:.*]] = warp.alloc : memref<128x32xbf16
-// CHECK: %[[K:.*]] = warp.alloc : memref<64x32xbf16
-// CHECK: %[[V:.*]] = warp.alloc : memref<64x32xbf16
-// CHECK: %[[KP:.*]] = warp.pipeline
-// CHECK: %[[VP:.*]] = warp.pipeline
-// CHECK: %[[UB:.*]] = arith.maxsi
-// CHECK: warp.producer_acquire %[[KP]]
-// CHECK: warp.consumer_wait %[[KP]]
-// CHECK-NEXT: %[[FIRST:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q]], %[[K]], %{{.*}} transpose_b
-// CHECK-NEXT: %[[S0:.*]] = warp.dot_wait %[[FIRST]]
-// CHECK-NEXT: warp.consumer_release %[[KP]]
-// CHECK-NEXT: %[[M0:.*]] = tile.reduce max dim 1 %[[S0]]
-// CHECK-NEXT: %[[E0:.*]] = math.exp2 %[[S0]]
-// CHECK-NEXT: %[[P0:.*]] = arith.truncf %[[E0]]
-// CHECK-NOT: arith.mulf
-// CHECK-NOT: %[[VP]]
-// CHECK: %[[R:.*]]:3 = scf.for %[[J:.*]] = %[[C1]] to %[[UB]] step %[[C1]] iter_args(%[[M:.*]] = %[[M0]], %[[P:.*]] = %[[P0]], %[[ACC:.*]] = %[[ZEROS]])
-// This block's scores are issued, then the last one's product.
-// CHECK: %[[LAST:.*]] = arith.subi %[[J]], %[[C1]] : index
-// CHECK-NEXT: warp.producer_acquire %[[KP]]
-// CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[J]], %{{.*}}] dims [0, 1] to %[[K]]
-// CHECK-NEXT: warp.producer_commit %[[KP]]
-// CHECK-NEXT: warp.consumer_wait %[[KP]]
-// CHECK-NEXT: %[[SCORES:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q]], %[[K]]
-// CHECK-NEXT: warp.producer_acquire %[[VP]]
-// CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[LAST]], %{{.*}}] dims [0, 1] to %[[V]]
-// CHECK-NEXT: warp.producer_commit %[[VP]]
-// CHECK-NEXT: warp.consumer_wait %[[VP]]
-// CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async {{("[^"]+" )?}}%[[P]], %[[V]], %[[ACC]]
-// Softmax runs under the product.
-// CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[SCORES]]
-// CHECK-NEXT: warp.consumer_release %[[KP]]
-// CHECK-NEXT: tile.reduce max dim 1 %[[S]]
-// CHECK-NEXT: %[[M1:.*]] = arith.maximumf %[[M]],
-// CHECK-NEXT: %[[E:.*]] = math.exp2 %[[S]]
-// CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[E]]
-// CHECK-NEXT: arith.subf %[[M]], %[[M1]]
-// CHECK-NEXT: tile.broadcast
-// Only the rescaling needs it.
-// CHECK-NEXT: %[[O:.*]] = warp.dot_wait %[[PRODUCT]]
-// CHECK-NEXT: warp.consumer_release %[[VP]]
-// CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %[[O]],
-// CHECK-NEXT: scf.yield %[[M1]], %[[P1]], %[[SCALED]]
-// The last block's product.
-// CHECK: warp.copy async {{("[^"]+" )?}}%{{.*}} to %[[V]]
-// CHECK-NEXT: warp.producer_commit %[[VP]]
-// CHECK-NEXT: warp.consumer_wait %[[VP]]
-// CHECK-NEXT: %[[END:.*]] = warp.dot async {{("[^"]+" )?}}%[[R]]#1, %[[V]], %[[R]]#2
-// CHECK-NEXT: warp.dot_wait %[[END]]
-// CHECK-NEXT: warp.consumer_release %[[VP]]
-// CHECK-NEXT: gpu.return
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
@@ -64,6 +8,62 @@
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
+  // The first block's scores stand before the loop, whose rescaling is of a zero
+  // and folds away.
+  // CHECK-LABEL: gpu.func @overlap
+  // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
+  // CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<128x32xf32
+  // CHECK: %[[Q:.*]] = warp.alloc : memref<128x32xbf16
+  // CHECK: %[[K:.*]] = warp.alloc : memref<64x32xbf16
+  // CHECK: %[[V:.*]] = warp.alloc : memref<64x32xbf16
+  // CHECK: %[[KP:.*]] = warp.pipeline
+  // CHECK: %[[VP:.*]] = warp.pipeline
+  // CHECK: %[[UB:.*]] = arith.maxsi
+  // CHECK: warp.producer_acquire %[[KP]]
+  // CHECK: warp.consumer_wait %[[KP]]
+  // CHECK-NEXT: %[[FIRST:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q]], %[[K]], %{{.*}} transpose_b
+  // CHECK-NEXT: %[[S0:.*]] = warp.dot_wait %[[FIRST]]
+  // CHECK-NEXT: warp.consumer_release %[[KP]]
+  // CHECK-NEXT: %[[M0:.*]] = tile.reduce max dim 1 %[[S0]]
+  // CHECK-NEXT: %[[E0:.*]] = math.exp2 %[[S0]]
+  // CHECK-NEXT: %[[P0:.*]] = arith.truncf %[[E0]]
+  // CHECK-NOT: arith.mulf
+  // CHECK-NOT: %[[VP]]
+  // CHECK: %[[R:.*]]:3 = scf.for %[[J:.*]] = %[[C1]] to %[[UB]] step %[[C1]] iter_args(%[[M:.*]] = %[[M0]], %[[P:.*]] = %[[P0]], %[[ACC:.*]] = %[[ZEROS]])
+  // This block's scores are issued, then the last one's product.
+  // CHECK: %[[LAST:.*]] = arith.subi %[[J]], %[[C1]] : index
+  // CHECK-NEXT: warp.producer_acquire %[[KP]]
+  // CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[J]], %{{.*}}] dims [0, 1] to %[[K]]
+  // CHECK-NEXT: warp.producer_commit %[[KP]]
+  // CHECK-NEXT: warp.consumer_wait %[[KP]]
+  // CHECK-NEXT: %[[SCORES:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q]], %[[K]]
+  // CHECK-NEXT: warp.producer_acquire %[[VP]]
+  // CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[LAST]], %{{.*}}] dims [0, 1] to %[[V]]
+  // CHECK-NEXT: warp.producer_commit %[[VP]]
+  // CHECK-NEXT: warp.consumer_wait %[[VP]]
+  // CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async {{("[^"]+" )?}}%[[P]], %[[V]], %[[ACC]]
+  // Softmax runs under the product.
+  // CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[SCORES]]
+  // CHECK-NEXT: warp.consumer_release %[[KP]]
+  // CHECK-NEXT: tile.reduce max dim 1 %[[S]]
+  // CHECK-NEXT: %[[M1:.*]] = arith.maximumf %[[M]],
+  // CHECK-NEXT: %[[E:.*]] = math.exp2 %[[S]]
+  // CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[E]]
+  // CHECK-NEXT: arith.subf %[[M]], %[[M1]]
+  // CHECK-NEXT: tile.broadcast
+  // Only the rescaling needs it.
+  // CHECK-NEXT: %[[O:.*]] = warp.dot_wait %[[PRODUCT]]
+  // CHECK-NEXT: warp.consumer_release %[[VP]]
+  // CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %[[O]],
+  // CHECK-NEXT: scf.yield %[[M1]], %[[P1]], %[[SCALED]]
+  // The last block's product.
+  // CHECK: warp.copy async {{("[^"]+" )?}}%{{.*}} to %[[V]]
+  // CHECK-NEXT: warp.producer_commit %[[VP]]
+  // CHECK-NEXT: warp.consumer_wait %[[VP]]
+  // CHECK-NEXT: %[[END:.*]] = warp.dot async {{("[^"]+" )?}}%[[R]]#1, %[[V]], %[[R]]#2
+  // CHECK-NEXT: warp.dot_wait %[[END]]
+  // CHECK-NEXT: warp.consumer_release %[[VP]]
+  // CHECK-NEXT: gpu.return
   launch.abi @overlap target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -106,26 +106,15 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// A loop that may run zero times has no first block.
-// CHECK-LABEL: gpu.func @may_be_empty
-// CHECK-NOT: warp.dot async
-// CHECK: scf.for
-// CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
-// CHECK: warp.dot {{("[^"]+" )?}}%
-// CHECK: scf.yield
-// CHECK-NOT: warp.dot
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-gpu.module @m {
+  // A loop that may run zero times has no first block.
+  // CHECK-LABEL: gpu.func @may_be_empty
+  // CHECK-NOT: warp.dot async
+  // CHECK: scf.for
+  // CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
+  // CHECK: warp.dot {{("[^"]+" )?}}%
+  // CHECK: scf.yield
+  // CHECK-NOT: warp.dot
   launch.abi @may_be_empty target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -167,26 +156,15 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// The schedule says no.
-// CHECK-LABEL: gpu.func @not_wanted
-// CHECK-NOT: warp.dot async
-// CHECK: scf.for
-// CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
-// CHECK: warp.dot {{("[^"]+" )?}}%
-// CHECK: scf.yield
-// CHECK-NOT: warp.dot
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-gpu.module @m {
+  // The schedule says no.
+  // CHECK-LABEL: gpu.func @not_wanted
+  // CHECK-NOT: warp.dot async
+  // CHECK: scf.for
+  // CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
+  // CHECK: warp.dot {{("[^"]+" )?}}%
+  // CHECK: scf.yield
+  // CHECK-NOT: warp.dot
   launch.abi @not_wanted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
@@ -228,26 +206,15 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// All first operands are in registers: there are no scores to issue ahead.
-// CHECK-LABEL: gpu.func @only_late
-// CHECK-NOT: warp.dot async
-// CHECK: scf.for
-// CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
-// CHECK: warp.dot {{("[^"]+" )?}}%
-// CHECK: scf.yield
-// CHECK-NOT: warp.dot
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-gpu.module @m {
+  // All first operands are in registers: there are no scores to issue ahead.
+  // CHECK-LABEL: gpu.func @only_late
+  // CHECK-NOT: warp.dot async
+  // CHECK: scf.for
+  // CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
+  // CHECK: warp.dot {{("[^"]+" )?}}%
+  // CHECK: scf.yield
+  // CHECK-NOT: warp.dot
   launch.abi @only_late target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -260,7 +227,6 @@ gpu.module @m {
     %zs = arith.constant dense<0.0> : !scores
     %zo = arith.constant dense<0.0> : !out
     %least = arith.constant dense<0xFF800000> : !rows
-    %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
     %kp = warp.pipeline "k" : !warp.pipeline<2>
@@ -291,26 +257,15 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// The next scores need the last product: nothing would run under it.
-// CHECK-LABEL: gpu.func @depends
-// CHECK-NOT: warp.dot async
-// CHECK: scf.for
-// CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
-// CHECK: warp.dot {{("[^"]+" )?}}%
-// CHECK: scf.yield
-// CHECK-NOT: warp.dot
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-gpu.module @m {
+  // The next scores need the last product: nothing would run under it.
+  // CHECK-LABEL: gpu.func @depends
+  // CHECK-NOT: warp.dot async
+  // CHECK: scf.for
+  // CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
+  // CHECK: warp.dot {{("[^"]+" )?}}%
+  // CHECK: scf.yield
+  // CHECK-NOT: warp.dot
   launch.abi @depends target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -320,7 +275,6 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %z = arith.constant 0 : i32
-    %zs = arith.constant dense<0.0> : !scores
     %zo = arith.constant dense<0.0> : !out
     %least = arith.constant dense<0xFF800000> : !rows
     %q = warp.alloc : !query
@@ -355,24 +309,13 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// A dot that is asynchronous already and waited for elsewhere.
-// CHECK-LABEL: gpu.func @carried
-// CHECK: scf.for
-// CHECK: warp.dot async
-// CHECK: warp.dot {{("[^"]+" )?}}%
-// CHECK: scf.yield
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-gpu.module @m {
+  // A dot that is asynchronous already and waited for elsewhere.
+  // CHECK-LABEL: gpu.func @carried
+  // CHECK: scf.for
+  // CHECK: warp.dot async
+  // CHECK: warp.dot {{("[^"]+" )?}}%
+  // CHECK: scf.yield
   launch.abi @carried target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -381,15 +324,11 @@ gpu.module @m {
   gpu.func @carried(%g: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %z = arith.constant 0 : i32
     %zs = arith.constant dense<0.0> : !scores
     %zo = arith.constant dense<0.0> : !out
-    %least = arith.constant dense<0xFF800000> : !rows
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
-    %kp = warp.pipeline "k" : !warp.pipeline<2>
-    %vp = warp.pipeline "v" : !warp.pipeline<2>
     %ub = arith.maxsi %n, %c1 : index
     %i = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
     %t:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%acc = %zo, %x = %i) -> (!out, !warp.pending<!scores>) {
@@ -402,26 +341,15 @@ gpu.module @m {
     %last = warp.dot_wait %t#1 : !warp.pending<!scores>
     gpu.return
   }
-}
 
-// -----
-
-// Two constants say that it runs.
-// CHECK-LABEL: gpu.func @constants
-// CHECK: warp.dot async
-// CHECK: scf.for
-// CHECK: warp.dot async
-// CHECK: warp.dot async
-// CHECK: scf.yield
-// CHECK: warp.dot async
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-gpu.module @m {
+  // Two constants say that it runs.
+  // CHECK-LABEL: gpu.func @constants
+  // CHECK: warp.dot async
+  // CHECK: scf.for
+  // CHECK: warp.dot async
+  // CHECK: warp.dot async
+  // CHECK: scf.yield
+  // CHECK: warp.dot async
   launch.abi @constants target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -464,33 +392,22 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// What is computed from a product stays with it: the accumulator that is divided
-// at every step (recurrence=normalized).
-// CHECK-LABEL: gpu.func @normalized
-// CHECK: %[[S:.*]] = warp.dot async
-// CHECK: scf.for
-// CHECK: %[[NEXT:.*]] = warp.dot async
-// CHECK: %[[T:.*]] = warp.dot async
-// CHECK: warp.dot_wait %[[NEXT]]
-// CHECK: math.exp2
-// CHECK: %[[O:.*]] = warp.dot_wait %[[T]]
-// CHECK: %[[DIVIDED:.*]] = arith.divf %[[O]]
-// CHECK: %[[RESCALED:.*]] = arith.mulf %[[DIVIDED]]
-// CHECK: scf.yield
-// CHECK: warp.dot async
-// CHECK: warp.dot_wait
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-gpu.module @m {
+  // What is computed from a product stays with it: the accumulator that is divided
+  // at every step (recurrence=normalized).
+  // CHECK-LABEL: gpu.func @normalized
+  // CHECK: %[[S:.*]] = warp.dot async
+  // CHECK: scf.for
+  // CHECK: %[[NEXT:.*]] = warp.dot async
+  // CHECK: %[[T:.*]] = warp.dot async
+  // CHECK: warp.dot_wait %[[NEXT]]
+  // CHECK: math.exp2
+  // CHECK: %[[O:.*]] = warp.dot_wait %[[T]]
+  // CHECK: %[[DIVIDED:.*]] = arith.divf %[[O]]
+  // CHECK: %[[RESCALED:.*]] = arith.mulf %[[DIVIDED]]
+  // CHECK: scf.yield
+  // CHECK: warp.dot async
+  // CHECK: warp.dot_wait
   launch.abi @normalized target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)

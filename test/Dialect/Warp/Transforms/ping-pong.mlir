@@ -1,32 +1,32 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-ping-pong)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-ping-pong)))' | FileCheck %s
 
-// A turn for each burst of dots without a wait in between; none for one dot
-// alone, whose softmax was before.
-// CHECK-LABEL: gpu.func @turns
-// CHECK: %[[T:.*]] = warp.turns : !warp.turns<2>
-// CHECK: scf.for
-// CHECK-NEXT: warp.begin_turn %[[T]] : !warp.turns<2>
-// CHECK-NEXT: %[[S:.*]] = warp.dot async
-// CHECK-NEXT: %[[O:.*]] = warp.dot async
-// CHECK-NEXT: warp.end_turn %[[T]] : !warp.turns<2>
-// CHECK-NEXT: warp.dot_wait %[[S]]
-// CHECK-NEXT: warp.dot_wait %[[O]]
-// CHECK-NEXT: }
-// CHECK-NEXT: warp.dot async
-// CHECK-NEXT: warp.dot_wait
-// CHECK-NEXT: warp.dot %
-// CHECK-NEXT: warp.begin_turn %[[T]]
-// CHECK-NEXT: warp.dot async
-// CHECK-NEXT: warp.dot async
-// CHECK-NEXT: warp.end_turn %[[T]]
-// CHECK-NOT: warp.begin_turn
-// CHECK: gpu.return
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #tile.reg>
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
+  // A turn for each burst of dots without a wait in between; none for one dot
+  // alone, whose softmax was before.
+  // CHECK-LABEL: gpu.func @turns
+  // CHECK: %[[T:.*]] = warp.turns : !warp.turns<2>
+  // CHECK: scf.for
+  // CHECK-NEXT: warp.begin_turn %[[T]] : !warp.turns<2>
+  // CHECK-NEXT: %[[S:.*]] = warp.dot async
+  // CHECK-NEXT: %[[O:.*]] = warp.dot async
+  // CHECK-NEXT: warp.end_turn %[[T]] : !warp.turns<2>
+  // CHECK-NEXT: warp.dot_wait %[[S]]
+  // CHECK-NEXT: warp.dot_wait %[[O]]
+  // CHECK-NEXT: }
+  // CHECK-NEXT: warp.dot async
+  // CHECK-NEXT: warp.dot_wait
+  // CHECK-NEXT: warp.dot %
+  // CHECK-NEXT: warp.begin_turn %[[T]]
+  // CHECK-NEXT: warp.dot async
+  // CHECK-NEXT: warp.dot async
+  // CHECK-NEXT: warp.end_turn %[[T]]
+  // CHECK-NOT: warp.begin_turn
+  // CHECK: gpu.return
   launch.abi @turns target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, ping_pong,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -54,27 +54,16 @@ gpu.module @m {
     %o5 = warp.dot_wait %i6 : !warp.pending<!out>
     gpu.return
   }
-}
 
-// -----
-
-// The schedule says no.
-// CHECK-LABEL: gpu.func @not_wanted
-// CHECK-NOT: warp.turns
-// CHECK-NOT: warp.begin_turn
-// CHECK: gpu.return
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // The schedule says no.
+  // CHECK-LABEL: gpu.func @not_wanted
+  // CHECK-NOT: warp.turns
+  // CHECK-NOT: warp.begin_turn
+  // CHECK: gpu.return
   launch.abi @not_wanted target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @not_wanted(%n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %zs = arith.constant dense<0.0> : !scores
     %zo = arith.constant dense<0.0> : !out
     %p = arith.constant dense<1.0> : !weights
@@ -87,26 +76,15 @@ gpu.module @m {
     %o = warp.dot_wait %i2 : !warp.pending<!out>
     gpu.return
   }
-}
 
-// -----
-
-// Warps without roles wait together anyway.
-// CHECK-LABEL: gpu.func @no_roles
-// CHECK-NOT: warp.turns
-// CHECK-NOT: warp.begin_turn
-// CHECK: gpu.return
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // Warps without roles wait together anyway.
+  // CHECK-LABEL: gpu.func @no_roles
+  // CHECK-NOT: warp.turns
+  // CHECK-NOT: warp.begin_turn
+  // CHECK: gpu.return
   launch.abi @no_roles target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, ping_pong>)
     tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @no_roles(%n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %zs = arith.constant dense<0.0> : !scores
     %zo = arith.constant dense<0.0> : !out
     %p = arith.constant dense<1.0> : !weights
@@ -119,27 +97,16 @@ gpu.module @m {
     %o = warp.dot_wait %i2 : !warp.pending<!out>
     gpu.return
   }
-}
 
-// -----
-
-// A warp group alone has nobody to wait for.
-// CHECK-LABEL: gpu.func @one_group
-// CHECK-NOT: warp.turns
-// CHECK-NOT: warp.begin_turn
-// CHECK: gpu.return
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // A warp group alone has nobody to wait for.
+  // CHECK-LABEL: gpu.func @one_group
+  // CHECK-NOT: warp.turns
+  // CHECK-NOT: warp.begin_turn
+  // CHECK: gpu.return
   launch.abi @one_group target("sm_90a") plan(<#warp.wgmma_unit, ping_pong,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @one_group(%n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %zs = arith.constant dense<0.0> : !scores
     %zo = arith.constant dense<0.0> : !out
     %p = arith.constant dense<1.0> : !weights
@@ -152,26 +119,15 @@ gpu.module @m {
     %o = warp.dot_wait %i2 : !warp.pending<!out>
     gpu.return
   }
-}
 
-// -----
-
-// No bursts: no turns.
-// CHECK-LABEL: gpu.func @no_bursts
-// CHECK-NOT: turn{{s|_}}
-// CHECK: gpu.return
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // No bursts: no turns.
+  // CHECK-LABEL: gpu.func @no_bursts
+  // CHECK-NOT: turn{{s|_}}
+  // CHECK: gpu.return
   launch.abi @no_bursts target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, ping_pong,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @no_bursts(%n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %zs = arith.constant dense<0.0> : !scores
     %zo = arith.constant dense<0.0> : !out
     %p = arith.constant dense<1.0> : !weights

@@ -1,32 +1,32 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-prefetch-scalars)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-prefetch-scalars)))' | FileCheck %s
 
-// In a branch: the condition is carried with the value, and the next one is read
-// behind the product that is issued in between.
-// CHECK-LABEL: gpu.func @branch
-// CHECK-SAME: %[[TABLE:[a-z0-9]+]]: memref<?xf32>, %[[END:[a-z0-9]+]]: index, %[[FIRST:[a-z0-9]+]]: index
-// CHECK: %[[NONE:.*]] = arith.constant 0.000000e+00 : f32
-// CHECK: %[[AT:.*]] = arith.addi %c1{{.*}}, %[[FIRST]]
-// CHECK: %[[SAME:.*]] = arith.cmpi slt, %[[AT]], %[[END]]
-// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %c1{{.*}}, %[[END]]
-// CHECK: %[[READS:.*]] = arith.andi %[[EXISTS]], %[[SAME]]
-// CHECK: %[[VALUE:.*]] = scf.if %[[READS]] -> (f32) {
-// CHECK: memref.load %[[TABLE]][%[[AT]]]
-// CHECK: } else {
-// CHECK-NEXT: scf.yield %[[NONE]]
-// CHECK: scf.for %[[IV:.*]] = %c1{{.*}} to %[[END]] step %[[STEP:.*]] iter_args(%[[ACC:.*]] = %{{.*}}, %[[SAME_NOW:.*]] = %[[SAME]], %[[NOW:.*]] = %[[VALUE]])
-// CHECK: %[[INIT:.*]] = scf.if %[[SAME_NOW]]
-// CHECK-NEXT: tile.broadcast %[[NOW]]
-// CHECK: %[[DOT:.*]] = warp.dot async %{{.*}}, %{{.*}}, %[[INIT]]
-// CHECK: %[[NEXT:.*]] = arith.addi %[[IV]], %[[STEP]]
-// CHECK: %[[AT2:.*]] = arith.addi %[[NEXT]], %[[FIRST]]
-// CHECK: %[[SAME2:.*]] = arith.cmpi slt, %[[AT2]], %[[END]]
-// CHECK: %[[EXISTS2:.*]] = arith.cmpi slt, %[[NEXT]], %[[END]]
-// CHECK: %[[READS2:.*]] = arith.andi %[[EXISTS2]], %[[SAME2]]
-// CHECK: %[[LATER:.*]] = scf.if %[[READS2]]
-// CHECK: memref.load %[[TABLE]][%[[AT2]]]
-// CHECK: warp.dot_wait %[[DOT]]
-// CHECK: scf.yield %{{.*}}, %[[SAME2]], %[[LATER]]
 gpu.module @m {
+  // In a branch: the condition is carried with the value, and the next one is read
+  // behind the product that is issued in between.
+  // CHECK-LABEL: gpu.func @branch
+  // CHECK-SAME: %[[TABLE:[a-z0-9]+]]: memref<?xf32>, %[[END:[a-z0-9]+]]: index, %[[FIRST:[a-z0-9]+]]: index
+  // CHECK: %[[NONE:.*]] = arith.constant 0.000000e+00 : f32
+  // CHECK: %[[AT:.*]] = arith.addi %c1{{.*}}, %[[FIRST]]
+  // CHECK: %[[SAME:.*]] = arith.cmpi slt, %[[AT]], %[[END]]
+  // CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %c1{{.*}}, %[[END]]
+  // CHECK: %[[READS:.*]] = arith.andi %[[EXISTS]], %[[SAME]]
+  // CHECK: %[[VALUE:.*]] = scf.if %[[READS]] -> (f32) {
+  // CHECK: memref.load %[[TABLE]][%[[AT]]]
+  // CHECK: } else {
+  // CHECK-NEXT: scf.yield %[[NONE]]
+  // CHECK: scf.for %[[IV:.*]] = %c1{{.*}} to %[[END]] step %[[STEP:.*]] iter_args(%[[ACC:.*]] = %{{.*}}, %[[SAME_NOW:.*]] = %[[SAME]], %[[NOW:.*]] = %[[VALUE]])
+  // CHECK: %[[INIT:.*]] = scf.if %[[SAME_NOW]]
+  // CHECK-NEXT: tile.broadcast %[[NOW]]
+  // CHECK: %[[DOT:.*]] = warp.dot async %{{.*}}, %{{.*}}, %[[INIT]]
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[IV]], %[[STEP]]
+  // CHECK: %[[AT2:.*]] = arith.addi %[[NEXT]], %[[FIRST]]
+  // CHECK: %[[SAME2:.*]] = arith.cmpi slt, %[[AT2]], %[[END]]
+  // CHECK: %[[EXISTS2:.*]] = arith.cmpi slt, %[[NEXT]], %[[END]]
+  // CHECK: %[[READS2:.*]] = arith.andi %[[EXISTS2]], %[[SAME2]]
+  // CHECK: %[[LATER:.*]] = scf.if %[[READS2]]
+  // CHECK: memref.load %[[TABLE]][%[[AT2]]]
+  // CHECK: warp.dot_wait %[[DOT]]
+  // CHECK: scf.yield %{{.*}}, %[[SAME2]], %[[LATER]]
   gpu.func @branch(%table: memref<?xf32>, %end: index, %first: index) kernel {
     %c1 = arith.constant 1 : index
     %a = warp.alloc : memref<64x16xbf16, #warp.shared<row_bytes = 32>>
@@ -49,35 +49,31 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// In the body, and in the branch that is not taken under its condition; both of
-// integers. The second one's place may stay the same, then what is held stays.
-// CHECK-LABEL: gpu.func @others
-// CHECK: %[[NOWHERE:.*]] = arith.constant -1 : index
-// CHECK: %[[FIRST:.*]] = scf.if
-// CHECK: %[[NOT:.*]] = arith.xori %{{.*}}, %true
-// CHECK: arith.andi %{{.*}}, %[[NOT]]
-// CHECK: arith.cmpi ne, %[[PLACE0:.*]], %[[NOWHERE]]
-// CHECK: %[[SECOND:.*]]:2 = scf.if
-// CHECK: scf.yield %{{.*}}, %[[PLACE0]]
-// CHECK: scf.yield %{{.*}}, %[[NOWHERE]]
-// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[A:.*]] = %[[FIRST]], %[[B:.*]] = %[[SECOND]]#0, %[[AT:.*]] = %[[SECOND]]#1) -> (i32, i1, i32, i32, index)
-// CHECK: } else {
-// CHECK-NEXT: scf.yield %[[B]]
-// CHECK: memref.load
-// CHECK: %[[MOVES:.*]] = arith.cmpi ne, %[[PLACE:.*]], %[[AT]]
-// CHECK: %[[READS:.*]] = arith.andi %{{.*}}, %[[MOVES]]
-// CHECK: %[[LATER:.*]]:2 = scf.if %[[READS]]
-// CHECK-NEXT: %[[VALUE:.*]] = memref.load %{{.*}}[%[[PLACE]]]
-// CHECK-NEXT: scf.yield %[[VALUE]], %[[PLACE]]
-// CHECK-NEXT: } else {
-// CHECK-NEXT: scf.yield %[[B]], %[[AT]]
-// CHECK: arith.addi %{{.*}}, %[[A]]
-// CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[LATER]]#0, %[[LATER]]#1
-gpu.module @m {
+  // In the body, and in the branch that is not taken under its condition; both of
+  // integers. The second one's place may stay the same, then what is held stays.
+  // CHECK-LABEL: gpu.func @others
+  // CHECK: %[[NOWHERE:.*]] = arith.constant -1 : index
+  // CHECK: %[[FIRST:.*]] = scf.if
+  // CHECK: %[[NOT:.*]] = arith.xori %{{.*}}, %true
+  // CHECK: arith.andi %{{.*}}, %[[NOT]]
+  // CHECK: arith.cmpi ne, %[[PLACE0:.*]], %[[NOWHERE]]
+  // CHECK: %[[SECOND:.*]]:2 = scf.if
+  // CHECK: scf.yield %{{.*}}, %[[PLACE0]]
+  // CHECK: scf.yield %{{.*}}, %[[NOWHERE]]
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[A:.*]] = %[[FIRST]], %[[B:.*]] = %[[SECOND]]#0, %[[AT:.*]] = %[[SECOND]]#1) -> (i32, i1, i32, i32, index)
+  // CHECK: } else {
+  // CHECK-NEXT: scf.yield %[[B]]
+  // CHECK: memref.load
+  // CHECK: %[[MOVES:.*]] = arith.cmpi ne, %[[PLACE:.*]], %[[AT]]
+  // CHECK: %[[READS:.*]] = arith.andi %{{.*}}, %[[MOVES]]
+  // CHECK: %[[LATER:.*]]:2 = scf.if %[[READS]]
+  // CHECK-NEXT: %[[VALUE:.*]] = memref.load %{{.*}}[%[[PLACE]]]
+  // CHECK-NEXT: scf.yield %[[VALUE]], %[[PLACE]]
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: scf.yield %[[B]], %[[AT]]
+  // CHECK: arith.addi %{{.*}}, %[[A]]
+  // CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[LATER]]#0, %[[LATER]]#1
   gpu.func @others(%table: memref<?xi32>, %end: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -98,22 +94,18 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// Two indices: where one goes on it is another place each time; where both are
-// clamped either may move.
-// CHECK-LABEL: gpu.func @indices
-// CHECK: scf.for {{.*}} -> (f32, f32, f32, index, index)
-// CHECK: %[[EXISTS:.*]] = arith.cmpi slt
-// CHECK: scf.if %[[EXISTS]] -> (f32) {
-// CHECK: %[[ROW:.*]] = arith.cmpi ne
-// CHECK: %[[COLUMN:.*]] = arith.cmpi ne
-// CHECK: %[[EITHER:.*]] = arith.ori %[[ROW]], %[[COLUMN]]
-// CHECK: %[[READS:.*]] = arith.andi %[[EXISTS]], %[[EITHER]]
-// CHECK: scf.if %[[READS]] -> (f32, index, index) {
-gpu.module @m {
+  // Two indices: where one goes on it is another place each time; where both are
+  // clamped either may move.
+  // CHECK-LABEL: gpu.func @indices
+  // CHECK: scf.for {{.*}} -> (f32, f32, f32, index, index)
+  // CHECK: %[[EXISTS:.*]] = arith.cmpi slt
+  // CHECK: scf.if %[[EXISTS]] -> (f32) {
+  // CHECK: %[[ROW:.*]] = arith.cmpi ne
+  // CHECK: %[[COLUMN:.*]] = arith.cmpi ne
+  // CHECK: %[[EITHER:.*]] = arith.ori %[[ROW]], %[[COLUMN]]
+  // CHECK: %[[READS:.*]] = arith.andi %[[EXISTS]], %[[EITHER]]
+  // CHECK: scf.if %[[READS]] -> (f32, index, index) {
   gpu.func @indices(%table: memref<?x?xf32>, %end: index, %last: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -129,17 +121,13 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// Nothing moves: a place that the last iteration found, one that may trap, one
-// that never changes, one two branches deep, and shared memory.
-// CHECK-LABEL: gpu.func @stays
-// CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (index, f32)
-// CHECK-COUNT-5: memref.load
-// CHECK-NOT: memref.load
-gpu.module @m {
+  // Nothing moves: a place that the last iteration found, one that may trap, one
+  // that never changes, one two branches deep, and shared memory.
+  // CHECK-LABEL: gpu.func @stays
+  // CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (index, f32)
+  // CHECK-COUNT-5: memref.load
+  // CHECK-NOT: memref.load
   gpu.func @stays(%table: memref<?xf32>, %end: index, %n: index, %c: i1) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -172,16 +160,12 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// What the loop writes might be what it reads next.
-// CHECK-LABEL: gpu.func @writes
-// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} {
-// CHECK-NEXT: memref.load
-// CHECK-NEXT: memref.store
-gpu.module @m {
+  // What the loop writes might be what it reads next.
+  // CHECK-LABEL: gpu.func @writes
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} {
+  // CHECK-NEXT: memref.load
+  // CHECK-NEXT: memref.store
   gpu.func @writes(%table: memref<?xf32>, %out: memref<?xf32>, %end: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

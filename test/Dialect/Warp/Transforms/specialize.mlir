@@ -1,51 +1,52 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' | FileCheck %s
 
-// What lies in shared memory is made before the roles; copies with their acquire
-// and commit go to one, everything else to the other. Each role's loop carries
-// what its own work needs. The launch has the warps of both.
-// CHECK: launch.abi @loop
-// CHECK-SAME: threads(384)
-// CHECK-LABEL: gpu.func @loop
-// CHECK-SAME: %[[G:.*]]: memref<{{.*}}>, %[[N:.*]]: index, %[[RESULT:.*]]: memref
-// CHECK-NEXT: %[[Q:.*]] = warp.alloc : memref<128x32xbf16
-// CHECK-NEXT: %[[KS:.*]] = warp.alloc : memref<2x64x32xbf16
-// CHECK-NEXT: %[[KP:.*]] = warp.pipeline
-// CHECK-NEXT: warp.specialize captures(%[[KP]], %[[N]], %[[G]], %[[KS]], %[[Q]], %[[RESULT]] :
-// CHECK-NEXT: role @load warps(4) regs(24) {
-// CHECK-NEXT: ^bb0(%[[P:.*]]: !warp.pipeline<2>, %[[UB:.*]]: index, %[[FROM:[a-z0-9]*]]: memref<{{.*}}>, %[[TO:[a-z0-9]*]]: memref<2x64x32xbf16, {{.*}}>, %{{.*}}: memref<128x32xbf16, {{.*}}>, %{{.*}}: memref<{{.*}}>):
-// CHECK-NOT: arith.constant dense
-// CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}) -> (i32) {
-// CHECK-NEXT: warp.producer_acquire %[[P]][%[[STAGE]], %{{.*}}]
-// CHECK-NEXT: %[[SLOT:.*]] = warp.stage %[[TO]][%[[STAGE]]]
-// CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%[[FROM]][%[[J]], %{{.*}}] dims [0, 1] to %[[SLOT]]
-// CHECK-NEXT: warp.producer_commit %[[P]][%[[STAGE]], %{{.*}}]
-// CHECK-NEXT: %[[NEXT:.*]] = arith.xori %[[STAGE]],
-// CHECK-NEXT: scf.yield %[[NEXT]] : i32
-// CHECK-NEXT: }
-// CHECK-NEXT: warp.return
-// CHECK-NEXT: }
-// CHECK-NEXT: role @compute warps(8) regs(240) {
-// CHECK-NEXT: ^bb0(%[[P:.*]]: !warp.pipeline<2>, %[[UB:.*]]: index, %{{[a-z0-9]*}}: memref<{{.*}}>, %[[FROM:[a-z0-9]*]]: memref<2x64x32xbf16, {{.*}}>, %[[LEFT:[a-z0-9]*]]: memref<128x32xbf16, {{.*}}>, %[[OUT:[a-z0-9]*]]: memref<{{.*}}>):
-// CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[STAGE:.*]] = %{{.*}}) -> (tensor<{{.*}}>, i32) {
-// CHECK-NEXT: warp.consumer_wait %[[P]][%[[STAGE]], %{{.*}}]
-// CHECK-NEXT: %[[SLOT:.*]] = warp.stage %[[FROM]][%[[STAGE]]]
-// CHECK-NEXT: %[[I:.*]] = warp.dot async {{("[^"]+" )?}}%[[LEFT]], %[[SLOT]], %[[ACC]]
-// CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[I]]
-// CHECK-NEXT: warp.consumer_release %[[P]][%[[STAGE]], %{{.*}}]
-// CHECK-NEXT: %[[NEXT:.*]] = arith.xori %[[STAGE]],
-// CHECK-NEXT: scf.yield %[[S]], %[[NEXT]]
-// CHECK-NEXT: }
-// CHECK-NEXT: %[[O:.*]] = arith.truncf %[[R]]#0
-// CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[O]], %[[OUT]]
-// CHECK-NEXT: warp.return
-// CHECK-NEXT: }
-// CHECK-NEXT: gpu.return
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
+!out = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 gpu.module @m {
+  // What lies in shared memory is made before the roles; copies with their acquire
+  // and commit go to one, everything else to the other. Each role's loop carries
+  // what its own work needs. The launch has the warps of both.
+  // CHECK: launch.abi @loop
+  // CHECK-SAME: threads(384)
+  // CHECK-LABEL: gpu.func @loop
+  // CHECK-SAME: %[[G:.*]]: memref<{{.*}}>, %[[N:.*]]: index, %[[RESULT:.*]]: memref
+  // CHECK-NEXT: %[[Q:.*]] = warp.alloc : memref<128x32xbf16
+  // CHECK-NEXT: %[[KS:.*]] = warp.alloc : memref<2x64x32xbf16
+  // CHECK-NEXT: %[[KP:.*]] = warp.pipeline
+  // CHECK-NEXT: warp.specialize captures(%[[KP]], %[[N]], %[[G]], %[[KS]], %[[Q]], %[[RESULT]] :
+  // CHECK-NEXT: role @load warps(4) regs(24) {
+  // CHECK-NEXT: ^bb0(%[[P:.*]]: !warp.pipeline<2>, %[[UB:.*]]: index, %[[FROM:[a-z0-9]*]]: memref<{{.*}}>, %[[TO:[a-z0-9]*]]: memref<2x64x32xbf16, {{.*}}>, %{{.*}}: memref<128x32xbf16, {{.*}}>, %{{.*}}: memref<{{.*}}>):
+  // CHECK-NOT: arith.constant dense
+  // CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}) -> (i32) {
+  // CHECK-NEXT: warp.producer_acquire %[[P]][%[[STAGE]], %{{.*}}]
+  // CHECK-NEXT: %[[SLOT:.*]] = warp.stage %[[TO]][%[[STAGE]]]
+  // CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%[[FROM]][%[[J]], %{{.*}}] dims [0, 1] to %[[SLOT]]
+  // CHECK-NEXT: warp.producer_commit %[[P]][%[[STAGE]], %{{.*}}]
+  // CHECK-NEXT: %[[NEXT:.*]] = arith.xori %[[STAGE]],
+  // CHECK-NEXT: scf.yield %[[NEXT]] : i32
+  // CHECK-NEXT: }
+  // CHECK-NEXT: warp.return
+  // CHECK-NEXT: }
+  // CHECK-NEXT: role @compute warps(8) regs(240) {
+  // CHECK-NEXT: ^bb0(%[[P:.*]]: !warp.pipeline<2>, %[[UB:.*]]: index, %{{[a-z0-9]*}}: memref<{{.*}}>, %[[FROM:[a-z0-9]*]]: memref<2x64x32xbf16, {{.*}}>, %[[LEFT:[a-z0-9]*]]: memref<128x32xbf16, {{.*}}>, %[[OUT:[a-z0-9]*]]: memref<{{.*}}>):
+  // CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[STAGE:.*]] = %{{.*}}) -> (tensor<{{.*}}>, i32) {
+  // CHECK-NEXT: warp.consumer_wait %[[P]][%[[STAGE]], %{{.*}}]
+  // CHECK-NEXT: %[[SLOT:.*]] = warp.stage %[[FROM]][%[[STAGE]]]
+  // CHECK-NEXT: %[[I:.*]] = warp.dot async {{("[^"]+" )?}}%[[LEFT]], %[[SLOT]], %[[ACC]]
+  // CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[I]]
+  // CHECK-NEXT: warp.consumer_release %[[P]][%[[STAGE]], %{{.*}}]
+  // CHECK-NEXT: %[[NEXT:.*]] = arith.xori %[[STAGE]],
+  // CHECK-NEXT: scf.yield %[[S]], %[[NEXT]]
+  // CHECK-NEXT: }
+  // CHECK-NEXT: %[[O:.*]] = arith.truncf %[[R]]#0
+  // CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[O]], %[[OUT]]
+  // CHECK-NEXT: warp.return
+  // CHECK-NEXT: }
+  // CHECK-NEXT: gpu.return
   launch.abi @loop target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>, #launch.memref<"o", [0, 1]>])
@@ -76,52 +77,43 @@ gpu.module @m {
     tile.store %o, %out[%c0, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
     gpu.return
   }
-}
 
-// -----
-
-// Work: one role fetches it where the program asks for it, behind its own part of
-// the round, and sends it to the other.
-// CHECK-LABEL: gpu.func @work
-// CHECK: %[[MAIL:.*]] = warp.mailbox : !warp.mailbox<2>
-// CHECK-NEXT: %[[RING:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<2>
-// CHECK-NEXT: warp.specialize captures({{.*}}, %[[MAIL]], %[[RING]] :
-// CHECK-NEXT: role @load
-// CHECK-NEXT: ^bb0({{.*}}, %[[BOX:.*]]: !warp.mailbox<2>, %[[P:.*]]: !warp.pipeline<2>):
-// CHECK: scf.while (%[[ITEM:.*]] = %{{.*}}, %[[ROUND:.*]] = %{{.*}}) : (index, i32) -> (index, i32)
-// CHECK-NOT: warp.fetch_work
-// CHECK: %[[ROW:.*]] = arith.addi %[[ITEM]],
-// CHECK: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[ROW]],
-// CHECK: %[[SLOT:.*]] = arith.andi %[[ROUND]], %{{.*}} : i32
-// CHECK: %[[TURNS:.*]] = arith.divui %[[ROUND]], %{{.*}} : i32
-// CHECK: %[[PHASE:.*]] = arith.andi %[[TURNS]], %{{.*}} : i32
-// CHECK-NEXT: warp.producer_acquire %[[P]][%[[SLOT]], %[[PHASE]]]
-// CHECK-NEXT: %[[W:.*]] = warp.fetch_work : index
-// CHECK-NEXT: warp.send %[[W]] to %[[BOX]][%[[SLOT]]]
-// CHECK-NEXT: warp.producer_commit %[[P]][%[[SLOT]], %[[PHASE]]]
-// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[W]],
-// CHECK-NEXT: scf.condition(%[[MORE]]) %[[W]],
-// CHECK: warp.finish_work
-// CHECK-NEXT: warp.return
-// CHECK: role @compute
-// CHECK-NEXT: ^bb0({{.*}}, %[[BOX:.*]]: !warp.mailbox<2>, %[[P:.*]]: !warp.pipeline<2>):
-// CHECK: scf.while (%[[ITEM:.*]] = %{{.*}}, %[[ROUND:.*]] = %{{.*}}) : (index, i32) -> (index, i32)
-// CHECK-NOT: warp.copy
-// CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %{{.*}}[%[[ITEM]],
-// CHECK: warp.consumer_wait %[[P]][%[[SLOT:.*]], %[[PHASE:.*]]]
-// CHECK-NEXT: %[[W:.*]] = warp.receive %[[BOX]][%[[SLOT]]]
-// CHECK-NEXT: warp.consumer_release %[[P]][%[[SLOT]], %[[PHASE]]]
-// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[W]],
-// CHECK-NEXT: scf.condition(%[[MORE]]) %[[W]],
-// CHECK-NOT: warp.next_work
-// CHECK-NOT: warp.finish_work
-// CHECK: warp.return
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
-gpu.module @m {
+  // Work: one role fetches it where the program asks for it, behind its own part of
+  // the round, and sends it to the other.
+  // CHECK-LABEL: gpu.func @work
+  // CHECK: %[[MAIL:.*]] = warp.mailbox : !warp.mailbox<2>
+  // CHECK-NEXT: %[[RING:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<2>
+  // CHECK-NEXT: warp.specialize captures({{.*}}, %[[MAIL]], %[[RING]] :
+  // CHECK-NEXT: role @load
+  // CHECK-NEXT: ^bb0({{.*}}, %[[BOX:.*]]: !warp.mailbox<2>, %[[P:.*]]: !warp.pipeline<2>):
+  // CHECK: scf.while (%[[ITEM:.*]] = %{{.*}}, %[[ROUND:.*]] = %{{.*}}) : (index, i32) -> (index, i32)
+  // CHECK-NOT: warp.fetch_work
+  // CHECK: %[[ROW:.*]] = arith.addi %[[ITEM]],
+  // CHECK: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[ROW]],
+  // CHECK: %[[SLOT:.*]] = arith.andi %[[ROUND]], %{{.*}} : i32
+  // CHECK: %[[TURNS:.*]] = arith.divui %[[ROUND]], %{{.*}} : i32
+  // CHECK: %[[PHASE:.*]] = arith.andi %[[TURNS]], %{{.*}} : i32
+  // CHECK-NEXT: warp.producer_acquire %[[P]][%[[SLOT]], %[[PHASE]]]
+  // CHECK-NEXT: %[[W:.*]] = warp.fetch_work : index
+  // CHECK-NEXT: warp.send %[[W]] to %[[BOX]][%[[SLOT]]]
+  // CHECK-NEXT: warp.producer_commit %[[P]][%[[SLOT]], %[[PHASE]]]
+  // CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[W]],
+  // CHECK-NEXT: scf.condition(%[[MORE]]) %[[W]],
+  // CHECK: warp.finish_work
+  // CHECK-NEXT: warp.return
+  // CHECK: role @compute
+  // CHECK-NEXT: ^bb0({{.*}}, %[[BOX:.*]]: !warp.mailbox<2>, %[[P:.*]]: !warp.pipeline<2>):
+  // CHECK: scf.while (%[[ITEM:.*]] = %{{.*}}, %[[ROUND:.*]] = %{{.*}}) : (index, i32) -> (index, i32)
+  // CHECK-NOT: warp.copy
+  // CHECK: tile.store {{("[^"]+" )?}}%{{.*}}, %{{.*}}[%[[ITEM]],
+  // CHECK: warp.consumer_wait %[[P]][%[[SLOT:.*]], %[[PHASE:.*]]]
+  // CHECK-NEXT: %[[W:.*]] = warp.receive %[[BOX]][%[[SLOT]]]
+  // CHECK-NEXT: warp.consumer_release %[[P]][%[[SLOT]], %[[PHASE]]]
+  // CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[W]],
+  // CHECK-NEXT: scf.condition(%[[MORE]]) %[[W]],
+  // CHECK-NOT: warp.next_work
+  // CHECK-NOT: warp.finish_work
+  // CHECK: warp.return
   launch.abi @work target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>, #launch.memref<"o", [0, 1]>])
@@ -161,31 +153,22 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// Of a branch, each role has the results that it needs.
-// CHECK-LABEL: gpu.func @branch
-// CHECK: role @load
-// CHECK: %[[X:.*]] = scf.if %{{.*}} -> (i32) {
-// CHECK: warp.copy async
-// CHECK: scf.yield %{{.*}} : i32
-// CHECK: } else {
-// CHECK-NEXT: scf.yield %{{.*}} : i32
-// CHECK: warp.producer_acquire %{{.*}}[%[[X]], %{{.*}}]
-// CHECK: role @compute
-// CHECK: %[[Y:.*]] = scf.if %{{.*}} -> (tensor<128x64xf32, {{.*}}>) {
-// CHECK-NOT: warp.copy
-// CHECK: warp.dot_wait
-// CHECK: } else {
-// CHECK: arith.truncf %[[Y]]
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
-gpu.module @m {
+  // Of a branch, each role has the results that it needs.
+  // CHECK-LABEL: gpu.func @branch
+  // CHECK: role @load
+  // CHECK: %[[X:.*]] = scf.if %{{.*}} -> (i32) {
+  // CHECK: warp.copy async
+  // CHECK: scf.yield %{{.*}} : i32
+  // CHECK: } else {
+  // CHECK-NEXT: scf.yield %{{.*}} : i32
+  // CHECK: warp.producer_acquire %{{.*}}[%[[X]], %{{.*}}]
+  // CHECK: role @compute
+  // CHECK: %[[Y:.*]] = scf.if %{{.*}} -> (tensor<128x64xf32, {{.*}}>) {
+  // CHECK-NOT: warp.copy
+  // CHECK: warp.dot_wait
+  // CHECK: } else {
+  // CHECK: arith.truncf %[[Y]]
   launch.abi @branch target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>, #launch.memref<"o", [0, 1]>])
@@ -221,24 +204,15 @@ gpu.module @m {
     tile.store %o, %out[%c0, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
     gpu.return
   }
-}
 
-// -----
-
-// Without roles all warps run one program.
-// CHECK: launch.abi @no_roles
-// CHECK-SAME: threads(256)
-// CHECK-LABEL: gpu.func @no_roles
-// CHECK-NOT: warp.specialize
-// CHECK: scf.for
-// CHECK: warp.copy async
-// CHECK: warp.dot async
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
-gpu.module @m {
+  // Without roles all warps run one program.
+  // CHECK: launch.abi @no_roles
+  // CHECK-SAME: threads(256)
+  // CHECK-LABEL: gpu.func @no_roles
+  // CHECK-NOT: warp.specialize
+  // CHECK: scf.for
+  // CHECK: warp.copy async
+  // CHECK: warp.dot async
   launch.abi @no_roles target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
@@ -266,24 +240,16 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// What nobody reads is waited for and released by whoever has the rest.
-// CHECK-LABEL: gpu.func @nobody_reads
-// CHECK: role @load
-// CHECK: warp.copy async
-// CHECK-NOT: warp.consumer
-// CHECK: role @compute
-// CHECK: warp.consumer_wait
-// CHECK: warp.consumer_release
-// CHECK: tile.store
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!out = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
-gpu.module @m {
+  // What nobody reads is waited for and released by whoever has the rest.
+  // CHECK-LABEL: gpu.func @nobody_reads
+  // CHECK: role @load
+  // CHECK: warp.copy async
+  // CHECK-NOT: warp.consumer
+  // CHECK: role @compute
+  // CHECK: warp.consumer_wait
+  // CHECK: warp.consumer_release
+  // CHECK: tile.store
   launch.abi @nobody_reads target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>])

@@ -1,17 +1,5 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-softmax)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-softmax)))' | FileCheck %s
 
-// All exponentials above the product's wait, all rounding below it.
-// CHECK-LABEL: gpu.func @all
-// CHECK: scf.for
-// CHECK: warp.dot async
-// CHECK: %[[PRODUCT:.*]] = warp.dot async
-// CHECK: %[[E:.*]] = math.exp2
-// CHECK-NEXT: %[[SUM:.*]] = tile.reduce add dim 1 %[[E]]
-// CHECK-NEXT: arith.addf %{{.*}}, %[[SUM]]
-// CHECK-NOT: arith.truncf
-// CHECK: %[[O:.*]], %[[HELD:.*]] = warp.dot_wait %[[PRODUCT]] above(%[[SUM]] : tensor<128x8xf32, #tile.reg>) held(%[[E]] : tensor<128x64xf32, #tile.reg>)
-// CHECK-NEXT: %[[P:.*]] = arith.truncf %[[HELD]]
-// CHECK-NEXT: scf.yield %[[P]], %[[O]],
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
@@ -21,6 +9,18 @@
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
+  // All exponentials above the product's wait, all rounding below it.
+  // CHECK-LABEL: gpu.func @all
+  // CHECK: scf.for
+  // CHECK: warp.dot async
+  // CHECK: %[[PRODUCT:.*]] = warp.dot async
+  // CHECK: %[[E:.*]] = math.exp2
+  // CHECK-NEXT: %[[SUM:.*]] = tile.reduce add dim 1 %[[E]]
+  // CHECK-NEXT: arith.addf %{{.*}}, %[[SUM]]
+  // CHECK-NOT: arith.truncf
+  // CHECK: %[[O:.*]], %[[HELD:.*]] = warp.dot_wait %[[PRODUCT]] above(%[[SUM]] : tensor<128x8xf32, #tile.reg>) held(%[[E]] : tensor<128x64xf32, #tile.reg>)
+  // CHECK-NEXT: %[[P:.*]] = arith.truncf %[[HELD]]
+  // CHECK-NEXT: scf.yield %[[P]], %[[O]],
   launch.abi @all target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -53,41 +53,29 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// A quarter of the columns above, the others below, beside the rounding.
-// CHECK-LABEL: gpu.func @quarter
-// CHECK: %[[M:.*]] = arith.constant dense<2.000000e+00> : tensor<128x1xf32
-// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[L:.*]] = %{{.*}})
-// CHECK: %[[SCORES:.*]] = warp.dot async
-// CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async
-// CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[SCORES]]
-// CHECK-NEXT: %[[S1:.*]] = warp.extract_columns %[[S]] from 0 : tensor<128x64xf32, #tile.reg> to tensor<128x16xf32, #tile.reg>
-// CHECK-NEXT: %[[C1:.*]] = arith.constant dense<5.000000e-01> : tensor<128x16xf32, #tile.reg>
-// CHECK-NEXT: %[[B1:.*]] = tile.broadcast %[[M]] : tensor<128x1xf32, #tile.reg> to tensor<128x16xf32, #tile.reg>
-// CHECK-NEXT: %[[D1:.*]] = math.fma %[[S1]], %[[C1]], %[[B1]] : tensor<128x16xf32
-// CHECK-NEXT: %[[E1:.*]] = math.exp2 %[[D1]] : tensor<128x16xf32
-// CHECK-NEXT: %[[SUM1:.*]] = tile.reduce add dim 1 %[[E1]]
-// CHECK-NEXT: %[[O:.*]], %[[HELD:.*]] = warp.dot_wait %[[PRODUCT]] above(%[[SUM1]] : {{.*}}) held(%[[E1]] : tensor<128x16xf32, #tile.reg>)
-// CHECK-NEXT: %[[S2:.*]] = warp.extract_columns %[[S]] from 16 : tensor<128x64xf32, #tile.reg> to tensor<128x48xf32, #tile.reg>
-// CHECK: %[[E2:.*]] = math.exp2 %{{.*}} : tensor<128x48xf32
-// CHECK-NEXT: %[[L1:.*]] = arith.addf %[[L]], %[[SUM1]]
-// CHECK-NEXT: %[[SUM2:.*]] = tile.reduce add dim 1 %[[E2]]
-// CHECK-NEXT: %[[L2:.*]] = arith.addf %[[L1]], %[[SUM2]]
-// CHECK-NEXT: %[[E:.*]] = warp.concat_columns %[[HELD]], %[[E2]]
-// CHECK-NEXT: %[[P:.*]] = arith.truncf %[[E]]
-// CHECK-NEXT: scf.yield %[[P]], %[[O]], %[[L2]]
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-!sums = tensor<128x8xf32, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // A quarter of the columns above, the others below, beside the rounding.
+  // CHECK-LABEL: gpu.func @quarter
+  // CHECK: %[[M:.*]] = arith.constant dense<2.000000e+00> : tensor<128x1xf32
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[L:.*]] = %{{.*}})
+  // CHECK: %[[SCORES:.*]] = warp.dot async
+  // CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async
+  // CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[SCORES]]
+  // CHECK-NEXT: %[[S1:.*]] = warp.extract_columns %[[S]] from 0 : tensor<128x64xf32, #tile.reg> to tensor<128x16xf32, #tile.reg>
+  // CHECK-NEXT: %[[C1:.*]] = arith.constant dense<5.000000e-01> : tensor<128x16xf32, #tile.reg>
+  // CHECK-NEXT: %[[B1:.*]] = tile.broadcast %[[M]] : tensor<128x1xf32, #tile.reg> to tensor<128x16xf32, #tile.reg>
+  // CHECK-NEXT: %[[D1:.*]] = math.fma %[[S1]], %[[C1]], %[[B1]] : tensor<128x16xf32
+  // CHECK-NEXT: %[[E1:.*]] = math.exp2 %[[D1]] : tensor<128x16xf32
+  // CHECK-NEXT: %[[SUM1:.*]] = tile.reduce add dim 1 %[[E1]]
+  // CHECK-NEXT: %[[O:.*]], %[[HELD:.*]] = warp.dot_wait %[[PRODUCT]] above(%[[SUM1]] : {{.*}}) held(%[[E1]] : tensor<128x16xf32, #tile.reg>)
+  // CHECK-NEXT: %[[S2:.*]] = warp.extract_columns %[[S]] from 16 : tensor<128x64xf32, #tile.reg> to tensor<128x48xf32, #tile.reg>
+  // CHECK: %[[E2:.*]] = math.exp2 %{{.*}} : tensor<128x48xf32
+  // CHECK-NEXT: %[[L1:.*]] = arith.addf %[[L]], %[[SUM1]]
+  // CHECK-NEXT: %[[SUM2:.*]] = tile.reduce add dim 1 %[[E2]]
+  // CHECK-NEXT: %[[L2:.*]] = arith.addf %[[L1]], %[[SUM2]]
+  // CHECK-NEXT: %[[E:.*]] = warp.concat_columns %[[HELD]], %[[E2]]
+  // CHECK-NEXT: %[[P:.*]] = arith.truncf %[[E]]
+  // CHECK-NEXT: scf.yield %[[P]], %[[O]], %[[L2]]
   launch.abi @quarter target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -120,25 +108,13 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// Weights with another use stay in one piece.
-// CHECK-LABEL: gpu.func @used
-// CHECK-NOT: warp.extract_columns
-// CHECK: warp.dot_wait {{.*}} held(%{{.*}} : tensor<128x64xf32, #tile.reg>)
-// CHECK-NEXT: arith.truncf
-// CHECK-NOT: warp.extract_columns
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-!sums = tensor<128x8xf32, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // Weights with another use stay in one piece.
+  // CHECK-LABEL: gpu.func @used
+  // CHECK-NOT: warp.extract_columns
+  // CHECK: warp.dot_wait {{.*}} held(%{{.*}} : tensor<128x64xf32, #tile.reg>)
+  // CHECK-NEXT: arith.truncf
+  // CHECK-NOT: warp.extract_columns
   launch.abi @used target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -172,24 +148,12 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// Without a sum, some columns of the part are what the wait stays below.
-// CHECK-LABEL: gpu.func @no_sum
-// CHECK: %[[E:.*]] = math.exp2 %{{.*}} : tensor<128x32xf32
-// CHECK-NEXT: %[[SAMPLE:.*]] = warp.extract_columns %[[E]] from 24 : tensor<128x32xf32, #tile.reg> to tensor<128x8xf32, #tile.reg>
-// CHECK-NEXT: warp.dot_wait %{{.*}} above(%[[SAMPLE]] : tensor<128x8xf32, #tile.reg>) held(%[[E]] : tensor<128x32xf32, #tile.reg>)
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-!sums = tensor<128x8xf32, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // Without a sum, some columns of the part are what the wait stays below.
+  // CHECK-LABEL: gpu.func @no_sum
+  // CHECK: %[[E:.*]] = math.exp2 %{{.*}} : tensor<128x32xf32
+  // CHECK-NEXT: %[[SAMPLE:.*]] = warp.extract_columns %[[E]] from 24 : tensor<128x32xf32, #tile.reg> to tensor<128x8xf32, #tile.reg>
+  // CHECK-NEXT: warp.dot_wait %{{.*}} above(%[[SAMPLE]] : tensor<128x8xf32, #tile.reg>) held(%[[E]] : tensor<128x32xf32, #tile.reg>)
   launch.abi @no_sum target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 50>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -220,24 +184,12 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// Where the plan asks for it, it stays below each of them.
-// CHECK-LABEL: gpu.func @each
-// CHECK: %[[E:.*]] = math.exp2 %{{.*}} : tensor<128x64xf32
-// CHECK-NEXT: warp.dot_wait %{{.*}} above(%[[E]] : tensor<128x64xf32, #tile.reg>) held(%[[E]] : tensor<128x64xf32, #tile.reg>)
-// CHECK-NEXT: arith.truncf
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-!sums = tensor<128x8xf32, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // Where the plan asks for it, it stays below each of them.
+  // CHECK-LABEL: gpu.func @each
+  // CHECK: %[[E:.*]] = math.exp2 %{{.*}} : tensor<128x64xf32
+  // CHECK-NEXT: warp.dot_wait %{{.*}} above(%[[E]] : tensor<128x64xf32, #tile.reg>) held(%[[E]] : tensor<128x64xf32, #tile.reg>)
+  // CHECK-NEXT: arith.truncf
   launch.abi @each target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", each_above>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -268,38 +220,23 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// At a tile's end, all exponentials run before the wait.
-// CHECK-LABEL: gpu.func @end
-// CHECK-NOT: warp.extract_columns
-// CHECK: warp.dot_wait {{.*}} held(%{{.*}} : tensor<128x64xf32, #tile.reg>)
-// CHECK-NEXT: arith.truncf
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-!sums = tensor<128x8xf32, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // At a tile's end, all exponentials run before the wait.
+  // CHECK-LABEL: gpu.func @end
+  // CHECK-NOT: warp.extract_columns
+  // CHECK: warp.dot_wait {{.*}} held(%{{.*}} : tensor<128x64xf32, #tile.reg>)
+  // CHECK-NEXT: arith.truncf
   launch.abi @end target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @end(%g: !memory, %n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
     %zs = arith.constant dense<0.0> : !scores
     %zo = arith.constant dense<0.0> : !out
     %zl = arith.constant dense<0.0> : !sums
     %m = arith.constant dense<2.0> : !rows
     %scale = arith.constant dense<0.5> : !scores
-    %p0 = arith.constant dense<0.0> : !weights
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
     %v = warp.alloc : !buffer
@@ -317,24 +254,12 @@ gpu.module @m {
     %x = warp.dot %p, %v, %zo : !weights, !buffer, !out
     gpu.return
   }
-}
 
-// -----
-
-// Nothing is rounded while the product is in flight.
-// CHECK-LABEL: gpu.func @nothing_under
-// CHECK: arith.truncf
-// CHECK: warp.dot async
-// CHECK-NEXT: warp.dot_wait %{{[0-9]+}} : !warp.pending
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-!sums = tensor<128x8xf32, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // Nothing is rounded while the product is in flight.
+  // CHECK-LABEL: gpu.func @nothing_under
+  // CHECK: arith.truncf
+  // CHECK: warp.dot async
+  // CHECK-NEXT: warp.dot_wait %{{[0-9]+}} : !warp.pending
   launch.abi @nothing_under target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
@@ -366,29 +291,17 @@ gpu.module @m {
     }
     gpu.return
   }
-}
 
-// -----
-
-// An op whose operand is used twice is computed once for each part.
-// CHECK-LABEL: gpu.func @squares
-// CHECK: math.exp2 %{{.*}} : tensor<128x16xf32
-// CHECK-COUNT-40: arith.mulf %{{.*}} : tensor<128x16xf32
-// CHECK-NOT: arith.mulf
-// CHECK: warp.dot_wait
-// CHECK: math.exp2 %{{.*}} : tensor<128x48xf32
-// CHECK-COUNT-40: arith.mulf %{{.*}} : tensor<128x48xf32
-// CHECK-NOT: arith.mulf
-// CHECK: warp.concat_columns
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
-!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
-!scores = tensor<128x64xf32, #tile.reg>
-!weights = tensor<128x64xbf16, #tile.reg>
-!rows = tensor<128x1xf32, #tile.reg>
-!sums = tensor<128x8xf32, #tile.reg>
-!out = tensor<128x32xf32, #tile.reg>
-gpu.module @m {
+  // An op whose operand is used twice is computed once for each part.
+  // CHECK-LABEL: gpu.func @squares
+  // CHECK: math.exp2 %{{.*}} : tensor<128x16xf32
+  // CHECK-COUNT-40: arith.mulf %{{.*}} : tensor<128x16xf32
+  // CHECK-NOT: arith.mulf
+  // CHECK: warp.dot_wait
+  // CHECK: math.exp2 %{{.*}} : tensor<128x48xf32
+  // CHECK-COUNT-40: arith.mulf %{{.*}} : tensor<128x48xf32
+  // CHECK-NOT: arith.mulf
+  // CHECK: warp.concat_columns
   launch.abi @squares target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)

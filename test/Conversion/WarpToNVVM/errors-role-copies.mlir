@@ -172,3 +172,33 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A vector in fragments goes to one CTA.
+!vector = memref<1x64xf32, #warp.shared<row_bytes = 128>>
+gpu.module @m {
+  launch.abi @fragments target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (2)>) threads(256) shared_memory(400) cluster(2)
+  gpu.func @fragments(%K: memref<?x64xf32>) kernel {
+    %b = warp.alloc offset(0) : !vector
+    %P = warp.pipeline offset(256) : !warp.pipeline<1>
+    warp.specialize captures(%K, %b, %P : memref<?x64xf32>, !vector, !warp.pipeline<1>) cluster(2)
+      role @load warps(4) regs(56) {
+      ^bb0(%k: memref<?x64xf32>, %b0: !vector, %p: !warp.pipeline<1>):
+        %c0 = arith.constant 0 : index
+        %z = arith.constant 0 : i32
+        warp.producer_acquire %p[%z, %z] : !warp.pipeline<1>
+        // expected-error@+1 {{copies no fragments for a cluster}}
+        warp.copy async %k[%c0, %c0] dims [-1, 1] fragments to %b0 : memref<?x64xf32> to !vector
+        warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
+        warp.return
+      }
+      role @compute warps(4) regs(192) {
+      ^bb0(%k: memref<?x64xf32>, %b0: !vector, %p: !warp.pipeline<1>):
+        warp.return
+      }
+    gpu.return
+  }
+}

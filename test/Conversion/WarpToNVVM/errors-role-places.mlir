@@ -190,3 +190,22 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  launch.abi @not_placed target("sm_90a") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
+  gpu.func @not_placed() kernel {
+    // expected-error@+1 {{shared buffer has no offset; run 'warp-allocate-shared-memory' first}}
+    %v = warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+    warp.specialize captures(%v : memref<64x64xbf16, #warp.shared<row_bytes = 128>>)
+      role @compute warps(4) regs(240) {
+      ^bb0(%v0: memref<64x64xbf16, #warp.shared<row_bytes = 128>>):
+        %c0 = arith.constant 0 : index
+        warp.zero_rows %v0 from %c0 : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+        warp.return
+      }
+    gpu.return
+  }
+}

@@ -318,3 +318,18 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory, %n: index) kernel {
+    // expected-error@+2 {{failed to legalize operation 'memref.dim'}}
+    // expected-error@+1 {{dimension must be a constant from 0 to 1}}
+    %d = memref.dim %k, %n : !memory
+    gpu.return
+  }
+}

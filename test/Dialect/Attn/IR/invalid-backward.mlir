@@ -241,3 +241,14 @@ func.func @contribution_to_score(%q: !t, %lse: !lse, %w: f32) -> f32 {
     } : !t, !t, !t, !t, !lse, !t -> !t, tensor<f32>
   func.return %w : f32
 }
+
+// -----
+
+!t = tensor<2x4x8x16xbf16>
+!o = tensor<2x4x8x16xf16>
+!lse = tensor<2x4x8xf32>
+func.func @output_element(%q: !t, %o: !o, %lse: !lse) -> !t {
+  // expected-error @+1 {{output must be 'bf16' or f32, found 'f16'}}
+  %0 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q) : !t, !t, !t, !o, !lse, !o -> !t
+  return %0 : !t
+}

@@ -73,12 +73,8 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(64)
   gpu.func @f() kernel {
     warp.specialize
-      role @a warps(8) regs(168) {
-        warp.return
-      }
-      role @b warps(4) regs(168) {
-        warp.return
-      }
+      role @a warps(8) regs(168) { warp.return }
+      role @b warps(4) regs(168) { warp.return }
     gpu.return
   }
 }

@@ -20,8 +20,6 @@ func.func @f() {
   // CHECK: warp.specialize
   // CHECK-NOT: cluster
   warp.specialize cluster(1)
-    role @compute warps(8) regs(168) {
-      warp.return
-    }
+    role @compute warps(8) regs(168) { warp.return }
   return
 }

@@ -16,9 +16,7 @@ func.func @f() {
 func.func @f() {
   // expected-error@+1 {{cluster must be in [1, 16], found 0}}
   warp.specialize cluster(0)
-    role @compute warps(8) regs(168) {
-      warp.return
-    }
+    role @compute warps(8) regs(168) { warp.return }
   return
 }
 
@@ -27,8 +25,6 @@ func.func @f() {
 func.func @f() {
   // expected-error@+1 {{cluster must be in [1, 16], found 17}}
   warp.specialize cluster(17)
-    role @compute warps(8) regs(168) {
-      warp.return
-    }
+    role @compute warps(8) regs(168) { warp.return }
   return
 }

@@ -56,12 +56,8 @@ func.func @f() {
 func.func @f() {
   // expected-error@+1 {{two roles are named 'a'}}
   warp.specialize
-    role @a warps(4) regs(24) {
-    warp.return
-    }
-    role @a warps(4) regs(24) {
-    warp.return
-    }
+    role @a warps(4) regs(24) { warp.return }
+    role @a warps(4) regs(24) { warp.return }
   return
 }
 
@@ -81,9 +77,7 @@ func.func @f() {
 func.func @f() {
   // expected-error@+1 {{role 'a' must have 1 to 32 warps, found 36}}
   warp.specialize
-    role @a warps(36) regs(24) {
-    warp.return
-    }
+    role @a warps(36) regs(24) { warp.return }
   return
 }
 
@@ -92,9 +86,7 @@ func.func @f() {
 func.func @f() {
   // expected-error@+1 {{role 'a' must have 1 to 32 warps, found 4611686018427387904}}
   warp.specialize
-    role @a warps(4611686018427387904) regs(24) {
-    warp.return
-    }
+    role @a warps(4611686018427387904) regs(24) { warp.return }
   return
 }
 
@@ -103,9 +95,7 @@ func.func @f() {
 func.func @f() {
   // expected-error@+1 {{role 'a' must have a multiple of 8 registers in [24, 256], found 16}}
   warp.specialize
-    role @a warps(4) regs(16) {
-    warp.return
-    }
+    role @a warps(4) regs(16) { warp.return }
   return
 }
 
@@ -114,9 +104,7 @@ func.func @f() {
 func.func @f() {
   // expected-error@+1 {{role 'a' must have a multiple of 8 registers in [24, 256], found 25}}
   warp.specialize
-    role @a warps(4) regs(25) {
-    warp.return
-    }
+    role @a warps(4) regs(25) { warp.return }
   return
 }
 
@@ -125,9 +113,7 @@ func.func @f() {
 func.func @f() {
   // expected-error@+1 {{role 'a' must have a multiple of 8 registers in [24, 256], found 264}}
   warp.specialize
-    role @a warps(4) regs(264) {
-    warp.return
-    }
+    role @a warps(4) regs(264) { warp.return }
   return
 }
 
@@ -147,12 +133,8 @@ func.func @f() {
 func.func @f() {
   // expected-error@+1 {{roles must have a multiple of 4 warps in all, at most 32, found 36}}
   warp.specialize
-    role @a warps(32) regs(24) {
-    warp.return
-    }
-    role @b warps(4) regs(24) {
-    warp.return
-    }
+    role @a warps(32) regs(24) { warp.return }
+    role @b warps(4) regs(24) { warp.return }
   return
 }
 
@@ -173,9 +155,7 @@ func.func @f(%t: tensor<128x64xf32, #warp.wgmma<groups = 2>>) {
 func.func @f(%n: index) {
   // expected-error@+1 {{role 'a' must have one argument for each capture, of its type}}
   warp.specialize captures(%n : index)
-    role @a warps(4) regs(24) {
-    warp.return
-    }
+    role @a warps(4) regs(24) { warp.return }
   return
 }
 

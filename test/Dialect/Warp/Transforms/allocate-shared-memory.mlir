@@ -126,12 +126,8 @@ gpu.module @m {
     %r = warp.pipeline : !warp.pipeline<1>
     %a = warp.alloc : memref<64x80xbf16, #warp.shared<row_bytes = 128>>
     warp.specialize
-      role @load warps(4) regs(24) {
-        warp.return
-      }
-      role @compute warps(8) regs(240) {
-        warp.return
-      }
+      role @load warps(4) regs(24) { warp.return }
+      role @compute warps(8) regs(240) { warp.return }
     gpu.return
   }
 }

@@ -17,12 +17,8 @@ gpu.module @m {
   gpu.func @roles() kernel {
     // expected-error@+1 {{'warp.specialize' op has no place here; expected 'warp-overlap-dots' to have run before 'warp-specialize'}}
     warp.specialize
-      role @load warps(4) regs(24) {
-        warp.return
-      }
-      role @compute warps(4) regs(240) {
-        warp.return
-      }
+      role @load warps(4) regs(24) { warp.return }
+      role @compute warps(4) regs(240) { warp.return }
     gpu.return
   }
 }

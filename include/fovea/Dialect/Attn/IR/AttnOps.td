@@ -152,7 +152,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     Arg<Variadic<AnyRankedTensor>, "what the sequence form takes: lengths, offsets or pages">:$sequenceOperands,
     Arg<Optional<AnyRankedTensor>, "one more score for each query head: (Hq), f32">:$sinks,
     Arg<Optional<I64>, "the seed of the numbers that say what is dropped">:$dropoutSeed,
-    Arg<Optional<I64>, "the place in the stream of these numbers">:$dropoutOffset,
+    Arg<Optional<I64>, "which of that seed's numbers these are">:$dropoutOffset,
     Arg<Variadic<AnyRankedTensor>, "counts and indices of partial blocks, then those of full ones: i32">:$blockLists,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "the numbers in the names of captured values, where some are gone">:$captureNumbers,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "queries and keys of a listed block: [QB, KB]">:$blockSize,
@@ -168,7 +168,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     Described<AnyRegion, "changes a score; empty: scores stay as they are">:$scoreMod,
     Described<AnyRegion, "says whether a query sees a key; empty: all are seen">:$maskMod,
     Described<AnyRegion, "the keys that a block of queries sees; empty: not analyzed">:$kvBounds,
-    Described<AnyRegion, "whether a block of scores shows any pair, and all; empty: not analyzed">:$kvClassify);
+    Described<AnyRegion, "whether a block's queries see any of its keys, and whether all; empty: not analyzed">:$kvClassify);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -279,7 +279,7 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     Arg<Variadic<AnyRankedTensor>, "what the sequence form takes: lengths, offsets or pages">:$sequenceOperands,
     Arg<Optional<AnyRankedTensor>, "one more score for each query head: (Hq), f32">:$sinks,
     Arg<Optional<I64>, "the seed of the numbers that say what is dropped">:$dropoutSeed,
-    Arg<Optional<I64>, "the place in the stream of these numbers">:$dropoutOffset,
+    Arg<Optional<I64>, "which of that seed's numbers these are">:$dropoutOffset,
     Arg<Variadic<AnyRankedTensor>, "counts and indices of partial blocks, then those of full ones: i32">:$blockLists,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "the numbers in the names of captured values, where some are gone">:$captureNumbers,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "queries and keys of a listed block: [QB, KB]">:$blockSize,
@@ -301,7 +301,7 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     Described<AnyRegion, "changes a score; empty: scores stay as they are">:$scoreMod,
     Described<AnyRegion, "says whether a query sees a key; empty: all are seen">:$maskMod,
     Described<AnyRegion, "the keys that a block of queries sees; empty: not analyzed">:$kvBounds,
-    Described<AnyRegion, "whether a block of scores shows any pair, and all; empty: not analyzed">:$kvClassify,
+    Described<AnyRegion, "whether a block's queries see any of its keys, and whether all; empty: not analyzed">:$kvClassify,
     Described<AnyRegion, "the derivative by the score before score_mod; empty: not made yet">:$scoreGradient,
     Described<AnyRegion, "the queries that see a block of keys; empty: not analyzed">:$queryBounds);
   let hasCustomAssemblyFormat = 1;

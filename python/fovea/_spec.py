@@ -239,7 +239,10 @@ def _capture(name: str, given: Any) -> Capture:
     if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], (tuple, list)):
         raise ValueError(f"capture {name!r} must be (dtype, shape), found {given!r}")
     shape = tuple(_size(f"a size of capture {name!r}", size) for size in given[1])
-    dtype = dtype_name(given[0])
+    try:
+        dtype = dtype_name(given[0])
+    except ValueError as error:
+        raise ValueError(f"capture {name!r}: {error}") from None
     if not shape and dtype not in ("f32", "i32", "i64"):
         raise ValueError(f"scalar capture {name!r} must be f32, i32 or i64, found {dtype}")
     return Capture(dtype, shape)
@@ -424,4 +427,5 @@ def as_spec(program: Program) -> Spec:
     if isinstance(program, os.PathLike):
         text = pathlib.Path(program).read_text()
         return Spec("", text, (), text, os.fspath(program))
-    raise Error(f"expected a Spec, MLIR text or a path, found {type(program).__name__}")
+    hint = "; fovea.attention makes a Spec of a function" if callable(program) else ""
+    raise Error(f"expected a Spec, MLIR text or a path, found {type(program).__name__}{hint}")

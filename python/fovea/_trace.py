@@ -16,13 +16,23 @@ import threading
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 from ._builder import Place, RegionBuilder, Value, full_range, place_of
-from ._mistakes import explained
+from ._mistakes import Cures, explained
 from .errors import TraceAttributeError, TraceError
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _RANK = {"i1": 0, "index": 1, "f32": 2}
 _KIND = {"i1": "a boolean", "index": "an integer", "f32": "a float"}
 _state = threading.local()
+#: What functions are called with, and how they are called in messages.
+SIGNATURES = {"score_mod": "(score, b, h, q_idx, kv_idx)", "mask_mod": "(b, h, q_idx, kv_idx)"}
+_CURES = Cures(
+    captures="declare it in captures, and take it as a parameter of that name",
+    lists="declare an array of its numbers in captures, and take that as a parameter",
+    functions="use those of fovea (fovea.where, fovea.exp, ...)",
+    extrema="use fovea.maximum and fovea.minimum",
+    arrays=("numpy", "torch", "jax", "jaxlib", "cupy"),
+    libraries=("torch", "numpy", "math", "cmath", "jax"),
+)
 
 
 # --- Places and errors --------------------------------------------------------
@@ -92,10 +102,11 @@ class Traced:
         self._number("complex()")
 
     def __index__(self) -> int:
-        self._number("an index into something that is not captured")
+        fail(f"an index into something that is not captured needs a number, found {_KIND[self._value.type]} that is "
+             "traced; a list of numbers can be an array among captures")
 
     def __hash__(self) -> int:
-        fail("a traced value can't be a key of a dictionary or a member of a set")
+        fail("a traced value can't be a key of a dictionary or a member of a set; captured tensors can be indexed by it")
 
     def __len__(self) -> int:
         fail("a traced value is a single number, it has no length")
@@ -569,6 +580,10 @@ def _where_defined(function: Callable) -> Place:
     return Place(code.co_filename, code.co_firstlineno, function=code.co_name) if code else Place("", 0)
 
 
+def _among(captures: Dict[str, Any]) -> str:
+    return f" ({', '.join(captures)})" if captures else ""
+
+
 def _bind(function: Callable, role: str, positional: Sequence[Any], captures: Dict[str, Any]) -> Dict[str, Any]:
     """Which captured values the function takes by name."""
     place = _where_defined(function)
@@ -580,13 +595,14 @@ def _bind(function: Callable, role: str, positional: Sequence[Any], captures: Di
         return {}
     plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(plain) < len(positional):
-        fail(f"{role} takes {len(positional)} arguments or more, found {len(plain)}", place)
+        fail(f"{role} takes {len(positional)} arguments or more, {SIGNATURES[role]}, found {len(plain)}", place)
     result = {}
     for parameter in [*plain[len(positional):], *(p for p in parameters if p.kind is p.KEYWORD_ONLY)]:
         if parameter.name in captures:
             result[parameter.name] = captures[parameter.name]
         elif parameter.default is parameter.empty:
-            fail(f"{role} takes '{parameter.name}', which is not among captures", place)
+            fail(f"{role} takes '{parameter.name}', which is not among captures{_among(captures)}; "
+                 f"it is called with {SIGNATURES[role]} and captures by their names", place)
     return result
 
 
@@ -607,8 +623,7 @@ def trace(function: Callable, role: str, region: RegionBuilder, coordinates: int
         try:
             result = function(*wrapped, **bound)
         except Exception as error:
-            told = explained(error, "declare it in captures, and take it as a parameter of that name",
-                             "use those of fovea (fovea.where, fovea.exp, ...)")
+            told = explained(error, _CURES)
             if told is None:
                 raise
             message, filename, line = told
@@ -621,7 +636,9 @@ def trace(function: Callable, role: str, region: RegionBuilder, coordinates: int
 
 def _result(region: RegionBuilder, role: str, result: Any, place: Place) -> Value:
     result = _scalar(result)
-    if isinstance(result, TracedTensor) or not isinstance(result, (Traced, bool, int, float)):
+    if isinstance(result, TracedTensor):
+        fail(f"{role} must return a number, found captured '{result._name}', a tensor; read an element of it", place)
+    if not isinstance(result, (Traced, bool, int, float)):
         fail(f"{role} must return a number, found {type(result).__name__}", place)
     value = lift(region, result)
     if role == "score_mod" and value.type == "i1":

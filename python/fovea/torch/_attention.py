@@ -8,7 +8,7 @@ import torch
 
 from . import _calls, _masks, _op
 from ._calls import find, form_of
-from ._checks import LEVELS, check, checked_backend, checked_options, checked_scale
+from ._checks import LEVELS, check, check_tensor, checked_backend, checked_options, checked_scale
 from ._derivatives import check_tangents, needs_gradient
 from ._dropout import dropout_numbers
 from ._pieces import widths_of
@@ -205,8 +205,12 @@ def scaled_dot_product_attention(
             if is_causal:
                 raise ValueError("attn_mask and is_causal can't both be given")
             function, attn_mask = bias, None
+        else:
+            check_tensor("attn_mask", attn_mask)
     given = query
-    if query.dim() != 4:
+    if not isinstance(query, torch.Tensor) or query.dim() != 4:
+        for name, tensor in (("query", query), ("key", key), ("value", value)):
+            check_tensor(name, tensor)
         query, key, value, attn_mask = as_four(query, key, value, attn_mask)
     # Numbers that tensors or arrays hold are taken as they are now.
     options = checked_scale(scale), enable_gqa, float(dropout_p)

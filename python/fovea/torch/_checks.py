@@ -17,13 +17,17 @@ LEVELS = {"interpret": "attn", "interpret:attn": "attn", "interpret:tile": "tile
           "ptx": "ptx:sm_90a", "ptx:sm_80": "ptx:sm_80", "ptx:sm_90a": "ptx:sm_90a"}
 
 
+def check_tensor(name: str, tensor: Any) -> None:
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{name} must be a tensor of PyTorch, found {type(tensor).__name__}")
+
+
 def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gqa: bool, backend: str) -> None:
     """Raises ValueError for what does not fit together, NotImplementedError for what
     is not there."""
     tensors = (("query", query), ("key", key), ("value", value))
     for name, tensor in tensors:
-        if not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"{name} must be a tensor of PyTorch, found {type(tensor).__name__}")
+        check_tensor(name, tensor)
     for name, tensor in tensors:
         if tensor.dim() != 4:
             raise ValueError(f"{name} must have 4 dimensions (batch, heads, length, head_dim), found {tensor.dim()}")
@@ -61,7 +65,7 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
 def checked_scale(scale: Optional[float]) -> Optional[float]:
     if scale is None:
         return None
-    if isinstance(scale, torch.Tensor) or not math.isfinite(scale):
+    if isinstance(scale, torch.Tensor) or not hasattr(scale, "__float__") or not math.isfinite(scale):
         raise ValueError(f"scale must be a finite number or None, found {scale!r}")
     return float(scale)
 

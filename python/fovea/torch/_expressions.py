@@ -55,11 +55,13 @@ class Expression:
 
 class Captured(NamedTuple):
     """A tensor that a function reads. ``scalar`` is one in host memory that goes
-    along as a number; ``constant`` one that was made while tracing."""
+    along as a number; ``constant`` one that was made while tracing;
+    ``name`` is what the function calls it, if that is known."""
 
     tensor: torch.Tensor
     scalar: bool
     constant: bool
+    name: str = ""
 
 
 def typed(region: RegionBuilder, value: Value, dtype: torch.dtype) -> Value:
@@ -112,13 +114,13 @@ class Captures:
         #: Stand for numbers in host memory that each call has: how many blocks a head's queries are, and its last query.
         self.block_numbers: List[torch.Tensor] = []
 
-    def number_of(self, tensor: torch.Tensor, constant: bool) -> int:
-        """Which captured tensor this is; a new one is added."""
+    def number_of(self, tensor: torch.Tensor, constant: bool, name_of: Callable[[torch.Tensor], str] = lambda _: "") -> int:
+        """Which captured tensor this is; a new one is added, and asked for its name."""
         known = self._numbers.get(id(tensor))
         if known is None:
             host = tensor.dim() == 0 and tensor.device != self.device and tensor.device.type == "cpu"
             known = self._numbers[id(tensor)] = len(self.found)
-            self.found.append(Captured(tensor, host, constant))
+            self.found.append(Captured(tensor, host, constant, name_of(tensor)))
         return known
 
     def numbers(self) -> Tuple[int, ...]:
@@ -145,7 +147,7 @@ class Captures:
         """As arguments of a RegionBuilder. A scalar on the device is a tensor of
         one element: its value must not be waited for."""
         result: List[Tuple] = []
-        for index, (tensor, host, _) in enumerate(self.found):
+        for index, (tensor, host, *_) in enumerate(self.found):
             # A size is an i32 to kernels; one that does not fit is a fact of the program.
             sizes = tuple(None if extent <= _MOST else int(extent) for extent in tensor.shape)
             shape = () if host else sizes or (None,)

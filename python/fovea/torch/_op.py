@@ -8,6 +8,7 @@ the program.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import threading
 from array import array
@@ -17,8 +18,8 @@ import torch
 
 from .. import _kernel
 from .._launch import LoadedKernel, PreparedLaunch
-from .._spec import BLOCK_LISTS, DROPOUT, Spec
-from ..errors import Error
+from .._spec import BLOCK_LISTS, DROPOUT, Spec, with_names
+from ..errors import CompileError, Error, LaunchError
 from . import _gradients, _launches
 from ._alike import alike
 from ._derivatives import check_tangents, in_forward_mode, needs_gradient
@@ -35,17 +36,31 @@ _SCHEMA = (
 #: Programs with the lines of Python that they come from, for diagnostics.
 _located: Dict[str, Spec] = {}
 _one_line: Dict[str, str] = {}
+#: What functions call captured tensors, by the program's text and their numbers.
+_names: Dict[str, Dict[int, List[str]]] = {}
 
 
-def remember(spec: Spec) -> str:
+def remember(spec: Spec, names: Sequence[str] = ()) -> str:
     """The program's text, as the op takes it: in one line, since inductor (PyTorch
-    2.11) writes strings into its code as they are."""
+    2.11) writes strings into its code as they are. ``names`` are what its function calls
+    the tensors that it captures."""
     text = _one_line.get(spec.mlir)
     if text is None:
         text = " ".join(line.strip() for line in spec.mlir.splitlines())
         _located[text] = spec
         _one_line[spec.mlir] = text
+    for index, name in enumerate(names):
+        called = _names.setdefault(text, {}).setdefault(index, [])
+        if name and name not in called:
+            called.append(name)
     return text
+
+
+def _with_names(program: str, message: str) -> str:
+    """A message with captured tensors by what functions call them: all that are this
+    program."""
+    called = _names.get(program, {})
+    return with_names(["|".join(called[index]) or f"capture{index}" for index in range(len(called))], message)
 
 
 def _spec(program: str) -> Spec:
@@ -94,10 +109,10 @@ def compiled(spec: Spec, device: int, options: Mapping[str, str]) -> _kernel.Ker
 class Launcher(_launches.Arguments):
     """A kernel on a device, and its launches by how tensors look."""
 
-    def __init__(self, kernel: LoadedKernel):
+    def __init__(self, kernel: LoadedKernel, program: str):
         # Of (query, key, value, lists of blocks, captured tensors, log-sum-exp, output).
         super().__init__(kernel, ("q", "k", "v", *(name for name in BLOCK_LISTS if name in kernel.tensors)), ("lse", "o"))
-        self.lse = "lse" in kernel.tensors
+        self.lse, self.program = "lse" in kernel.tensors, program
         self._prepared: Dict[Tuple, Tuple[Prepared, ...]] = {}
 
     def prepared(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...]
@@ -111,7 +126,10 @@ class Launcher(_launches.Arguments):
                 return one
         if len(self._prepared) >= MOST_SIZES:
             self._prepared.clear()
-        made = Prepared(self, query, key, value, others)
+        try:
+            made = Prepared(self, query, key, value, others)
+        except LaunchError as error:
+            raise LaunchError(error.status, _with_names(self.program, error.message)) from None
         self._prepared[sizes] = (made, *known)[:MOST_ALIKE]
         return made
 
@@ -212,7 +230,7 @@ def launcher(program: str, schedule: str, recurrence: str, device: int) -> Launc
     found = _launchers.get(key)
     if found is None:
         kernel = compiled(_spec(program), device, {"schedule": schedule, "recurrence": recurrence})
-        made = Launcher(kernel.loaded(device))
+        made = Launcher(kernel.loaded(device), program)
         with _lock:
             found = _launchers.setdefault(key, made)
     return found
@@ -250,6 +268,17 @@ def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call:
               ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """The op on the CPU: the program at a level, on its way to sm_80, or the PTX for a
     chip."""
+    try:
+        return _interpret(query, key, value, call)
+    except CompileError as error:
+        raise CompileError(tuple(dataclasses.replace(one, message=_with_names(call.program, one.message))
+                                 for one in error.diagnostics)) from None
+    except LaunchError as error:
+        raise LaunchError(error.status, _with_names(call.program, error.message)) from None
+
+
+def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
+               ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     named: Dict[str, Any] = {f"capture{index}": _signed(tensor.reshape(1) if not tensor.dim() else tensor)
                              for index, tensor in enumerate(call.captures)}
     named.update(zip(BLOCK_LISTS, call.blocks))

@@ -191,7 +191,7 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
     )
     tensors = [one.tensor.to(facts.device) if one.constant else one.tensor for one in captures.found]
-    return Program(spec, tensors, _op.remember(spec), captures.numbers())
+    return Program(spec, tensors, _op.remember(spec, [one.name for one in captures.found]), captures.numbers())
 
 
 def captures_of(program: Program, length: int, rows: int) -> List[torch.Tensor]:

@@ -7,9 +7,11 @@ tensors alone, and writes down what it computes. Decompositions are PyTorch's.
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import os
 import sys
+import types
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
 import torch
@@ -17,7 +19,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .._builder import MAX_SEQUENCE, Place, RegionBuilder, Value, place_of
-from .._mistakes import explained
+from .._mistakes import Cures, explained, names
+from .._trace import SIGNATURES
 from ..errors import TraceError
 from ._decompositions import decomposition
 from ._expressions import TYPES, Captures, Expression, constant, elementwise, scalar, typed
@@ -35,17 +38,39 @@ _CONTROL = (
 #: For each op that is known, by its name without the overload, what it becomes: of the tracer, the name and the
 #: arguments; a view or a number as it is. ``_aten`` fills it.
 EMITTERS: Dict[str, Emitter] = {}
+_CURES = Cures(
+    captures="make it a tensor on query's device, torch.as_tensor(...)",
+    lists="make it a tensor on query's device, torch.as_tensor(...)",
+    functions="use those of torch",
+    extrema="use torch.maximum, torch.minimum or torch.clamp",
+    arrays=("numpy", "jax", "jaxlib", "cupy"),
+    libraries=("numpy", "math", "cmath", "jax", "fovea"),
+)
 
 
-def user_place() -> Place:
+def _user_frame() -> Optional[types.FrameType]:
     """What is being executed of neither PyTorch nor Fovea."""
-    frame = sys._getframe(1)
+    frame: Optional[types.FrameType] = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(_FOLDERS) and not name.startswith("<frozen"):
-            return place_of(frame)
-        frame = frame.f_back  # type: ignore[assignment]
-    return Place("", 0)
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def user_place() -> Place:
+    frame = _user_frame()
+    return Place("", 0) if frame is None else place_of(frame)
+
+
+def _name_of(tensor: torch.Tensor) -> str:
+    """What the user's line calls a tensor, or nothing."""
+    frame = _user_frame()
+    if frame is None:
+        return ""
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    return next((name for name, value in names(frame, line) if value is tensor), "")
 
 
 def fail(message: str, place: Optional[Place] = None) -> NoReturn:
@@ -118,7 +143,7 @@ class Tracer(TorchDispatchMode):
         problem = self.captures.problem(tensor, made_here)
         if problem is not None:
             fail(problem)
-        number = self.captures.number_of(tensor, made_here)
+        number = self.captures.number_of(tensor, made_here, _name_of)
         self.captures.declare(self.region)
         argument = self.region.arguments[len(self.region.arguments) - len(self.captures.found) + number]
         if not argument.shape:
@@ -240,6 +265,21 @@ def _where_defined(function: Any) -> Place:
     return Place(code.co_filename, code.co_firstlineno, function=code.co_name) if code else Place("", 0)
 
 
+def _check_parameters(error: Exception, function: Callable, role: str, arguments: Sequence[Any]) -> None:
+    """Whether it is that the function can't be called so."""
+    if not isinstance(error, TypeError):
+        return
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as wrong:
+        fail(f"{role} is called with {SIGNATURES[role]}: {wrong}; tensors that it reads are those it closes over",
+             _where_defined(function))
+
+
 def _within_blocks(tracer: Tracer, coordinates: Sequence[Value], rows: int) -> List[Value]:
     """The coordinates, where blocks of so many rows of queries are heads. Rows past the
     last query are the last one to functions, so that they read what exists."""
@@ -271,8 +311,9 @@ def trace(function: Callable, role: str, captures: Captures, rows: int = 0) -> R
     try:
         with tracer, _Indexing():
             result = function(*arguments)
-    except (RuntimeError, IndexError) as error:
-        told = explained(error, "make it a tensor on query's device, torch.as_tensor(...)", "use those of torch")
+    except (RuntimeError, IndexError, TypeError, TraceError) as error:
+        _check_parameters(error, function, role, arguments)
+        told = explained(error, _CURES)
         if told is None:
             raise
         fail(told[0], Place(*told[1:]))

@@ -1,0 +1,397 @@
+"""Eleven mistakes that beginners make, each made here in several ways: the error names
+the line, what the user calls the culprit, and the cure."""
+
+import linecache
+import math
+import pathlib
+import warnings
+
+import numpy
+import pytest
+
+SLOPES = numpy.ones(4, numpy.float32)
+TABLE = [1.0, 0.5, 0.25, 0.125]
+LIBRARY = "use those of fovea (fovea.where, fovea.exp, ...)"
+CAPTURE = "declare it in captures, and take it as a parameter of that name"
+AS_TENSOR = "make it a tensor on query's device, torch.as_tensor(...)"
+
+
+class Table:
+    """What holds arrays, as a module of PyTorch's does."""
+
+    def __init__(self, array):
+        self.slopes = array
+
+
+def traced(fovea, function, role="score_mod", **more):
+    """The error of a function whose faulty line ends with the comment `wrong`."""
+    with pytest.raises(fovea.TraceError) as error:
+        fovea.attention(**{role: function}, head_dim=16, **more)
+    return at_line(error.value)
+
+
+def at_line(error):
+    assert error.filename == __file__
+    line = linecache.getline(__file__, error.lineno)
+    assert line.rstrip().endswith("# wrong"), line
+    return error.message
+
+
+def traced_by_torch(fovea, torch, score_mod=None, block_mask=None):
+    fovea_torch = pytest.importorskip("fovea.torch")
+    x = torch.zeros(1, 4, 16, 16)
+    with pytest.raises(fovea.TraceError) as error:
+        fovea_torch.flex_attention(x, x, x, score_mod, block_mask, backend="interpret")
+    return at_line(error.value)
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch")
+
+
+# --- 1. A function that closes over an array -----------------------------------------
+
+
+def closures(array):
+    """Functions that read one, with what they call it."""
+    table = Table(array)
+
+    def read(s, b, h, q, k):
+        return s + array[h]  # wrong
+
+    def whole(s, b, h, q, k):
+        return s * array  # wrong
+
+    def attribute(s, b, h, q, k):
+        return s + table.slopes[h]  # wrong
+
+    def over_lines(s, b, h, q, k):
+        return (s - (q - k) *
+                array[h])  # wrong
+
+    def helper(h):
+        return array[h]  # wrong
+
+    def indirect(s, b, h, q, k):
+        return s + helper(h)
+
+    return [(read, "array"), (whole, "array"), (attribute, "table.slopes"), (over_lines, "array"), (indirect, "array")]
+
+
+def test_arrays_of_numpy_that_functions_close_over(fovea):
+    for function, name in closures(SLOPES):
+        assert traced(fovea, function) == f"'{name}' is an array that the function closes over; {CAPTURE}"
+
+
+def test_arrays_of_torch_that_functions_close_over(fovea, torch):
+    for function, name in closures(torch.ones(4)):
+        assert traced(fovea, function) == f"'{name}' is an array that the function closes over; {CAPTURE}"
+
+
+def test_arrays_of_numpy_under_torch(fovea, torch):
+    for function, name in closures(SLOPES):
+        if function.__name__ == "whole":  # PyTorch makes a tensor of it, of four elements
+            continue
+        assert traced_by_torch(fovea, torch, function) == f"'{name}' is an array that the function closes over; {AS_TENSOR}"
+
+
+# --- 2. A list that is indexed ---------------------------------------------------------
+
+
+def test_lists(fovea):
+    def listed(s, b, h, q, k):
+        return s + TABLE[h]  # wrong
+
+    def literal(s, b, h, q, k):
+        return s + (1.0, 0.5)[h]  # wrong
+
+    def dictionary(s, b, h, q, k):
+        return s + {0: 1.0}[h]  # wrong
+
+    assert traced(fovea, listed) == ("'TABLE' is a list, which a traced number can't index; declare an array of its numbers "
+                                     "in captures, and take that as a parameter")
+    assert "a list of numbers can be an array among captures" in traced(fovea, literal)
+    assert "captured tensors can be indexed by it" in traced(fovea, dictionary)
+
+
+def test_lists_under_torch(fovea, torch):
+    def listed(s, b, h, q, k):
+        return s + math.sqrt(2.0) * TABLE[h]  # wrong
+
+    assert traced_by_torch(fovea, torch, listed).endswith(f"which a traced number can't index; {AS_TENSOR}")
+
+
+# --- 3. Functions of other libraries -----------------------------------------------------
+
+
+def test_functions_of_other_libraries(fovea):
+    from math import tanh
+
+    def exponential(s, b, h, q, k):
+        return math.exp(s)  # wrong
+
+    def by_name(s, b, h, q, k):
+        return 20 * tanh(s / 20)  # wrong
+
+    def greatest(s, b, h, q, k):
+        return max(s, 0.0)  # wrong
+
+    def number(s, b, h, q, k):
+        return s + float(q)  # wrong
+
+    assert traced(fovea, exponential) == f"math.exp does not take traced numbers; {LIBRARY}"
+    assert traced(fovea, by_name) == f"tanh does not take traced numbers; {LIBRARY}"
+    assert traced(fovea, greatest).endswith("use fovea.maximum and fovea.minimum")
+    assert "use the functions of fovea" in traced(fovea, number)
+
+
+def test_functions_of_torch(fovea, torch):
+    from torch import where
+    from torch.nn import functional as F
+
+    def select(s, b, h, q, k):
+        return torch.where(q > k, s, 0.0)  # wrong
+
+    def by_name(s, b, h, q, k):
+        return where(q > k, s, 0.0)  # wrong
+
+    def renamed(s, b, h, q, k):
+        return F.relu(s)  # wrong
+
+    for function, name in ((select, "torch.where"), (by_name, "where"), (renamed, "F.relu")):
+        assert traced(fovea, function) == f"{name} does not take traced numbers; {LIBRARY}"
+
+
+def test_functions_of_other_libraries_under_torch(fovea, torch):
+    def exponential(s, b, h, q, k):
+        return math.exp(s)  # wrong
+
+    def numpys(s, b, h, q, k):
+        return numpy.exp(s)  # wrong
+
+    def ours(s, b, h, q, k):
+        return fovea.exp(s)  # wrong
+
+    def greatest(s, b, h, q, k):
+        return max(s, 0.0)  # wrong
+
+    for function, name in ((exponential, "math.exp"), (numpys, "numpy.exp"), (ours, "fovea.exp")):
+        assert traced_by_torch(fovea, torch, function) == f"{name} does not take traced numbers; use those of torch"
+    assert traced_by_torch(fovea, torch, greatest).endswith("use torch.maximum, torch.minimum or torch.clamp")
+
+
+def test_what_torch_refuses_is_not_blamed_on_others(fovea, torch):
+    """The line calls math.sqrt, too, which is no mistake."""
+    fovea_torch = pytest.importorskip("fovea.torch")
+    x = torch.zeros(1, 4, 16, 16)
+    with pytest.raises(RuntimeError, match="size of tensor|broadcast|must match"):
+        fovea_torch.flex_attention(x, x, x, lambda s, b, h, q, k: s * math.sqrt(2.0) + torch.ones(3) * torch.ones(4),
+                                   backend="interpret")
+
+
+# --- 4. Control flow ---------------------------------------------------------------------
+
+
+def control_flow():
+    def branch(s, b, h, q, k):
+        return s if q >= k else -s  # wrong
+
+    def both(b, h, q, k):
+        return q >= k and q - k < 4  # wrong
+
+    def negated(b, h, q, k):
+        return not q < k  # wrong
+
+    def chained(b, h, q, k):
+        return 0 <= q - k < 4  # wrong
+
+    return [("score_mod", branch), ("mask_mod", both), ("mask_mod", negated), ("mask_mod", chained)]
+
+
+def test_control_flow(fovea):
+    for role, function in control_flow():
+        assert traced(fovea, function, role).endswith("use &, |, ~ and fovea.where(condition, a, b)")
+
+
+def test_control_flow_under_torch(fovea, torch):
+    for role, function in control_flow():
+        place = {"score_mod": "score_mod", "mask_mod": "block_mask"}[role]
+        assert traced_by_torch(fovea, torch, **{place: function}).endswith("use &, |, ~ and torch.where(condition, a, b)")
+
+
+# --- 5. Parameters and results -----------------------------------------------------------
+
+
+def test_parameters(fovea):
+    captures = {"slopes": ("f32", (None,))}
+    assert traced(fovea, lambda s, b, h, q: s) == (  # wrong
+        "score_mod takes 5 arguments or more, (score, b, h, q_idx, kv_idx), found 4")
+    assert traced(fovea, lambda s, b, h, q, k: q >= k, "mask_mod") == (  # wrong
+        "mask_mod takes 'k', which is not among captures; it is called with (b, h, q_idx, kv_idx) and captures by their names")
+    assert traced(fovea, lambda s, b, h, q, k, slope: s, captures=captures).startswith(  # wrong
+        "score_mod takes 'slope', which is not among captures (slopes); it is called with")
+
+
+def test_parameters_under_torch(fovea, torch):
+    closed = "; tensors that it reads are those it closes over"
+    assert traced_by_torch(fovea, torch, lambda s, b, h, q: s) == (  # wrong
+        "score_mod is called with (score, b, h, q_idx, kv_idx): too many positional arguments" + closed)
+    assert traced_by_torch(fovea, torch, None, lambda s, b, h, q, k: q > k) == (  # wrong
+        "mask_mod is called with (b, h, q_idx, kv_idx): missing a required argument: 'k'" + closed)
+
+
+def test_results(fovea):
+    captures = {"slopes": ("f32", (None,))}
+    assert traced(fovea, lambda s, b, h, q, k: q >= k) == (  # wrong
+        "score_mod must return a number, found a boolean; a mask_mod says which keys count")
+    assert traced(fovea, lambda b, h, q, k: q - k, "mask_mod") == "mask_mod must return a boolean, found an integer"  # wrong
+    assert traced(fovea, lambda s, b, h, q, k: None) == "score_mod must return a number, found NoneType"  # wrong
+    assert traced(fovea, lambda s, b, h, q, k, slopes: slopes, captures=captures) == (  # wrong
+        "score_mod must return a number, found captured 'slopes', a tensor; read an element of it")
+
+
+def test_results_under_torch(fovea, torch):
+    assert traced_by_torch(fovea, torch, lambda s, b, h, q, k: q >= k) == (  # wrong
+        "score_mod must return a number, found torch.bool; a mask_mod says which keys count")
+    assert traced_by_torch(fovea, torch, None, lambda b, h, q, k: q - k) == (  # wrong
+        "mask_mod must return a boolean, found torch.int64")
+
+
+# --- 6. Captured tensors at a call ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", ["attn", "tile", "ptx"])
+def test_captures_at_a_call(fovea, level):
+    spec = fovea.attention(lambda s, b, h, q, k, slopes: s + slopes[h], head_dim=16, dtype="f16",
+                           captures={"slopes": ("f32", (None,))})
+    kernel, x = fovea.compile(spec, target="sm_80"), numpy.zeros((1, 4, 8, 16), numpy.float16)
+    wrong = (fovea.CompileError, fovea.LaunchError, TypeError)
+    with pytest.raises(wrong, match="slopes"):
+        kernel.interpret(x, x, x, level=level)
+    with pytest.raises(wrong, match="slopes.0'? must be at least"):
+        kernel.interpret(x, x, x, slopes=SLOPES[:2], level=level)
+    with pytest.raises(wrong, match=r"takes no 'slope'"):
+        kernel.interpret(x, x, x, slope=SLOPES, level=level)
+
+
+@pytest.mark.parametrize("backend", ["interpret", "ptx:sm_80"])
+def test_captures_under_torch(fovea, torch, backend):
+    fovea_torch = pytest.importorskip("fovea.torch")
+    slopes, table, x = torch.ones(2), Table(torch.ones(3)), torch.zeros(1, 4, 16, 16, dtype=torch.float16)
+    wrong = (fovea.CompileError, fovea.LaunchError)
+    with pytest.raises(wrong, match=r"\bslopes.0'? must be at least"):
+        fovea_torch.flex_attention(x, x, x, lambda s, b, h, q, k: s + slopes[h], backend=backend)
+    # The same program, of another function: both names are said.
+    with pytest.raises(wrong, match=r"\bslopes\|table.slopes.0'? must be at least"):
+        fovea_torch.flex_attention(x, x, x, lambda s, b, h, q, k: s + table.slopes[h], backend=backend)
+
+
+# --- 7. Names of captured tensors, and what declares them -----------------------------------
+
+
+def test_declarations_of_captures(fovea):
+    for name in ("q", "scale", "lse"):
+        with pytest.raises(ValueError, match=f"can't be named '{name}', which is an argument of every kernel"):
+            fovea.attention(head_dim=16, captures={name: ("f32", (None,))})
+    for name in ("level", "seed", "self", "stream", "device", "check"):
+        with pytest.raises(ValueError, match=f"can't be named '{name}', which is a parameter of Kernel.interpret or"):
+            fovea.attention(head_dim=16, captures={name: ("f32", (None,))})
+    for given, message in ((["x"], r"captures must be a dictionary, \{name: \(dtype, shape\)\}, found \['x'\]"),
+                           ({"x": [1.0]}, r"capture 'x' must be \(dtype, shape\), found \[1.0\]"),
+                           ({"x": ("c64", (None,))}, "capture 'x': unknown dtype 'c64', expected one of")):
+        with pytest.raises(ValueError, match=message):
+            fovea.attention(head_dim=16, captures=given)
+
+
+# --- 8. dtypes, heads and head dims ---------------------------------------------------------
+
+
+def test_types_and_sizes(fovea):
+    with pytest.raises(fovea.CompileError, match="multiplies f16 and bf16 matrices, found f32 .*round them to bf16 or f16"):
+        fovea.compile(fovea.attention(head_dim=64, dtype="f32"), target="sm_80")
+    with pytest.raises(fovea.CompileError, match="head dims must be multiples of 8 up to 256 on 'sm_80', found 20"):
+        fovea.compile(fovea.attention(head_dim=20), target="sm_80")
+    with pytest.raises(ValueError, match="heads must be a multiple of kv_heads, found 6 and 4"):
+        fovea.attention(head_dim=16, heads=6, kv_heads=4)
+
+
+def test_types_and_sizes_under_torch(fovea, torch):
+    flex = pytest.importorskip("fovea.torch").flex_attention
+    x = torch.zeros(1, 4, 16, 16, dtype=torch.float16)
+    for kind, message, arguments in (
+        (NotImplementedError, "expected torch.bfloat16, torch.float16; kernels multiply halves: cast query", [x.float()] * 3),
+        (ValueError, "query, key and value must be of one dtype, found torch.float16 and torch.float32", (x, x.float(), x)),
+        (ValueError, "must have 4 dimensions .batch, heads, length, head_dim., found 3", (x[0], x[0], x[0])),
+        (ValueError, "query has 4 heads, key 2: that needs enable_gqa=True", (x, x[:, :2], x[:, :2])),
+    ):
+        with pytest.raises(kind, match=message):
+            flex(*arguments, backend="ptx")
+    with pytest.raises(NotImplementedError, match='query is on cpu, kernels run on CUDA; backend="interpret" runs'):
+        flex(x, x, x)
+
+
+# --- 9. Targets -----------------------------------------------------------------------------
+
+
+def test_targets(fovea):
+    spec = fovea.attention(head_dim=16)
+    with pytest.warns(fovea.CompileWarning, match="neither Hopper's tensor cores .wgmma. nor its copies; those for sm_90a do"):
+        fovea.compile(spec, target="sm_90")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fovea.compile(spec, target="sm_90a")
+    with pytest.raises(fovea.CompileError, match="unknown target 'h100', expected one of 'sm_80',"):
+        fovea.compile(spec, target="h100")
+
+
+# --- 10. What is given in place of a program, a function or a tensor ---------------------------
+
+
+def test_things_of_another_kind(fovea):
+    with pytest.raises(fovea.Error, match=r"'a.mlir' is a path, not a program; pass pathlib.Path\('a.mlir'\)"):
+        fovea.compile("a.mlir")
+    with pytest.raises(FileNotFoundError, match="a.mlir"):
+        fovea.compile(pathlib.Path("a.mlir"))
+    with pytest.raises(fovea.Error, match="found function; fovea.attention makes a Spec of a function"):
+        fovea.compile(lambda s, b, h, q, k: s)
+    with pytest.raises(TypeError, match="mask_mod must be a function, found ndarray"):
+        fovea.attention(mask_mod=numpy.ones((3, 3), bool), head_dim=16)
+
+
+def test_things_of_another_kind_under_torch(fovea, torch):
+    fovea_torch = pytest.importorskip("fovea.torch")
+    x = torch.zeros(1, 4, 16, 16)
+    for function in (fovea_torch.flex_attention, fovea_torch.scaled_dot_product_attention):
+        for place, name in enumerate(("query", "key", "value")):
+            given = [x.numpy() if at == place else x for at in range(3)]
+            with pytest.raises(TypeError, match=f"{name} must be a tensor of PyTorch, found ndarray"):
+                function(*given, backend="interpret")
+        with pytest.raises(ValueError, match="scale must be a finite number or None, found 'runtime'"):
+            function(x, x, x, scale="runtime", backend="interpret")
+    with pytest.raises(TypeError, match="block_mask must be a function or a BlockMask, found Tensor"):
+        fovea_torch.flex_attention(x, x, x, block_mask=torch.ones(16, 16, dtype=torch.bool), backend="interpret")
+    with pytest.raises(TypeError, match="attn_mask must be a tensor of PyTorch, found ndarray"):
+        fovea_torch.scaled_dot_product_attention(x, x, x, numpy.ones((16, 16), bool), backend="interpret")
+
+
+def test_block_masks_of_other_lengths(torch):
+    fovea_torch = pytest.importorskip("fovea.torch")
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    x, mask = torch.zeros(1, 4, 16, 16), create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 128, 128, device="cpu")
+    with pytest.raises(ValueError, match="was created for 128 queries and 128 keys, found 16 and 16; create another"):
+        fovea_torch.flex_attention(x, x, x, block_mask=mask, backend="interpret")
+
+
+# --- 11. Packages that are missing -------------------------------------------------------------
+
+
+def test_missing_packages(run_python):
+    result = run_python(
+        "import sys\nfor name in ('numpy', 'torch'):\n    sys.modules[name] = None\n"
+        "import fovea\nkernel = fovea.compile(fovea.attention(head_dim=16), 'sm_80')\n"
+        "for call in (lambda: kernel.interpret([], [], []), lambda: __import__('fovea.torch')):\n"
+        "    try:\n        call()\n    except ImportError as error:\n        print(error)\n")
+    assert result.stdout.splitlines() == ["running on the CPU needs numpy: pip install fovea[interpret]",
+                                          "fovea.torch needs torch: pip install fovea[torch]"], result.stderr

@@ -16,6 +16,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import _emulator, _launch, _library, _lines, cache as disk
 from ._arrays import as_tensors, from_tensor, to_host
+from ._files import read_regular
 from ._library import Context, Options, RunOptions
 from ._spec import Program, Spec, as_spec, with_names
 from ._version import VERSION
@@ -336,7 +337,7 @@ class Kernel:
     @classmethod
     def load(cls, path: Union[str, os.PathLike]) -> Kernel:
         """Reads what ``save`` wrote; needs no compiler. Raises Error, OSError."""
-        return cls.from_bytes(pathlib.Path(path).read_bytes())
+        return cls.from_bytes(read_regular(path))
 
     # --- Running -------------------------------------------------------------
 

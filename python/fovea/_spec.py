@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ._builder import Place, RegionBuilder, float_literal, tensor_type
 from ._dtypes import dtype_name
+from ._files import read_regular
 from ._trace import trace, user_place
 from .errors import Error
 
@@ -425,7 +426,7 @@ def as_spec(program: Program) -> Spec:
             raise Error(f"{program!r} is a path, not a program; pass pathlib.Path({program!r})")
         return Spec("", program, (), program)
     if isinstance(program, os.PathLike):
-        text = pathlib.Path(program).read_text()
+        text = read_regular(program).decode()
         return Spec("", text, (), text, os.fspath(program))
     hint = "; fovea.attention makes a Spec of a function" if callable(program) else ""
     raise Error(f"expected a Spec, MLIR text or a path, found {type(program).__name__}{hint}")

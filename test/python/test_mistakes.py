@@ -3,6 +3,7 @@ the line, what the user calls the culprit, and the cure."""
 
 import linecache
 import math
+import os
 import pathlib
 import warnings
 
@@ -348,11 +349,16 @@ def test_targets(fovea):
 # --- 10. What is given in place of a program, a function or a tensor ---------------------------
 
 
-def test_things_of_another_kind(fovea):
+def test_things_of_another_kind(fovea, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
     with pytest.raises(fovea.Error, match=r"'a.mlir' is a path, not a program; pass pathlib.Path\('a.mlir'\)"):
         fovea.compile("a.mlir")
     with pytest.raises(FileNotFoundError, match="a.mlir"):
         fovea.compile(pathlib.Path("a.mlir"))
+    for path in (tmp_path / "pipe", tmp_path):
+        for read in (fovea.compile, fovea.Kernel.load):
+            with pytest.raises(fovea.Error, match="is not a regular file"):
+                read(path)
     with pytest.raises(fovea.Error, match="found function; fovea.attention makes a Spec of a function"):
         fovea.compile(lambda s, b, h, q, k: s)
     with pytest.raises(TypeError, match="mask_mod must be a function, found ndarray"):

@@ -10,9 +10,11 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -270,6 +272,48 @@ std::string fovea::checkPipelineText(StringRef text) {
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
+
+/// Whether a path leads to a pipe, a socket or a device.
+static bool isEndless(StringRef path) {
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(path, status))
+    return false;
+  switch (status.type()) {
+  case llvm::sys::fs::file_type::fifo_file:
+  case llvm::sys::fs::file_type::socket_file:
+  case llvm::sys::fs::file_type::character_file:
+  case llvm::sys::fs::file_type::block_file:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static std::string describeEndless(StringRef path) {
+  return ("cannot open input file '" + path +
+          "': not a regular file; '-' is the standard input")
+      .str();
+}
+
+std::unique_ptr<llvm::MemoryBuffer>
+fovea::openProgramFile(StringRef path, std::string &message) {
+  if (!isEndless(path))
+    return openInputFile(path, &message);
+  message = describeEndless(path);
+  return nullptr;
+}
+
+LogicalResult fovea::checkFileArguments(ArrayRef<char *> arguments) {
+  StringRef last;
+  for (StringRef argument : arguments) {
+    if (last != "-o" && last != "--o" && isEndless(argument)) {
+      llvm::errs() << "error: " << describeEndless(argument) << "\n";
+      return failure();
+    }
+    last = argument;
+  }
+  return success();
+}
 
 llvm::Expected<llvm::json::Value> fovea::parseJSON(StringRef text) {
   if (findDeepNesting(text, TextSyntax::JSON) != StringRef::npos)

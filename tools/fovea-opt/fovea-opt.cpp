@@ -31,7 +31,7 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
                          DialectRegistry &registry) {
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> input =
-      openInputFile(inputName, &message);
+      fovea::openProgramFile(inputName, message);
   if (!input) {
     llvm::errs() << message << "\n";
     return failure();

@@ -58,7 +58,7 @@ static auto pick(const List &list, StringRef entry) {
 std::optional<Program>
 fovea::run::loadProgram(MLIRContext *context, StringRef path, StringRef entry) {
   std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
+  std::unique_ptr<llvm::MemoryBuffer> file = openProgramFile(path, message);
   if (!file) {
     reportError(message);
     return std::nullopt;

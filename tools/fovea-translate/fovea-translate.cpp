@@ -12,12 +12,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/InitAll.h"
+#include "fovea/Support/Untrusted.h"
 #include "fovea/Target/Metadata.h"
 #include "fovea/Target/PTX.h"
 
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 
 int main(int argc, char **argv) {
+  if (failed(
+          fovea::checkFileArguments(llvm::ArrayRef(argv, argc).drop_front())))
+    return 1;
   fovea::registerMetadataTranslation(fovea::registerDialects);
   fovea::registerPTXTranslation(fovea::registerDialects);
   return failed(

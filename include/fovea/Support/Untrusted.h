@@ -64,6 +64,16 @@ std::string checkPipelineText(mlir::StringRef text);
 
 llvm::Expected<llvm::json::Value> parseJSON(mlir::StringRef text);
 
+/// A program's file, or the standard input for "-". Others than regular files
+/// may have no end. `message` gets the error.
+std::unique_ptr<llvm::MemoryBuffer> openProgramFile(mlir::StringRef path,
+                                                    std::string &message);
+
+/// The same question for arguments of upstream's drivers, which open their
+/// files themselves: whether none but the one behind "-o" is a pipe or a
+/// device; prints the error.
+mlir::LogicalResult checkFileArguments(llvm::ArrayRef<char *> arguments);
+
 /// A regular file's contents. Others may have no end, or no beginning.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readRegularFile(mlir::StringRef path);

@@ -8,14 +8,16 @@
 
 // The upstream reducer drops ops. What an attention op is made of it can't
 // see; here each part of one is dropped when the module stays interesting
-// without it.
+// without it. The same for a function's arguments that nothing uses.
 
 #include "fovea/Reduce/ReductionPatterns.h"
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Reducer/ReductionPatternInterface.h"
 #include "mlir/Reducer/Tester.h"
@@ -31,6 +33,18 @@ static LogicalResult dropRegion(Region &region) {
     return failure();
   region.front().erase();
   return success();
+}
+
+/// Arguments that nothing uses, of a function that nobody calls.
+static LogicalResult dropArguments(func::FuncOp function) {
+  auto module = function->getParentOfType<ModuleOp>();
+  if (!module || function.isDeclaration() ||
+      !SymbolTable::symbolKnownUseEmpty(function, module))
+    return failure();
+  llvm::BitVector unused(function.getNumArguments());
+  for (BlockArgument argument : function.getArguments())
+    unused[argument.getArgNumber()] = argument.use_empty();
+  return success(unused.any() && succeeded(function.eraseArguments(unused)));
 }
 
 /// In the order in which they are tried; the bounds follow from the mask.
@@ -72,12 +86,32 @@ static constexpr Simplification kSimplifications[] = {
       op.removeScaleAttr();
       return success();
     },
+    [](ForwardOp op) {
+      return success(op.removeCaptureNumbersAttr() != nullptr);
+    },
+    // The op's changes leave them behind, when the function's turn is over.
+    [](ForwardOp op) -> LogicalResult {
+      auto function = op->getParentOfType<func::FuncOp>();
+      return function ? dropArguments(function) : failure();
+    },
 };
 
-/// The place of `op` among the attention ops of `module`.
-static ForwardOp findForward(ModuleOp module, unsigned position) {
-  ForwardOp found;
-  module.walk([&](ForwardOp op) {
+//===----------------------------------------------------------------------===//
+// Attempts
+//===----------------------------------------------------------------------===//
+
+static ModuleOp getOutermostModule(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  while (module && module->getParentOfType<ModuleOp>())
+    module = module->getParentOfType<ModuleOp>();
+  return module;
+}
+
+/// The op of a kind at a place among those of `module`.
+template <typename OpTy>
+static OpTy findAt(ModuleOp module, unsigned position) {
+  OpTy found;
+  module.walk([&](OpTy op) {
     if (position-- == 0) {
       found = op;
       return WalkResult::interrupt();
@@ -87,37 +121,61 @@ static ForwardOp findForward(ModuleOp module, unsigned position) {
   return found;
 }
 
+/// Whether the module stays interesting with a change to `op`. It is tried on a
+/// copy, since the rewriter can't take changes back.
+template <typename OpTy>
+static bool staysInteresting(OpTy op, Tester &tester,
+                             llvm::function_ref<LogicalResult(OpTy)> change) {
+  ModuleOp module = getOutermostModule(op);
+  if (!module)
+    return false;
+  unsigned position = 0;
+  module.walk([&](OpTy other) {
+    if (other == op)
+      return WalkResult::interrupt();
+    ++position;
+    return WalkResult::advance();
+  });
+  OwningOpRef<ModuleOp> copy(module.clone());
+  return succeeded(change(findAt<OpTy>(*copy, position))) &&
+         succeeded(verify(*copy)) &&
+         tester.isInteresting(*copy).first == Tester::Interestingness::True;
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
 namespace {
-/// Applies the first simplification that keeps the module interesting. Each is
-/// tried on a copy, since the rewriter can't take changes back.
+/// Applies the first simplification that keeps the module interesting.
 struct SimplifyForward : OpRewritePattern<ForwardOp> {
   SimplifyForward(MLIRContext *context, Tester &tester)
       : OpRewritePattern(context), tester(tester) {}
 
   LogicalResult matchAndRewrite(ForwardOp op,
                                 PatternRewriter &rewriter) const override {
-    auto module = op->getParentOfType<ModuleOp>();
-    while (module && module->getParentOfType<ModuleOp>())
-      module = module->getParentOfType<ModuleOp>();
-    if (!module)
-      return failure();
-    unsigned position = 0;
-    module.walk([&](ForwardOp other) {
-      if (other == op)
-        return WalkResult::interrupt();
-      ++position;
-      return WalkResult::advance();
-    });
     for (Simplification simplify : kSimplifications) {
-      OwningOpRef<ModuleOp> copy(module.clone());
-      if (failed(simplify(findForward(*copy, position))) ||
-          failed(verify(*copy)) ||
-          tester.isInteresting(*copy).first != Tester::Interestingness::True)
+      if (!staysInteresting<ForwardOp>(op, tester, simplify))
         continue;
       rewriter.modifyOpInPlace(op, [&] { (void)simplify(op); });
       return success();
     }
     return failure();
+  }
+
+  Tester &tester;
+};
+
+struct DropArguments : OpRewritePattern<func::FuncOp> {
+  DropArguments(MLIRContext *context, Tester &tester)
+      : OpRewritePattern(context), tester(tester) {}
+
+  LogicalResult matchAndRewrite(func::FuncOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!staysInteresting<func::FuncOp>(op, tester, dropArguments))
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { (void)dropArguments(op); });
+    return success();
   }
 
   Tester &tester;
@@ -132,7 +190,7 @@ struct AttnReductionPatterns : DialectReductionPatternInterface {
   }
   void populateReductionPatternsWithTester(RewritePatternSet &patterns,
                                            Tester &tester) const override {
-    patterns.add<SimplifyForward>(getContext(), tester);
+    patterns.add<SimplifyForward, DropArguments>(getContext(), tester);
   }
 };
 } // namespace

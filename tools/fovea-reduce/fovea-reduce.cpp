@@ -14,26 +14,59 @@
 #include "fovea/Reduce/ReductionPatterns.h"
 #include "fovea/Support/Untrusted.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Reducer/Passes.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "mlir/Transforms/Passes.h"
 
-int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  fovea::registerDialects(registry);
-  fovea::registerReductionPatterns(registry);
-  fovea::registerPasses();
-  mlir::registerTransformsPasses();
-  mlir::registerReducerPasses();
-  mlir::MLIRContext context(registry);
-  // mlir-reduce opens its file itself: whatever is a file is looked at before.
-  for (const char *argument : llvm::ArrayRef(argv, argc).drop_front()) {
+using namespace mlir;
+
+/// Files are opened by mlir-reduce itself: what is one is looked at before.
+static LogicalResult checkFiles(ArrayRef<char *> arguments) {
+  if (failed(fovea::checkFileArguments(arguments)))
+    return failure();
+  for (StringRef argument : arguments) {
     auto file = fovea::readRegularFile(argument);
     if (!file)
       llvm::consumeError(file.takeError());
     else if (failed(fovea::checkProgramFile(**file)))
-      return 1;
+      return failure();
   }
-  return failed(mlir::mlirReduceMain(argc, argv, context));
+  return success();
+}
+
+static void print(Diagnostic &diagnostic, raw_ostream &os) {
+  if (auto place = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
+    os << place.getFilename().getValue() << ":" << place.getLine() << ":"
+       << place.getColumn() << ": ";
+  os << "error: " << diagnostic << "\n";
+}
+
+int main(int argc, char **argv) {
+  if (failed(checkFiles(ArrayRef(argv, argc).drop_front())))
+    return 1;
+  DialectRegistry registry;
+  fovea::registerDialects(registry);
+  fovea::registerReductionPatterns(registry);
+  fovea::registerPasses();
+  registerTransformsPasses();
+  registerReducerPasses();
+  MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
+  // Candidates are often invalid: what is said of them is of no interest. What
+  // made the reduction fail is.
+  std::string errors;
+  llvm::raw_string_ostream os(errors);
+  LogicalResult result = success();
+  {
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        print(diagnostic, os);
+    });
+    result = mlirReduceMain(argc, argv, context);
+  }
+  if (failed(result))
+    llvm::errs() << errors;
+  return failed(result);
 }

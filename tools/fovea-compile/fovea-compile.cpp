@@ -276,10 +276,15 @@ int main(int argc, char **argv) {
   registerDialects(registry);
   registerTranslations(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  // A diagnostic is a sentence, not a program, unless one asks for it.
+  if (!llvm::cl::getRegisteredOptions()
+           .lookup("mlir-print-op-on-diagnostic")
+           ->getNumOccurrences())
+    context.printOpOnDiagnostic(false);
 
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> input =
-      openInputFile(inputName, &message);
+      openProgramFile(inputName, message);
   if (!input) {
     llvm::errs() << "error: " << message << "\n";
     return 1;

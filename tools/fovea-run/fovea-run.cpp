@@ -70,6 +70,7 @@ int main(int argc, char **argv) {
   dialects.insert<mlir::linalg::LinalgDialect>();
   registerTranslations(dialects); // --device=cuda compiles
   mlir::MLIRContext context(dialects);
+  context.printOpOnDiagnostic(false);
   std::optional<Program> program =
       loadProgram(&context, options->program, options->entry);
   if (!program)

@@ -59,11 +59,12 @@ LogicalResult ForwardEmitter::chooseTiles() {
   if (failed(chosen))
     return failure();
   if (kb.explainSchedule)
-    op.emitRemark() << "schedule " << ScheduleFields::from(*chosen).print()
-                    << " for the problem "
-                    << llvm::formatv(
-                           "{0}", llvm::json::Value(describeProblem(problem)))
-                           .str();
+    // Not the op's own, which prints the op behind every remark.
+    emitRemark(op.getLoc())
+        << "schedule " << ScheduleFields::from(*chosen).print()
+        << " for the problem "
+        << llvm::formatv("{0}", llvm::json::Value(describeProblem(problem)))
+               .str();
   plan = *chosen;
   if (failed(dropUnusedFields(boxes)))
     return failure();

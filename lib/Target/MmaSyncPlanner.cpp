@@ -150,10 +150,11 @@ LogicalResult
 MmaSyncPlanner::fit(const ScheduleProblem &problem,
                     const llvm::StringSet<> &asked, ScheduleFields &fields,
                     function_ref<InFlightDiagnostic()> emitError) const {
-  if (failed(fields.dropRoleFields(asked, emitError)))
+  auto emitRoles = [&] { return noteRoles(emitError(), *problem.target); };
+  if (failed(fields.dropRoleFields(asked, emitRoles)))
     return failure();
   if (asked.contains("work") && fields.work != plan::WorkSchedule::Single)
-    return emitError() << "schedule's 'work' must be single without roles "
+    return emitRoles() << "schedule's 'work' must be single without roles "
                           "('producer_registers'), found "
                        << plan::stringifyWorkSchedule(fields.work);
   fields.work = plan::WorkSchedule::Single;
@@ -176,11 +177,12 @@ LogicalResult
 MmaSyncPlanner::check(const ScheduleProblem &problem,
                       const ScheduleFields &fields,
                       function_ref<InFlightDiagnostic()> emitError) const {
+  auto emitRoles = [&] { return noteRoles(emitError(), *problem.target); };
   if (fields.output != plan::OutputPath::Direct)
-    return emitError() << "schedule's 'output' tma needs roles "
+    return emitRoles() << "schedule's 'output' tma needs roles "
                           "('producer_registers')";
   if (fields.cluster != 1)
-    return emitError() << "schedule's 'cluster' must be 1 without roles "
+    return emitRoles() << "schedule's 'cluster' must be 1 without roles "
                           "('producer_registers'), found "
                        << fields.cluster;
   int64_t rows = unit.getGroupRows() * fields.warps;
@@ -223,14 +225,15 @@ MmaSyncPlanner::check(const ScheduleProblem &problem,
 FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
     const BackwardProblem &problem, const BackwardFields &asked,
     function_ref<InFlightDiagnostic()> emitError) const {
+  auto emitRoles = [&] { return noteRoles(emitError(), *problem.target); };
   if (asked.keyStages)
-    return emitError() << "schedule's 'key_stages' needs roles "
+    return emitRoles() << "schedule's 'key_stages' needs roles "
                           "('producer_registers')";
   if (asked.output && *asked.output != plan::OutputPath::Direct)
-    return emitError() << "schedule's 'output' tma needs roles "
+    return emitRoles() << "schedule's 'output' tma needs roles "
                           "('producer_registers')";
   if (asked.work && *asked.work != plan::WorkSchedule::Single)
-    return emitError() << "schedule's 'work' must be single without roles "
+    return emitRoles() << "schedule's 'work' must be single without roles "
                           "('producer_registers'), found "
                        << plan::stringifyWorkSchedule(*asked.work);
   // Both sums of a tile of keys stay in registers up to so many columns.

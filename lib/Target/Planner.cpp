@@ -47,6 +47,21 @@ Planner::checkSharedMemory(const ScheduleProblem &problem,
                      << remedy;
 }
 
+InFlightDiagnostic fovea::noteRoles(InFlightDiagnostic diag,
+                                    const TargetInfo &target) {
+  if (target.warpGroupDots)
+    return diag;
+  Diagnostic &note = diag.attachNote();
+  note << "roles need the matrix unit of warp groups (wgmma), which '"
+       << target.name << "' does not have; of the targets these do: ";
+  llvm::interleaveComma(
+      llvm::make_filter_range(
+          getTargets(),
+          [](const TargetInfo &one) { return one.warpGroupDots; }),
+      note, [&](const TargetInfo &one) { note << "'" << one.name << "'"; });
+  return diag;
+}
+
 int64_t fovea::padColumns(int64_t columns, int64_t bits) {
   return llvm::alignTo(columns, warp::getBoxPanelColumns(columns, bits));
 }

@@ -126,6 +126,11 @@ checkBlocks(int64_t queryBlock, int64_t keyBlock, TileSize queries,
             TileSize keys,
             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
+/// An error that something needs roles, with a note on which targets have them
+/// if `target` has none.
+mlir::InFlightDiagnostic noteRoles(mlir::InFlightDiagnostic diag,
+                                   const TargetInfo &target);
+
 std::unique_ptr<Planner> makeMmaSyncPlanner(mlir::MLIRContext *context);
 std::unique_ptr<Planner> makeWarpGroupPlanner(mlir::MLIRContext *context);
 std::unique_ptr<Planner> makeTensorMemoryPlanner(mlir::MLIRContext *context);

@@ -477,8 +477,9 @@ WarpGroupPlanner::check(const ScheduleProblem &problem,
                         const ScheduleFields &fields,
                         function_ref<InFlightDiagnostic()> emitError) const {
   if (!isOn(*problem.target))
-    return emitError() << "schedule has roles ('producer_registers'), which '"
-                       << problem.target->name << "' does not support";
+    return noteRoles(emitError(), *problem.target)
+           << "schedule has roles ('producer_registers'), which '"
+           << problem.target->name << "' does not support";
   int64_t groups = fields.warps / unit.getGroupWarps();
   if (fields.warps % unit.getGroupWarps() != 0 || groups > 4)
     return emitError() << "schedule's 'warps' must be 4, 8, 12 or 16 where "

@@ -2,6 +2,7 @@
 // need of them. The chosen one has 16 warps of 256 rows by 64 columns.
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=producer_registers=24,consumer_registers=240" 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: schedule has roles ('producer_registers'), which 'sm_80' does not support
+// TARGET: note: roles need the matrix unit of warp groups (wgmma), which 'sm_80' does not have; of the targets these do: 'sm_90a'{{$}}
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=consumer_registers=0" 2>&1 | FileCheck %s --check-prefix=BOTH
 // BOTH: error: schedule's 'producer_registers' and 'consumer_registers' must both be set or both be 0
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=6" 2>&1 | FileCheck %s --check-prefix=WARPS
@@ -22,12 +23,14 @@
 // SCORE_STAGES: error: schedule's 'score_stages' needs roles ('producer_registers')
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=overlap=1" 2>&1 | FileCheck %s --check-prefix=OVERLAP
 // OVERLAP: error: schedule's 'overlap' needs roles ('producer_registers')
+// OVERLAP: note: roles need the matrix unit of warp groups (wgmma), which 'sm_80' does not have; of the targets these do: 'sm_90a'{{$}}
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=work=static" 2>&1 | FileCheck %s --check-prefix=WORK_ROLES
 // WORK_ROLES: error: schedule's 'work' must be single without roles ('producer_registers'), found static
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=softmax_part=50" 2>&1 | FileCheck %s --check-prefix=SOFTMAX_PART
 // SOFTMAX_PART: error: schedule's 'softmax_part' needs roles ('producer_registers')
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=0,consumer_registers=0,chain=1" 2>&1 | FileCheck %s --check-prefix=CHAIN_ROLES
 // CHAIN_ROLES: error: schedule's 'chain' needs roles ('producer_registers')
+// CHAIN_ROLES-NOT: note: roles need
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=output=tma" 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // OUTPUT: error: schedule's 'output' tma needs roles ('producer_registers')
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=output=memory" 2>&1 | FileCheck %s --check-prefix=OUTPUT_NAME

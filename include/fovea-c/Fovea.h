@@ -294,6 +294,31 @@ FOVEA_C_API FoveaBuffer *foveaBlockMap(FoveaModule *module,
                                        const FoveaTensor *inputs,
                                        size_t num_inputs);
 
+/** Of which pairs of a query and a key something is to be said. */
+typedef struct FoveaElementOptions {
+  /** sizeof(FoveaElementOptions), so that the struct can grow. */
+  size_t size;
+  int64_t batch, heads, queries, keys;
+  /** The sequence and the head; the first query, and how many. */
+  int64_t entry, head, first, rows;
+  /** Scores that score_mod is tried on. */
+  const double *scores;
+  size_t num_scores;
+} FoveaElementOptions;
+
+/**
+ * What the function's one attention op makes of single pairs: "visible", an i1
+ * for each of the queries and each key of the sequence, which the mask, lengths
+ * and lists decide; and, if there is a score_mod, "scores", an f64 for each of
+ * the scores and each pair, what it makes of that score, without rounding; NaN
+ * where the pair is hidden. Inputs are those beside q, k and v.
+ */
+FOVEA_C_API FoveaTensors *foveaElements(FoveaModule *module,
+                                        const FoveaOptions *options,
+                                        const FoveaElementOptions *elements,
+                                        const FoveaTensor *inputs,
+                                        size_t num_inputs);
+
 /**
  * What the warps of the first CTA do, as the interpreter executes the warp
  * program, up to `max_events`: JSON, described in fovea/Interpreter/Trace.h.
@@ -302,6 +327,20 @@ FOVEA_C_API FoveaBuffer *foveaTrace(FoveaModule *module,
                                     const FoveaOptions *options,
                                     const FoveaTensor *inputs,
                                     size_t num_inputs, size_t max_events);
+
+/**
+ * Compiles as far as to the NVVM dialect and says what passes remarked:
+ * {"remarks":
+ * [{"kind": "missed", "category": "mask", "name": "unknown", "kernel": "far",
+ * "reason": "it compares floats, ...", "arguments": {"Op": "arith.cmpf"},
+ * "file": "far.mlir", "line": 9, "column": 12}, ...]}. `kind` is "passed"
+ * (done), "missed" (left out, or not known), "analysis" (found out or chosen)
+ * or "failed"; file, line and column are absent where the place is not known.
+ * docs/CAPI.md lists categories and names. Warnings are among the diagnostics.
+ * The module stays as it is.
+ */
+FOVEA_C_API FoveaBuffer *foveaExplain(FoveaModule *module,
+                                      const FoveaOptions *options);
 
 #ifdef __cplusplus
 }

@@ -21,15 +21,6 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
 
-struct FoveaTensors {
-  struct Entry {
-    std::string name, dtype;
-    HostTensor tensor;
-    SmallVector<int64_t, 4> sizes;
-  };
-  std::vector<Entry> entries;
-};
-
 /// What one tensor may take; more is a slip of the pen.
 static constexpr int64_t kMaxTensorBytes = int64_t(1) << 36;
 

@@ -13,6 +13,15 @@
 
 #include "fovea/Interpreter/Execution.h"
 
+struct FoveaTensors {
+  struct Entry {
+    std::string name, dtype;
+    fovea::interp::HostTensor tensor;
+    llvm::SmallVector<int64_t, 4> sizes;
+  };
+  std::vector<Entry> entries;
+};
+
 namespace fovea {
 
 const interp::InterpreterRegistry &getHandlers();

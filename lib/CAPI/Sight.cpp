@@ -85,6 +85,33 @@ static Argument makeZero(const Parameter &parameter) {
   return result;
 }
 
+/// Arguments of a program of `forward`'s mask: Q, K and V of these sizes, and
+/// of `inputs` those that are read.
+static LogicalResult readMaskInputs(FoveaContext *context,
+                                    attn::ForwardOp forward, func::FuncOp mask,
+                                    const Signature &signature,
+                                    ArrayRef<FoveaTensor> inputs,
+                                    const AttentionSizes &sizes,
+                                    function_ref<bool(unsigned)> isRead,
+                                    std::vector<Argument> &arguments) {
+  for (auto [index, parameter] : llvm::enumerate(signature.inputs)) {
+    Argument &argument = arguments.emplace_back();
+    if (index < 3) {
+      argument.tensor = makeMaskInput(mask, index, sizes);
+      continue;
+    }
+    if (!isRead(index)) {
+      argument = makeZero(parameter);
+      continue;
+    }
+    Parameter named = parameter;
+    named.name = forward.getOperandName(index);
+    if (failed(readInput(context, named, inputs, argument)))
+      return failure();
+  }
+  return success();
+}
+
 static llvm::json::Value toJSON(ArrayRef<BlockMap> maps) {
   llvm::json::Array result;
   for (const BlockMap &map : maps) {
@@ -130,22 +157,11 @@ static LogicalResult mapBlocks(FoveaModule *module, const FoveaOptions *options,
   if (failed(signature))
     return failure();
   std::vector<Argument> arguments;
-  for (auto [index, parameter] : llvm::enumerate(signature->inputs)) {
-    Argument &argument = arguments.emplace_back();
-    if (index < 3) {
-      argument.tensor = makeMaskInput(
-          mask, index, {map.batch, map.heads, map.queries, map.keys});
-      continue;
-    }
-    if (!hidesKeys(*forward, index)) {
-      argument = makeZero(parameter);
-      continue;
-    }
-    Parameter named = parameter;
-    named.name = forward->getOperandName(index);
-    if (failed(readInput(context, named, inputs, argument)))
-      return failure();
-  }
+  auto isRead = [&](unsigned index) { return hidesKeys(*forward, index); };
+  if (failed(readMaskInputs(context, *forward, mask, *signature, inputs,
+                            {map.batch, map.heads, map.queries, map.keys},
+                            isRead, arguments)))
+    return failure();
   DimSizes sizes;
   std::vector<BlockMap> maps;
   BlockMapRequest request{map.rows, map.columns, map.classify != 0, &maps};
@@ -170,6 +186,108 @@ FoveaBuffer *foveaBlockMap(FoveaModule *module, const FoveaOptions *options,
     return mapBlocks(module, options, known, {inputs, num_inputs}, text);
   });
   return done ? new FoveaBuffer{std::move(text)} : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// Numbers that a call may give; more is a slip of the pen.
+static constexpr int64_t kMaxElements = int64_t(1) << 28;
+
+static LogicalResult checkElementOptions(FoveaContext *context,
+                                         const FoveaElementOptions &wanted) {
+  for (auto [name, value, least] : {std::tuple("batch", wanted.batch, 1),
+                                    {"heads", wanted.heads, 1},
+                                    {"queries", wanted.queries, 1},
+                                    {"keys", wanted.keys, 1},
+                                    {"rows", wanted.rows, 1},
+                                    {"entry", wanted.entry, 0},
+                                    {"head", wanted.head, 0},
+                                    {"first", wanted.first, 0}})
+    if (value < least || value > kMaxExtent)
+      return context->error(Twine(name) + " must lie in [" + Twine(least) +
+                            ", " + Twine(kMaxExtent) + "], found " +
+                            Twine(value));
+  if (wanted.num_scores > 64 || (wanted.num_scores && !wanted.scores))
+    return context->error("expected at most 64 scores, found " +
+                          Twine(wanted.num_scores));
+  if (double(wanted.rows) * double(wanted.keys) *
+          double(wanted.num_scores + 1) >
+      double(kMaxElements))
+    return context->error("a call gives at most " + Twine(kMaxElements) +
+                          " numbers: ask for fewer rows");
+  return success();
+}
+
+static LogicalResult findElements(FoveaModule *module,
+                                  const FoveaOptions *options,
+                                  const FoveaElementOptions &wanted,
+                                  ArrayRef<FoveaTensor> inputs,
+                                  FoveaTensors &outputs) {
+  FoveaContext *context = module->context;
+  CompileOptions compileOptions;
+  std::string name;
+  if (failed(readOptions(context, options, compileOptions, name)) ||
+      failed(checkElementOptions(context, wanted)))
+    return failure();
+  FailureOr<func::FuncOp> function = findFunction(module, name);
+  if (failed(function))
+    return failure();
+  FailureOr<attn::ForwardOp> forward = findForward(context, *function);
+  if (failed(forward))
+    return failure();
+  auto program = makeElementProgram(*forward);
+  auto elements = *program->getOps<func::FuncOp>().begin();
+  FailureOr<Signature> signature = Signature::get(elements);
+  if (failed(signature))
+    return failure();
+  std::vector<Argument> arguments;
+  auto isRead = [&](unsigned index) {
+    return hidesKeys(*forward, index) ||
+           llvm::is_contained(forward->getCaptures(),
+                              (*forward)->getOperand(index));
+  };
+  DimSizes sizes;
+  HostTensor visible, changed;
+  ElementRequest request{wanted.entry,
+                         wanted.head,
+                         wanted.first,
+                         wanted.rows,
+                         {wanted.scores, wanted.num_scores},
+                         &visible,
+                         &changed};
+  if (failed(readMaskInputs(
+          context, *forward, elements, *signature, inputs,
+          {wanted.batch, wanted.heads, wanted.queries, wanted.keys}, isRead,
+          arguments)) ||
+      failed(checkSizes(context, *signature, arguments, sizes)) ||
+      failed(evaluateElements(elements, getHandlers(), arguments, request)))
+    return failure();
+  auto add = [&](StringRef name, StringRef dtype, HostTensor &tensor) {
+    if (tensor)
+      outputs.entries.push_back({name.str(), dtype.str(), tensor,
+                                 SmallVector<int64_t, 4>(tensor.getShape())});
+  };
+  add("visible", "i1", visible);
+  add("scores", "f64", changed);
+  return success();
+}
+
+FoveaTensors *foveaElements(FoveaModule *module, const FoveaOptions *options,
+                            const FoveaElementOptions *elements,
+                            const FoveaTensor *inputs, size_t num_inputs) {
+  if (!module || !elements || (num_inputs && !inputs))
+    return nullptr;
+  auto outputs = std::make_unique<FoveaTensors>();
+  bool done = module->context->call([&]() -> LogicalResult {
+    FoveaElementOptions known;
+    if (failed(readVersioned(module->context, elements, "FoveaElementOptions",
+                             known)))
+      return failure();
+    return findElements(module, options, known, {inputs, num_inputs}, *outputs);
+  });
+  return done ? outputs.release() : nullptr;
 }
 
 //===----------------------------------------------------------------------===//

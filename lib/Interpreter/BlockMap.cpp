@@ -31,15 +31,16 @@ static bool dependsOnBatch(attn::ForwardOp forward) {
          !forward.getSequenceOperands().empty();
 }
 
-OwningOpRef<ModuleOp> fovea::interp::makeMaskProgram(attn::ForwardOp forward) {
+static OwningOpRef<ModuleOp> makeProgram(attn::ForwardOp forward, bool perBatch,
+                                         bool perHead, bool withScores) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(forward.getLoc());
   OpBuilder builder(module->getBodyRegion());
   Type f32 = builder.getF32Type();
   bool sequenceFirst = forward.getLayout() == attn::Layout::BSHD;
   ArrayRef<int64_t> query = forward.getQueryType().getShape();
   int64_t position = sequenceFirst ? 1 : 2;
-  int64_t batch = dependsOnBatch(forward) ? query[0] : 1,
-          heads = dependsOnHead(forward) ? query[sequenceFirst ? 2 : 1] : 1,
+  int64_t batch = perBatch ? query[0] : 1,
+          heads = perHead ? query[sequenceFirst ? 2 : 1] : 1,
           queries = query[position],
           keys = forward.getKeyType().getDimSize(position);
   auto queryType = RankedTensorType::get({batch, heads, queries, 1}, f32);
@@ -65,8 +66,21 @@ OwningOpRef<ModuleOp> fovea::interp::makeMaskProgram(attn::ForwardOp forward) {
   mask.getSinksMutable().clear();
   IRMapping mapping;
   forward.getMaskMod().cloneInto(&mask.getMaskMod(), mapping);
+  if (withScores)
+    forward.getScoreMod().cloneInto(&mask.getScoreMod(), mapping);
   func::ReturnOp::create(builder, forward.getLoc(), mask->getResults());
   return module;
+}
+
+OwningOpRef<ModuleOp> fovea::interp::makeMaskProgram(attn::ForwardOp forward) {
+  return makeProgram(forward, dependsOnBatch(forward), dependsOnHead(forward),
+                     /*withScores=*/false);
+}
+
+OwningOpRef<ModuleOp>
+fovea::interp::makeElementProgram(attn::ForwardOp forward) {
+  return makeProgram(forward, /*perBatch=*/true, /*perHead=*/true,
+                     /*withScores=*/true);
 }
 
 HostTensor fovea::interp::makeMaskInput(func::FuncOp program, unsigned operand,

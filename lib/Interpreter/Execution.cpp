@@ -269,3 +269,12 @@ LogicalResult fovea::interp::mapFunction(func::FuncOp function,
   SmallVector<RuntimeValue> results;
   return runIn(frame, function, inputs, results);
 }
+
+LogicalResult fovea::interp::evaluateElements(
+    func::FuncOp function, const InterpreterRegistry &registry,
+    ArrayRef<Argument> inputs, const ElementRequest &request) {
+  Frame frame(registry, Precision::Exact);
+  frame.setEnvironment(&request);
+  SmallVector<RuntimeValue> results;
+  return runIn(frame, function, inputs, results);
+}

@@ -12,6 +12,7 @@
 #include "VariantEvaluation.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace fovea;
@@ -38,6 +39,10 @@ private:
   using VariantEvaluation<T>::sinks;
 
   LogicalResult evaluateBlock(const RowBlock &block, Frame &inner);
+  LogicalResult evaluateElements(ArrayRef<Sequence> sequences,
+                                 const ElementRequest &request);
+  LogicalResult evaluateElements(const RowBlock &block, Frame &inner,
+                                 const ElementRequest &request);
   void writeRow(const RowBlock &block, int64_t row, const T *values, T lse);
   void sumValues(const RowBlock &block, const Lanes<int64_t> &mask,
                  const T *weights, T *sums) const;
@@ -139,6 +144,64 @@ LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
   return success();
 }
 
+template <typename T>
+LogicalResult
+ForwardEvaluation<T>::evaluateElements(const RowBlock &block, Frame &inner,
+                                       const ElementRequest &request) {
+  int64_t keys = block.sequence->keys.size();
+  SmallVector<int64_t, 2> shape = {block.count, keys};
+  RuntimeValue mask;
+  if (failed(masks.evaluateMask(block, inner, mask)))
+    return failure();
+  Lanes<int64_t> visible(mask, shape);
+  *request.visible = HostTensor(ElementKind::I1, shape);
+  auto forPairs = [&](auto fn) {
+    for (int64_t i = 0; i < block.count; ++i)
+      for (int64_t j = 0; j < keys; ++j)
+        fn(i * keys + j, visible.row(i)[j * visible.columnStride] != 0, i, j);
+  };
+  forPairs([&](int64_t n, bool isVisible, int64_t, int64_t) {
+    request.visible->data()[n] = isVisible;
+  });
+  if (op.getScoreMod().empty())
+    return success();
+  int64_t count = request.scores.size();
+  *request.changed = HostTensor(ElementKind::F64, {count, block.count, keys});
+  auto *out = reinterpret_cast<double *>(request.changed->data());
+  for (double score : request.scores) {
+    auto like = std::make_shared<Array>(shape, getStorage<T>());
+    std::fill_n(like->template data<T>(), block.count * keys, T(score));
+    RuntimeValue scores = RuntimeValue::array(std::move(like));
+    if (failed(this->modifyScores(block, inner, mask, scores)))
+      return failure();
+    Lanes<T> lanes(scores, shape);
+    forPairs([&](int64_t n, bool isVisible, int64_t i, int64_t j) {
+      out[n] = isVisible ? double(lanes.row(i)[j * lanes.columnStride])
+                         : std::numeric_limits<double>::quiet_NaN();
+    });
+    out += block.count * keys;
+  }
+  return success();
+}
+
+template <typename T>
+LogicalResult
+ForwardEvaluation<T>::evaluateElements(ArrayRef<Sequence> sequences,
+                                       const ElementRequest &request) {
+  auto sequence = llvm::find_if(sequences, [&](const Sequence &candidate) {
+    return candidate.entry == request.entry;
+  });
+  if (sequence == sequences.end() || request.head >= queryRows.heads ||
+      request.first + request.rows > sequence->queries)
+    return frame.fail(op) << "there are no queries " << request.first << " to "
+                          << request.first + request.rows - 1 << " of head "
+                          << request.head << " of sequence " << request.entry;
+  RowBlock block{&*sequence, request.head, request.first, request.rows};
+  return this->forBlocks(block, [&](const RowBlock &block, Frame &inner) {
+    return evaluateElements(block, inner, request);
+  });
+}
+
 /// What the output may take; more is a slip of the pen.
 static constexpr int64_t kMaxOutputBytes = int64_t(1) << 36;
 
@@ -146,6 +209,9 @@ template <typename T>
 LogicalResult ForwardEvaluation<T>::run() {
   auto sequences = this->findSequences();
   if (failed(sequences))
+    return failure();
+  auto *elements = frame.template getEnvironment<ElementRequest>();
+  if (elements && failed(evaluateElements(*sequences, *elements)))
     return failure();
 
   SmallVector<int64_t, 4> outputShape(query.getShape());
@@ -180,6 +246,8 @@ LogicalResult ForwardEvaluation<T>::run() {
   auto *request = frame.template getEnvironment<BlockMapRequest>();
   for (const Sequence &sequence : *sequences)
     for (int64_t head = 0; head < queryRows.heads; ++head) {
+      if (elements)
+        continue;
       if (request) {
         request->maps->push_back({sequence.entry,
                                   head,

@@ -34,6 +34,20 @@ std::unique_ptr<Planner> fovea::makePlanner(MLIRContext *context,
   llvm_unreachable("the last planner's unit has no roles");
 }
 
+std::string Planner::explainRefusal(const ScheduleProblem &problem) const {
+  if (!unit.multiplies(problem.elementBits))
+    return "it multiplies no elements of " +
+           std::to_string(problem.elementBits) + " bits";
+  if (problem.queryBlock % unit.getGroupRows() != 0)
+    return "its tiles of " + std::to_string(unit.getGroupRows()) +
+           " queries don't divide the listed blocks of " +
+           std::to_string(problem.queryBlock);
+  if (problem.keyBlock % 16 != 0)
+    return "its tiles don't divide the listed blocks of " +
+           std::to_string(problem.keyBlock) + " keys";
+  return "no tile fits its registers and shared memory";
+}
+
 LogicalResult
 Planner::checkSharedMemory(const ScheduleProblem &problem,
                            const ScheduleFields &fields, StringRef remedy,

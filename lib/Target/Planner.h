@@ -41,6 +41,9 @@ public:
   decide(const ScheduleProblem &problem,
          std::optional<plan::RecurrenceKind> recurrence) const = 0;
 
+  /// Why there are none for a target that has the unit, for a reader.
+  virtual std::string explainRefusal(const ScheduleProblem &problem) const;
+
   /// Whether fields, be they chosen or asked for, are of this unit's kernels.
   virtual bool isFor(const ScheduleFields &fields) const = 0;
 

@@ -63,6 +63,10 @@ public:
   std::optional<ScheduleFields>
   decide(const ScheduleProblem &problem,
          std::optional<plan::RecurrenceKind> recurrence) const override;
+  std::string explainRefusal(const ScheduleProblem &problem) const override {
+    return problem.endsEarly ? "sequences may end before the tensors do"
+                             : Planner::explainRefusal(problem);
+  }
   bool isFor(const ScheduleFields &fields) const override {
     return fields.rowTiles != 0;
   }

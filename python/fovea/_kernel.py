@@ -12,15 +12,18 @@ import os
 import pathlib
 import threading
 import warnings
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _emulator, _launch, _library, _lines, cache as disk
-from ._arrays import as_tensors, from_tensor, to_host
+from ._arrays import as_tensors, to_host
 from ._files import read_regular
 from ._library import Context, Options, RunOptions
 from ._spec import Program, Spec, as_spec, with_names
 from ._version import VERSION
 from .errors import CompileError, CompileWarning, Diagnostic, Error, LaunchError
+
+if TYPE_CHECKING:
+    from ._explanation import Explanation
 
 _MAGIC = b"fovea-kernel 2\n"
 _LEVELS = {"attn": 0, "tile": 1, "warp": 2, "nvvm": 3, "llvm": 4, "ptx": 5, "metadata": 6}
@@ -116,19 +119,11 @@ def _interpreted(spec: Spec, options: Choices, arrays: Mapping[str, Any], level:
             named.append((internal, dtypes[internal], to_host(name, value, dtypes[internal])))
         tensors, keep = as_tensors(named)
         run = RunOptions(ctypes.sizeof(RunOptions), _LEVELS[level], exact, seed)
-        outputs = context.check(context.lib.foveaInterpret(
+        results = tuple(array for _, array in context.take_tensors(context.lib.foveaInterpret(
             module, ctypes.byref(arguments), ctypes.byref(run), tensors, len(named)
-        ))
+        )))
         del keep
-        try:
-            results = []
-            for index in range(context.lib.foveaTensorsCount(outputs)):
-                tensor = _library.Tensor()
-                context.lib.foveaTensorsGet(outputs, index, ctypes.byref(tensor))
-                results.append(from_tensor(tensor))
-        finally:
-            context.lib.foveaTensorsDestroy(outputs)
-    return results[0] if len(results) == 1 else tuple(results)
+    return results[0] if len(results) == 1 else results
 
 
 def reference(program: Program, q: Any, k: Any, v: Any, **others: Any) -> Any:
@@ -258,6 +253,25 @@ class Kernel:
         with Context() as context:
             module = context.parse(self._spec.located, self._spec.file)
             return context.take(context.lib.foveaEmit(module, ctypes.byref(options), _LEVELS[level])).decode()
+
+    def explain(self) -> Explanation:
+        """Why the kernel is as it is, as the compiler says it: which schedule was chosen
+        and what binds its fields, which bounds and verdicts the mask's blocks got, at
+        which op of the mask the analysis gave up, which transformations were left
+        out and why. Statements have their line of Python or MLIR. ``print`` shows
+        it; a notebook the page of ``fovea.explain``. The program is compiled anew, as
+        far as needed. Raises CompileError.
+
+        >>> print(kernel.explain())  # doctest: +SKIP
+        """
+        from . import _explanation
+
+        return _explanation.explain(self, page=self._page)
+
+    def _page(self) -> str:
+        from . import explain
+
+        return explain.page_of(self)
 
     @property
     def _has_lines(self) -> bool:
@@ -484,14 +498,19 @@ def _compile_backward(spec: Spec, options: Choices) -> Optional[Kernel]:
     return _compile(spec.backward, {**options, "schedule": "auto", "recurrence": "auto", "kernel": None}, None)
 
 
-def _from_disk(key: str) -> Optional[Kernel]:
+def _from_disk(key: str, spec: Spec) -> Optional[Kernel]:
     data = disk.read(key)
     if data is None:
         return None
     try:
-        return Kernel.from_bytes(data, key)
+        kernel = Kernel.from_bytes(data, key)
     except Error:
         return None
+    # The file has the same program without its lines, which are the caller's.
+    kernel._spec = spec
+    if kernel.backward is not None and spec.backward is not None:
+        kernel.backward._spec = spec.backward
+    return kernel
 
 
 def _chosen(target: str, schedule: str = "auto", recurrence: str = "auto", kernel: Optional[str] = None,
@@ -522,7 +541,7 @@ def find(spec: Spec, target: str, **options: Any) -> Optional[Kernel]:
     key = _cache_key(spec, _chosen(target, **options))
     found = _memory.get(key)
     if found is None:
-        found = _from_disk(key)
+        found = _from_disk(key, spec)
         if found is not None:
             _keep(key, found)
     return found
@@ -591,7 +610,7 @@ def compile(
         with _memory_lock:
             found = _memory.get(key)
         if found is None:
-            found = _from_disk(key)
+            found = _from_disk(key, spec)
             if found is None:
                 found = _compile(spec, options, key)
                 disk.write(key, found.to_bytes())
@@ -599,6 +618,12 @@ def compile(
             with _memory_lock:
                 _in_work.pop(key, None)
     return found
+
+
+def compile_again(kernel: Kernel, **changes: Any) -> Kernel:
+    """A kernel of the same program and choices, but for some."""
+    options: Dict[str, Any] = {**kernel._options, **changes}
+    return compile(kernel._spec, **options)
 
 
 __all__ = ["Kernel", "compile", "reference", "targets", "version", "find_ptxas", "CompileError"]

@@ -6,7 +6,7 @@ import ctypes
 import os
 import pathlib
 import threading
-from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any, List, Optional, Tuple
 
 from .errors import CompileError, Diagnostic, Error, LaunchError
@@ -49,6 +49,12 @@ class BlockMapOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t)] + [
         (field, c_int64) for field in ("batch", "heads", "queries", "keys", "rows", "columns")
     ] + [("classify", c_int)]
+
+
+class ElementOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t)] + [
+        (field, c_int64) for field in ("batch", "heads", "queries", "keys", "entry", "head", "first", "rows")
+    ] + [("scores", POINTER(c_double)), ("num_scores", c_size_t)]
 
 
 class Tensor(ctypes.Structure):
@@ -98,6 +104,10 @@ COMPILER_FUNCTIONS = {
     "foveaInterpret": (c_void_p, [c_void_p, POINTER(Options), POINTER(RunOptions), POINTER(Tensor), c_size_t]),
     "foveaBlockMap": (
         c_void_p, [c_void_p, POINTER(Options), POINTER(BlockMapOptions), POINTER(Tensor), c_size_t]
+    ),
+    "foveaExplain": (c_void_p, [c_void_p, POINTER(Options)]),
+    "foveaElements": (
+        c_void_p, [c_void_p, POINTER(Options), POINTER(ElementOptions), POINTER(Tensor), c_size_t]
     ),
     "foveaTrace": (c_void_p, [c_void_p, POINTER(Options), POINTER(Tensor), c_size_t, c_size_t]),
     "foveaTensorsCount": (c_size_t, [c_void_p]),
@@ -228,6 +238,21 @@ class Context:
         module = self.check(self.lib.foveaModuleParse(self.handle, source, len(source), name.encode()))
         self.modules.append(module)
         return module
+
+    def take_tensors(self, tensors: Optional[int]) -> List[Tuple[str, Any]]:
+        """Copies of tensors, with their names; the tensors are destroyed."""
+        from ._arrays import from_tensor
+
+        self.check(tensors)
+        try:
+            result: List[Tuple[str, Any]] = []
+            for index in range(self.lib.foveaTensorsCount(tensors)):
+                tensor = Tensor()
+                self.lib.foveaTensorsGet(tensors, index, ctypes.byref(tensor))
+                result.append((tensor.name.decode(), from_tensor(tensor)))
+            return result
+        finally:
+            self.lib.foveaTensorsDestroy(tensors)
 
     def take(self, buffer: Optional[int]) -> bytes:
         """A buffer's contents; the buffer is destroyed."""

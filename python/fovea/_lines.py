@@ -61,19 +61,14 @@ def places(ptx: str) -> Places:
     return tuple(result)
 
 
-def annotated(ptx: str, program: str) -> str:
-    """PTX with lines of the program as comments, in place of their numbers."""
-    result: List[str] = []
-    now = None
-    for line, place in zip(ptx.split("\n"), places(ptx)):
-        if _FILE.match(line):
-            continue
-        if not _LOC.match(line):
-            result.append(line)
-        elif place and place[:2] != now:
-            now = place[:2]
-            result.append(f"\t// {place[0].rpartition('/')[2]}:{place[1]}: {text_of(*now, program)}")
-    return "\n".join(result)
+def is_file(line: str) -> bool:
+    """Whether a line of PTX names a file."""
+    return _FILE.match(line) is not None
+
+
+def is_place(line: str) -> bool:
+    """Whether it says of what comes after it which line that is from."""
+    return _LOC.match(line) is not None
 
 
 def text_of(file: str, line: int, program: str) -> str:

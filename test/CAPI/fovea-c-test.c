@@ -112,6 +112,28 @@ static void map_blocks(FoveaContext *context, FoveaModule *module,
   printf("\n");
 }
 
+/** Two queries of five from `first` on: what they see, and what becomes of 1.
+ */
+static void list_elements(FoveaContext *context, FoveaModule *module,
+                          int64_t first) {
+  const double score = 1;
+  FoveaElementOptions wanted = {sizeof wanted, 1, 1,      5, 5, 0, 0,
+                                first,         2, &score, 1};
+  FoveaTensors *found = foveaElements(module, &options, &wanted, NULL, 0);
+  report(context, found != NULL);
+  for (size_t i = 0; i < foveaTensorsCount(found); ++i) {
+    FoveaTensor tensor;
+    foveaTensorsGet(found, i, &tensor);
+    printf("%s:", tensor.name);
+    for (int j = 0; j < 10; ++j)
+      printf(" %g", strcmp(tensor.dtype, "f64") == 0
+                        ? ((double *)tensor.data)[j]
+                        : (double)((char *)tensor.data)[j]);
+    printf("\n");
+  }
+  foveaTensorsDestroy(found);
+}
+
 /** What happens up to `events` with one query and some keys, all zeros. */
 static void trace(FoveaContext *context, FoveaModule *module, size_t events) {
   static const int64_t query[] = {1, 1, 1, 16};
@@ -142,7 +164,8 @@ static void pass_null(FoveaContext *context, FoveaModule *module) {
            foveaInterpret(module, NULL, NULL, NULL, 1) == NULL &&
            foveaBlockMap(module, NULL, NULL, NULL, 0) == NULL &&
            foveaTrace(module, NULL, NULL, 1, 1) == NULL &&
-           foveaTensorsCount(NULL) == 0 &&
+           foveaElements(module, NULL, NULL, NULL, 0) == NULL &&
+           foveaExplain(NULL, NULL) == NULL && foveaTensorsCount(NULL) == 0 &&
            foveaTensorsGet(NULL, 0, NULL) == FOVEA_FAILURE &&
            foveaKernelPTX(NULL).size == 0 && foveaBufferString(NULL).size == 0;
   foveaModuleDestroy(NULL);
@@ -219,6 +242,11 @@ static void execute(FoveaContext *context, FoveaModule *module, char *command) {
                  foveaEmit(module, &options, (FoveaArtifact)atoi(value)));
   } else if ((value = value_of(command, "map="))) {
     map_blocks(context, module, atoi(value));
+  } else if ((value = value_of(command, "elements="))) {
+    list_elements(context, module, atoi(value));
+  } else if (strcmp(command, "explain") == 0) {
+    print_buffer(context, foveaExplain(module, &options));
+    printf("\n");
   } else if ((value = value_of(command, "trace="))) {
     trace(context, module, (size_t)atoi(value));
   } else if (strcmp(command, "compile") == 0) {

@@ -117,7 +117,7 @@ static void call(Arguments &arguments, FoveaContext *context,
   FoveaOptions options = arguments.options();
   const FoveaOptions *given = arguments.pick(10) ? &options : nullptr;
   FoveaBuffer *buffer = nullptr;
-  switch (arguments.pick(9)) {
+  switch (arguments.pick(11)) {
   case 0:
     foveaKernelDestroy(foveaCompile(module, given));
     break;
@@ -169,6 +169,27 @@ static void call(Arguments &arguments, FoveaContext *context,
   case 7:
     buffer = foveaModuleSignature(module, given);
     break;
+  case 8:
+    buffer = foveaExplain(module, given);
+    break;
+  case 9: {
+    FoveaElementOptions wanted = {};
+    wanted.size =
+        arguments.pick(4) ? sizeof wanted : arguments.pick(sizeof wanted);
+    int64_t *fields[] = {&wanted.batch, &wanted.heads, &wanted.queries,
+                         &wanted.keys,  &wanted.rows,  &wanted.entry,
+                         &wanted.head,  &wanted.first};
+    static const int64_t values[] = {1, 2, 16, 64, 100, 0, -1, INT64_MAX};
+    for (int64_t *field : fields)
+      *field = values[arguments.pick(arguments.pick(8) ? 6 : 8)];
+    static const double scores[] = {0, -1e300};
+    wanted.scores = arguments.pick(4) ? scores : nullptr;
+    wanted.num_scores = arguments.pick(3);
+    std::vector<FoveaTensor> inputs = arguments.tensors();
+    foveaTensorsDestroy(
+        foveaElements(module, given, &wanted, inputs.data(), inputs.size()));
+    break;
+  }
   default: {
     const char *text = arguments.string({program, "module {", "array<index"});
     foveaModuleDestroy(foveaModuleParse(context, text, text ? strlen(text) : 0,

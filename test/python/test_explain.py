@@ -1,6 +1,8 @@
 """The page of ``python -m fovea explain``: what its block maps count, and that it is
 a page that needs no network."""
 
+import base64
+import gzip
 import html.parser
 import json
 import pathlib
@@ -132,11 +134,11 @@ def test_page(fovea, name, target):
 
     text = explain.page(EXAMPLES / f"{name}.mlir", 512, target=target, heads=2)
     page = Page(text)
-    assert {"blocks", "schedule", "resources", "roofline", "ir"} <= page.ids
+    assert {"blocks", "why", "schedule", "resources", "roofline", "ir"} <= page.ids
     # Nothing is loaded from elsewhere.
     assert not page.links and "http://" not in re.sub(r"http://www\.w3\.org/\S*", "", text) and "https://" not in text
     data = json.loads(page.script)
-    assert list(data["levels"]) == ["attn", "tile", "warp", "nvvm", "llvm", "ptx"]
+    assert list(data["levels"])[:6] == ["attn", "tile", "warp", "nvvm", "llvm", "ptx"]
     maps = data["maps"]
     assert len(maps) == (2 if name == "block_mask" else 1)
     if name == "causal":
@@ -330,3 +332,161 @@ def test_resources_and_lanes(fovea, schedule, target):
     operations = _resources.operations_of_a_score(trace)
     # An exponential for each score, and little else of that unit.
     assert 0.9 < operations["special"] < 1.2 and 2 < operations["ordinary"] < 16
+
+
+# --- Pairs of a query and a key ---------------------------------------------------
+
+
+def slope(score, b, h, q_idx, kv_idx, slopes):
+    return score * 2 + slopes[h] * (kv_idx - q_idx)
+
+
+@pytest.mark.parametrize("name, pairs", [("first", (0, 0)), ("later", (130, 70))])
+def test_elements(fovea, name, pairs):
+    from fovea import explain
+
+    slopes = numpy.array([0.5, -1.0, 0.25], numpy.float32)
+    spec = fovea.attention(slope, window, head_dim=64, captures={"slopes": ("f32", (None,))})
+    q, k = pairs
+    found = explain.elements(spec, 300, head=1, heads=3, queries=(q, q + 40), keys=(k, k + 30), scores=(0.0, 3.0), target="sm_80",
+                             inputs={"slopes": slopes})
+    i, j = numpy.ogrid[q : q + 40, k : k + 30]
+    expected = window(0, 1, i, j)
+    assert (found.visible == expected).all() and found.changed.shape == (2, 40, 30)
+    for number, score in enumerate(found.scores):
+        assert numpy.array_equal(found.changed[number][expected], slope(score, 0, 1, i, j, slopes)[expected])
+        assert numpy.isnan(found.changed[number][~expected]).all()
+    assert (found.first_query, found.first_key, found.entry, found.head) == (q, k, 0, 1)
+
+
+def test_elements_of_sequences_and_lists(fovea):
+    """Lengths and lists hide pairs, too."""
+    from fovea import explain
+
+    spec = fovea.attention(head_dim=64, sequences="lengths")
+    found = explain.elements(spec, 64, entry=1, batch=2, inputs={"lengths": numpy.array([64, 40])}, keys=(30, 64), target="sm_80")
+    # A sequence has the keys that its length says.
+    assert found.visible.shape == (64, 10) and found.visible.all() and found.changed is None
+    maps = explain.block_map(EXAMPLES / "block_mask.mlir", 512, target="sm_80")
+    for one in maps[:2]:
+        rows = numpy.concatenate([
+            explain.elements(EXAMPLES / "block_mask.mlir", 512, head=one.head, queries=(n, n + 64), keys=(0, 512), target="sm_80").visible
+            for n in range(0, 512, 64)])
+        assert rows.sum() == one.visible_pairs and rows.shape == (512, 512)
+
+
+def test_elements_errors(fovea):
+    from fovea import explain
+
+    spec = fovea.attention(mask_mod=causal, head_dim=64)
+    with pytest.raises(fovea.CompileError, match="there are no queries 0 to 63 of head 9 of sequence 0"):
+        explain.elements(spec, 128, head=9, target="sm_80")
+    with pytest.raises(fovea.CompileError, match="there are no queries 500 to 500"):
+        explain.elements(spec, 128, queries=(500, 510), target="sm_80")
+    with pytest.raises(ValueError, match=r"keys must be the first one and the one behind the last, found \(3, 3\)"):
+        explain.elements(spec, 128, keys=(3, 3), target="sm_80")
+
+
+def unpacked(text):
+    return gzip.decompress(base64.b64decode(text))
+
+
+def data_of(text):
+    return json.loads(Page(text).script)
+
+
+def test_pairs_on_the_page(fovea):
+    """Blocks that the mask cuts have their pairs, some have scores, as evaluated one by one."""
+    from fovea import explain
+
+    spec = fovea.attention(slope, by_head, head_dim=64, captures={"slopes": ("f32", (None,))})
+    slopes = numpy.array([0.5, -1.0], numpy.float32)
+    data = data_of(explain.page(spec, 300, 400, heads=2, target="sm_80", inputs={"slopes": slopes}))
+    facts = data["elements"]
+    assert [(one["map"], one["head"]) for one in facts["sets"]] == [(0, 0), (1, 1)] and facts["scores"] == [0.0, 1.0, 10.0]
+    visible, changed = unpacked(facts["visible"]), numpy.frombuffer(unpacked(facts["changed"]), "<f4")
+    for one in facts["sets"]:
+        map = data["maps"][one["map"]]
+        m, n = map["block"]
+        cut = {f"{i},{j}" for i, row in enumerate(map["rows"]) for j, code in enumerate(row) if int(code) % 3 == 1}
+        assert set(one["visible"]) == cut and one["changed"]
+        for place, number in one["visible"].items():
+            i, j = (int(x) * size for x, size in zip(place.split(","), (m, n)))
+            size = -(-m * n // 8)
+            bits = numpy.unpackbits(numpy.frombuffer(visible[number * size : (number + 1) * size], numpy.uint8))[: m * n].reshape(m, n)
+            q, k = numpy.ogrid[i : i + m, j : j + n]
+            assert (bits == (by_head(0, one["head"], q, k) & (q < 300) & (k < 400))).all()
+        for place, number in one["changed"].items():
+            i, j = (int(x) * size for x, size in zip(place.split(","), (m, n)))
+            q, k = numpy.ogrid[i : i + m, j : j + n]
+            here = by_head(0, one["head"], q, k) & (q < 300) & (k < 400)
+            values = changed[number * 3 * m * n :][: 3 * m * n].reshape(3, m, n)
+            expected = numpy.stack([slope(score, 0, one["head"], q, k, slopes) for score in facts["scores"]])
+            assert numpy.allclose(values[:, here], expected[:, here], rtol=5e-4) and numpy.isnan(values[:, ~here]).all()
+
+
+def test_heads_that_the_mask_does_not_tell_apart(fovea):
+    from fovea import explain
+
+    spec = fovea.attention(slope, causal, head_dim=64, captures={"slopes": ("f32", (None,))})
+    data = data_of(explain.page(spec, 256, heads=2, target="sm_80"))
+    assert len(data["maps"]) == 1 and [one["head"] for one in data["elements"]["sets"]] == [0, 1]
+    spec = fovea.attention(mask_mod=causal, head_dim=64)
+    assert [one["head"] for one in data_of(explain.page(spec, 256, heads=2, target="sm_80"))["elements"]["sets"]] == [0]
+
+
+# --- Why, source, lines, machine code -----------------------------------------------
+
+
+def test_why_on_the_page(fovea):
+    from fovea import explain
+
+    def near(b, h, q, k, place):
+        return (place[q] - place[k] < 2.0) & (q >= k)
+
+    text = explain.page(fovea.attention(mask_mod=near, head_dim=64, captures={"place": ("f32", (None,))}), 256, target="sm_90a")
+    why = text[text.index('id="why"'):text.index('id="schedule"')]
+    assert "the analysis gave up at 1 op of the mask" in why and "it compares floats" in why
+    assert "<code>return (place[q] - place[k] &lt; 2.0) &amp; (q &gt;= k)</code>" in why and "test_explain.py:" in why
+    assert "(blocks above a diagonal)" in why and "log-sum-exp" in why
+
+
+def test_lines_of_all_levels(fovea):
+    """The source is the first pane, and lines of every level know theirs."""
+    from fovea import explain
+
+    spec = fovea.attention(slope, causal, head_dim=64, captures={"slopes": ("f32", (None,))})
+    data = data_of(explain.page(spec, 256, heads=2, target="sm_90a"))
+    levels = {name: unpacked(text).decode().split("\n") for name, text in data["levels"].items()}
+    places = {name: list(map(int, unpacked(text).split())) for name, text in data["places"]["levels"].items()}
+    assert list(levels)[:7] == ["python", "attn", "tile", "warp", "nvvm", "llvm", "ptx"]
+    (wanted,) = [places["python"][n] for n, line in enumerate(levels["python"]) if "return score * 2" in line]
+    assert re.fullmatch(r"test_explain\.py:\d+", data["places"]["names"][wanted])
+    expected = {"attn": "arith.mulf", "tile": "arith.mulf", "warp": "arith.mulf", "nvvm": "llvm.fmul", "llvm": "fmul", "ptx": "mul"}
+    for name, text in expected.items():
+        assert len(levels[name]) == len(places[name])
+        own = [line for line, place in zip(levels[name], places[name]) if place == wanted]
+        assert any(text in line for line in own), name
+        # Locations themselves are not shown.
+        assert not any(" loc(" in line or "!dbg" in line or line.startswith(("#loc", "!")) for line in levels[name]), name
+    # The program in MLIR is a source of its own.
+    assert list(data_of(explain.page(EXAMPLES / "causal.mlir", 256, target="sm_80"))["levels"])[0] == "attn"
+
+
+@pytest.mark.parametrize("name", ["nvdisasm", "cuobjdump"])
+def test_machine_code(fovea, name, tmp_path, monkeypatch):
+    from fovea import explain
+    from fovea.explain import _sass
+
+    stub = tmp_path / name
+    stub.write_text('#!/bin/sh\nfor file; do :; done\nprintf "        /*0000*/ MOV R1, %s ;\\n" "$(cat "$file")"\n')
+    stub.chmod(0o755)
+    monkeypatch.setattr("shutil.which", lambda program: str(stub) if program == name else None)
+    assert _sass.disassemble(b"code") == "        /*0000*/ MOV R1, code ;\n"
+    monkeypatch.setattr(explain, "ptxas_facts", lambda kernel: {"code": b"c", "bytes": 1, "warnings": []})
+    data = data_of(explain.page(EXAMPLES / "causal.mlir", 256, target="sm_80"))
+    assert list(data["levels"])[-1] == "sass" and b"MOV R1, c" in unpacked(data["levels"]["sass"])
+    # One that fails says nothing.
+    stub.write_text("#!/bin/sh\necho no >&2\nexit 3\n")
+    assert _sass.disassemble(b"code") is None
+    assert "sass" not in data_of(explain.page(EXAMPLES / "causal.mlir", 256, target="sm_80"))["levels"]

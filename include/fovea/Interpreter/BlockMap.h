@@ -50,11 +50,30 @@ struct BlockMapRequest {
   std::vector<BlockMap> *maps;
 };
 
+/// Environment of functions with an attn op: say of single pairs of a query and
+/// a key what is true of them instead of computing attention. The pairs are
+/// those of the `rows` queries from `first` on, and of all keys, of one head of
+/// one sequence.
+struct ElementRequest {
+  int64_t entry, head, first, rows;
+  /// Scores that score_mod is tried on.
+  llvm::ArrayRef<double> scores;
+
+  /// An i1 for each pair: whether the query sees the key.
+  HostTensor *visible;
+  /// An f64 for each score and pair: what score_mod makes of it, NaN where the
+  /// pair is hidden.
+  HostTensor *changed;
+};
+
 /// A function `visible` whose only op has the mask, the sequences and the lists
 /// of `forward`, without its scores, on f32 tensors of head dim 1. Its
 /// arguments are the op's operands; it gives O and LSE. One head stands for all
 /// where the mask does not ask for the head, and one batch entry likewise.
 mlir::OwningOpRef<mlir::ModuleOp> makeMaskProgram(attn::ForwardOp forward);
+
+/// The same with score_mod, and with all heads and batch entries.
+mlir::OwningOpRef<mlir::ModuleOp> makeElementProgram(attn::ForwardOp forward);
 
 /// Sizes of attention.
 struct AttentionSizes {

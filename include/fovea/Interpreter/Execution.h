@@ -44,6 +44,13 @@ llvm::LogicalResult mapFunction(mlir::func::FuncOp function,
                                 llvm::ArrayRef<Argument> inputs,
                                 const BlockMapRequest &request);
 
+/// Says of pairs of a query and a key what the attention in a function makes of
+/// them. It is not computed.
+llvm::LogicalResult evaluateElements(mlir::func::FuncOp function,
+                                     const InterpreterRegistry &registry,
+                                     llvm::ArrayRef<Argument> inputs,
+                                     const ElementRequest &request);
+
 } // namespace fovea::interp
 
 #endif // FOVEA_INTERPRETER_EXECUTION_H

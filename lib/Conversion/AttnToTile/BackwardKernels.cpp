@@ -11,6 +11,8 @@
 #include "HelperKernels.h"
 #include "KernelLowering.h"
 
+#include "fovea/Target/ScheduleRemarks.h"
+
 using namespace mlir;
 using namespace fovea;
 
@@ -111,6 +113,10 @@ LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
   if (failed(chosen))
     return failure();
   plans = *chosen;
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  remarkBackwardPlans(
+      {op, function ? function.getName() : StringRef(), kb.scheduleOverrides},
+      problem, plans);
   return success();
 }
 

@@ -39,6 +39,8 @@ private:
   mlir::LogicalResult chooseTiles();
   /// Lets the plan go without what this program has no use for.
   mlir::LogicalResult dropUnusedFields(const ScoreBoxes &boxes);
+  /// The function that the op stands in, or nothing.
+  llvm::StringRef getFunctionName();
   mlir::LogicalResult reportUnused(llvm::StringRef field,
                                    const llvm::Twine &reason);
   ScheduleProblem makeProblem(const ScoreBoxes &boxes);

@@ -10,6 +10,7 @@
 #include "ScoreBoxes.h"
 
 #include "fovea/Support/ValueNames.h"
+#include "fovea/Target/ScheduleRemarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -66,6 +67,9 @@ LogicalResult ForwardEmitter::chooseTiles() {
         << llvm::formatv("{0}", llvm::json::Value(describeProblem(problem)))
                .str();
   plan = *chosen;
+  remarkSchedule(
+      {op, getFunctionName(), kb.scheduleOverrides, kb.scheduleTable}, problem,
+      plan);
   if (failed(dropUnusedFields(boxes)))
     return failure();
   rows = plan.getClusterRows();
@@ -76,11 +80,15 @@ LogicalResult ForwardEmitter::chooseTiles() {
   return success();
 }
 
+StringRef ForwardEmitter::getFunctionName() {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  return function ? function.getName() : StringRef();
+}
+
 LogicalResult ForwardEmitter::reportUnused(StringRef field,
                                            const Twine &reason) {
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  return reportMissed(op, function ? function.getName() : StringRef(),
-                      plan.isAsked(field), field, reason);
+  return reportMissed(op, getFunctionName(), plan.isAsked(field), field,
+                      reason);
 }
 
 LogicalResult ForwardEmitter::dropUnusedFields(const ScoreBoxes &boxes) {

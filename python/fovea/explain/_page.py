@@ -12,9 +12,12 @@ import pathlib
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from .._chips import Chip
+from .._explanation import KINDS, Statement, place_of_all
 from .._kernel import Kernel
+from .._lines import SourceLine
 from ._blocks import BlockMap
 from ._inputs import Sizes
+from ._links import Level, numbered
 from ._resources import Facts
 from ._timeline import Timeline
 
@@ -88,10 +91,42 @@ def _map_section(maps: Sequence[BlockMap], problem: str) -> str:
         "</div><div><div class=row><label>map <select id=which></select></label></div><table id=maplegend></table>"
         f'<p class=note>What is visible is the mask evaluated at every pair: {pairs:,} pairs, {share:.1%}. What is visited follows '
         "from the program's bounds, verdicts and lists, for a tile's rows; each warp group masks only the blocks in which its own "
-        "rows need it.</p></div></div>"
+        "rows need it. Click on a block for its pairs.</p>"
+        '<div id=elements hidden><h3>Pairs of a block</h3><div class=row><label>head <select id=pairhead></select></label>'
+        '<label>colour <select id=pairvalue></select></label><span id=pairlegend class=row></span></div>'
+        "<div class=note id=pairblock></div><canvas id=pairs></canvas><div class=note id=pairwhere></div>"
+        "<p class=note>Evaluated pair by pair, as the program is written. The page has room for some blocks' pairs, and scores of those with a "
+        "dot; fovea.explain.elements gives any.</p></div></div></div>"
     )
     return _section("blocks", "Block map", f"{first.queries} x {first.keys}, {len(maps)} differ" if len(maps) > 1 else
                     f"{first.queries} x {first.keys}", body)
+
+
+def _why_section(statements: Sequence[Statement]) -> str:
+    """What the compiler says, by kind; places stand beside it."""
+    whole = place_of_all(statements)
+    parts = [f"<p class=note>What has no place of its own is about the kernel as a whole: {_place(whole)}</p>"] if whole else []
+    for kind, title in KINDS.items():
+        rows = []
+        for one in statements:
+            if one.kind != kind:
+                continue
+            # The schedule stands above, field by field.
+            head = " = ".join(part for part in (one.subject, "" if one.subject == "schedule" else one.value) if part)
+            where = _place(one.where) if one.where and one.where != whole else ""
+            rows.append(f"<tr><td>{_text(head)}</td><td>{_text(one.text)}</td><td class=place>{where}</td></tr>")
+        if rows:
+            mark = " class=bad" if kind in ("unknown", "warning") else ""
+            parts.append(f"<h3{mark}>{_text(title[0].upper() + title[1:])}</h3><table class=why>{''.join(rows)}</table>")
+    unknown = sum(one.kind == "unknown" for one in statements)
+    left_out = sum(one.kind == "left out" for one in statements)
+    gave_up = f"the analysis gave up at {unknown} op{'' if unknown == 1 else 's'} of the mask" if unknown else "nothing of the mask is unknown"
+    return _section("why", "Why", f"{gave_up}, {left_out} transformation{'' if left_out == 1 else 's'} left out", "".join(parts),
+                    is_open=unknown > 0)
+
+
+def _place(where: SourceLine) -> str:
+    return f"<code>{_text(where.text)}</code> <span class=note>{_text(where.file.rpartition('/')[2])}:{where.line}</span>"
 
 
 def _timeline_section(lines: Optional[Timeline], chip: Chip, problem: str) -> str:
@@ -216,11 +251,16 @@ def _bound_section(limits: Optional[Facts], chip: Chip) -> str:
     return _section("roofline", "Bounds", f"bound by {binding}, at least {quantity(most, 's')}", body)
 
 
-def _ir_section(levels: Mapping[str, str]) -> str:
+def _ir_section(levels: Mapping[str, Level]) -> str:
     pane = '<div class=pane><div><select></select><span class=count></span></div><div class=ir tabindex=0></div></div>'
     body = (f"<div class=row id=topics>show only</div><div class=panes>{pane * 3}</div>"
-            "<p class=note>Click on a line to fold what belongs to it. Colours on the left say what a line is about, at every level.</p>")
+            "<p class=note>Click on a line to fold what belongs to it. Colours on the left say what a line is about, at every level. "
+            "Lines that come from the line of the program under the pointer are marked in all panes; <span id=irplace></span></p>")
     return _section("ir", "IR", ", ".join(levels), body)
+
+
+def _packed(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 # --- All ----------------------------------------------------------------------
@@ -228,18 +268,22 @@ def _ir_section(levels: Mapping[str, str]) -> str:
 
 def render(title: str, kernel: Kernel, chip: Chip, sizes: Sizes, notes: Mapping[str, str], maps: Sequence[BlockMap],
            lines: Optional[Timeline], parts: Sequence[Facts], roles: Sequence[Mapping[str, Any]],
-           assembly: Optional[Facts], limits: Optional[Facts], levels: Mapping[str, str],
-           problems: Mapping[str, str], version: str) -> str:
+           assembly: Optional[Facts], limits: Optional[Facts], levels: Mapping[str, Level],
+           problems: Mapping[str, str], version: str, statements: Sequence[Statement], pairs: Facts) -> str:
     """The page's text."""
+    names, places = numbered(levels)
     data: Dict[str, Any] = {
         "maps": [dataclasses.asdict(m) for m in maps],
         "timeline": dataclasses.asdict(lines) if lines else None,
-        "levels": {name: base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode() for name, text in levels.items()},
+        "levels": {name: _packed(level.text) for name, level in levels.items()},
+        "places": {"names": names, "levels": {name: _packed(" ".join(map(str, each))) for name, each in places.items()}},
+        "elements": pairs,
     }
     for span in (data["timeline"] or {}).get("spans", ()):
         span["begin"], span["end"] = round(span["begin"], 1), round(span["end"], 1)
     sections = [
         _header(title, kernel, chip, sizes, assembly, notes), _map_section(maps, problems.get("blocks", "")),
+        _why_section(statements),
         _timeline_section(lines, chip, problems.get("trace", "")),
         _resource_section(kernel, chip, parts, roles, assembly, problems.get("ptxas", "")),
         _bound_section(limits, chip), _ir_section(levels),

@@ -11,7 +11,6 @@ from .._chips import Chip
 from .._dtypes import SIZES
 from .._kernel import Kernel, find_ptxas
 from .._library import Context
-from ..errors import CompileError
 from ._blocks import BlockMap
 from ._inputs import Input, Sizes
 
@@ -23,7 +22,8 @@ _PTXAS = {
 
 
 def ptxas_facts(kernel: Kernel) -> Optional[Facts]:
-    """What ``ptxas -v`` says of the kernel; None without a ptxas."""
+    """What ``ptxas -v`` says of the kernel, and its machine code as ``code``; None
+    without a ptxas."""
     program = find_ptxas()
     if program is None:
         return None
@@ -33,7 +33,7 @@ def ptxas_facts(kernel: Kernel) -> Optional[Facts]:
             context.handle, ptx, len(ptx), kernel.target.encode(), program.encode()
         ))
         said = "\n".join(entry.message for entry in context.diagnostics())
-    facts: Facts = {"bytes": len(code)}
+    facts: Facts = {"bytes": len(code), "code": code}
     # A prologue's kernels are in the same code.
     start = f"entry function '{kernel.name}'"
     own = said.partition(start)[2].partition("entry function")[0] if start in said else said
@@ -176,14 +176,3 @@ def operations_of_a_score(trace: Mapping[str, Any]) -> Facts:
         elif event[0] == "compute":
             ordinary, special = ordinary + event[2], special + event[3]
     return {"ordinary": ordinary / max(scores, 1), "special": special / max(scores, 1)}
-
-
-def levels_of(kernel: Kernel, levels: Sequence[str]) -> Dict[str, str]:
-    """The IR of each level; a level that can't be had says why."""
-    texts: Dict[str, str] = {}
-    for level in levels:
-        try:
-            texts[level] = kernel.ir(level)
-        except CompileError as error:
-            texts[level] = f"// {error}"
-    return texts

@@ -30,7 +30,8 @@ const CODES = {
 };
 function blockMap() {
   if (!data.maps.length) return;
-  const canvas = $("map"), pick = $("which");
+  const canvas = $("map"), pick = $("which"), pairs = pairsOfBlock();
+  let marked = null;
   data.maps.forEach((map, n) => pick.append(make("option", {value: n, textContent: `sequence ${map.entry}, head ${map.head}`})));
   pick.parentElement.hidden = data.maps.length < 2;
   const legend = $("maplegend");
@@ -51,6 +52,14 @@ function blockMap() {
       const x = Math.round(j * w), y = Math.round(i * h);
       paint.fillRect(x, y, Math.max(Math.round((j + 1) * w) - x - gap, 1), Math.max(Math.round((i + 1) * h) - y - gap, 1));
     }));
+    paint.fillStyle = colour("panel");
+    const dot = Math.max(Math.min(w, h) / 5, 2);
+    for (const [i, j] of pairs.scored(+pick.value || 0))
+      paint.fillRect(Math.round(j * w + w / 2 - dot / 2), Math.round(i * h + h / 2 - dot / 2), dot, dot);
+    if (marked) {
+      paint.strokeStyle = colour("text"); paint.lineWidth = 2 * scale;
+      paint.strokeRect(marked.j * w, marked.i * h, w, h);
+    }
     const total = Object.values(counts).reduce((a, b) => a + b, 0);
     const visited = total - [0, 1, 2].reduce((sum, code) => sum + (counts[code] || 0), 0);
     legend.replaceChildren(make("tr", {}, make("th", {textContent: `blocks of ${map.block[0]} queries by ${map.block[1]} keys`}), make("th", {className: "n", textContent: "blocks"}), make("th", {className: "n", textContent: "share"})),
@@ -58,19 +67,145 @@ function blockMap() {
         make("td", {}, make("span", {className: "swatch", style: `background:var(--${CODES[code][0]})`}), CODES[code][1]),
         make("td", {className: "n", textContent: counts[code]}), make("td", {className: "n", textContent: (100 * counts[code] / total).toFixed(1) + " %"}))),
       make("tr", {}, make("th", {textContent: "visited"}), make("th", {className: "n", textContent: visited}), make("th", {className: "n", textContent: (100 * visited / total).toFixed(1) + " %"})));
-    canvas.onmousemove = (event) => {
+    const blockAt = (event) => {
       const box = canvas.getBoundingClientRect();
       const j = Math.floor((event.clientX - box.left) / box.width * columns), i = Math.floor((event.clientY - box.top) / box.height * rows);
-      const code = (map.rows[i] || "")[j];
+      return {i, j, code: (map.rows[i] || "")[j]};
+    };
+    canvas.onclick = (event) => {
+      const at = blockAt(event);
+      if (at.code === undefined) return;
+      marked = at;
+      pairs.show(+pick.value || 0, at.i, at.j);
+      draw();
+    };
+    canvas.onmousemove = (event) => {
+      const {i, j, code} = blockAt(event);
       if (code === undefined) return;
       const [m, n] = map.block;
       $("mapwhere").textContent = `queries ${i * m} to ${Math.min((i + 1) * m, map.queries) - 1}, keys ${j * n} to ${Math.min((j + 1) * n, map.keys) - 1}: ${CODES[code][1]}`;
     };
   }
-  pick.onchange = draw;
+  const start = () => {
+    marked = pairs.first(+pick.value || 0);
+    if (marked) pairs.show(+pick.value || 0, marked.i, marked.j);
+    draw();
+  };
+  pick.onchange = start;
   redraw.push(draw);
   addEventListener("resize", draw);
-  draw();
+  start();
+}
+
+// --- Pairs of a block ---------------------------------------------------------
+async function unpackBytes(packed) {
+  const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+/** A number of few digits. */
+const short = (x) => (Number.isFinite(x) ? String(+x.toPrecision(4)) : x > 0 ? "∞" : x < 0 ? "-∞" : "no number");
+function pairsOfBlock() {
+  const facts = data.elements, head = $("pairhead"), value = $("pairvalue"), canvas = $("pairs");
+  const blobs = Promise.all([unpackBytes(facts.visible), unpackBytes(facts.changed)]);
+  let now = null; // map, i, j
+  let shown = null; // what is drawn: a function of row and column
+  value.append(make("option", {value: -1, textContent: "whether it counts"}));
+  facts.scores.forEach((score, n) => value.append(make("option", {value: n, textContent: `score_mod of ${score}`})));
+  value.parentElement.hidden = !facts.scores.length;
+  if (facts.scores.length) value.value = 0;
+  const setsOf = (map) => facts.sets.filter((set) => set.map === map);
+  /** The pairs of a block: whether they count and what becomes of each score; null where the page has none. */
+  function read(set, map, bits, floats) {
+    const [m, n] = map.block, place = `${now.i},${now.j}`, truth = map.rows[now.i][now.j] % 3;
+    const number = set.visible[place], scores = set.changed[place], bytes = Math.ceil(m * n / 8), size = m * n;
+    if (truth === 1 && number === undefined) return null;
+    const counts = (i, j) => truth === 2 || (truth === 1 && bits[number * bytes + ((i * n + j) >> 3)] >> (7 - (i * n + j) % 8) & 1) === 1;
+    return {counts, changed: scores === undefined ? null : (s, i, j) => floats[(scores * facts.scores.length + s) * size + i * n + j]};
+  }
+  function legend(range) {
+    const swatch = (style, text) => make("span", {}, make("span", {className: "swatch", style}), text);
+    const none = swatch("background:var(--none)", "does not count");
+    if (!range) return [swatch("background:var(--all)", "counts"), none];
+    const ends = range.signed ? [`-${short(range.most)}`, "0", short(range.most)] : [short(range.low), short(range.high)];
+    const colours = range.signed ? "var(--softmax), var(--panel), var(--all)" : "var(--panel), var(--all)";
+    return [make("span", {textContent: ends[0]}), make("span", {className: "swatch", style: `width:9em;background:linear-gradient(90deg, ${colours})`}),
+      make("span", {textContent: ends[ends.length - 1]}), none];
+  }
+  async function draw() {
+    const [bits, floats] = (await blobs).map((blob, n) => (n ? new Float32Array(blob) : new Uint8Array(blob)));
+    const map = data.maps[now.map], set = setsOf(now.map).find((one) => one.head === +head.value);
+    const [m, n] = map.block, rows = Math.min(m, map.queries - now.i * m), columns = Math.min(n, map.keys - now.j * n);
+    const pairs = set && read(set, map, bits, floats), score = pairs && pairs.changed ? +value.value : -1;
+    $("pairblock").textContent = `Queries ${now.i * m} to ${now.i * m + rows - 1}, keys ${now.j * n} to ${now.j * n + columns - 1}: `
+      + (!pairs ? "the page has none of these pairs." : facts.scores.length && !pairs.changed ? CODES[map.rows[now.i][now.j]][1] + "; the page has no scores of it." : CODES[map.rows[now.i][now.j]][1] + ".");
+    canvas.hidden = !pairs;
+    $("pairlegend").replaceChildren();
+    $("pairwhere").textContent = "";
+    shown = pairs && {...pairs, rows, columns, map};
+    if (!pairs) return;
+    let low = Infinity, high = -Infinity;
+    if (score >= 0)
+      for (let i = 0; i < rows; ++i)
+        for (let j = 0; j < columns; ++j) {
+          const x = pairs.changed(score, i, j);
+          if (Number.isFinite(x)) { low = Math.min(low, x); high = Math.max(high, x); }
+        }
+    const range = score < 0 || low > high ? null : {low, high, most: Math.max(-low, high), signed: low < 0};
+    const scale = window.devicePixelRatio || 1, width = Math.min(360, Math.max(canvas.parentElement.clientWidth - 4, 200));
+    const height = Math.min(360, Math.max(60, width * rows / columns));
+    Object.assign(canvas, {width: width * scale, height: height * scale});
+    Object.assign(canvas.style, {width: width + "px", height: height + "px"});
+    const paint = canvas.getContext("2d"), w = canvas.width / columns, h = canvas.height / rows, gap = Math.min(w, h) > 6 ? 1 : 0;
+    const colours = Object.fromEntries(["none", "all", "softmax", "panel"].map((name) => [name, colour(name)]));
+    for (let i = 0; i < rows; ++i)
+      for (let j = 0; j < columns; ++j) {
+        const x = Math.round(j * w), y = Math.round(i * h), cell = [x, y, Math.max(Math.round((j + 1) * w) - x - gap, 1), Math.max(Math.round((i + 1) * h) - y - gap, 1)];
+        const counts = pairs.counts(i, j), changed = range && counts ? pairs.changed(score, i, j) : 0;
+        paint.globalAlpha = 1;
+        paint.fillStyle = !counts ? colours.none : range ? colours.panel : colours.all;
+        paint.fillRect(...cell);
+        if (!range || !counts) continue;
+        paint.fillStyle = changed < 0 ? colours.softmax : colours.all;
+        const share = range.signed ? Math.abs(changed) / range.most : (changed - low) / Math.max(high - low, 1e-30);
+        paint.globalAlpha = range.signed || high > low ? Math.min(share || 0, 1) : 0.5;
+        paint.fillRect(...cell);
+      }
+    $("pairlegend").replaceChildren(...legend(range));
+  }
+  canvas.onmousemove = (event) => {
+    if (!shown) return;
+    const box = canvas.getBoundingClientRect(), [m, n] = shown.map.block;
+    const i = Math.floor((event.clientY - box.top) / box.height * shown.rows), j = Math.floor((event.clientX - box.left) / box.width * shown.columns);
+    if (i < 0 || j < 0 || i >= shown.rows || j >= shown.columns) return;
+    const counts = shown.counts(i, j);
+    const scores = counts && shown.changed ? "; " + facts.scores.map((score, s) => `score ${score} becomes ${short(shown.changed(s, i, j))}`).join(", ") : "";
+    $("pairwhere").textContent = `b ${shown.map.entry}, h ${head.value}, q ${now.i * m + i}, k ${now.j * n + j}: ${counts ? "counts" : "does not count"}${scores}`;
+  };
+  head.onchange = value.onchange = draw;
+  redraw.push(() => now && draw());
+  return {
+    /** Blocks with scores. */
+    scored: (map) => [...new Set(setsOf(map).flatMap((set) => Object.keys(set.changed)))].map((place) => place.split(",").map(Number)),
+    /** A block that has something to show: with scores, else one that the mask cuts. */
+    first(map) {
+      const [set] = setsOf(map);
+      if (!set) return null;
+      const cut = Object.keys(set.visible), places = Object.keys(set.changed);
+      const best = places.find((place) => place in set.visible) || places[0] || cut[0] || "0,0";
+      const [i, j] = best.split(",").map(Number);
+      return data.maps[map].rows.length ? {i, j} : null;
+    },
+    show(map, i, j) {
+      const sets = setsOf(map), chosen = head.value;
+      now = {map, i, j};
+      $("elements").hidden = !sets.length;
+      if (!sets.length) return;
+      head.replaceChildren(...sets.map((set) => make("option", {value: set.head, textContent: set.head})));
+      if (sets.some((set) => String(set.head) === chosen)) head.value = chosen;
+      head.parentElement.hidden = sets.length < 2;
+      draw();
+    },
+  };
 }
 
 // --- Timeline -----------------------------------------------------------------
@@ -145,19 +280,16 @@ const decorate = (text) => escapeText(text)
   .replace(/(%[\w#.-]+)/g, '<span class="v">$1</span>')
   .replace(/(^\s*(?:&lt;?\S+ = )?|= )((?:attn|tile|warp|scf|arith|math|nvvm|llvm|gpu|vector|memref|tensor)\.[\w.]+)/g, '$1<span class="o">$2</span>');
 const CONSTANT = /^\s*%\S+ = (arith\.constant|llvm\.mlir\.constant)\b/;
-async function unpack(packed) {
-  const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-}
+const unpack = async (packed) => new TextDecoder().decode(await unpackBytes(packed));
 /** Lines as a tree: what is indented more belongs to the line above. */
-function parse(text) {
+function parse(text, places) {
   const lines = text.replace(/\n+$/, "").split("\n").map((line) => line.replace(/\t/g, "  ")), root = {children: [], indent: -1}, stack = [root];
   let size = 0;
-  for (const line of lines) {
+  for (const [n, line] of lines.entries()) {
     if (!line.trim()) continue;
     const indent = line.search(/\S/), topic = Object.keys(TOPICS).find((name) => TOPICS[name].test(line));
     while (stack[stack.length - 1].indent >= indent) stack.pop();
-    const node = {line, indent, topic, children: [], depth: stack.length - 1, number: ++size};
+    const node = {line, indent, topic, children: [], depth: stack.length - 1, number: ++size, place: places[n]};
     stack[stack.length - 1].children.push(node);
     stack.push(node);
   }
@@ -168,22 +300,33 @@ function parse(text) {
       const last = result[result.length - 1];
       if (!CONSTANT.test(child.line)) result.push(child);
       else if (last && last.constants) last.children.push(child);
-      else result.push({...child, line: " ".repeat(child.indent) + "// constants", constants: true, topic: undefined, children: [child]});
+      else result.push({...child, line: " ".repeat(child.indent) + "// constants", constants: true, topic: undefined, place: -1, children: [child]});
     }
     node.children = result.map((child) => (child.constants && child.children.length < 4 ? child.children : [child])).flat();
   };
   gather(root);
   const count = (node) => (node.size = node.children.reduce((sum, child) => sum + 1 + count(child), 0));
   count(root);
+  const gatherPlaces = (node) => {
+    node.inside = new Set();
+    for (const child of node.children) {
+      gatherPlaces(child).forEach((place) => node.inside.add(place));
+      if (child.place >= 0) node.inside.add(child.place);
+    }
+    return node.inside;
+  };
+  gatherPlaces(root);
   return root;
 }
 const trees = {};
-const tree = (level) => (trees[level] = trees[level] || unpack(data.levels[level]).then(parse));
+const tree = (level) => (trees[level] = trees[level] || Promise.all([unpack(data.levels[level]), unpack(data.places.levels[level])])
+  .then(([text, places]) => parse(text, places.split(" ").map(Number))));
 let chosen = null;
 function lineElement(node, open) {
   const long = node.line.length > 2000;
   const element = make("div", {className: "l" + (node.children.length ? " fold" + (open ? "" : " shut") : "")});
   element.innerHTML = decorate(long ? node.line.slice(0, 2000) + " ..." : node.line) + (node.children.length && !open ? ` <span class="more">... ${node.size} lines</span>` : "");
+  element.node = node;
   if (node.topic) element.style.borderLeftColor = `var(--${HUES[node.topic]})`;
   return element;
 }
@@ -210,10 +353,30 @@ function appendNode(parent, node, limits) {
     if (shut) body.replaceChildren(); else fill();
   };
 }
+/** Marks what comes from the line of the program that a line comes from, and shut lines that hide some of it. */
+function markPlace(place) {
+  for (const element of document.querySelectorAll(".ir .l")) {
+    const {node} = element, isSame = place >= 0 && node.place === place;
+    element.classList.toggle("same", isSame);
+    element.classList.toggle("within", place >= 0 && !isSame && element.classList.contains("shut") && node.inside.has(place));
+  }
+  $("irplace").textContent = place >= 0 ? `now ${data.places.names[place]}.` : "";
+}
+function followPointer(panes) {
+  let last = -1;
+  for (const pane of panes) {
+    const lines = pane.querySelector(".ir");
+    lines.onmouseover = (event) => {
+      const element = event.target.closest(".l"), place = element ? element.node.place : -1;
+      if (place !== last) markPlace((last = place));
+    };
+    lines.onmouseleave = () => markPlace((last = -1));
+  }
+}
 async function fillPane(pane) {
   const level = pane.querySelector("select").value, root = await tree(level), target = pane.querySelector(".ir");
   const list = make("div");
-  root.children.forEach((node) => appendNode(list, node, {depth: level === "ptx" || level === "llvm" ? 0 : level === "attn" ? 9 : 3, size: 6}));
+  root.children.forEach((node) => appendNode(list, node, {depth: level === "ptx" || level === "llvm" ? 0 : level === "attn" || level === "python" ? 9 : 3, size: 6}));
   target.replaceChildren(list);
   const counts = {};
   const walk = (node) => { if (node.topic) counts[node.topic] = (counts[node.topic] || 0) + 1; node.children.forEach(walk); };
@@ -225,9 +388,11 @@ function ir() {
   panes.forEach((pane, n) => {
     const pick = pane.querySelector("select");
     names.forEach((name) => pick.append(make("option", {value: name, textContent: name})));
+    // The source, if it is there, and what it becomes first.
     pick.value = names[Math.min(n, names.length - 1)];
     pick.onchange = () => fillPane(pane);
   });
+  followPointer(panes);
   const topics = $("topics");
   for (const name of Object.keys(TOPICS)) {
     const button = make("button", {type: "button"}, make("span", {className: "swatch", style: `background:var(--${HUES[name]})`}), name);

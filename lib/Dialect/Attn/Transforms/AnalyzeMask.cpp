@@ -9,7 +9,7 @@
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
 
 #include "EmptyMask.h"
-#include "MaskAnalysis.h"
+#include "MaskRemarks.h"
 
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
@@ -80,9 +80,10 @@ struct AnalyzeMaskPass
   }
 
   void analyze(AttentionOpInterface op);
-  Cover analyzeBounds(AttentionOpInterface op, bool &isExact);
+  Cover analyzeBounds(AttentionOpInterface op, bool &isExact,
+                      MaskFindings &findings);
   void analyzeQueryBounds(BackwardOp op);
-  void classify(AttentionOpInterface op);
+  MaskFindings classify(AttentionOpInterface op);
   Block *addRegion(AttentionOpInterface op, Region &region, unsigned leading);
   void simplify(Region &region);
 
@@ -107,7 +108,13 @@ void AnalyzeMaskPass::simplify(Region &region) {
   eliminateCommonSubExpressions(rewriter, dominance, region.getParentOp());
 }
 
-Cover AnalyzeMaskPass::analyzeBounds(AttentionOpInterface op, bool &isExact) {
+static MaskFindings getFindings(const MaskAnalysis &analysis) {
+  return {llvm::to_vector(analysis.getUnknown()),
+          llvm::to_vector(analysis.getHulls())};
+}
+
+Cover AnalyzeMaskPass::analyzeBounds(AttentionOpInterface op, bool &isExact,
+                                     MaskFindings &findings) {
   Block &mask = op.getMaskMod().front();
   Block *bounds =
       addRegion(op, op.getKvBounds(), AttentionOpInterface::kKVBoundsArguments);
@@ -117,7 +124,8 @@ Cover AnalyzeMaskPass::analyzeBounds(AttentionOpInterface op, bool &isExact) {
   Cover cover = analysis.analyze(mask.getTerminator()->getOperand(0));
   yieldBounds(intervals, analysis.getKeyRanges(), cover);
   simplify(op.getKvBounds());
-  numUnknown += analysis.getNumUnknown();
+  findings = getFindings(analysis);
+  numUnknown += findings.unknown.size();
   isExact = analysis.isExact();
   return cover;
 }
@@ -172,7 +180,7 @@ void AnalyzeMaskPass::analyzeQueryBounds(BackwardOp op) {
 }
 
 /// Adds kv_classify, unless it has nothing to say.
-void AnalyzeMaskPass::classify(AttentionOpInterface op) {
+MaskFindings AnalyzeMaskPass::classify(AttentionOpInterface op) {
   Block &mask = op.getMaskMod().front();
   Block *body = addRegion(op, op.getKvClassify(),
                           AttentionOpInterface::kKVClassifyArguments);
@@ -192,9 +200,10 @@ void AnalyzeMaskPass::classify(AttentionOpInterface op) {
   if (matchPattern(yield.getOperand(0), m_One()) &&
       matchPattern(yield.getOperand(1), m_Zero())) {
     op.getKvClassify().front().erase();
-    return;
+    return getFindings(analysis);
   }
   ++numClassified;
+  return getFindings(analysis);
 }
 
 void AnalyzeMaskPass::analyze(AttentionOpInterface op) {
@@ -204,12 +213,15 @@ void AnalyzeMaskPass::analyze(AttentionOpInterface op) {
   eliminateCommonSubExpressions(rewriter, dominance, op);
 
   bool isExact;
-  Cover cover = analyzeBounds(op, isExact);
+  MaskFindings ranges;
+  std::optional<MaskFindings> blocks;
+  Cover cover = analyzeBounds(op, isExact, ranges);
   if (!isExact && op.getKvClassify().empty())
-    classify(op);
+    blocks = classify(op);
   auto backward = dyn_cast<BackwardOp>(op.getOperation());
   if (backward && backward.getQueryBounds().empty())
     analyzeQueryBounds(backward);
+  remarkMask(op, ranges, blocks ? &*blocks : nullptr);
   if (cover.may.isEmpty || hidesEverything(op.getMaskMod().front()))
     op.getMaskMod().front().getTerminator()->emitWarning(
         "mask_mod hides every key from every query");

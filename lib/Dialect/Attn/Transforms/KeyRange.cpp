@@ -102,7 +102,7 @@ KeyRange KeyRangeBuilder::hull(KeyRange x, KeyRange y) {
     return choose(x.guard, KeyRange::all(), y);
   if (isCondition(y))
     return choose(y.guard, KeyRange::all(), x);
-  exact &= shareEnd(x, y);
+  numInexact += !shareEnd(x, y);
   x = dropGuard(x);
   y = dropGuard(y);
   KeyRange result;
@@ -118,7 +118,7 @@ KeyRange KeyRangeBuilder::join(KeyRange x, KeyRange y) {
   if (x.isEmpty || y.isEmpty || isCondition(x) || isCondition(y) ||
       shareEnd(x, y))
     return hull(x, y);
-  exact = false;
+  ++numInexact;
   x = dropGuard(x);
   y = dropGuard(y);
   for (KeyRange *range : {&x, &y}) {

@@ -45,7 +45,9 @@ public:
   mlir::Value getLength();
   /// Whether a hull took in keys, or a join left some out, that were not or
   /// were in the union.
-  bool isExact() const { return exact; }
+  bool isExact() const { return numInexact == 0; }
+  /// How often that was so.
+  unsigned getNumInexact() const { return numInexact; }
 
 private:
   /// The same keys without a guard.
@@ -53,7 +55,7 @@ private:
 
   IntervalBuilder &b;
   mlir::Value length;
-  bool exact = true;
+  unsigned numInexact = 0;
 };
 
 } // namespace fovea::attn

@@ -14,6 +14,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace mlir;
 using namespace fovea;
@@ -316,9 +317,45 @@ Interval MaskAnalysis::sumTerms(ArrayRef<Term> terms, bool positive,
 // Bounds
 //===----------------------------------------------------------------------===//
 
-Cover MaskAnalysis::unknown() {
-  ++numUnknown;
+/// An op's name in quotes.
+static std::string quote(Operation *op) {
+  return ("'" + op->getName().getStringRef() + "'").str();
+}
+
+Cover MaskAnalysis::unknown(Operation *op, const Twine &reason) {
+  unknowns.push_back({op, reason.str(), current});
   return {};
+}
+
+Cover MaskAnalysis::unknownInterval(Value value) {
+  auto isUnknown = [&](Value operand) {
+    auto known = intervals.find(operand);
+    return operand.getDefiningOp() && known != intervals.end() &&
+           failed(known->second);
+  };
+  Operation *op = value.getDefiningOp();
+  for (auto next = op->operand_begin(); next != op->operand_end();) {
+    if (!isUnknown(*next)) {
+      ++next;
+      continue;
+    }
+    op = (*next).getDefiningOp();
+    next = op->operand_begin();
+  }
+  if (isa<tensor::ExtractOp>(op))
+    return unknown(op, overKeys ? "it reads data at other positions than the "
+                                  "query's or the key's"
+                                : "it reads data");
+  if (isa<arith::CmpFOp>(op))
+    return unknown(op, "it compares floats, of which no ranges are known");
+  if (!isa<FoveaIntervalOpInterface>(op))
+    return unknown(op, "no ranges are known of " + quote(op));
+  if (!isSupportedInteger(op->getResult(0).getType()))
+    return unknown(op, "no ranges are known of such a type");
+  bool isOfKey = getDependence(op->getResult(0)) & OnKey;
+  return unknown(op, isOfKey ? "it depends on the key in a way that gives no "
+                               "range of keys"
+                             : "no range is known of its result");
 }
 
 Cover MaskAnalysis::analyzeTermBound(Value term, bool upper, Interval bound) {
@@ -336,7 +373,7 @@ Cover MaskAnalysis::analyzeTermBound(Value term, bool upper, Interval bound) {
   }
   auto op = term.getDefiningOp<FoveaIntervalOpInterface>();
   if (!op)
-    return unknown();
+    return unknownInterval(term);
   SmallVector<Interval> operands;
   for (Value operand : op->getOperands()) {
     FailureOr<Interval> interval = getInterval(operand);
@@ -347,7 +384,8 @@ Cover MaskAnalysis::analyzeTermBound(Value term, bool upper, Interval bound) {
       bound.isPoint() ? lo : op.invertBound(b, operands, upper, bound.hi);
   Linear linear;
   if (failed(lo) || failed(hi) || failed(decompose(lo->operand, 1, linear)))
-    return unknown();
+    return unknown(op, "a bound on " + quote(op) +
+                           " is none on the key that it depends on");
   return analyzeBound(linear, upper, {lo->bound, hi->bound});
 }
 
@@ -355,9 +393,15 @@ Cover MaskAnalysis::analyzeBound(const Linear &linear, bool upper,
                                  Interval bound) {
   SmallVector<Term> terms;
   int64_t constant;
+  auto unknownTerm = [&] {
+    for (auto [value, factor] : linear.blockTerms)
+      if (failed(getInterval(value)) && value.getDefiningOp())
+        return unknownInterval(value);
+    return unknown(current.getDefiningOp(), "its sum may overflow");
+  };
   if (linear.keyTerms.empty()) {
     if (failed(collectTerms(linear, 1, bound, terms, constant)))
-      return unknown();
+      return unknownTerm();
     // What is taken away stands on the other side, so that nothing is negative
     // that need not be.
     Interval less = sumTerms(terms, true, std::max<int64_t>(constant, 0));
@@ -370,12 +414,13 @@ Cover MaskAnalysis::analyzeBound(const Linear &linear, bool upper,
     return {KeyRange::when(may), KeyRange::when(must)};
   }
   if (linear.keyTerms.size() != 1)
-    return unknown();
+    return unknown(current.getDefiningOp(),
+                   "more than one of its terms depends on the key");
   // factor * term + rest <= bound: term <= (bound - rest) / factor, with the
   // comparison turned round for a negative factor.
   auto [term, factor] = linear.keyTerms.front();
   if (failed(collectTerms(linear, factor > 0 ? -1 : 1, bound, terms, constant)))
-    return unknown();
+    return unknownTerm();
   bool hasAdded =
       llvm::any_of(terms, [](const Term &term) { return term.factor > 0; });
   Interval limit = sumTerms(terms, true, hasAdded ? 0 : constant);
@@ -432,7 +477,7 @@ Cover MaskAnalysis::analyzeCompare(arith::CmpIOp op, bool negated) {
   Linear difference;
   if (lhs.getType().isInteger(1) || failed(decompose(lhs, 1, difference)) ||
       failed(decompose(rhs, -1, difference)))
-    return unknown();
+    return unknown(op, "its sides are no sums of bounded terms");
 
   // `x <u n` with n >= 0 means 0 <= x < n.
   StaticRanges &ranges = b.getRanges();
@@ -442,7 +487,7 @@ Cover MaskAnalysis::analyzeCompare(arith::CmpIOp op, bool negated) {
     bool isLess = predicate == Predicate::ult || predicate == Predicate::ule;
     Linear value;
     if (!ranges.isNonNegative(rhs) || failed(decompose(lhs, 1, value)))
-      return unknown();
+      return unknown(op, "it compares what may be negative without its sign");
     Value end = b.constant(isLess ? 0 : -1);
     Cover sign = analyzeBound(value, /*upper=*/!isLess, {end, end});
     Value shift = b.constant(predicate == Predicate::ult   ? -1
@@ -471,7 +516,7 @@ Cover MaskAnalysis::analyzeCompare(arith::CmpIOp op, bool negated) {
     // All keys but one: not an interval.
     if (difference.keyTerms.empty())
       return disjunction(bound(true, -1), bound(false, 1));
-    return unknown();
+    return unknown(op, "all keys but some are no range");
   default:
     llvm_unreachable("unsigned predicates are gone");
   }
@@ -497,7 +542,9 @@ Cover MaskAnalysis::analyzeSelect(arith::SelectOp op, bool negated) {
 Cover MaskAnalysis::analyzeInterval(Value condition, bool negated) {
   FailureOr<Interval> interval = getInterval(condition);
   if (failed(interval))
-    return unknown();
+    return condition.getDefiningOp()
+               ? unknownInterval(condition)
+               : unknown(mask.getTerminator(), "it yields an argument");
   Value may = negated ? b.logicalNot(interval->lo) : interval->hi;
   Value must = negated ? b.logicalNot(interval->hi) : interval->lo;
   return {KeyRange::when(may), KeyRange::when(must)};
@@ -507,9 +554,26 @@ Cover MaskAnalysis::analyze(Value condition, bool negated) {
   auto known = covers.find({condition, negated});
   if (known != covers.end())
     return known->second;
+  Value outer = std::exchange(current, condition);
+  unsigned inexact = keys.getNumInexact(), recorded = hulls.size();
   Cover cover = analyzeCondition(condition, negated);
+  // The innermost condition of which it is true.
+  if (keys.getNumInexact() != inexact && hulls.size() == recorded &&
+      condition.getDefiningOp())
+    hulls.push_back(condition.getDefiningOp());
+  current = outer;
   covers.try_emplace({condition, negated}, cover);
   return cover;
+}
+
+Cover MaskAnalysis::analyzeComparison(arith::CmpIOp op, bool negated) {
+  unsigned before = unknowns.size();
+  Cover cover = analyzeCompare(op, negated);
+  if (unknowns.size() == before || !overKeys || failed(getInterval(op)))
+    return cover;
+  // Sums of terms say nothing, but the interval of either side does.
+  unknowns.truncate(before);
+  return analyzeInterval(op, negated);
 }
 
 Cover MaskAnalysis::analyzeCondition(Value condition, bool negated) {
@@ -519,15 +583,8 @@ Cover MaskAnalysis::analyzeCondition(Value condition, bool negated) {
     return {range, range};
   }
   Operation *op = condition.getDefiningOp();
-  if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op)) {
-    unsigned before = numUnknown;
-    Cover cover = analyzeCompare(compare, negated);
-    if (numUnknown == before || !overKeys || failed(getInterval(condition)))
-      return cover;
-    // Sums of terms say nothing, but the interval of either side does.
-    numUnknown = before;
-    return analyzeInterval(condition, negated);
-  }
+  if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op))
+    return analyzeComparison(compare, negated);
   if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
     return analyzeSelect(select, negated);
   // Negation is pushed inwards: not (x and y) is (not x) or (not y).

@@ -16,6 +16,8 @@
 
 #include "mlir/IR/IRMapping.h"
 
+#include <string>
+
 namespace fovea::attn {
 
 /// What is known about the keys for which a condition holds, for a block of
@@ -24,6 +26,14 @@ namespace fovea::attn {
 struct Cover {
   KeyRange may = KeyRange::all();
   KeyRange must = KeyRange::empty();
+};
+
+/// Where the analysis learns nothing, or less than there is to know: an op of
+/// the mask, why, and the condition that it is a part of.
+struct Obstacle {
+  mlir::Operation *op;
+  std::string reason;
+  mlir::Value condition;
 };
 
 /// Evaluates the conditions of a mask_mod region over a block. Emits into the
@@ -40,10 +50,12 @@ public:
   /// The interval of an integer or i1 that does not depend on the key.
   mlir::FailureOr<Interval> getInterval(mlir::Value value);
   KeyRangeBuilder &getKeyRanges() { return keys; }
-  /// Number of conditions about which nothing is known.
-  unsigned getNumUnknown() const { return numUnknown; }
+  /// What is in the way of conditions about which nothing is known.
+  llvm::ArrayRef<Obstacle> getUnknown() const { return unknowns; }
+  /// Conditions whose keys are no range: one that holds more stands for them.
+  llvm::ArrayRef<mlir::Operation *> getHulls() const { return hulls; }
   /// Whether ranges say all there is to say, as far as conditions are known.
-  bool isExact() const { return numUnknown == 0 && keys.isExact(); }
+  bool isExact() const { return unknowns.empty() && keys.isExact(); }
 
 private:
   /// A value as factors times terms without an interval, which depend on keys,
@@ -90,9 +102,14 @@ private:
   Interval sumTerms(llvm::ArrayRef<Term> terms, bool positive,
                     int64_t constant);
 
-  Cover unknown();
+  /// Of the condition that is looked at, since `op` is in the way.
+  Cover unknown(mlir::Operation *op, const llvm::Twine &reason);
+  /// The same for an op whose interval is not known: the first of those that
+  /// it comes from.
+  Cover unknownInterval(mlir::Value value);
   Cover analyzeCompare(mlir::arith::CmpIOp op, bool negated);
   Cover analyzeCondition(mlir::Value condition, bool negated);
+  Cover analyzeComparison(mlir::arith::CmpIOp op, bool negated);
   /// All or nothing, by the interval of a condition.
   Cover analyzeInterval(mlir::Value condition, bool negated);
   Cover analyzeSelect(mlir::arith::SelectOp op, bool negated);
@@ -111,7 +128,10 @@ private:
   llvm::DenseMap<mlir::Value, mlir::FailureOr<Interval>> intervals;
   /// What was found out about conditions and their negations.
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, Cover> covers;
-  unsigned numUnknown = 0;
+  /// The condition that is looked at.
+  mlir::Value current;
+  llvm::SmallVector<Obstacle> unknowns;
+  llvm::SmallVector<mlir::Operation *> hulls;
 };
 
 } // namespace fovea::attn

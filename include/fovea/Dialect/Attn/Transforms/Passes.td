@@ -36,7 +36,9 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
     mask with queries and keys in each other's places, say which queries see the
     keys `j0` to `j1`. `kv_classify` serves both sides.
 
-    Warns of masks that can be seen to hide every key from every query.
+    Warns of masks that can be seen to hide every key from every query. Remarks
+    of category "mask" say what was derived, and which ops of the mask were in
+    the way (`--remarks-filter=mask`).
 
     Before: `mask_mod(...) { i >= j }`. After, in addition:
 

@@ -1,0 +1,178 @@
+//===- MaskRemarks.cpp - What is said of an analysed mask -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MaskRemarks.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::attn;
+
+static remark::RemarkOpts getOptions(AttentionOpInterface op, StringRef name) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  return remark::RemarkOpts::name(name).category("mask").function(
+      function ? function.getName() : StringRef());
+}
+
+/// Where the mask ends: of what holds of it as a whole.
+static Location getMaskLoc(AttentionOpInterface op) {
+  return op.getMaskMod().front().getTerminator()->getLoc();
+}
+
+/// A bound without what keeps it within the sequence and the other bounds.
+static Value stripLimits(Value bound, ValueRange bounds) {
+  auto isLimit = [&](Value value) {
+    return matchPattern(value, m_Zero()) ||
+           value.getDefiningOp<KeyLengthOp>() ||
+           value.getDefiningOp<QueryLengthOp>() ||
+           llvm::is_contained(bounds, value);
+  };
+  while (Operation *op = bound.getDefiningOp()) {
+    if (!isa<arith::MinSIOp, arith::MaxSIOp>(op))
+      break;
+    bool isSecond = isLimit(op->getOperand(0));
+    if (!isSecond && !isLimit(op->getOperand(1)))
+      break;
+    bound = op->getOperand(isSecond);
+  }
+  return bound;
+}
+
+/// Whether a bound moves with the block's first or last row alone, `row`, as a
+/// diagonal does.
+static bool followsDiagonal(Value bound, Value row) {
+  if (bound == row)
+    return true;
+  Operation *op = bound.getDefiningOp();
+  if (!op ||
+      !isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return false;
+  bool follows = false;
+  for (Value operand : op->getOperands()) {
+    bool isSize = matchPattern(operand, m_Constant()) ||
+                  operand.getDefiningOp<KeyLengthOp>() ||
+                  operand.getDefiningOp<QueryLengthOp>();
+    bool inner = followsDiagonal(operand, row);
+    if (!isSize && !inner)
+      return false;
+    follows |= inner;
+  }
+  return follows;
+}
+
+/// What bounds leave out, and what they show whole. `what` and `rows` are the
+/// keys for queries, or the other way round.
+static std::string describeBounds(Region &region, StringRef what,
+                                  StringRef rows) {
+  ValueRange bounds = region.front().getTerminator()->getOperands();
+  Value first = region.getArgument(2), last = region.getArgument(3);
+  bool isOfKeys = what == "keys";
+  bool hasLower = !matchPattern(bounds[0], m_Zero());
+  bool hasUpper = isOfKeys ? !bounds[3].getDefiningOp<KeyLengthOp>()
+                           : !bounds[3].getDefiningOp<QueryLengthOp>();
+  SmallVector<Value> stripped = llvm::map_to_vector(
+      bounds, [&](Value bound) { return stripLimits(bound, bounds); });
+  Value lb = stripped[0], fb = stripped[1], fe = stripped[2], ub = stripped[3];
+  std::string text;
+  auto add = [&](const Twine &part) {
+    text += ((text.empty() ? "" : " and ") + part).str();
+  };
+  if (hasLower)
+    add(what + " before " + printFormula(lb) +
+        (!followsDiagonal(lb, first) ? ""
+         : isOfKeys                  ? " (blocks below a diagonal)"
+                                     : " (blocks above a diagonal)"));
+  if (hasUpper)
+    add(what + " from " + printFormula(ub) + " on" +
+        (!followsDiagonal(ub, last) ? ""
+         : isOfKeys                 ? " (blocks above a diagonal)"
+                                    : " (blocks below a diagonal)"));
+  if (text.empty())
+    text = "no " + what.str() + " are left out by their place";
+  else
+    text = rows.str() + " leave out " + text;
+  if (bounds[1] == bounds[2])
+    return text + "; none is known to be seen whole";
+  return text + "; " + what.str() + " from " + printFormula(fb) + " to " +
+         printFormula(fe) + " need no mask";
+}
+
+static void remarkFindings(AttentionOpInterface op) {
+  remark::analysis(getMaskLoc(op), getOptions(op, "kv_bounds"))
+      << remark::reason("{0}", describeBounds(op.getKvBounds(), "keys",
+                                              "queries i0 to i1"));
+  if (auto backward = dyn_cast<BackwardOp>(op.getOperation());
+      backward && !backward.getQueryBounds().empty())
+    remark::analysis(getMaskLoc(op), getOptions(op, "query_bounds"))
+        << remark::reason("{0}", describeBounds(backward.getQueryBounds(),
+                                                "queries", "keys j0 to j1"));
+  if (op.getKvClassify().empty())
+    return;
+  ValueRange verdicts =
+      op.getKvClassify().front().getTerminator()->getOperands();
+  std::string text =
+      "blocks of queries i0 to i1 and keys j0 to j1 are told apart: ";
+  text += matchPattern(verdicts[0], m_One())
+              ? "something may be visible in each"
+              : "something may be visible if " + printFormula(verdicts[0]);
+  text += matchPattern(verdicts[1], m_Zero())
+              ? "; of none it is known that all is"
+              : "; all is if " + printFormula(verdicts[1]);
+  remark::analysis(getMaskLoc(op), getOptions(op, "kv_classify"))
+      << remark::reason("{0}", text);
+}
+
+/// What follows from not knowing `obstacle` as a range of keys.
+static StringRef describeLoss(AttentionOpInterface op, const Obstacle &obstacle,
+                              const MaskFindings *blocks) {
+  bool isTold = blocks && !op.getKvClassify().empty() &&
+                llvm::none_of(blocks->unknown, [&](const Obstacle &other) {
+                  return other.condition == obstacle.condition;
+                });
+  return isTold ? "no range of keys follows from it; blocks are told apart one "
+                  "by one"
+                : "it leaves out no block, and every block that is visited "
+                  "needs the mask";
+}
+
+void fovea::attn::remarkMask(AttentionOpInterface op,
+                             const MaskFindings &ranges,
+                             const MaskFindings *blocks) {
+  if (!op->getContext()->getRemarkEngine())
+    return;
+  remarkFindings(op);
+  llvm::SmallDenseSet<Operation *> said;
+  auto remarkObstacle = [&](const Obstacle &obstacle) {
+    if (said.insert(obstacle.op).second)
+      remark::missed(obstacle.op->getLoc(), getOptions(op, "unknown"))
+          << remark::metric("Op", obstacle.op->getName().getStringRef())
+          << remark::reason("{0}: {1}", obstacle.reason,
+                            describeLoss(op, obstacle, blocks));
+  };
+  // What stops verdicts says more than what stops ranges.
+  if (blocks)
+    llvm::for_each(blocks->unknown, remarkObstacle);
+  for (const Obstacle &obstacle : ranges.unknown)
+    if (!blocks || llvm::none_of(blocks->unknown, [&](const Obstacle &other) {
+          return other.condition == obstacle.condition;
+        }))
+      remarkObstacle(obstacle);
+  for (Operation *hull : ranges.hulls)
+    if (said.insert(hull).second)
+      remark::missed(hull->getLoc(), getOptions(op, "hull"))
+          << remark::metric("Op", hull->getName().getStringRef())
+          << remark::reason(
+                 "{0}", op.getKvClassify().empty()
+                            ? "its keys are no range: one that holds them all "
+                              "is visited"
+                            : "its keys are no range: blocks within one that "
+                              "holds them all are told apart one by one");
+}

@@ -1,0 +1,264 @@
+//===- ScheduleRemarks.cpp - Why a schedule was chosen ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Target/ScheduleRemarks.h"
+
+#include "Planner.h"
+
+#include "fovea/Target/ScheduleTable.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Threading.h"
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+/// Says of a schedule's fields what they come from.
+class Explainer {
+public:
+  Explainer(const ScheduleChoice &choice, const ScheduleProblem &problem,
+            plan::KernelAttr plan)
+      : choice(choice), problem(problem), plan(plan),
+        context(choice.where->getContext()), chosen(ScheduleFields::from(plan)),
+        planner(makePlanner(context, chosen)),
+        entry(choice.table ? choice.table->lookup(problem) : nullptr) {
+    for (StringRef list :
+         {choice.overrides, entry ? StringRef(entry->schedule) : "auto"})
+      for (StringRef name : getFieldNames(list))
+        asked.insert(name);
+  }
+
+  void run();
+
+private:
+  remark::RemarkOpts getOptions(StringRef name) const {
+    return remark::RemarkOpts::name(name)
+        .category("schedule")
+        .function(choice.kernel);
+  }
+  void remarkUnits();
+  void remarkLimits();
+  void remarkReasons();
+  void because(StringRef field, const Twine &value, const Twine &reason);
+  void leftOut(StringRef field, const Twine &reason);
+  void remarkLimit(StringRef field, int64_t value, int64_t more);
+  StringRef getAsker(StringRef field) const {
+    return llvm::is_contained(getFieldNames(choice.overrides), field)
+               ? "it was asked for"
+               : "the table of measured schedules says so";
+  }
+  std::string findFault(StringRef field, const Twine &text);
+
+  const ScheduleChoice &choice;
+  const ScheduleProblem &problem;
+  plan::KernelAttr plan;
+  MLIRContext *context;
+  ScheduleFields chosen;
+  std::unique_ptr<Planner> planner;
+  const ScheduleTable::Entry *entry;
+  /// Fields that are not the planner's choice.
+  llvm::SetVector<StringRef> asked;
+};
+} // namespace
+
+/// A unit's name, for a reader: "wgmma".
+static std::string getUnitName(plan::MatrixUnitAttrInterface unit) {
+  std::string text = llvm::formatv("{0}", Attribute(unit)).str();
+  StringRef name = text;
+  name.consume_back("_unit");
+  return name.rsplit('.').second.str();
+}
+
+/// What the planner says of the same schedule with another field; nothing if
+/// that would do.
+std::string Explainer::findFault(StringRef field, const Twine &text) {
+  std::string said;
+  uint64_t thread = llvm::get_threadid();
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    if (llvm::get_threadid() != thread)
+      return failure();
+    if (said.empty())
+      said = diagnostic.str();
+    return success();
+  });
+  auto emitError = [&] { return mlir::emitError(UnknownLoc::get(context)); };
+  ScheduleFields fields = chosen;
+  SmallString<16> value;
+  llvm::StringSet<> names;
+  names.insert(field);
+  for (StringRef name : asked)
+    names.insert(name);
+  // What goes with a field is fitted to it; the rest stays as it is.
+  for (StringRef other : {"output", "output_stages", "key_stages", "stages"})
+    names.insert(other);
+  if (failed(fields.set(field, text.toStringRef(value), emitError)) ||
+      failed(planner->fit(problem, names, fields, emitError)) ||
+      failed(fields.verify(emitError)) ||
+      failed(planner->check(problem, fields, emitError)))
+    return StringRef(said).split(": reduce").first.str();
+  return {};
+}
+
+void Explainer::because(StringRef field, const Twine &value,
+                        const Twine &reason) {
+  remark::analysis(choice.where->getLoc(), getOptions(field))
+      << remark::metric("Value", value.str())
+      << remark::reason("{0}", reason.str());
+}
+
+void Explainer::leftOut(StringRef field, const Twine &reason) {
+  remark::missed(choice.where->getLoc(), getOptions(field))
+      << remark::reason("{0}", reason.str());
+}
+
+void Explainer::remarkLimit(StringRef field, int64_t value, int64_t more) {
+  if (asked.contains(field))
+    return because(field, Twine(value), getAsker(field));
+  // What no schedule may have says nothing of this one.
+  std::string fault = findFault(field, Twine(more));
+  if (!fault.empty() && !StringRef(fault).contains("must be"))
+    because(field, Twine(value), Twine(more) + " does not fit: " + fault);
+}
+
+/// The unit, and those to be preferred that were not taken.
+void Explainer::remarkUnits() {
+  std::string others;
+  for (const std::unique_ptr<Planner> &other : makePlanners(context)) {
+    std::string unit = getUnitName(other->getUnit());
+    if (other->getUnit() == plan.getUnit())
+      break;
+    if (other->isOn(*problem.target))
+      leftOut("unit", unit + " is not used: " +
+                          (asked.contains("producer_registers") ||
+                                   asked.contains("row_tiles")
+                               ? std::string("the schedule that was asked for "
+                                             "is one for another unit")
+                               : other->explainRefusal(problem)));
+    else
+      others += (others.empty() ? "" : ", ") + unit;
+  }
+  std::string text = "the best unit that '" + problem.target->name.str() +
+                     "' has for the problem";
+  if (!others.empty())
+    text += "; it has no " + others;
+  because("unit", getUnitName(plan.getUnit()), text);
+}
+
+/// Fields of which more would not fit.
+void Explainer::remarkLimits() {
+  int64_t step = planner->getUnit().getColumnStep();
+  if (problem.keyBlock)
+    because("tile_n", Twine(chosen.tileN),
+            "it must divide the listed blocks of " + Twine(problem.keyBlock) +
+                " keys");
+  else
+    remarkLimit("tile_n", chosen.tileN,
+                chosen.tileN + std::max<int64_t>(step, 16));
+  remarkLimit("warps", chosen.warps, chosen.warps + 4);
+  remarkLimit("stages", chosen.stages, chosen.stages + 1);
+  if (chosen.keyStages)
+    remarkLimit("key_stages", chosen.keyStages, chosen.keyStages + 1);
+  if (chosen.hasRoles() && chosen.queryStages == 1)
+    remarkLimit("query_stages", 1, 2);
+  if (problem.scoreBits && chosen.hasRoles() && !chosen.scoreStages)
+    if (std::string fault = findFault("score_stages", "2"); !fault.empty())
+      leftOut("score_stages",
+              "blocks of captured scores are not copied ahead: " + fault);
+}
+
+/// Fields that follow from the problem.
+void Explainer::remarkReasons() {
+  for (StringRef name : asked)
+    if (!llvm::is_contained(
+            {"tile_n", "warps", "stages", "key_stages", "query_stages"},
+            name) &&
+        (name != "sum_by_dot" || chosen.sumByDot))
+      because(name, "", getAsker(name));
+  if (!chosen.hasRoles())
+    return;
+  if (!asked.contains("work") && chosen.work != plan::WorkSchedule::Single)
+    because("work", plan::stringifyWorkSchedule(chosen.work),
+            problem.uneven
+                ? "tiles of queries visit different numbers of keys: who is "
+                  "done takes the next one"
+                : "all tiles of queries visit as many keys: they are dealt out "
+                  "beforehand");
+  if (!asked.contains("tau") && !problem.wideExponent)
+    because("tau", Twine(chosen.tau),
+            "weights reach 2^tau, and f16 not much more");
+  if (!asked.contains("classify") && chosen.classify)
+    because("classify", "1", "the mask can leave out single blocks");
+  if (!chosen.sumByDot && (problem.lse || problem.dropout))
+    leftOut("sum_by_dot", problem.dropout
+                              ? "dropout leaves weights out of the product "
+                                "that the sum has"
+                              : "sums of rounded weights are too rough for a "
+                                "log-sum-exp");
+  if (!chosen.addByDot && problem.scoreMod && problem.lse)
+    leftOut("add_by_dot", "accumulators round large sums, which a log-sum-exp "
+                          "shows");
+  if (!chosen.chain && !asked.contains("chain") && chosen.queryStages == 1)
+    leftOut("chain", "with one buffer for queries the next tile would wait for "
+                     "this one's last scores");
+}
+
+void Explainer::run() {
+  remark::analysis(choice.where->getLoc(), getOptions("chosen"))
+      << remark::metric("Schedule", chosen.print())
+      << remark::metric(
+             "Problem",
+             llvm::formatv("{0}", llvm::json::Value(describeProblem(problem)))
+                 .str())
+      << remark::reason("{0}", entry ? choice.table->describe(*entry)
+                                     : "the planner's rules for such problems");
+  remarkUnits();
+  remarkLimits();
+  remarkReasons();
+}
+
+void fovea::remarkSchedule(const ScheduleChoice &choice,
+                           const ScheduleProblem &problem,
+                           plan::KernelAttr plan) {
+  if (choice.where->getContext()->getRemarkEngine())
+    Explainer(choice, problem, plan).run();
+}
+
+void fovea::remarkBackwardPlans(const ScheduleChoice &choice,
+                                const BackwardProblem &problem,
+                                const BackwardPlans &plans) {
+  MLIRContext *context = choice.where->getContext();
+  if (!context->getRemarkEngine())
+    return;
+  auto getOptions = [&](StringRef name) {
+    return remark::RemarkOpts::name(name)
+        .category("schedule")
+        .function(choice.kernel);
+  };
+  remark::analysis(choice.where->getLoc(), getOptions("chosen"))
+      << remark::metric("Schedule", ScheduleFields::from(plans.keys).print())
+      << remark::reason("{0}",
+                        plans.sumsQueries
+                            ? "one kernel, whose tiles are keys, finds all "
+                              "gradients, and adds to those by q in memory"
+                            : "kernels whose tiles are keys, and others whose "
+                              "tiles are queries, find the gradients apart");
+  for (const std::unique_ptr<Planner> &planner : makePlanners(context)) {
+    if (planner->getUnit() == plans.keys.getUnit())
+      return;
+    if (planner->getBackwardForm() == Planner::BackwardForm::None ||
+        !planner->isOn(*problem.target))
+      continue;
+    std::optional<std::string> obstacle = planner->findObstacle(problem);
+    remark::missed(choice.where->getLoc(), getOptions("unit"))
+        << remark::reason("{0} is not used: {1}",
+                          getUnitName(planner->getUnit()),
+                          obstacle.value_or("another schedule was asked for"));
+  }
+}

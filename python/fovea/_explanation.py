@@ -1,0 +1,168 @@
+"""Why a kernel became what it is, in the compiler's words: ``Kernel.explain``."""
+
+from __future__ import annotations
+
+import ctypes
+import html
+import json
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from . import _kernel, _lines
+from ._library import Context
+from ._spec import Spec, with_names
+from .errors import MissingPackageError
+
+#: Kinds of statements, in the order in which a reader wants them, with titles.
+KINDS = {
+    "warning": "warnings",
+    "derived": "derived from the mask",
+    "unknown": "where the mask's analysis gave up",
+    "chosen": "chosen",
+    "left out": "left out",
+    "done": "done",
+}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something that the compiler says of a kernel.
+
+    ``kind`` is "chosen" (a schedule's field), "derived" (bounds and verdicts of the
+    mask's blocks), "unknown" (an op of the mask of which the analysis learned
+    nothing), "left out" (a transformation), "done" (one) or "warning". ``subject`` is the field,
+    the region or the op, ``value`` the field's, ``text`` what is said of it, ``where``
+    its line of Python or MLIR, or None.
+    """
+
+    kind: str
+    subject: str
+    text: str
+    where: Optional[_lines.SourceLine] = None
+    value: str = ""
+
+    def __str__(self) -> str:
+        return self.said + (f"\n    at {self.where}" if self.where else "")
+
+    @property
+    def said(self) -> str:
+        """The statement without its place."""
+        head = " = ".join(part for part in (self.subject, self.value) if part)
+        return ": ".join(part for part in (head, self.text) if part)
+
+
+def place_of_all(statements: Sequence[Statement]) -> Optional[_lines.SourceLine]:
+    """The place of what is said of the kernel as a whole: the op, or the call that
+    described it."""
+    return next((one.where for one in statements if one.kind == "chosen" and one.where), None)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What the compiler says of a kernel: ``statements``, which ``print`` shows by kind.
+
+    ``schedule`` has the schedule's fields, ``problem`` what it was chosen for.
+    """
+
+    kernel: str
+    target: str
+    schedule: Mapping[str, Any]
+    problem: Mapping[str, Any]
+    statements: Tuple[Statement, ...]
+    _page: Any = field(default=None, repr=False, compare=False)
+
+    def of_kind(self, kind: str) -> Tuple[Statement, ...]:
+        """Statements of one kind. Raises ValueError for one that there is not."""
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, found {kind!r}")
+        return tuple(one for one in self.statements if one.kind == kind)
+
+    def __str__(self) -> str:
+        # What is said of the kernel as a whole has the place of the call, told once.
+        whole = place_of_all(self.statements)
+        parts = [f"{self.kernel} for {self.target}" + (f"\n  at {whole}" if whole else "")]
+        for kind, title in KINDS.items():
+            said = self.of_kind(kind)
+            if said:
+                parts.append(f"  {title}:")
+            for number, one in enumerate(said):
+                following = said[number + 1].where if number + 1 < len(said) else None
+                place = f"\n        at {one.where}" if one.where not in (None, whole, following) else ""
+                parts.append(f"    {one.said}{place}")
+        return "\n".join(parts)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The page of ``fovea.explain.page`` in a frame; this text without numpy."""
+        try:
+            page = self._page() if self._page else None
+        except MissingPackageError:
+            page = None
+        if page is None:
+            return f"<pre>{html.escape(str(self))}</pre>"
+        return f'<iframe srcdoc="{html.escape(page)}" style="width:100%;height:80vh;border:0"></iframe>'
+
+
+# --- From remarks ---------------------------------------------------------------
+
+
+def _metrics(arguments: Mapping[str, str]) -> str:
+    """Counts of what was done: "2 loops"."""
+    return ", ".join(f"{value} {name.lower() if value != '1' else name.lower().rstrip('s')}" for name, value in arguments.items())
+
+
+def _parts(remark: Mapping[str, Any]) -> Tuple[str, str, str]:
+    """Subject, value and text of a statement."""
+    name, reason, arguments = remark["name"], remark["reason"], dict(remark["arguments"])
+    if "Op" in arguments:
+        return arguments["Op"], "", reason
+    if name == "chosen":
+        return "schedule", arguments["Schedule"], reason
+    value = arguments.pop("Value", "")
+    return name, value, reason or _metrics(arguments)
+
+
+def _kind(remark: Mapping[str, Any]) -> str:
+    kind = remark["kind"]
+    if remark["category"] == "mask":
+        return "derived" if kind == "analysis" else "unknown"
+    return {"analysis": "chosen", "passed": "done"}.get(kind, "left out")
+
+
+def _where(spec: Spec, file: str, line: int, column: int) -> Optional[_lines.SourceLine]:
+    if not file or not line:
+        return None
+    return _lines.SourceLine(file, line, max(column, 1), _lines.text_of(file, line, spec.mlir))
+
+
+def _smaller_schedule(kernel: _kernel.Kernel) -> List[Statement]:
+    """Where the schedule among the options stands for one that was chosen before."""
+    if kernel._is_asked_for or kernel._options.get("schedule", "auto") == "auto":
+        return []
+    text = "the planner's own choice has faults by ptxas: spilled registers, or products that wait for each other"
+    return [Statement("chosen", "schedule", text, value=str(kernel._options["schedule"]))]
+
+
+def explain(kernel: _kernel.Kernel, page: Any = None) -> Explanation:
+    """What the compiler says of a kernel. Raises CompileError."""
+    spec = kernel._spec
+    options = _kernel._options(kernel._options)
+    with Context() as context:
+        module = context.parse(spec.located, spec.file)
+        remarks = json.loads(context.take(context.lib.foveaExplain(module, ctypes.byref(options))))["remarks"]
+        warnings = [one for one in context.diagnostics() if one.severity == "warning"]
+    statements = [Statement("warning", "", with_names(spec.captures, one.message), _where(spec, one.file, one.line, one.column))
+                  for one in warnings]
+    statements += _smaller_schedule(kernel)
+    problem: Dict[str, Any] = {}
+    for remark in remarks:
+        if remark["kernel"] not in (kernel.name, "<unknown function>"):
+            continue
+        if remark["name"] == "chosen" and "Problem" in remark["arguments"]:
+            problem = json.loads(remark["arguments"]["Problem"])
+        subject, value, text = _parts(remark)
+        where = _where(spec, remark.get("file", ""), remark.get("line", 0), remark.get("column", 0))
+        statements.append(Statement(_kind(remark), subject, with_names(spec.captures, text), where, value))
+    return Explanation(kernel.name, kernel.target, kernel.metadata.get("schedule", {}), problem,
+                       tuple(dict.fromkeys(statements)), page)

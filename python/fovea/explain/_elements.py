@@ -1,0 +1,156 @@
+"""Single pairs of a query and a key: whether they count, and what score_mod makes of
+a few scores."""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import gzip
+from dataclasses import dataclass, replace
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from .._kernel import Kernel, _options
+from .._library import Context, ElementOptions
+from ._blocks import BlockMap, tensors_of
+from ._inputs import Input, Sizes
+
+#: Scores that the page shows score_mod of.
+SCORES = (0.0, 1.0, 10.0)
+#: What a page has room for: heads, rows of blocks of each, and rows and columns of
+#: these with scores.
+_HEADS, _ROWS, _SCORE_ROWS, _SCORE_COLUMNS = 4, 32, 4, 3
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Pairs of queries from ``first_query`` on and keys from ``first_key`` on, of one head
+    of one sequence.
+
+    ``visible`` says of each pair whether the query sees the key. ``changed`` is what
+    score_mod makes of each of ``scores``, in f64: [score, query, key], NaN where the pair
+    does not count; None if there is no score_mod. Both are arrays of numpy.
+    """
+
+    entry: int
+    head: int
+    first_query: int
+    first_key: int
+    visible: Any
+    scores: Tuple[float, ...]
+    changed: Optional[Any]
+
+    def of_keys(self, first: int, end: int) -> Elements:
+        """The same for the keys from `first` on, before `end`."""
+        here = slice(first, end)
+        return replace(self, first_key=first, visible=self.visible[:, here],
+                       changed=None if self.changed is None else self.changed[..., here])
+
+
+class ElementReader:
+    """Reads elements of one program, row of blocks by row of blocks."""
+
+    def __init__(self, context: Context, kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], sizes: Sizes):
+        self._context, self._sizes = context, sizes
+        self._choices = _options(kernel._options)
+        self._module = context.parse(kernel._spec.located, kernel._spec.file)
+        others = [entry for entry in inputs if entry.name not in ("q", "k", "v")]
+        self._tensors, self._count, self._keep = tensors_of(others, contents)
+
+    def read(self, entry: int, head: int, first: int, rows: int, scores: Sequence[float]) -> Elements:
+        """Of all keys. Raises CompileError."""
+        sizes = self._sizes
+        values = (ctypes.c_double * max(len(scores), 1))(*scores)
+        wanted = ElementOptions(ctypes.sizeof(ElementOptions), sizes.batch, sizes.heads, sizes.queries, sizes.keys,
+                                entry, head, first, rows, values, len(scores))
+        lib = self._context.lib
+        found = dict(self._context.take_tensors(lib.foveaElements(
+            self._module, ctypes.byref(self._choices), ctypes.byref(wanted), self._tensors, self._count)))
+        return Elements(entry, head, first, 0, found["visible"], tuple(scores), found.get("scores"))
+
+
+# --- For the page ---------------------------------------------------------------
+
+
+def _spread(count: int, most: int) -> List[int]:
+    """Numbers below `count`: all, or `most` of them from the first to the last."""
+    if count <= most:
+        return list(range(count))
+    return sorted({round(n * (count - 1) / (most - 1)) for n in range(most)})
+
+
+class _Blobs:
+    """Arrays of one size, each kept once."""
+
+    def __init__(self) -> None:
+        self._numbers: Dict[bytes, int] = {}
+
+    def add(self, data: bytes) -> int:
+        return self._numbers.setdefault(data, len(self._numbers))
+
+    def packed(self) -> str:
+        return base64.b64encode(gzip.compress(b"".join(self._numbers), mtime=0)).decode()
+
+
+def _padded(array: Any, block: Tuple[int, int], fill: Any) -> Any:
+    import numpy
+
+    result = numpy.full((*array.shape[:-2], *block), fill, array.dtype)
+    result[..., : array.shape[-2], : array.shape[-1]] = array
+    return result
+
+
+def _short(changed: Any) -> bytes:
+    """f32 with 12 bits of mantissa: what a reader sees, in fewer bytes."""
+    import numpy
+
+    bits = changed.astype(numpy.float32).view(numpy.uint32)
+    return bytes(((bits + 0x400) & 0xFFFFF800).astype("<u4").tobytes())
+
+
+def _heads_of(number: int, maps: Sequence[BlockMap], sizes: Sizes, has_scores: bool) -> List[int]:
+    """Heads whose elements may differ: the mask's, and score_mod's, which no map tells apart."""
+    if len({one.head for one in maps}) > 1 or not has_scores:
+        return [maps[number].head]
+    return list(range(min(sizes.heads, _HEADS)))
+
+
+def _columns_with_scores(codes: str) -> List[int]:
+    """Of a row's blocks in which something counts, the first, a middle one and the last."""
+    counts = [column for column, code in enumerate(codes) if code not in "036"]
+    return [counts[n] for n in _spread(len(counts), _SCORE_COLUMNS)]
+
+
+def _add_row(found: Dict[str, Any], one: BlockMap, row: int, elements: Elements, with_scores: Sequence[int],
+             blobs: Tuple[_Blobs, _Blobs]) -> None:
+    """Adds a row of blocks: bits where some pairs count, scores of the columns with some."""
+    import numpy
+
+    for column, code in enumerate(one.rows[row]):
+        place, where = f"{row},{column}", slice(column * one.block[1], (column + 1) * one.block[1])
+        if code in "147":
+            bits = _padded(elements.visible[:, where], one.block, False)
+            found["visible"][place] = blobs[0].add(numpy.packbits(bits).tobytes())
+        if elements.changed is not None and column in with_scores:
+            found["changed"][place] = blobs[1].add(_short(_padded(elements.changed[..., where], one.block, numpy.nan)))
+
+
+def page_elements(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], sizes: Sizes,
+                  maps: Sequence[BlockMap]) -> Dict[str, Any]:
+    """What the page shows of elements. Blocks of which all or none counts need no data
+    of that; others, and scores, are there for as many as a page has room for."""
+    blobs = _Blobs(), _Blobs()
+    sets: List[Dict[str, Any]] = []
+    has_scores = "score_mod" in kernel.mlir
+    chosen = maps[:_HEADS]
+    with Context() as context:
+        reader = ElementReader(context, kernel, inputs, contents, sizes)
+        for number, one in enumerate(chosen):
+            scored = set(_spread(len(one.rows), _SCORE_ROWS)) if has_scores else set()
+            for head in _heads_of(number, chosen, sizes, has_scores):
+                found: Dict[str, Any] = {"map": number, "entry": one.entry, "head": head, "visible": {}, "changed": {}}
+                for row in sorted({*_spread(len(one.rows), _ROWS), *scored}):
+                    first, scores = row * one.block[0], SCORES if row in scored else ()
+                    elements = reader.read(one.entry, head, first, min(one.block[0], one.queries - first), scores)
+                    _add_row(found, one, row, elements, _columns_with_scores(one.rows[row]) if scores else (), blobs)
+                sets.append(found)
+    return {"sets": sets, "scores": list(SCORES) if has_scores else [], "visible": blobs[0].packed(), "changed": blobs[1].packed()}

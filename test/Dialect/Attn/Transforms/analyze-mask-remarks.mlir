@@ -1,0 +1,97 @@
+// What the analysis found out, and where it gave up, with places.
+// RUN: fovea-opt %s --attn-analyze-mask --remarks-filter=mask -o /dev/null 2>&1 | FileCheck %s
+
+!t = tensor<?x?x?x64xbf16>
+
+// What keeps bounds within the sequence is not told.
+// CHECK: :[[# @LINE + 7]]:7: remark: [Analysis] kv_bounds | Category:mask | Function=window | Reason="queries i0 to i1 leave out keys before i0 - 99 (blocks below a diagonal) and keys from i1 + 1 on (blocks above a diagonal); keys from i1 - 99 to i0 + 1 need no mask"
+func.func @window(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %size = arith.constant 100 : index
+      %distance = arith.subi %i, %j : index
+      %keep = arith.cmpi ult, %distance, %size : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK: kv_bounds {{.*}} Function=floats | Reason="queries i0 to i1 leave out keys from i1 + 1 on (blocks above a diagonal); none is known to be seen whole"
+// CHECK: kv_classify {{.*}} Reason="blocks of queries i0 to i1 and keys j0 to j1 are told apart: something may be visible if j0 <= i1; of none it is known that all is"
+// CHECK: :[[# @LINE + 6]]:15: remark: [Missed] unknown | Category:mask | Function=floats | Op=arith.cmpf, Reason="it compares floats, of which no ranges are known: it leaves out no block, and every block that is visited needs the mask"
+func.func @floats(%q: !t, %x: tensor<?xf32>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%x : tensor<?xf32>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %x: tensor<?xf32>) {
+      %p = tensor.extract %x[%i] : tensor<?xf32>
+      %n = tensor.extract %x[%j] : tensor<?xf32>
+      %near = arith.cmpf olt, %p, %n : f32
+      %causal = arith.cmpi sge, %i, %j : index
+      %keep = arith.andi %near, %causal : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Data of the query and of the key says something of blocks.
+// CHECK: kv_bounds {{.*}} Function=documents | Reason="no keys are left out by their place; none is known to be seen whole"
+// CHECK: kv_classify {{.*}} something may be visible if (min(capture0[b, i0..i1]) <= max(capture0[b, j0..j1])) and (min(capture0[b, j0..j1]) <= max(capture0[b, i0..i1])); all is if
+// CHECK: :[[# @LINE + 4]]:12: remark: [Missed] unknown {{.*}} Op=tensor.extract, Reason="it reads data: no range of keys follows from it; blocks are told apart one by one"
+func.func @documents(%q: !t, %x: tensor<?x?xi32>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%x : tensor<?x?xi32>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xi32>) {
+      %p = tensor.extract %x[%b, %i] : tensor<?x?xi32>
+      %n = tensor.extract %x[%b, %j] : tensor<?x?xi32>
+      %keep = arith.cmpi eq, %p, %n : i32
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Data at other places says nothing.
+// CHECK: kv_bounds {{.*}} Function=bits
+// CHECK: :[[# @LINE + 4]]:12: remark: [Missed] unknown {{.*}} Op=tensor.extract, Reason="it reads data at other positions than the query's or the key's: it leaves out no block, and every block that is visited needs the mask"
+func.func @bits(%q: !t, %x: tensor<?x?xi32>) -> !t {
+  %o = attn.forward %q, %q, %q captures(%x : tensor<?x?xi32>)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xi32>) {
+      %n = tensor.extract %x[%i, %j] : tensor<?x?xi32>
+      %zero = arith.constant 0 : i32
+      %keep = arith.cmpi ne, %n, %zero : i32
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK: kv_bounds {{.*}} Function=union | Reason="queries i0 to i1 leave out keys from max(i1 + 1, 64) on
+// CHECK: :[[# @LINE + 11]]:15: remark: [Missed] hull | Category:mask | Function=union | Op=arith.ori, Reason="its keys are no range: blocks within one that holds them all are told apart one by one"
+func.func @union(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %first = arith.constant 64 : index
+      %size = arith.constant 128 : index
+      %near = arith.subi %i, %j : index
+      %global = arith.cmpi slt, %j, %first : index
+      %window = arith.cmpi slt, %near, %size : index
+      %causal = arith.cmpi sge, %i, %j : index
+      %local = arith.andi %window, %causal : i1
+      %keep = arith.ori %global, %local : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// Two remainders of the key. What is long is cut.
+// CHECK: kv_bounds {{.*}} Function=parity
+// CHECK: kv_classify {{.*}} (((j0 % 2) if ((j0 // 2) == (j1 // 2)) else 0) <= {{.*}}...
+// CHECK: Op=arith.cmpi, Reason="more than one of its terms depends on the key: no range of keys follows from it; blocks are told apart one by one"
+func.func @parity(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %two = arith.constant 2 : index
+      %three = arith.constant 3 : index
+      %p = arith.remui %j, %two : index
+      %n = arith.remui %j, %three : index
+      %keep = arith.cmpi eq, %p, %n : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
